@@ -1,0 +1,54 @@
+//! What a driver is: our file that speaks to a kind of system.
+//!
+//! Order of calls: the engine builds the driver from its spec (once, any thread); each worker calls `open` once and
+//! keeps the client; each session is opened from that client on the same thread and never leaves it. Sessions and
+//! clients need not be `Send`. A session has at most one operation in flight.
+use crate::outcome::{OpError, Trouble};
+use crate::run::RunnerKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a driver can do, so that a plan which asks for more is refused before anything starts.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Capabilities {
+    /// begin/commit/rollback over several operations.
+    pub transactions: bool,
+    pub scan: bool,
+    pub batch_insert: bool,
+    /// Isolation levels that can be asked for, in portable names.
+    pub isolation: Vec<crate::run::Isolation>,
+    /// Whether operations may be cancelled by a timeout (false: the call blocks until the engine returns).
+    pub cancel: bool,
+    pub tls: bool,
+}
+
+/// Name, role and address of one place to connect to. Every record carries the node it talked to.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Endpoint {
+    pub name: String,
+    /// `primary`, `replica`, ...; free text of the system's own.
+    pub role: String,
+    /// `host:port`, or a path beginning with `/` for a unix socket.
+    pub address: String,
+}
+
+pub trait Driver: Send + Sync + Sized + 'static {
+    /// What a worker holds: a shared pool, or just the parsed options.
+    type Client: 'static;
+    type Session: 'static;
+
+    /// Runners that suit the client library, preferred one first.
+    fn runners(&self) -> &'static [RunnerKind];
+    fn capabilities(&self) -> Capabilities;
+    /// Number of endpoints, at least 1. Sessions are dealt over them round-robin.
+    fn endpoints(&self) -> usize {
+        1
+    }
+    /// Called once on each worker thread, inside its runner.
+    async fn open(&self, worker: usize) -> Result<Self::Client, Trouble>;
+    /// Connects, applies session options (isolation, found rows, session variables) and checks they took effect.
+    /// `OpError` rather than `Trouble`, because it is also called in the middle of a run to replace a lost session.
+    async fn session(&self, client: &Self::Client, endpoint: usize) -> Result<Self::Session, OpError>;
+}

@@ -1,0 +1,247 @@
+//! What the engine answers: one JSON line per event on stdout, in this order: `ready`, then `interval` once a second
+//! (run) or `progress` (load), `warning` at any time, and `result` or `error` last.
+use crate::outcome::{Outcome, Trouble};
+use crate::run::{ClientSpec, Phase, RunnerKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    Ready(Ready),
+    Progress(Progress),
+    Interval(Interval),
+    Mark(Mark),
+    Warning(Warning),
+    Result(Box<RunResult>),
+    Error(Trouble),
+}
+
+/// All sessions are open; the engine waits for `start_at`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Ready {
+    pub format: u32,
+    pub engine_version: String,
+    pub pid: u32,
+    pub runner: RunnerKind,
+    pub workers: u32,
+    pub sessions: u32,
+    /// From the first connection attempt to the last session open.
+    pub connect_s: f64,
+}
+
+/// Load and warm phases, about once a second.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Progress {
+    pub elapsed_s: f64,
+    pub done: u64,
+    pub total: u64,
+}
+
+/// One second of the run's time axis, `[second, second + 1)` since the epoch; operations by when they ended.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    pub second: u64,
+    /// Shorter than 1 for the last one.
+    pub length_s: f64,
+    pub warm_up: bool,
+    pub series: Vec<IntervalSeries>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct IntervalSeries {
+    pub operation: String,
+    pub part: bool,
+    pub outcome: Outcome,
+    pub response: Histogram,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Mark {
+    pub id: u32,
+    /// Seconds since the epoch.
+    pub at_s: f64,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Warning {
+    pub what: String,
+    pub at_s: f64,
+}
+
+/// A histogram of times: unit ns, range 1 ns to 1 h, 3 significant digits.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Histogram {
+    pub count: u64,
+    /// Values above the range: counted in `count` and recorded at its end.
+    pub out_of_range: u64,
+    pub min_ns: u64,
+    pub mean_ns: f64,
+    pub p50_ns: u64,
+    pub p95_ns: u64,
+    pub p99_ns: u64,
+    pub p999_ns: u64,
+    /// Exact.
+    pub max_ns: u64,
+    /// The standard compressed encoding (HdrHistogram V2 + DEFLATE), base64.
+    pub hdr: String,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct RunResult {
+    pub format: u32,
+    pub phase: Phase,
+    pub client: ClientSpec,
+    pub seed: u64,
+    /// Load, warm: rows done and the time taken.
+    pub rows: u64,
+    pub elapsed_s: f64,
+    /// Run: measured part, seconds since the epoch. (0, 0) in other phases.
+    pub window_start_s: f64,
+    pub window_end_s: f64,
+    pub epoch_unix_ns: u64,
+    /// Ended by `stop`, by end of input or by a signal before its limit.
+    pub interrupted: bool,
+    pub series: Vec<Series>,
+    /// Due in the window, begun, and not finished when it ended: their age then.
+    pub unfinished: Histogram,
+    /// Due in the window, and no session was free to begin them: their age at its end.
+    pub backlog: Histogram,
+    /// Open loop: how many fell due in the window, and by how much the generator itself was late for those that had
+    /// a free session (begin - intended).
+    pub due: u64,
+    pub lateness: Histogram,
+    /// Pool of fewer sessions than threads: time waited for one.
+    pub pool_wait: Histogram,
+    pub retries: u64,
+    pub reconnects: u64,
+    pub connections_lost: u64,
+    /// Operations counted `ok` in `series` whose transaction did not commit afterwards: to be subtracted.
+    pub revoked: u64,
+    /// Share of operations in the window that did not end `ok`, and whether that exceeds the run's budget.
+    pub error_ratio: f64,
+    pub error_budget_exceeded: bool,
+    /// The first few of each operation and outcome, whole.
+    pub errors: Vec<ErrorSample>,
+    pub stream_hashes: Vec<String>,
+    pub endpoints: Vec<EndpointCount>,
+    pub cost: ClientCost,
+    pub witness: Option<Witness>,
+    pub verdict: ClientVerdict,
+    pub state: StateReport,
+    pub checks: Vec<Check>,
+}
+
+/// One operation x outcome in the window.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    pub operation: String,
+    /// Part of this other operation: not in totals.
+    pub part_of: Option<String>,
+    pub outcome: Outcome,
+    /// Due and ended in the window.
+    pub count: u64,
+    /// Ended in the window, due before it: counted apart, not in the histograms.
+    pub carried_in: u64,
+    /// From intended start, over all attempts.
+    pub response: Histogram,
+    /// From actual start of the last attempt.
+    pub service: Histogram,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorSample {
+    pub operation: String,
+    pub outcome: Outcome,
+    pub code: String,
+    pub message: String,
+    pub statement: Option<String>,
+    pub endpoint: u32,
+    pub at_s: f64,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct EndpointCount {
+    pub endpoint: u32,
+    /// Operations ended there in the window.
+    pub operations: u64,
+}
+
+/// What the client itself cost, over the window.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
+#[serde(deny_unknown_fields)]
+pub struct ClientCost {
+    pub cpu_user_s: f64,
+    pub cpu_system_s: f64,
+    pub memory_peak_bytes: u64,
+    pub context_switches_voluntary: u64,
+    pub context_switches_involuntary: u64,
+    pub workers: Vec<WorkerCost>,
+    /// Of the whole machine over the window.
+    pub steal_ratio: f64,
+    /// Mean of the cores' frequencies at the end, where the kernel tells.
+    pub cpu_mhz: Option<f64>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
+#[serde(deny_unknown_fields)]
+pub struct WorkerCost {
+    /// Share of the window this OS thread was working, waiting and pacing spins excluded.
+    pub busy_ratio: f64,
+    /// Time it was runnable but had no core (schedstat), as a share of the window.
+    pub run_queue_delay_ratio: f64,
+}
+
+/// The blocking session beside the load.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Witness {
+    pub operation: String,
+    pub service: Histogram,
+    /// Median service time of the same operation under load, over the witness's.
+    pub median_ratio: Option<f64>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
+#[serde(deny_unknown_fields)]
+pub struct ClientVerdict {
+    /// The client may have been the limit: figures say at most what this client could ask.
+    pub client_limited: bool,
+    /// Each sign that was seen, in words with its figure and bound.
+    pub signs: Vec<String>,
+}
+
+/// What a run did to the data.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[serde(deny_unknown_fields)]
+pub struct StateReport {
+    pub inserts_acknowledged: u64,
+    pub inserts_unknown: u64,
+    pub inserts_failed: u64,
+    /// User bytes (keys and values) in acknowledged inserts and updates.
+    pub bytes_written: u64,
+    pub writes_acknowledged: u64,
+}
+
+/// One invariant and what was found.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    pub name: String,
+    pub ok: bool,
+    pub expected: String,
+    pub actual: String,
+    /// Keys or rows that show it, at most ten.
+    pub evidence: Vec<String>,
+}

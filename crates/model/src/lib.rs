@@ -1,0 +1,21 @@
+//! What crosses the boundary between the two planes, and the interfaces every driver and workload keeps.
+//!
+//! Read [`run`] (what the engine is asked), [`event`] (what it answers), then the interfaces: [`driver`] opens
+//! sessions, [`record`] and [`sql`] are the two shapes of a session, [`workload`] asks the questions, [`outcome`]
+//! names how each one ended, [`time`] is how anybody waits. Nothing here reads, writes or knows a product's name.
+//!
+//! `schema/*.json` is generated from [`run::RunSpec`] and [`event::Event`] (`bakeoff-engine schema`).
+#![allow(async_fn_in_trait)] // sessions never leave their worker, so nobody needs a `Send` bound
+
+pub mod driver;
+pub mod event;
+pub mod outcome;
+pub mod record;
+pub mod row;
+pub mod run;
+pub mod sql;
+pub mod time;
+pub mod workload;
+
+/// Version of every document that crosses the boundary. A newer one is refused.
+pub const FORMAT: u32 = 1;

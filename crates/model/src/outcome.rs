@@ -1,0 +1,195 @@
+//! How an operation ended. Outcomes are data: they are counted, and never end a run.
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why an operation was definitely not applied.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+pub enum FailClass {
+    /// Deadlock, serialization failure, lock wait timeout, busy: the same work may succeed when tried again.
+    Conflict,
+    /// A constraint of the data (duplicate key, foreign key, value too long).
+    Constraint,
+    /// The system would not: permission, authentication, read-only, unknown table or statement.
+    Refused,
+    /// The system could not take more: too many connections, out of memory or disk, admission control.
+    Overload,
+    Other,
+}
+
+/// The end of one operation, after its last attempt. Only `Ok` counts in a headline.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[serde(into = "&'static str", try_from = "String")]
+pub enum Outcome {
+    /// Acknowledged, and the answer was what it must be.
+    Ok,
+    /// Acknowledged, but the answer was missing or not what it must be.
+    Wrong,
+    /// Definitely not applied.
+    Fail(FailClass),
+    /// Perhaps applied: timed out, or its connection was lost. (Reads too: what they waited was not shorter.)
+    Unknown,
+}
+
+impl Outcome {
+    /// Number of different outcomes; `index` is below it.
+    pub const COUNT: usize = 8;
+
+    /// A dense index for arrays on the hot path.
+    #[inline]
+    pub const fn index(self) -> usize {
+        match self {
+            Outcome::Ok => 0,
+            Outcome::Wrong => 1,
+            Outcome::Unknown => 2,
+            Outcome::Fail(FailClass::Conflict) => 3,
+            Outcome::Fail(FailClass::Constraint) => 4,
+            Outcome::Fail(FailClass::Refused) => 5,
+            Outcome::Fail(FailClass::Overload) => 6,
+            Outcome::Fail(FailClass::Other) => 7,
+        }
+    }
+
+    pub const ALL: [Outcome; Self::COUNT] = [
+        Outcome::Ok,
+        Outcome::Wrong,
+        Outcome::Unknown,
+        Outcome::Fail(FailClass::Conflict),
+        Outcome::Fail(FailClass::Constraint),
+        Outcome::Fail(FailClass::Refused),
+        Outcome::Fail(FailClass::Overload),
+        Outcome::Fail(FailClass::Other),
+    ];
+
+    /// The outcome's name in events: `ok`, `wrong`, `unknown`, `fail_conflict`, ...
+    pub const fn name(self) -> &'static str {
+        match self {
+            Outcome::Ok => "ok",
+            Outcome::Wrong => "wrong",
+            Outcome::Unknown => "unknown",
+            Outcome::Fail(FailClass::Conflict) => "fail_conflict",
+            Outcome::Fail(FailClass::Constraint) => "fail_constraint",
+            Outcome::Fail(FailClass::Refused) => "fail_refused",
+            Outcome::Fail(FailClass::Overload) => "fail_overload",
+            Outcome::Fail(FailClass::Other) => "fail_other",
+        }
+    }
+}
+
+impl From<Outcome> for &'static str {
+    fn from(outcome: Outcome) -> Self {
+        outcome.name()
+    }
+}
+
+impl TryFrom<String> for Outcome {
+    type Error = String;
+    fn try_from(name: String) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|o| o.name() == name)
+            .ok_or_else(|| format!("unknown outcome {name:?}"))
+    }
+}
+
+impl JsonSchema for Outcome {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Outcome".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "enum": Self::ALL.map(Outcome::name) })
+    }
+}
+
+/// What a session answers when an attempt did not succeed. Built only on the error path, so it may allocate.
+#[derive(Clone, Debug)]
+pub struct OpError {
+    /// `Fail(_)` or `Unknown`; never `Ok` or `Wrong`.
+    pub outcome: Outcome,
+    /// The session can no longer be used; the worker drops it and opens another with back-off.
+    pub connection_lost: bool,
+    /// The system's own code, as text (`1213`, `40001`, `SQLITE_BUSY`).
+    pub code: String,
+    pub message: String,
+    /// The statement (without its parameters' values unless they are generated data) where there is one.
+    pub statement: Option<String>,
+}
+
+impl OpError {
+    pub fn fail(class: FailClass, code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            outcome: Outcome::Fail(class),
+            connection_lost: false,
+            code: code.into(),
+            message: message.into(),
+            statement: None,
+        }
+    }
+
+    /// The connection is gone and the operation may or may not have been applied.
+    pub fn lost(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            outcome: Outcome::Unknown,
+            connection_lost: true,
+            code: code.into(),
+            message: message.into(),
+            statement: None,
+        }
+    }
+
+    pub fn with_statement(mut self, statement: impl Into<String>) -> Self {
+        self.statement = Some(statement.into());
+        self
+    }
+}
+
+impl std::fmt::Display for OpError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+/// A failure to set something up, for a person: what happened, where, what to do.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Trouble {
+    pub what: String,
+    #[serde(rename = "where")]
+    pub place: String,
+    pub hint: String,
+    pub kind: TroubleKind,
+}
+
+/// Decides the exit code of the process: `Usage` 2, everything else 3.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum TroubleKind {
+    /// The document or the request is wrong.
+    Usage,
+    /// The server could not be reached, refused, or failed.
+    Server,
+    /// This machine lacks something (disk, memory, file handles).
+    Environment,
+}
+
+impl Trouble {
+    pub fn new(
+        kind: TroubleKind,
+        what: impl Into<String>,
+        place: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            what: what.into(),
+            place: place.into(),
+            hint: hint.into(),
+            kind,
+        }
+    }
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.what, self.place)
+    }
+}

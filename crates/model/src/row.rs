@@ -1,0 +1,68 @@
+//! The one reusable buffer through which rows are read.
+
+/// One value of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    Null,
+    Int(i64),
+    Float(f64),
+    Bytes(&'a [u8]),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Slot {
+    Null,
+    Int(i64),
+    Float(f64),
+    Bytes { start: usize, end: usize },
+}
+
+/// The cells of one row, owned by a session and overwritten by the next row. A driver fills it by copying, so every
+/// byte that the system sent has been touched. Cost: no allocation once it has grown to the largest row.
+#[derive(Debug, Default)]
+pub struct RowBuf {
+    bytes: Vec<u8>,
+    slots: Vec<Slot>,
+}
+
+impl RowBuf {
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.slots.clear();
+    }
+    pub fn push_null(&mut self) {
+        self.slots.push(Slot::Null);
+    }
+    pub fn push_int(&mut self, value: i64) {
+        self.slots.push(Slot::Int(value));
+    }
+    pub fn push_float(&mut self, value: f64) {
+        self.slots.push(Slot::Float(value));
+    }
+    pub fn push_bytes(&mut self, value: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.slots.push(Slot::Bytes {
+            start,
+            end: self.bytes.len(),
+        });
+    }
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+    /// The cell at `index` (0-based), or `None` past the end.
+    pub fn cell(&self, index: usize) -> Option<Cell<'_>> {
+        Some(match *self.slots.get(index)? {
+            Slot::Null => Cell::Null,
+            Slot::Int(v) => Cell::Int(v),
+            Slot::Float(v) => Cell::Float(v),
+            Slot::Bytes { start, end } => Cell::Bytes(&self.bytes[start..end]),
+        })
+    }
+    pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
+        (0..self.len()).filter_map(|i| self.cell(i))
+    }
+}

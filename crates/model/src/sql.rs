@@ -1,0 +1,62 @@
+//! The SQL shape of a database: prepared statements with typed parameters, rows, transactions.
+use crate::outcome::OpError;
+use crate::row::RowBuf;
+
+/// A prepared statement of one session: an index, `Copy`, never looked up by text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statement(pub u32);
+
+#[derive(Clone, Copy, Debug)]
+pub enum Param<'a> {
+    Null,
+    Int(i64),
+    Float(f64),
+    Text(&'a [u8]),
+    Bytes(&'a [u8]),
+}
+
+/// What differs between SQL systems, as values. Whatever is not here is the same everywhere or does not belong in a
+/// workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dialect {
+    pub name: &'static str,
+    /// Opening and closing quote of an identifier.
+    pub quote: (char, char),
+    /// A key column's type, `{}` standing for its length.
+    pub key_type: &'static str,
+    pub text_type: &'static str,
+    pub varchar_type: &'static str,
+    /// Appended to CREATE TABLE (`ENGINE=InnoDB`, ` WITHOUT ROWID`), or empty.
+    pub table_suffix: &'static str,
+    /// Placeholder style: `?` everywhere, or `$1`, `$2`, ...
+    pub numbered_placeholders: bool,
+    /// Most parameters that one statement may have.
+    pub max_params: usize,
+    /// A query with one text parameter, answering one row when a table of that name exists in the current schema.
+    pub table_exists: &'static str,
+}
+
+pub trait SqlSession {
+    fn dialect(&self) -> &'static Dialect;
+    async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError>;
+    /// Rows affected, counted as *found* for updates.
+    async fn execute(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<u64, OpError>;
+    /// Calls `each` per row through one reusable buffer; returns the number of rows.
+    async fn query(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError>;
+    /// At most one row, left in the session's buffer.
+    async fn query_one(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+    ) -> Result<Option<&RowBuf>, OpError>;
+    /// Unprepared, no result wanted (DDL, SET).
+    async fn execute_text(&mut self, sql: &str) -> Result<(), OpError>;
+    async fn begin(&mut self) -> Result<(), OpError>;
+    async fn commit(&mut self) -> Result<(), OpError>;
+    async fn rollback(&mut self) -> Result<(), OpError>;
+}

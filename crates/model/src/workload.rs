@@ -1,0 +1,109 @@
+//! What a workload is: schema, load, operations, checks.
+//!
+//! Order of calls. `create`, then `load_chunk` over `0..load_units` by many sessions at once, then `check`; or, for a
+//! run, each OS thread makes a `worker` state, each user a `thread` state on it, and then for each operation:
+//! `next` (draws the operation; pure arithmetic on the thread's own stream), `execute` once per attempt, `settle` once
+//! with the final outcome. `next` and `execute` may not allocate, lock or format.
+use crate::event::{Check, StateReport};
+use crate::outcome::{OpError, Outcome, Trouble};
+use crate::run::CheckSpec;
+
+/// One kind of operation that is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    pub name: &'static str,
+    /// A part of another operation (the read of a read-modify-write): recorded, but not counted in totals.
+    pub part_of: Option<&'static str>,
+}
+
+/// Who is asking: indices from 0. `stream` is unique over all threads of all clients and seeds the random stream;
+/// `worker` is the OS thread, `witness` marks the one session beside the load, which may only read.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadId {
+    pub thread: u32,
+    pub stream: u64,
+    pub witness: bool,
+}
+
+/// How an attempt that was acknowledged went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Right,
+    /// Why it is wrong, for the report: "row missing", "field3 differs", ...
+    Wrong(&'static str),
+}
+
+/// What the worker lends to `execute` and `settle`: its clock, and records for parts of an operation.
+pub trait Probe {
+    fn now_ns(&self) -> u64;
+    /// Records a part (an index into `operations()`), with its own start and end.
+    fn part(&mut self, operation: usize, outcome: Outcome, start_ns: u64, end_ns: u64);
+    /// Takes back `count` operations that were counted `ok` because the transaction they were in did not commit.
+    fn revoke(&mut self, count: u64);
+}
+
+pub trait Workload<S>: Send + Sync + Sized + 'static {
+    /// Shared by the users of one OS thread; need not be `Send`.
+    type Worker: 'static;
+    /// State of one user: random stream, generators, buffers.
+    type Thread: 'static;
+
+    fn operations(&self) -> &'static [Operation];
+    fn worker(&self, worker: usize) -> Self::Worker;
+    fn thread(&self, worker: &Self::Worker, id: ThreadId) -> Self::Thread;
+
+    /// Called once for each session after it is opened (or re-opened): attach tables, prepare statements.
+    async fn attach(&self, session: &mut S) -> Result<(), OpError>;
+
+    /// Draws the next operation; returns its index into `operations()`. Cost: tens of nanoseconds.
+    fn next(&self, worker: &Self::Worker, thread: &mut Self::Thread) -> usize;
+    /// One attempt at the operation drawn last.
+    async fn execute<P: Probe>(
+        &self,
+        worker: &Self::Worker,
+        thread: &mut Self::Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<Answer, OpError>;
+    /// The operation drawn last is over (all attempts made, or timed out and dropped). `session_lost`: the session
+    /// will be replaced, so whatever was uncommitted in it is gone.
+    fn settle<P: Probe>(
+        &self,
+        worker: &Self::Worker,
+        thread: &mut Self::Thread,
+        outcome: Outcome,
+        session_lost: bool,
+        probe: &mut P,
+    );
+    /// The run is over for this user: commit what is open.
+    async fn finish<P: Probe>(
+        &self,
+        worker: &Self::Worker,
+        thread: &mut Self::Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<(), OpError>;
+    /// Hash over the first 10,000 operations this thread generated (kind, key, fields, lengths, values' seeds).
+    fn stream_hash(&self, thread: &Self::Thread) -> u64;
+
+    async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble>;
+    async fn drop(&self, session: &mut S) -> Result<(), Trouble>;
+    /// How many units (rows) the load phase of this client has; chunks are `load_chunk_units` long.
+    fn load_units(&self) -> u64;
+    fn load_chunk_units(&self) -> u64;
+    /// Loads units `first..first + count` in one go; returns rows stored.
+    async fn load_chunk(
+        &self,
+        worker: &Self::Worker,
+        thread: &mut Self::Thread,
+        session: &mut S,
+        first: u64,
+        count: u64,
+    ) -> Result<u64, OpError>;
+    /// Reads everything once, so that every system is equally warm. Returns rows read.
+    async fn scan_all(&self, session: &mut S) -> Result<u64, OpError>;
+    /// Invariants of the data, after a load or a run. A violated one is a `Check` with `ok = false`, not an error.
+    async fn check(&self, session: &mut S, spec: &CheckSpec) -> Result<Vec<Check>, OpError>;
+    /// What the run did to the data, for the checks that follow.
+    fn state(&self) -> StateReport;
+}
