@@ -1,0 +1,138 @@
+"""What the control plane needs from a system under test. One file per kind implements it; `bakeoff.systems` lists them.
+
+Life of a private system (`private = True`), in this order, all from the main thread:
+
+    system = kind.configure(name, options, levels, workdir, timeout_s)    # checks options; nothing starts
+    system.start()                      # init if new, start, wait until ready (with a liveness check)
+    ... engine phase "load" ...
+    system.snapshot(path)               # clean slow shutdown, copy, start again
+    per run: system.restore(path)       # stop, put the copy back, wait for write-back, start
+             system.counters() each second, system.debt() at both ends, system.drain_debt() after the window
+    system.stop()                       # certain; also from signal handlers' cleanup; idempotent
+
+An existing system (`private = False`) is only ever connected to: `start` checks that it answers, `snapshot`/`restore`
+raise, `stop` does nothing. It is never changed outside the schema the plan names.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+#: Portable durability levels, from strictest to loosest, mapped per system to its own settings and read back.
+DURABILITY_LEVELS = ("full", "relaxed", "none")
+#: Portable isolation levels; the engine sets them per session and reads them back.
+ISOLATION_LEVELS = ("read-uncommitted", "read-committed", "repeatable-read", "snapshot", "serializable")
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What this kind can do, so that a plan which asks for more is refused before anything starts."""
+
+    private: bool  # can start a private instance
+    existing: bool  # can be given an address
+    embedded: bool  # lives in the engine process: no server to watch
+    restore: bool  # snapshot/restore of private data
+    isolation: tuple[str, ...]
+    durability: tuple[str, ...]
+    runners: tuple[str, ...]  # engine runners, preferred first
+    pool: bool  # fewer sessions than threads
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a system says about itself, read back from it after start (never from the plan)."""
+
+    product: str  # "MariaDB"
+    version: str
+    #: Every effective setting that differs from the product's default or that decides a comparison, by its own name.
+    settings: dict[str, str] = field(default_factory=dict)
+    #: Portable facts for the configuration listing: durability, isolation, memory_bytes, tls, ... (own words allowed).
+    portable: dict[str, str] = field(default_factory=dict)
+
+
+class System(ABC):
+    """One system of a plan at one set of levels (settings, durability). See the module's text for the order of calls."""
+
+    kind: ClassVar[str]  # "mariadb": the key `kind` of a plan's [systems.NAME]; also the default for NAME
+    summary: ClassVar[str]  # one line for `bakeoff systems`
+    private: bool
+    name: str
+
+    @classmethod
+    @abstractmethod
+    def capabilities(cls) -> Capabilities: ...
+
+    @classmethod
+    @abstractmethod
+    def configure(
+        cls,
+        name: str,
+        options: dict[str, Any],
+        *,
+        durability: str | None,
+        isolation: str | None,
+        workdir: Path,
+        timeout_s: float,
+        base_dir: Path,
+    ) -> System:
+        """Checks `options` (the plan's [systems.NAME] table, factor levels merged in) and returns a system that has not
+        started. `workdir`: a folder of its own for data, sockets and logs. `timeout_s`: the run's operation timeout.
+        `base_dir`: the plan's folder, for relative paths. Raises PlanError; unknown keys name the nearest known one."""
+
+    @classmethod
+    def available(cls, options: dict[str, Any]) -> str | None:
+        """None if this machine can run a system with these options now, else one clause saying what is missing."""
+        return None
+
+    @abstractmethod
+    def start(self) -> None: ...
+
+    @abstractmethod
+    def stop(self) -> None: ...
+
+    @abstractmethod
+    def alive(self) -> bool: ...
+
+    @abstractmethod
+    def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """(the run.json `driver` object, environment variables that carry its secrets)."""
+
+    @abstractmethod
+    def facts(self) -> Facts: ...
+
+    def pids(self) -> list[int]:
+        """Server processes to watch; empty for embedded and existing systems."""
+        return []
+
+    def counters(self) -> dict[str, float]:
+        """Cumulative server counters by their own names (the caller turns them into rates); cheap; may be empty."""
+        return {}
+
+    def gauges(self) -> dict[str, float]:
+        """Momentary server values by their own names (threads running, dirty pages, history length)."""
+        return {}
+
+    def debt(self) -> dict[str, float]:
+        """Write-back debt: dirty pages, checkpoint age, history length, pending compaction; units end the names."""
+        return {}
+
+    def drain_debt(self, timeout_s: float) -> bool:
+        """Waits until the debt is written back (private systems only). False if it was not within `timeout_s`."""
+        return True
+
+    def size_on_disk_bytes(self) -> int | None:
+        """Of the plan's data (schema or file), or None where it cannot be had."""
+        return None
+
+    def snapshot(self, path: Path) -> None:
+        raise NotImplementedError(f"{self.kind} has no snapshot")  # capabilities().restore is False
+
+    def restore(self, path: Path) -> None:
+        raise NotImplementedError(f"{self.kind} has no restore")  # capabilities().restore is False
+
+    def log_tail(self, lines: int = 40) -> str:
+        """The end of the server's log, for error messages and the bundle; never contains a secret."""
+        return ""
