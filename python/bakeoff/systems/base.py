@@ -54,7 +54,7 @@ class Facts:
 
 
 class System(ABC):
-    """One system of a plan at one set of levels (settings, durability). See the module's text for the order of calls."""
+    """One system of a plan at one set of levels (settings, durability). The order of calls is in the module text."""
 
     kind: ClassVar[str]  # "mariadb": the key `kind` of a plan's [systems.NAME]; also the default for NAME
     summary: ClassVar[str]  # one line for `bakeoff systems`

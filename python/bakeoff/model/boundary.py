@@ -1,0 +1,269 @@
+"""Python's mirror of what crosses to and from the engine. The source of truth is crates/model; tests hold this file
+against schema/run.schema.json and schema/event.schema.json by field names, and both against schema/examples/."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+FORMAT = 1
+
+OutcomeName = Literal[
+    "ok", "wrong", "unknown", "fail_conflict", "fail_constraint", "fail_refused", "fail_overload", "fail_other"
+]
+Phase = Literal["load", "warm", "run", "check", "drop"]
+
+
+class Document(BaseModel):
+    """A part of a document: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class ClientSpec(Document):
+    index: int = 0
+    count: int = 1
+
+
+class Closed(Document):
+    kind: Literal["closed"] = "closed"
+
+
+class Open(Document):
+    kind: Literal["open"] = "open"
+    rate_ops_per_s: float
+    arrival: Literal["constant", "poisson", "per_session"]
+
+
+Pacing = Annotated[Closed | Open, Field(discriminator="kind")]
+
+
+class TimeLimit(Document):
+    kind: Literal["time"] = "time"
+    window_s: float
+
+
+class OperationsLimit(Document):
+    kind: Literal["operations"] = "operations"
+    operations: int
+    max_s: float | None = None
+
+
+Limit = Annotated[TimeLimit | OperationsLimit, Field(discriminator="kind")]
+
+
+class Retry(Document):
+    retries: int = 0
+    on: list[Literal["conflict", "constraint", "refused", "overload", "other"]] = Field(default_factory=list)
+    backoff_s: float = 0.0
+
+
+class CheckSpec(Document):
+    rows_min: int
+    rows_max: int
+    sample: int = 0
+    after_run: bool = False
+
+
+class RunSpec(Document):
+    """run.json. `driver` and `workload` are built by the system and the workload; the engine checks them."""
+
+    format: int = FORMAT
+    phase: Phase
+    driver: dict[str, Any]
+    workload: dict[str, Any]
+    client: ClientSpec = Field(default_factory=ClientSpec)
+    seed: int = 0
+    threads: int = 1
+    sessions: int | None = None
+    workers: int = 0
+    runner: Literal["tokio", "thread", "reactor"] | None = None
+    pacing: Pacing = Field(default_factory=Closed)
+    limit: Limit = Field(default_factory=lambda: TimeLimit(window_s=10.0))
+    warm_up_s: float = 0.0
+    timeout_s: float = 10.0
+    retry: Retry = Field(default_factory=Retry)
+    error_budget_ratio: float = 0.0
+    witness_rate_ops_per_s: float | None = None
+    isolation: Literal["read-uncommitted", "read-committed", "repeatable-read", "snapshot", "serializable"] | None = (
+        None
+    )
+    drop_existing: bool = False
+    check: CheckSpec | None = None
+    cores: list[int] = Field(default_factory=list)
+
+
+class HistogramDoc(Document):
+    count: int
+    out_of_range: int
+    min_ns: int
+    mean_ns: float
+    p50_ns: int
+    p95_ns: int
+    p99_ns: int
+    p999_ns: int
+    max_ns: int
+    hdr: str
+
+
+class Ready(Document):
+    event: Literal["ready"] = "ready"
+    format: int
+    engine_version: str
+    pid: int
+    runner: Literal["tokio", "thread", "reactor"]
+    workers: int
+    sessions: int
+    connect_s: float
+
+
+class Progress(Document):
+    event: Literal["progress"] = "progress"
+    elapsed_s: float
+    done: int
+    total: int
+
+
+class IntervalSeries(Document):
+    operation: str
+    part: bool
+    outcome: OutcomeName
+    response: HistogramDoc
+
+
+class Interval(Document):
+    event: Literal["interval"] = "interval"
+    second: int
+    length_s: float
+    warm_up: bool
+    series: list[IntervalSeries]
+
+
+class Mark(Document):
+    event: Literal["mark"] = "mark"
+    id: int
+    at_s: float
+
+
+class Warning(Document):
+    event: Literal["warning"] = "warning"
+    what: str
+    at_s: float
+
+
+class Trouble(Document):
+    event: Literal["error"] = "error"
+    what: str
+    where: str
+    hint: str
+    kind: Literal["usage", "server", "environment"]
+
+
+class Series(Document):
+    operation: str
+    part_of: str | None
+    outcome: OutcomeName
+    count: int
+    carried_in: int
+    response: HistogramDoc
+    service: HistogramDoc
+
+
+class ErrorSample(Document):
+    operation: str
+    outcome: OutcomeName
+    code: str
+    message: str
+    statement: str | None
+    endpoint: int
+    at_s: float
+
+
+class EndpointCount(Document):
+    endpoint: int
+    operations: int
+
+
+class WorkerCost(Document):
+    busy_ratio: float
+    run_queue_delay_ratio: float
+
+
+class ClientCost(Document):
+    cpu_user_s: float
+    cpu_system_s: float
+    memory_peak_bytes: int
+    context_switches_voluntary: int
+    context_switches_involuntary: int
+    workers: list[WorkerCost]
+    steal_ratio: float
+    cpu_mhz: float | None
+
+
+class Witness(Document):
+    operation: str
+    service: HistogramDoc
+    median_ratio: float | None
+
+
+class ClientVerdict(Document):
+    client_limited: bool
+    signs: list[str]
+
+
+class StateReport(Document):
+    inserts_acknowledged: int
+    inserts_unknown: int
+    inserts_failed: int
+    bytes_written: int
+    writes_acknowledged: int
+
+
+class Check(Document):
+    name: str
+    ok: bool
+    expected: str
+    actual: str
+    evidence: list[str]
+
+
+class RunResult(Document):
+    event: Literal["result"] = "result"
+    format: int
+    phase: Phase
+    client: ClientSpec
+    seed: int
+    rows: int
+    elapsed_s: float
+    window_start_s: float
+    window_end_s: float
+    epoch_unix_ns: int
+    interrupted: bool
+    series: list[Series]
+    unfinished: HistogramDoc
+    backlog: HistogramDoc
+    due: int
+    lateness: HistogramDoc
+    pool_wait: HistogramDoc
+    retries: int
+    reconnects: int
+    connections_lost: int
+    revoked: int
+    error_ratio: float
+    error_budget_exceeded: bool
+    errors: list[ErrorSample]
+    stream_hashes: list[str]
+    endpoints: list[EndpointCount]
+    cost: ClientCost
+    witness: Witness | None
+    verdict: ClientVerdict
+    state: StateReport
+    checks: list[Check]
+
+
+Event = Annotated[
+    Ready | Progress | Interval | Mark | Warning | Trouble | RunResult,
+    Field(discriminator="event"),
+]
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)

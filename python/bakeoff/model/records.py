@@ -1,0 +1,239 @@
+"""What a bundle holds, as models. Layout of the folder (all JSON unless said otherwise):
+
+    bundle.json              BundleInfo
+    plan.toml                the plan as the user wrote it (included files beside it)
+    plan.json                PlanRecord: resolved
+    machine.json             MachineFacts
+    facts/<cell>.json        FactsRecord of the cell's system, read back after start
+    loads/<dataset>.json     LoadRecord: one per data set that was loaded
+    runs/<run>/run.json      the engine's document (client 0; others run.<n>.json)
+    runs/<run>/result.json   RunRecord: all clients merged, server side included: the last file written
+    runs/<run>/intervals.parquet   one row per second: second, warm_up, length_s, ok, errors, p50_ms, p99_ms, max_ms
+    runs/<run>/histograms.json.gz  per second HDR histograms of ok responses, merged over clients
+    runs/<run>/server.parquet      one row per second: second, then columns "os.*" and "db.*"
+    runs/<run>/engine.log, server.log
+    charts/*.svg *.png, report.html  made by `bakeoff report`
+
+A run's id is "b03-c07": block 3, cell 7. Everything a report needs is in PlanRecord, FactsRecords and RunRecords.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from .boundary import (
+    Check,
+    ClientVerdict,
+    Document,
+    ErrorSample,
+    HistogramDoc,
+    Series,
+    StateReport,
+    Witness,
+)
+
+BUNDLE_FORMAT = 1
+
+Scalar = str | int | float | bool
+Objective = Literal["rate", "latency_p50", "latency_p95", "latency_p99", "latency_p999", "latency_mean"]
+
+
+class BundleInfo(Document):
+    format: int = BUNDLE_FORMAT
+    bakeoff_version: str
+    created: str  # ISO 8601, UTC
+    finished: str | None = None
+    title: str
+    #: "complete", "interrupted" (Ctrl-C), "failed" (stopped by an error), "running"
+    state: Literal["running", "complete", "interrupted", "failed"]
+    command: str  # that re-runs it
+    demonstration: bool = False
+    #: Cells that could not be run at all, with the reason ("mariadb: no mariadbd ...").
+    skipped: dict[str, str] = Field(default_factory=dict)
+    messages: list[str] = Field(default_factory=list)
+
+
+class CellRecord(Document):
+    """One combination of factor levels."""
+
+    id: str  # "c01"
+    system: str  # name in the plan
+    kind: str  # kind of system
+    label: str  # "sqlite_full / preset=a / threads=4"
+    #: Every factor with more than one level, "system" first; the report's axes come from here.
+    levels: dict[str, Scalar]
+    threads: int  # per client
+    clients: int
+    rate_ops_per_s: float | None  # offered over all clients; None: closed loop
+    workload: str  # "YCSB A (records 10000)"
+    dataset: str  # identity of the data
+    durability: str | None
+    isolation: str | None
+
+
+class PlanRecord(Document):
+    format: int = BUNDLE_FORMAT
+    title: str
+    description: str = ""
+    demonstration: bool = False
+    seed: int
+    objective: Objective
+    compare_factor: str  # the factor whose levels are compared: "system" unless the plan says otherwise
+    baseline: Scalar | None
+    repetitions: int
+    warm_up_s: float
+    window_s: float | None  # None: limited by operations
+    operations: int | None
+    pacing: str  # in words: "closed loop", "open loop, 5000/s, Poisson arrivals"
+    error_budget_ratio: float
+    reset: str
+    cache: str
+    placement: dict[str, list[int]]
+    factors: dict[str, list[Scalar]]
+    cells: list[CellRecord]
+    #: The plan as a tree after defaults, secrets as names only.
+    resolved: dict[str, Any]
+
+
+class FactsRecord(Document):
+    product: str
+    version: str
+    settings: dict[str, str]
+    portable: dict[str, str]
+    #: What the plan asked for, by the system's own names (to show what was set on purpose).
+    declared: dict[str, str]
+    private: bool
+    client_library: str = ""
+    runner: str = ""
+
+
+class MachineFacts(Document):
+    hostname: str
+    os: str
+    kernel: str
+    cpu_model: str
+    cores: int
+    memory_bytes: int
+    clock_source: str
+    filesystem: str
+    swap_bytes: int
+    virtualisation: str
+    cpu_governor: str
+    python: str
+    engine: str
+    warnings: list[str] = Field(default_factory=list)
+
+
+class Validity(Document):
+    """One judgement on one run. `invalid` takes a run out of comparisons, a `warning` stands beside the figure."""
+
+    name: str
+    severity: Literal["invalid", "warning", "note"]
+    ok: bool | None  # None: not tested
+    words: str
+
+
+class Percentiles(Document):
+    """Headline response times, ms. None: not defined (failures reach it) or too few samples; `words` says which."""
+
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    p999_ms: float | None
+    max_ms: float | None
+    mean_ms: float | None
+    words: dict[str, str] = Field(default_factory=dict)
+
+
+class OperationSummary(Document):
+    operation: str
+    part_of: str | None
+    ok: int
+    errors: dict[str, int]  # outcome -> count, ok excluded
+    response: Percentiles
+
+
+class ServerSide(Document):
+    cpu_s: float | None = None  # of the server processes over the window; None: not watched
+    memory_peak_bytes: int | None = None
+    io_read_bytes: int | None = None
+    io_write_bytes: int | None = None
+    size_on_disk_bytes: int | None = None
+    debt_start: dict[str, float] = Field(default_factory=dict)
+    debt_end: dict[str, float] = Field(default_factory=dict)
+    debt_drained: bool | None = None
+    debt_drain_s: float | None = None
+    #: Bytes written by the server (or the engine, when embedded) from the window's start until its debt was drained.
+    write_bytes_with_debt: int | None = None
+    write_bytes_per_user_byte: float | None = None
+
+
+class RunRecord(Document):
+    """One run: all clients merged. Written last, so its presence means the run is done."""
+
+    format: int = BUNDLE_FORMAT
+    id: str
+    block: int
+    cell: str
+    order: int  # place in the schedule, from 0
+    started: str
+    #: "done"; "failed": the run could not be completed (words in `failure`), nothing in it is compared.
+    state: Literal["done", "failed"]
+    failure: str = ""
+    seed: int
+    window_s: float
+    #: Acknowledged and right, in the window, per second. The headline.
+    rate_ops_per_s: float
+    offered_ops_per_s: float | None
+    ok: int
+    errors: dict[str, int]
+    error_ratio: float
+    response: Percentiles
+    #: All operations: ok + unknown + unfinished + backlog; the distribution behind `response`.
+    headline: HistogramDoc
+    #: wrong + fail: they rank at infinity.
+    failures: int
+    operations: list[OperationSummary]
+    series: list[Series]
+    unfinished: int
+    backlog: int
+    lateness: HistogramDoc
+    pool_wait: HistogramDoc
+    retries: int
+    reconnects: int
+    connections_lost: int
+    revoked: int
+    error_samples: list[ErrorSample]
+    stream_hashes: list[str]
+    connect_s: float
+    client_cpu_s: float
+    client_memory_peak_bytes: int
+    client_cpu_us_per_op: float | None
+    server_cpu_us_per_op: float | None
+    workers_busy_ratio: list[float]
+    witness: list[Witness]
+    verdict: ClientVerdict
+    server: ServerSide
+    state_report: StateReport
+    checks: list[Check]
+    validity: list[Validity]
+    runner: str
+    engine_version: str
+    rerun: str  # command that repeats this run alone by hand
+
+    @property
+    def valid(self) -> bool:
+        return self.state == "done" and not any(v.severity == "invalid" and v.ok is False for v in self.validity)
+
+
+class LoadRecord(Document):
+    dataset: str
+    system: str
+    rows: int
+    elapsed_s: float
+    rows_per_s: float
+    size_on_disk_bytes: int | None
+    checks: list[Check]
+    cells: list[str]

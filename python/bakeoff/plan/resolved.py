@@ -1,0 +1,55 @@
+"""A plan after reading, checking and expanding: everything decided, nothing started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..model.boundary import Limit, Pacing, Retry
+from ..model.records import CellRecord, PlanRecord
+
+if TYPE_CHECKING:
+    from ..workloads.ycsb import YcsbWorkload
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination of factor levels, with all that is needed to run it."""
+
+    record: CellRecord
+    #: Options for System.configure: the plan's [systems.NAME] table with this cell's factor levels merged in.
+    system_options: dict[str, Any]
+    workload: YcsbWorkload
+    threads: int
+    sessions: int | None
+    clients: int
+    workers: int
+    pacing: Pacing  # per client
+    limit: Limit  # per client
+    durability: str | None
+    isolation: str | None
+    #: Cells with equal keys share one loaded data set (same system, same start options, same data).
+    load_key: str
+
+
+@dataclass(frozen=True)
+class ResolvedPlan:
+    path: Path | None
+    text: str
+    record: PlanRecord
+    cells: list[Cell]
+    #: Systems of the plan that this machine cannot run, where the plan says `optional = true`: name -> why.
+    skipped: dict[str, str]
+    warm_up_s: float
+    timeout_s: float
+    retry: Retry
+    error_budget_ratio: float
+    witness_rate_ops_per_s: float | None
+    reset: str  # restore | reload | reuse
+    cache: str  # warm | cold | as-is
+    vary_seed: bool
+    client_cores: list[int]
+    server_cores: list[int]
+    check_sample: int
+    warnings: list[str] = field(default_factory=list)
