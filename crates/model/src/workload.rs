@@ -49,6 +49,15 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
     type Thread: 'static;
 
     fn operations(&self) -> &'static [Operation];
+    /// The only operation a witness thread draws (a read). `None`: this mix has none that a witness could be compared
+    /// by, so there is no witness.
+    fn witness_operation(&self) -> Option<usize> {
+        None
+    }
+    /// A user's operations share a transaction, so each user needs a session of its own: no pool.
+    fn keeps_session(&self) -> bool {
+        false
+    }
     fn worker(&self, worker: usize) -> Self::Worker;
     fn thread(&self, worker: &Self::Worker, id: ThreadId) -> Self::Thread;
 
