@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,22 @@ static ORIGIN: OnceLock<Instant> = OnceLock::new();
 #[inline]
 pub fn now_ns() -> u64 {
     ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1
+}
+
+static EPOCH_NS: AtomicU64 = AtomicU64::new(0);
+
+/// The run's time axis begins here (start of the warm-up). Called once, when the start time is known, which may lie a
+/// little ahead.
+pub fn set_epoch_ns(epoch_ns: u64) {
+    EPOCH_NS.store(epoch_ns, Ordering::Relaxed);
+}
+
+/// `None` before a run's start is known, and in other phases.
+pub fn epoch_ns() -> Option<u64> {
+    match EPOCH_NS.load(Ordering::Relaxed) {
+        0 => None,
+        ns => Some(ns),
+    }
 }
 
 /// A runner's timer: one per worker thread, never shared.
