@@ -106,6 +106,13 @@ class HistogramDoc(Document):
     max_ns: int
     hdr: str
 
+    @classmethod
+    def empty(cls) -> HistogramDoc:
+        """Of no values; its `hdr` is not decoded."""
+        return cls(
+            count=0, out_of_range=0, min_ns=0, mean_ns=0.0, p50_ns=0, p95_ns=0, p99_ns=0, p999_ns=0, max_ns=0, hdr=""
+        )
+
 
 class Ready(Document):
     event: Literal["ready"] = "ready"
@@ -208,16 +215,16 @@ class Witness(Document):
 
 
 class ClientVerdict(Document):
-    client_limited: bool
-    signs: list[str]
+    client_limited: bool = False
+    signs: list[str] = Field(default_factory=list)
 
 
 class StateReport(Document):
-    inserts_acknowledged: int
-    inserts_unknown: int
-    inserts_failed: int
-    bytes_written: int
-    writes_acknowledged: int
+    inserts_acknowledged: int = 0
+    inserts_unknown: int = 0
+    inserts_failed: int = 0
+    bytes_written: int = 0
+    writes_acknowledged: int = 0
 
 
 class Check(Document):

@@ -138,12 +138,12 @@ class Validity(Document):
 class Percentiles(Document):
     """Headline response times, ms. None: not defined (failures reach it) or too few samples; `words` says which."""
 
-    p50_ms: float | None
-    p95_ms: float | None
-    p99_ms: float | None
-    p999_ms: float | None
-    max_ms: float | None
-    mean_ms: float | None
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+    p999_ms: float | None = None
+    max_ms: float | None = None
+    mean_ms: float | None = None
     words: dict[str, str] = Field(default_factory=dict)
 
 
@@ -183,45 +183,45 @@ class RunRecord(Document):
     state: Literal["done", "failed"]
     failure: str = ""
     seed: int
-    window_s: float
+    window_s: float = 0.0
     #: Acknowledged and right, in the window, per second. The headline.
-    rate_ops_per_s: float
-    offered_ops_per_s: float | None
-    ok: int
-    errors: dict[str, int]
-    error_ratio: float
-    response: Percentiles
+    rate_ops_per_s: float = 0.0
+    offered_ops_per_s: float | None = None
+    ok: int = 0
+    errors: dict[str, int] = Field(default_factory=dict)
+    error_ratio: float = 0.0
+    response: Percentiles = Field(default_factory=Percentiles)
     #: All operations: ok + unknown + unfinished + backlog; the distribution behind `response`.
-    headline: HistogramDoc
+    headline: HistogramDoc = Field(default_factory=HistogramDoc.empty)
     #: wrong + fail: they rank at infinity.
-    failures: int
-    operations: list[OperationSummary]
-    series: list[Series]
-    unfinished: int
-    backlog: int
-    lateness: HistogramDoc
-    pool_wait: HistogramDoc
-    retries: int
-    reconnects: int
-    connections_lost: int
-    revoked: int
-    error_samples: list[ErrorSample]
-    stream_hashes: list[str]
-    connect_s: float
-    client_cpu_s: float
-    client_memory_peak_bytes: int
-    client_cpu_us_per_op: float | None
-    server_cpu_us_per_op: float | None
-    workers_busy_ratio: list[float]
-    witness: list[Witness]
-    verdict: ClientVerdict
-    server: ServerSide
-    state_report: StateReport
-    checks: list[Check]
-    validity: list[Validity]
-    runner: str
-    engine_version: str
-    rerun: str  # command that repeats this run alone by hand
+    failures: int = 0
+    operations: list[OperationSummary] = Field(default_factory=list)
+    series: list[Series] = Field(default_factory=list)
+    unfinished: int = 0
+    backlog: int = 0
+    lateness: HistogramDoc = Field(default_factory=HistogramDoc.empty)
+    pool_wait: HistogramDoc = Field(default_factory=HistogramDoc.empty)
+    retries: int = 0
+    reconnects: int = 0
+    connections_lost: int = 0
+    revoked: int = 0
+    error_samples: list[ErrorSample] = Field(default_factory=list)
+    stream_hashes: list[str] = Field(default_factory=list)
+    connect_s: float = 0.0
+    client_cpu_s: float = 0.0
+    client_memory_peak_bytes: int = 0
+    client_cpu_us_per_op: float | None = None
+    server_cpu_us_per_op: float | None = None
+    workers_busy_ratio: list[float] = Field(default_factory=list)
+    witness: list[Witness] = Field(default_factory=list)
+    verdict: ClientVerdict = Field(default_factory=ClientVerdict)
+    server: ServerSide = Field(default_factory=ServerSide)
+    state_report: StateReport = Field(default_factory=StateReport)
+    checks: list[Check] = Field(default_factory=list)
+    validity: list[Validity] = Field(default_factory=list)
+    runner: str = ""
+    engine_version: str = ""
+    rerun: str = ""  # command that repeats this run alone by hand
 
     @property
     def valid(self) -> bool:

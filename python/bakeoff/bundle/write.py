@@ -1,0 +1,129 @@
+"""Writing a bundle as its runs finish. Every method leaves the folder readable: a late failure loses nothing early."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..errors import BundleError
+from ..model.boundary import Document, RunSpec
+from ..model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
+from . import files
+from .read import Bundle
+
+
+def utc_now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def new_folder(parent: Path, title: str) -> Path:
+    """`parent`/<title>-<time>, made now; a number is added when that exists."""
+    slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:48] or "bundle"
+    stem = f"{slug}-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}"
+    for number in range(100):
+        folder = parent / (stem if number == 0 else f"{stem}-{number}")
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise files.disk_trouble(error, folder) from error
+    raise BundleError(f"cannot make a new folder for results: {parent / stem} exists", hint="give another with --out")
+
+
+class BundleWriter:
+    """One bundle being written. `folder` exists; call `begin` (or `resume`) once, then the rest in any order."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.info: BundleInfo | None = None
+
+    def begin(self, info: BundleInfo, plan: PlanRecord, plan_text: str, machine: MachineFacts) -> None:
+        files.write_text(self.folder / "plan.toml", plan_text)
+        self._write("plan.json", plan)
+        self._write("machine.json", machine)
+        self.update(info)
+
+    def resume(self, plan_text: str, machine: MachineFacts) -> Bundle:
+        """Opens the folder again; refuses another plan, because its runs would not be comparable."""
+        bundle = Bundle.open(self.folder)
+        if (self.folder / "plan.toml").read_text() != plan_text:
+            raise BundleError(
+                "the plan has changed since this bundle was begun",
+                where=str(self.folder),
+                hint="run it without --resume, or restore the plan from the bundle's plan.toml",
+            )
+        if (machine.cpu_model, machine.cores) != (bundle.machine.cpu_model, bundle.machine.cores):
+            raise BundleError(
+                f"this bundle was begun on another machine ({bundle.machine.cpu_model}, {bundle.machine.cores} cores)",
+                where=str(self.folder),
+                hint="run the plan without --resume here, and compare the two bundles",
+            )
+        self.update(bundle.info.model_copy(update={"state": "running", "finished": None}))
+        return bundle
+
+    def update(self, info: BundleInfo) -> None:
+        self.info = info
+        self._write("bundle.json", info)
+
+    def facts(self, cell: str, facts: FactsRecord) -> None:
+        self._write(f"facts/{cell}.json", facts)
+
+    def load(self, key: str, load: LoadRecord) -> None:
+        self._write(f"loads/{key}.json", load)
+
+    def run_folder(self, run: str) -> Path:
+        folder = self.folder / "runs" / run
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise files.disk_trouble(error, folder) from error
+        return folder
+
+    def run_spec(self, run: str, client: int, spec: RunSpec, phase: str = "run") -> Path:
+        name = f"{phase}.json" if client == 0 else f"{phase}.{client}.json"
+        path = self.run_folder(run) / name
+        files.write_text(path, dumps(spec))
+        return path
+
+    def run_tables(
+        self,
+        run: str,
+        intervals: Sequence[Mapping[str, Any]],
+        histograms: Sequence[Mapping[str, Any]],
+        server: Sequence[Mapping[str, float]],
+    ) -> None:
+        folder = self.run_folder(run)
+        files.write_bytes(folder / "intervals.parquet", parquet(intervals))
+        files.write_gzip(folder / "histograms.json.gz", json.dumps({"format": 1, "intervals": list(histograms)}))
+        if server:
+            files.write_bytes(folder / "server.parquet", parquet(server))
+
+    def run_result(self, record: RunRecord) -> None:
+        """The last file of a run."""
+        self._write(f"runs/{record.id}/result.json", record)
+
+    def _write(self, name: str, document: Document) -> None:
+        files.write_text(self.folder / name, dumps(document))
+
+
+def dumps(document: Document) -> str:
+    return document.model_dump_json(indent=1) + "\n"
+
+
+def parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Rows as a Parquet file; a column that a row lacks is null there."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    table = pa.table({name: [row.get(name) for row in rows] for name in columns})
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()

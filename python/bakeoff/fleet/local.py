@@ -1,0 +1,193 @@
+"""Engine processes on this machine: start, talk, listen, end. No engine outlives this process: its stdin ends with us.
+
+with Engines() as engines:
+    engines.start(path, env, log)         # once per client
+    engines.wait_ready(timeout_s)
+    engines.begin(unix_ns)
+    for client, event in engines.events(): ...
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from pydantic import ValidationError
+
+from ..errors import BakeoffError, EngineError, ExitCode
+from ..model.boundary import EVENT, Event, Ready, RunResult, Trouble
+from .binary import engine_path
+
+
+@dataclass
+class _Client:
+    process: subprocess.Popen[str]
+    log: Path
+    ended: bool = False
+    result: RunResult | None = None
+
+
+class EngineTrouble(BakeoffError):
+    """The engine said what went wrong; its words are passed on."""
+
+    def __init__(self, trouble: Trouble, where: str) -> None:
+        super().__init__(trouble.what, where=f"{where}, {trouble.where}" if trouble.where else where, hint=trouble.hint)
+        self.exit_code = ExitCode.USAGE if trouble.kind == "usage" else ExitCode.ENVIRONMENT
+        self.kind = trouble.kind
+
+
+class Engines:
+    """The clients of one run. Use as a context manager: leaving it ends every process, whatever happened."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self._clients: list[_Client] = []
+        self._lines: queue.Queue[tuple[int, str | None]] = queue.Queue()
+
+    def __enter__(self) -> Engines:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def start(self, document: Path, env: Mapping[str, str], log: Path) -> None:
+        """Starts one client on `document`. A session of its own: Ctrl-C at a terminal reaches it as `stop`, from us."""
+        index = len(self._clients)
+        with open(log, "ab") as errors:
+            process = subprocess.Popen(
+                [str(engine_path()), str(document)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env={**os.environ, **env},
+                text=True,
+                start_new_session=True,
+            )
+        self._clients.append(_Client(process, log))
+        assert process.stdout is not None
+        threading.Thread(target=self._listen, args=(index, process.stdout), daemon=True).start()
+
+    def pids(self) -> list[int]:
+        return [client.process.pid for client in self._clients]
+
+    def wait_ready(self, timeout_s: float) -> list[Ready]:
+        """Waits until every client has opened its sessions."""
+        ready: dict[int, Ready] = {}
+        deadline = time.monotonic() + timeout_s
+        for client, event in self.events(deadline):
+            if isinstance(event, Ready):
+                ready[client] = event
+            if len(ready) == len(self._clients):
+                return [ready[i] for i in sorted(ready)]
+        late = len(self._clients) - len(ready)
+        raise EngineError(
+            f"{late} of {len(self._clients)} clients were not ready within {timeout_s:.0f} s",
+            where=self.where,
+            hint="is the server overloaded or frozen? its log is in the run's folder",
+        )
+
+    def begin(self, unix_ns: int) -> None:
+        self._send(f'{{"control":"start_at","unix_ns":{unix_ns}}}')
+
+    def stop(self) -> None:
+        self._send('{"control":"stop"}')
+
+    def events(self, deadline: float | None = None) -> Iterator[tuple[int, Event]]:
+        """Events of all clients as they come, until every client has given its result, or `deadline` (monotonic)."""
+        while not all(client.ended for client in self._clients):
+            timeout = None if deadline is None else deadline - time.monotonic()
+            if timeout is not None and timeout <= 0:
+                return
+            try:
+                # A bounded wait, so that a signal is acted on at once.
+                index, line = self._lines.get(timeout=min(0.5, timeout or 0.5))
+            except queue.Empty:
+                continue
+            if line is None:
+                self._ended(index)
+                continue
+            event = self._parse(index, line)
+            if isinstance(event, Trouble):
+                raise EngineTrouble(event, self.where)
+            if isinstance(event, RunResult):
+                self._clients[index].result = event
+            yield index, event
+
+    def results(self) -> list[RunResult]:
+        return [client.result for client in self._clients if client.result is not None]
+
+    def close(self, grace_s: float = 2.0) -> None:
+        """Ends all clients: end of input, then SIGTERM, then SIGKILL. Nothing is left when it returns."""
+        for client in self._clients:
+            _close_quietly(client.process.stdin)
+        for sign in (None, signal.SIGTERM, signal.SIGKILL):
+            deadline = time.monotonic() + grace_s
+            for client in self._clients:
+                if sign is not None and client.process.poll() is None:
+                    client.process.send_signal(sign)
+            for client in self._clients:
+                try:
+                    client.process.wait(max(0.01, deadline - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    continue
+
+    def _listen(self, index: int, stdout: IO[str]) -> None:
+        for line in stdout:
+            self._lines.put((index, line))
+        stdout.close()
+        self._lines.put((index, None))
+
+    def _ended(self, index: int) -> None:
+        client = self._clients[index]
+        client.ended = True
+        code = client.process.wait()
+        if client.result is None:
+            died = f"was ended by signal {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+            raise EngineError(
+                f"the measuring process {died} before it gave a result",
+                where=self.where,
+                hint=f"its last words: {_tail(client.log) or 'none'}",
+            )
+
+    def _parse(self, index: int, line: str) -> Event:
+        try:
+            return EVENT.validate_json(line)
+        except ValidationError as error:
+            raise EngineError(
+                f"the measuring process answered something this bakeoff does not know: {error.errors()[0]['msg']}",
+                where=self.where,
+                hint="the engine and the Python package are of different versions; reinstall both with `pip install .`",
+            ) from error
+
+    def _send(self, line: str) -> None:
+        for client in self._clients:
+            try:
+                assert client.process.stdin is not None
+                client.process.stdin.write(line + "\n")
+                client.process.stdin.flush()
+            except (BrokenPipeError, ValueError):
+                continue  # it has ended; `events` says how
+
+
+def _close_quietly(pipe: IO[str] | None) -> None:
+    try:
+        if pipe is not None:
+            pipe.close()
+    except BrokenPipeError:
+        return
+
+
+def _tail(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()[-500:]
+    except OSError:
+        return ""

@@ -1,0 +1,190 @@
+"""The whole plan: every run in its order, each written when done, everything stopped at the end, come what may."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from ..bundle.write import BundleWriter, utc_now
+from ..errors import BakeoffError, PlanError
+from ..model.boundary import Progress
+from ..model.records import BundleInfo, RunRecord
+from ..plan.resolved import Cell, ResolvedPlan
+from . import one_run
+from .instance import Instance, file_name
+from .order import Slot, schedule
+
+#: One failed run is an event; so many in a row are a broken set-up, and going on would only hide it.
+FAILURES_IN_A_ROW = 3
+
+
+class View(one_run.Watcher):
+    """What the command line shows. Every method may do nothing."""
+
+    def begin(self, slots: list[Slot], done: int) -> None: ...
+
+    def loading(self, cell: Cell, progress: Progress | None) -> None: ...
+
+    def run_begins(self, slot: Slot, cell: Cell) -> None: ...
+
+    def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None: ...
+
+    def message(self, words: str) -> None: ...
+
+
+@dataclass
+class Conductor:
+    """Carries out one plan into one bundle. `carry_out` may be called once."""
+
+    plan: ResolvedPlan
+    writer: BundleWriter
+    view: View
+    allow_drop: bool = False
+    work: Path | None = None
+    done: dict[str, RunRecord] = field(default_factory=dict)
+    _instances: dict[str, Instance] = field(default_factory=dict)
+    _failures: int = 0
+
+    def carry_out(self) -> BundleInfo:
+        """Makes every run that is not in `done`. Returns the bundle's final state; raises what ended it early, after
+        everything has been stopped and the bundle says so."""
+        cells = {cell.record.id: cell for cell in self.plan.cells}
+        slots = schedule(list(cells), self.plan.record.repetitions, self.plan.record.seed)
+        missing = [s for s in slots if s.run not in self.done]
+        self.view.begin(slots, len(slots) - len(missing))
+        state = "failed"
+        try:
+            with terminate_as_interrupt():
+                self._refuse_impossible()
+                for slot in missing:
+                    self._one(slot, cells[slot.cell])
+            state = "complete"
+        except KeyboardInterrupt:
+            state = "interrupted"
+            raise
+        finally:
+            with signals_ignored():
+                self._stop_all(drop=state == "complete")
+                self._close(state)
+        assert self.writer.info is not None
+        return self.writer.info
+
+    def _refuse_impossible(self) -> None:
+        """What only an option of the command can allow, before anything starts."""
+        for cell in self.plan.cells:
+            if "address" in cell.system_options and self.plan.reset == "reload" and not self.allow_drop:
+                raise PlanError(
+                    f'reset = "reload" drops and remakes the tables of the existing system {cell.record.system!r}',
+                    where=f"systems.{cell.record.system}",
+                    hint='say --allow-drop if that schema may be dropped, or use reset = "reuse" for reading work',
+                )
+
+    def _one(self, slot: Slot, cell: Cell) -> None:
+        started = utc_now()
+        self.view.run_begins(slot, cell)
+        try:
+            instance = self._instance(cell)
+            record = one_run.make(slot, cell, self.plan, instance, self.writer, self.view)
+            self._failures = 0
+        except BakeoffError as error:
+            if self._is_final(error):
+                raise
+            record = one_run.failed(slot, started, error, self.plan)
+            self.writer.run_result(record)
+            self._failures += 1
+            self.view.run_ends(slot, cell, record)
+            if self._failures >= FAILURES_IN_A_ROW:
+                raise
+            return
+        self.view.run_ends(slot, cell, record)
+
+    def _is_final(self, error: BakeoffError) -> bool:
+        """Whether trying the next run makes no sense: the plan is wrong, or the bundle cannot be written, or this
+        system has never worked."""
+        return isinstance(error, PlanError) or type(error) is BakeoffError or not any(self._loaded())
+
+    def _loaded(self) -> Iterator[Instance]:
+        return (i for i in self._instances.values() if i.loaded)
+
+    def _instance(self, cell: Cell) -> Instance:
+        """The loaded instance for a cell, after every other private server has been stopped: one at a time runs."""
+        for key, other in self._instances.items():
+            if key != cell.load_key and other.system.private and other.system.alive():
+                other.system.stop()
+        instance = self._instances.get(cell.load_key)
+        if instance is None or not instance.loaded:
+            if instance is not None:
+                instance.stop()
+            instance = Instance(self.plan, cell, self.writer.folder, allow_drop=self.allow_drop, work=self.work)
+            self._instances[cell.load_key] = instance
+            self.view.loading(cell, None)
+            load = instance.load(lambda progress: self.view.loading(cell, progress))
+            self.writer.load(file_name(cell.load_key), load)
+        if not (self.writer.folder / "facts" / f"{cell.record.id}.json").exists():
+            instance.start()
+            self.writer.facts(cell.record.id, instance.facts(cell))
+        return instance
+
+    def _stop_all(self, *, drop: bool) -> None:
+        for instance in self._instances.values():
+            try:
+                if drop and not instance.system.private and self.allow_drop:
+                    from . import phases
+
+                    phases.drop(self.plan, instance.cell, instance.system, instance.logs)
+            except BakeoffError as error:
+                self.view.message(f"the tables could not be dropped: {error}")
+            try:
+                self._keep_log(instance)
+            finally:
+                instance.stop()
+
+    def _keep_log(self, instance: Instance) -> None:
+        text = instance.system.log_tail(2000)
+        if text:
+            (instance.logs / "server.log").write_text(text)
+
+    def _close(self, state: str) -> None:
+        info = self.writer.info
+        if info is None:
+            return
+        try:
+            self.writer.update(info.model_copy(update={"state": state, "finished": utc_now()}))
+        except BakeoffError as error:
+            self.view.message(str(error))
+
+
+@contextmanager
+def terminate_as_interrupt() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a plan like Ctrl-C: kept results, nothing left running."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {s: signal.signal(s, interrupt) for s in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def signals_ignored() -> Iterator[None]:
+    """While everything is being stopped, a second Ctrl-C must not leave half of it running."""
+    before = {s: signal.signal(s, signal.SIG_IGN) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def seconds_left(done: int, total: int, began: float) -> float | None:
+    """By the mean length of the runs made so far; None before the first."""
+    return (time.monotonic() - began) / done * (total - done) if done else None

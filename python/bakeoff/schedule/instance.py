@@ -1,0 +1,152 @@
+"""One loaded system: its data made once, put back before every run, and gone at the end."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from ..errors import PlanError
+from ..model.boundary import CheckSpec, Progress
+from ..model.records import FactsRecord, LoadRecord
+from ..plan.resolved import Cell, ResolvedPlan
+from ..provision.instance import InstanceFolder, new_instance
+from ..systems import SYSTEMS
+from ..systems.base import System
+from . import phases
+
+
+def file_name(key: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", key)[:80]
+
+
+class Instance:
+    """The system of all cells that share a `load_key`. `stop` may be called at any time and ends everything."""
+
+    def __init__(self, plan: ResolvedPlan, cell: Cell, bundle: Path, *, allow_drop: bool, work: Path | None) -> None:
+        self.plan = plan
+        self.cell = cell
+        self.allow_drop = allow_drop
+        self.folder: InstanceFolder = new_instance(file_name(cell.record.system), work)
+        self.system: System = SYSTEMS[cell.record.kind].configure(
+            cell.record.system,
+            cell.system_options,
+            durability=cell.durability,
+            isolation=cell.isolation,
+            workdir=self.folder.path,
+            timeout_s=plan.timeout_s,
+            base_dir=plan.path.parent if plan.path else Path.cwd(),
+        )
+        self.logs = bundle / "loads" / file_name(cell.load_key)
+        self.logs.mkdir(parents=True, exist_ok=True)
+        self.rows = 0
+        self.loaded = False
+
+    @property
+    def snapshot(self) -> Path:
+        return self.folder.path / "snapshot"
+
+    def start(self) -> None:
+        if not self.system.alive():
+            self.system.start()
+            self._pin()
+
+    def load(self, on_progress: Callable[[Progress], None]) -> LoadRecord:
+        """Makes the tables, loads and checks them, and keeps a copy for `reset = "restore"`."""
+        self.start()
+        drop_existing = self.system.private or self.allow_drop
+        done = phases.load(
+            self.plan, self.cell, self.system, self.logs, drop_existing=drop_existing, on_progress=on_progress
+        )
+        self.rows = done.rows
+        expected = CheckSpec(rows_min=done.rows, rows_max=done.rows, sample=self.plan.check_sample)
+        checked = phases.check(self.plan, self.cell, self.system, self.logs, expected)
+        record = LoadRecord(
+            dataset=self.cell.record.dataset,
+            system=self.cell.record.system,
+            rows=done.rows,
+            elapsed_s=done.elapsed_s,
+            rows_per_s=done.rows / done.elapsed_s if done.elapsed_s > 0 else 0.0,
+            size_on_disk_bytes=self.system.size_on_disk_bytes(),
+            checks=checked.checks,
+            cells=[c.record.id for c in self.plan.cells if c.load_key == self.cell.load_key],
+        )
+        if self.plan.reset == "restore":
+            self.system.snapshot(self.snapshot)
+        self.loaded = True
+        return record
+
+    def reset(self, folder: Path) -> None:
+        """Makes the data what it was after the load, as the plan says; the system runs afterwards."""
+        if self.plan.reset == "restore":
+            self.system.restore(self.snapshot)
+            self._pin()
+        elif self.plan.reset == "reload":
+            self.start()
+            phases.load(
+                self.plan,
+                self.cell,
+                self.system,
+                folder,
+                drop_existing=self.system.private or self.allow_drop,
+                on_progress=lambda _: None,
+            )
+        self.start()
+
+    def make_cold(self) -> None:
+        """Asks the kernel to forget the data's pages. (The server's own cache is cold because it was restarted.)"""
+        os.sync()
+        for path in self.folder.path.rglob("*"):
+            if path.is_file() and not path.is_symlink() and self.snapshot not in path.parents:
+                _forget(path)
+
+    def facts(self, cell: Cell) -> FactsRecord:
+        facts = self.system.facts()
+        portable = dict(facts.portable)
+        if cell.isolation:
+            portable["isolation"] = cell.isolation
+        declared = cell.system_options.get("settings") or (cell.system_options.get("start") or {}).get("settings") or {}
+        return FactsRecord(
+            product=facts.product,
+            version=facts.version,
+            settings=facts.settings,
+            portable=portable,
+            declared={str(k): str(v) for k, v in declared.items()},
+            private=self.system.private,
+        )
+
+    def stop(self) -> None:
+        """Ends the server and removes its folder."""
+        try:
+            self.system.stop()
+        finally:
+            self.folder.remove()
+
+    def _pin(self) -> None:
+        """Keeps the server on the cores that the plan gives it: every thread it has now, and so those it starts."""
+        if not self.plan.server_cores:
+            return
+        for pid in self.system.pids():
+            for task in Path(f"/proc/{pid}/task").glob("*"):
+                try:
+                    os.sched_setaffinity(int(task.name), self.plan.server_cores)
+                except ProcessLookupError:
+                    continue
+                except OSError as error:
+                    raise PlanError(
+                        f"cannot keep the server on cores {self.plan.server_cores}: {error.strerror}",
+                        where="measure.placement.server",
+                        hint="name cores that this machine has",
+                    ) from error
+
+
+def _forget(path: Path) -> None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,213 @@
+"""All clients of one run as one: counts added, histograms merged exactly, percentiles taken from the merged ones."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..analysis.encode import to_document
+from ..analysis.histograms import Histogram, merge
+from ..analysis.percentiles import Distribution, distribution
+from ..model.boundary import HistogramDoc, Interval, RunResult, Series, StateReport
+from ..model.records import OperationSummary, Percentiles
+
+QUANTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99, "p999_ms": 0.999}
+
+
+def decode(document: HistogramDoc) -> Histogram:
+    return Histogram.from_event(document.model_dump())
+
+
+def merge_documents(documents: Sequence[HistogramDoc]) -> HistogramDoc:
+    """One document stays as it is; several are decoded, added and encoded again."""
+    filled = [d for d in documents if d.count] or list(documents[:1])
+    if len(filled) == 1:
+        return filled[0]
+    total = sum(d.count for d in filled)
+    mean_ns = sum(d.mean_ns * d.count for d in filled) / total
+    return to_document(merge([decode(d) for d in filled]), mean_ns)
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The clients' results of one run put together."""
+
+    series: list[Series]
+    unfinished: HistogramDoc
+    backlog: HistogramDoc
+    lateness: HistogramDoc
+    pool_wait: HistogramDoc
+    distribution: Distribution
+    headline: HistogramDoc
+    state: StateReport
+    window_s: float
+    due: int
+    revoked: int
+    closed_loop: bool
+
+    @property
+    def ok(self) -> int:
+        """Acknowledged, right and (where a transaction spans operations) committed, in the window.
+
+        Closed loop: by when they ended, so that long operations are neither lost at the start nor at the end. Open
+        loop: only what fell due in the window, so that a backlog of the warm-up cannot pass for throughput."""
+        whole = [s for s in self.series if s.part_of is None and s.outcome == "ok"]
+        carried = sum(s.carried_in for s in whole) if self.closed_loop else 0
+        return max(0, sum(s.count for s in whole) + carried - self.revoked)
+
+    @property
+    def errors(self) -> dict[str, int]:
+        counts: dict[str, int] = defaultdict(int)
+        for s in self.series:
+            if s.part_of is None and s.outcome != "ok" and s.count:
+                counts[s.outcome] += s.count
+        if self.revoked:
+            counts["revoked"] += self.revoked
+        return dict(counts)
+
+    @property
+    def rate_ops_per_s(self) -> float:
+        return self.ok / self.window_s if self.window_s > 0 else 0.0
+
+
+def merge_results(results: Sequence[RunResult], *, closed_loop: bool) -> Merged:
+    """`results`: one per client, at least one; their windows share an epoch."""
+    series = merge_series(s for result in results for s in result.series)
+    unfinished = merge_documents([r.unfinished for r in results])
+    backlog = merge_documents([r.backlog for r in results])
+    revoked = sum(r.revoked for r in results)
+    by_outcome = {
+        outcome: merge([decode(s.response) for s in series if s.part_of is None and s.outcome == outcome])
+        for outcome in dict.fromkeys(s.outcome for s in series)
+    }
+    spread = distribution(by_outcome, unfinished=decode(unfinished), backlog=decode(backlog), revoked=revoked)
+    return Merged(
+        series=series,
+        unfinished=unfinished,
+        backlog=backlog,
+        lateness=merge_documents([r.lateness for r in results]),
+        pool_wait=merge_documents([r.pool_wait for r in results]),
+        distribution=spread,
+        headline=to_document(spread.waited),
+        state=add_states([r.state for r in results]),
+        window_s=max(r.window_end_s for r in results) - min(r.window_start_s for r in results),
+        due=sum(r.due for r in results),
+        revoked=revoked,
+        closed_loop=closed_loop,
+    )
+
+
+def merge_series(series: Iterable[Series]) -> list[Series]:
+    groups: dict[tuple[str, str | None, str], list[Series]] = defaultdict(list)
+    for s in series:
+        groups[(s.operation, s.part_of, s.outcome)].append(s)
+    return [
+        Series(
+            operation=first.operation,
+            part_of=first.part_of,
+            outcome=first.outcome,
+            count=sum(s.count for s in group),
+            carried_in=sum(s.carried_in for s in group),
+            response=merge_documents([s.response for s in group]),
+            service=merge_documents([s.service for s in group]),
+        )
+        for group in groups.values()
+        for first in group[:1]
+    ]
+
+
+def add_states(states: Sequence[StateReport]) -> StateReport:
+    names = StateReport.model_fields
+    return StateReport(**{name: sum(getattr(s, name) for s in states) for name in names})
+
+
+def percentiles(spread: Distribution, *, overloaded: bool = False) -> Percentiles:
+    """Headline times in ms, with words where one may not be stated."""
+    values: dict[str, float | None] = {}
+    words: dict[str, str] = {}
+    for name, q in QUANTILES.items():
+        p = spread.percentile(q)
+        stated = p.value_ns is not None and not overloaded
+        values[name] = p.value_ns / 1e6 if p.value_ns is not None and not overloaded else None
+        if not stated:
+            words[name] = "not stated: overloaded" if overloaded else p.words
+    mean_ns = spread.waited.mean_ns()
+    return Percentiles(
+        **values,
+        max_ms=None if spread.waited.max_ns is None else spread.waited.max_ns / 1e6,
+        mean_ms=None if mean_ns is None or overloaded else mean_ns / 1e6,
+        words=words,
+    )
+
+
+def operation_summaries(series: Sequence[Series]) -> list[OperationSummary]:
+    """One per operation, parts of others included and marked."""
+    groups: dict[tuple[str, str | None], list[Series]] = defaultdict(list)
+    for s in series:
+        groups[(s.operation, s.part_of)].append(s)
+    return [
+        OperationSummary(
+            operation=operation,
+            part_of=part_of,
+            ok=sum(s.count for s in group if s.outcome == "ok"),
+            errors={s.outcome: s.count for s in group if s.outcome != "ok" and s.count},
+            response=percentiles(distribution({s.outcome: decode(s.response) for s in group})),
+        )
+        for (operation, part_of), group in groups.items()
+        if any(s.count for s in group)
+    ]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The run second by second, all clients merged."""
+
+    rows: list[dict[str, Any]]
+    histograms: list[dict[str, Any]]
+
+
+def merge_intervals(intervals: Sequence[Interval]) -> Timeline:
+    """`intervals` of all clients, in any order. A second's row counts whole operations only (no parts)."""
+    seconds: dict[int, list[Interval]] = defaultdict(list)
+    for interval in intervals:
+        seconds[interval.second].append(interval)
+    rows, histograms = [], []
+    for second in sorted(seconds):
+        group = seconds[second]
+        rows.append(_interval_row(second, group))
+        histograms += _interval_histograms(second, group)
+    return Timeline(rows, histograms)
+
+
+def _interval_row(second: int, group: Sequence[Interval]) -> dict[str, Any]:
+    whole = [s for interval in group for s in interval.series if not s.part]
+    ok = [s.response for s in whole if s.outcome == "ok" and s.response.count]
+    length_s = max(interval.length_s for interval in group)
+    merged = merge_documents(ok) if ok else None
+    count = sum(h.count for h in ok)
+    return {
+        "second": second,
+        "length_s": length_s,
+        "warm_up": any(interval.warm_up for interval in group),
+        "ok": count,
+        "errors": sum(s.response.count for s in whole if s.outcome != "ok"),
+        "rate_ops_per_s": count / length_s if length_s > 0 else 0.0,
+        "mean_ms": None if merged is None else merged.mean_ns / 1e6,
+        "p50_ms": None if merged is None else merged.p50_ns / 1e6,
+        "p99_ms": None if merged is None else merged.p99_ns / 1e6,
+        "max_ms": None if merged is None else merged.max_ns / 1e6,
+    }
+
+
+def _interval_histograms(second: int, group: Sequence[Interval]) -> list[dict[str, Any]]:
+    by_series: dict[tuple[str, str], list[HistogramDoc]] = defaultdict(list)
+    for interval in group:
+        for s in interval.series:
+            if s.response.count:
+                by_series[(s.operation, s.outcome)].append(s.response)
+    return [
+        {"second": second, "operation": operation, "outcome": outcome, "hdr": merge_documents(documents).hdr}
+        for (operation, outcome), documents in by_series.items()
+    ]

@@ -1,0 +1,270 @@
+"""One run, from the data put back to the record written. Read `make` from top to bottom: it is the order of events."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..bundle.write import BundleWriter, utc_now
+from ..errors import BakeoffError, EngineError
+from ..fleet.local import Engines
+from ..model.boundary import Check, CheckSpec, Interval, Open, OperationsLimit, Ready, RunResult, TimeLimit
+from ..model.records import RunRecord, ServerSide
+from ..plan.resolved import Cell, ResolvedPlan
+from ..provision.os_metrics import wait_for_writeback
+from ..systems.base import System
+from . import judge, phases
+from .instance import Instance
+from .merge import Merged, merge_intervals, merge_results, operation_summaries, percentiles
+from .order import Slot
+from .sampler import Sampler
+
+#: Engines open their sessions before the clock starts; 2,500 of them on a slow server take a while.
+READY_TIMEOUT_S = 120.0
+#: Between "all ready" and the epoch, so that every client has read the line by then.
+LEAD_S = 0.05
+WRITEBACK_TIMEOUT_S = 60.0
+DRAIN_TIMEOUT_S = 120.0
+
+
+@dataclass
+class Measured:
+    """What came out of the measured phase, before it is judged."""
+
+    ready: list[Ready]
+    results: list[RunResult]
+    intervals: list[Interval]
+    sampler: Sampler
+    alive_after: bool
+
+
+class Watcher:
+    """Told what happens while a run goes on; the command line shows it."""
+
+    def stage(self, words: str) -> None: ...
+
+    def interval(self, interval: Interval) -> None: ...
+
+
+def make(
+    slot: Slot, cell: Cell, plan: ResolvedPlan, instance: Instance, writer: BundleWriter, watcher: Watcher
+) -> RunRecord:
+    started = utc_now()
+    folder = writer.run_folder(slot.run)
+    system = instance.system
+    _prepare(cell, plan, instance, folder, watcher)
+    debt_start = system.debt()
+    watcher.stage("running")
+    measured = _measure(slot, cell, plan, system, writer, watcher)
+    merged = merge_results(measured.results, closed_loop=cell.pacing.kind == "closed")
+    watcher.stage("draining")
+    server = _server_side(system, measured, merged, debt_start)
+    watcher.stage("checking")
+    checks = _check(cell, plan, instance, folder, merged, measured)
+    (folder / "server.log").write_text(system.log_tail(200))
+    timeline = merge_intervals(measured.intervals)
+    writer.run_tables(slot.run, timeline.rows, timeline.histograms, measured.sampler.rows())
+    record = _record(slot, cell, plan, started, measured, merged, server, checks)
+    record.validity = judge.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
+    writer.run_result(record)
+    return record
+
+
+def _prepare(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, watcher: Watcher) -> None:
+    watcher.stage("resetting")
+    instance.reset(folder)
+    wait_for_writeback(WRITEBACK_TIMEOUT_S)
+    if plan.cache == "cold":
+        instance.make_cold()
+    elif plan.cache == "warm":
+        watcher.stage("warming")
+        phases.warm(plan, cell, instance.system, folder)
+
+
+def _measure(
+    slot: Slot, cell: Cell, plan: ResolvedPlan, system: System, writer: BundleWriter, watcher: Watcher
+) -> Measured:
+    where = f"run {slot.run}, {cell.record.label}"
+    intervals: list[Interval] = []
+    with Engines(where) as engines:
+        for client in range(cell.clients):
+            document, env = phases.spec(plan, cell, system, "run", client)
+            document.threads = cell.threads
+            document.sessions = cell.sessions
+            document.pacing = cell.pacing
+            document.limit = cell.limit
+            document.warm_up_s = plan.warm_up_s
+            document.retry = plan.retry
+            document.error_budget_ratio = plan.error_budget_ratio
+            document.witness_rate_ops_per_s = plan.witness_rate_ops_per_s if client == 0 else None
+            if plan.vary_seed:
+                document.seed += slot.block
+            path = writer.run_spec(slot.run, client, document)
+            engines.start(path, env, path.parent / "engine.log")
+        ready = engines.wait_ready(READY_TIMEOUT_S)
+        begin_ns = time.time_ns() + int(LEAD_S * 1e9)
+        engines.begin(begin_ns)
+        sampler = Sampler(system, engines.pids(), begin_ns, plan.warm_up_s, _window_s(cell))
+        sampler.start()
+        try:
+            for _, event in engines.events(_deadline(cell, plan)):
+                if isinstance(event, Interval):
+                    intervals.append(event)
+                    watcher.interval(event)
+        finally:
+            sampler.stop()
+        results = engines.results()
+        alive = system.alive()
+        if len(results) < cell.clients:
+            raise EngineError(
+                f"{cell.clients - len(results)} of {cell.clients} clients did not end in time",
+                where=where,
+                hint="the engine's log is in the run's folder",
+            )
+    sampler.last_look()
+    return Measured(ready, results, intervals, sampler, alive)
+
+
+def _window_s(cell: Cell) -> float | None:
+    return cell.limit.window_s if isinstance(cell.limit, TimeLimit) else None
+
+
+def _deadline(cell: Cell, plan: ResolvedPlan) -> float | None:
+    """When a run is given up (monotonic): well after its window and the last operation's timeout."""
+    if isinstance(cell.limit, OperationsLimit):
+        length = cell.limit.max_s
+        return None if length is None else time.monotonic() + plan.warm_up_s + length + 2 * plan.timeout_s + 60
+    return time.monotonic() + plan.warm_up_s + cell.limit.window_s + 2 * plan.timeout_s + 60
+
+
+def _server_side(system: System, measured: Measured, merged: Merged, debt_start: dict[str, float]) -> ServerSide:
+    """What the server cost in the window, and what it still owed at its end."""
+    sampler = measured.sampler
+    side = ServerSide(debt_start=debt_start)
+    if not measured.alive_after:
+        return side
+    try:
+        side.debt_end = system.debt()
+        began = time.monotonic()
+        side.debt_drained = system.drain_debt(DRAIN_TIMEOUT_S)
+        side.debt_drain_s = time.monotonic() - began
+        side.size_on_disk_bytes = system.size_on_disk_bytes()
+    except BakeoffError:
+        side.debt_drained = False
+    usage = sampler.window_usage()
+    side.cpu_s, side.memory_peak_bytes = usage.cpu_s, usage.memory_peak_bytes
+    side.io_read_bytes, side.io_write_bytes = usage.io_read_bytes, usage.io_write_bytes
+    side.write_bytes_with_debt = sampler.written_since_window_start()
+    written = merged.state.bytes_written
+    if side.write_bytes_with_debt is not None and written:
+        side.write_bytes_per_user_byte = side.write_bytes_with_debt / written
+    return side
+
+
+def _check(
+    cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, merged: Merged, measured: Measured
+) -> list[Check]:
+    """Invariants of the data after the run; that they could not be looked at is a finding, too."""
+    state = merged.state
+    expected = CheckSpec(
+        rows_min=instance.rows + state.inserts_acknowledged,
+        rows_max=instance.rows + state.inserts_acknowledged + state.inserts_unknown,
+        sample=plan.check_sample,
+        after_run=cell.workload.writes,
+    )
+    try:
+        if not measured.alive_after:
+            raise EngineError("the server had ended", hint="")
+        return phases.check(plan, cell, instance.system, folder, expected).checks
+    except BakeoffError as error:
+        return [
+            Check(
+                name="data could be checked after the run",
+                ok=False,
+                expected="an answer",
+                actual=str(error),
+                evidence=[],
+            )
+        ]
+
+
+def _record(
+    slot: Slot,
+    cell: Cell,
+    plan: ResolvedPlan,
+    started: str,
+    measured: Measured,
+    merged: Merged,
+    server: ServerSide,
+    checks: list[Check],
+) -> RunRecord:
+    results = measured.results
+    total = sum(s.count for s in merged.series if s.part_of is None)
+    errors = merged.errors
+    offered = _offered(cell)
+    client_cpu_s = sum(r.cost.cpu_user_s + r.cost.cpu_system_s for r in results)
+    failures = sum(count for outcome, count in errors.items() if outcome != "unknown")
+    return RunRecord(
+        id=slot.run,
+        block=slot.block,
+        cell=slot.cell,
+        order=slot.order,
+        started=started,
+        state="done",
+        seed=results[0].seed,
+        window_s=merged.window_s,
+        rate_ops_per_s=merged.rate_ops_per_s,
+        offered_ops_per_s=offered,
+        ok=merged.ok,
+        errors=errors,
+        error_ratio=sum(errors.values()) / total if total else 0.0,
+        response=percentiles(merged.distribution, overloaded=judge.overloaded(merged, offered)),
+        headline=merged.headline,
+        failures=failures,
+        operations=operation_summaries(merged.series),
+        series=merged.series,
+        unfinished=merged.unfinished.count,
+        backlog=merged.backlog.count,
+        lateness=merged.lateness,
+        pool_wait=merged.pool_wait,
+        retries=sum(r.retries for r in results),
+        reconnects=sum(r.reconnects for r in results),
+        connections_lost=sum(r.connections_lost for r in results),
+        revoked=merged.revoked,
+        error_samples=[sample for r in results for sample in r.errors][:20],
+        stream_hashes=[text for r in results for text in r.stream_hashes],
+        connect_s=max(r.connect_s for r in measured.ready),
+        client_cpu_s=client_cpu_s,
+        client_memory_peak_bytes=sum(r.cost.memory_peak_bytes for r in results),
+        client_cpu_us_per_op=client_cpu_s * 1e6 / merged.ok if merged.ok else None,
+        server_cpu_us_per_op=server.cpu_s * 1e6 / merged.ok if merged.ok and server.cpu_s is not None else None,
+        workers_busy_ratio=[w.busy_ratio for r in results for w in r.cost.workers],
+        witness=[r.witness for r in results if r.witness is not None],
+        verdict=judge.client_verdict(results),
+        server=server,
+        state_report=merged.state,
+        checks=checks,
+        validity=[],
+        runner=measured.ready[0].runner,
+        engine_version=measured.ready[0].engine_version,
+        rerun=f"bakeoff-engine --now runs/{slot.run}/run.json",
+    )
+
+
+def _offered(cell: Cell) -> float | None:
+    return cell.pacing.rate_ops_per_s * cell.clients if isinstance(cell.pacing, Open) else None
+
+
+def failed(slot: Slot, started: str, error: BakeoffError, plan: ResolvedPlan) -> RunRecord:
+    """The record of a run that could not be completed: it stays in the bundle, with its reason, and is not compared."""
+    return RunRecord(
+        id=slot.run,
+        block=slot.block,
+        cell=slot.cell,
+        order=slot.order,
+        started=started,
+        state="failed",
+        failure=f"{error}; hint: {error.hint}" if error.hint else str(error),
+        seed=plan.record.seed,
+    )

@@ -1,0 +1,99 @@
+"""The engine's short phases beside the measured one: load, warm, check, drop. One client, no schedule, no figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ..bundle.write import dumps
+from ..errors import EngineError
+from ..fleet.local import Engines
+from ..model.boundary import CheckSpec, ClientSpec, Phase, Progress, RunResult, RunSpec
+from ..plan.resolved import Cell, ResolvedPlan
+from ..systems.base import System
+
+#: Nothing short may hang for ever, and a load of hours is no error: the bound is on silence, not on length.
+SILENCE_S = 120.0
+
+
+def spec(
+    plan: ResolvedPlan, cell: Cell, system: System, phase: Phase, client: int = 0
+) -> tuple[RunSpec, dict[str, str]]:
+    """The engine's document for one phase of one cell, and the environment that carries its secrets."""
+    driver, env = system.engine_driver()
+    document = RunSpec(
+        phase=phase,
+        driver=driver,
+        workload=cell.workload.spec,
+        client=ClientSpec(index=client, count=cell.clients if phase == "run" else 1),
+        seed=plan.record.seed,
+        workers=cell.workers,
+        timeout_s=plan.timeout_s,
+        isolation=cell.isolation,  # type: ignore[arg-type]  # checked when the plan was read
+        cores=plan.client_cores,
+    )
+    return document, env
+
+
+def load(
+    plan: ResolvedPlan,
+    cell: Cell,
+    system: System,
+    folder: Path,
+    *,
+    drop_existing: bool,
+    on_progress: Callable[[Progress], None],
+) -> RunResult:
+    document, env = spec(plan, cell, system, "load")
+    document.drop_existing = drop_existing
+    # One writer where the database is inside the engine; a few connections where a server can use them.
+    document.threads = 1 if system.capabilities().embedded else 4
+    document.timeout_s = max(60.0, plan.timeout_s)
+    return _carry_out(document, env, folder, f"load of {system.name}", on_progress)
+
+
+def warm(plan: ResolvedPlan, cell: Cell, system: System, folder: Path) -> RunResult:
+    document, env = spec(plan, cell, system, "warm")
+    document.timeout_s = max(60.0, plan.timeout_s)
+    return _carry_out(document, env, folder, f"warming of {system.name}")
+
+
+def check(plan: ResolvedPlan, cell: Cell, system: System, folder: Path, expected: CheckSpec) -> RunResult:
+    document, env = spec(plan, cell, system, "check")
+    document.check = expected
+    return _carry_out(document, env, folder, f"check of {system.name}")
+
+
+def drop(plan: ResolvedPlan, cell: Cell, system: System, folder: Path) -> RunResult:
+    document, env = spec(plan, cell, system, "drop")
+    return _carry_out(document, env, folder, f"drop in {system.name}")
+
+
+def _carry_out(
+    document: RunSpec,
+    env: dict[str, str],
+    folder: Path,
+    where: str,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> RunResult:
+    path = folder / f"{document.phase}.json"
+    path.write_text(dumps(document))
+    with Engines(where) as engines:
+        engines.start(path, env, folder / "engine.log")
+        engines.wait_ready(max(30.0, document.timeout_s))
+        engines.begin(time.time_ns())
+        heard = time.monotonic()
+        while True:
+            for _, event in engines.events(time.monotonic() + 1.0):
+                heard = time.monotonic()
+                if isinstance(event, Progress):
+                    on_progress(event)
+            if engines.results():
+                return engines.results()[0]
+            if time.monotonic() - heard > max(SILENCE_S, 2 * document.timeout_s):
+                raise EngineError(
+                    f"nothing was heard for {SILENCE_S:.0f} s",
+                    where=where,
+                    hint="is the server frozen, or the disk? its log is in the bundle",
+                )
