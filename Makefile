@@ -1,0 +1,65 @@
+# The few verbs everybody uses. Each sets up what it needs; `make test` is what CI runs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help quickstart setup engine fmt check test test-fast test-rust test-python bench docs clean
+
+help:
+	@echo "make quickstart   set up, then run plans/quickstart.toml: a demonstration of a few minutes"
+	@echo "make test         set up, check and test everything, real servers included"
+	@echo "make test-fast    tests of pure logic only, in seconds"
+	@echo "make setup        the virtual environment $(VENV), with the engine"
+	@echo "make fmt | check | bench | docs | clean"
+
+quickstart: setup
+	@$(BIN)/bakeoff systems install mariadb || echo "MariaDB could not be had here; the demonstration leaves it out."
+	$(BIN)/bakeoff run plans/quickstart.toml
+
+setup: $(VENV)/.installed engine
+
+# The package goes in editable, so only its own metadata makes it worth installing again.
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "bakeoff needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 3; }
+	@command -v cargo >/dev/null || { echo "bakeoff needs Rust (cargo): see the README"; exit 3; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "cannot make a virtual environment; on Debian: apt install python3-venv"; exit 3; }
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+# Cargo knows whether there is anything to do. The link makes the environment's engine the one just built.
+engine: | $(VENV)/.installed
+	cargo build --release --locked --quiet -p bakeoff-engine
+	@ln -sf "$(CURDIR)/target/release/bakeoff-engine" $(BIN)/bakeoff-engine
+
+fmt: setup
+	cargo fmt
+	$(BIN)/ruff check --fix --quiet python tests
+	$(BIN)/ruff format --quiet python tests
+
+check: setup
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/ruff format --check --quiet python tests
+	$(BIN)/ruff check --quiet python tests
+	$(BIN)/mypy
+
+test: check test-rust test-python
+
+test-rust: setup
+	cargo test --workspace --locked --quiet
+
+test-python: setup
+	$(BIN)/python -m pytest
+
+test-fast: setup
+	$(BIN)/python -m pytest -m "not servers and not browser and not slow"
+
+bench: engine
+	cargo bench --locked -p bakeoff-measure
+
+# The command reference is made from the parser; a test fails when it is stale.
+docs: setup
+	$(BIN)/python -m bakeoff.cli.reference > docs/reference/cli.md
+
+clean:
+	rm -rf $(VENV) target build *.egg-info python/*.egg-info

@@ -1,0 +1,70 @@
+"""`bakeoff doctor`: what this machine can run, what is missing and how to get it, and whether it is fit to measure."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from ..errors import EngineError, ExitCode
+from .output import add_json, print_json, table
+
+if TYPE_CHECKING:
+    from ..machine import Finding
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = commands.add_parser(
+        "doctor",
+        help="what this machine can run, and whether it is fit to measure",
+        description="Says what this machine can run, what is missing, how to get it, and what would disturb figures.",
+        epilog="example:\n  bakeoff doctor",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_json(p)
+    p.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..machine import fitness, machine_facts
+    from ..provision.instance import default_parent
+
+    work = default_parent()
+    engine = _engine()
+    findings = [engine, *_systems(), *fitness(work)]
+    facts = machine_facts(work)
+    if options.json:
+        print_json({"machine": facts.model_dump(), "findings": [asdict(f) for f in findings]})
+    else:
+        print(
+            f"{facts.cpu_model}, {facts.cores} cores, {facts.memory_bytes / 2**30:.1f} GiB, {facts.os}, {facts.kernel}"
+        )
+        print(table([[f.state, f.name, f.words] for f in findings], ["", "what", "finding"]))
+        for finding in findings:
+            if finding.hint:
+                print(f"  {finding.name}: {finding.hint}")
+    return ExitCode.DONE if engine.state == "good" else ExitCode.ENVIRONMENT
+
+
+def _engine() -> Finding:
+    from ..fleet.binary import engine_list, engine_path
+    from ..machine import Finding
+
+    try:
+        return Finding("engine", "good", f"{engine_path()}, version {engine_list().get('version', '?')}")
+    except EngineError as error:
+        return Finding("engine", "missing", str(error), error.hint)
+
+
+def _systems() -> list[Finding]:
+    from ..machine import Finding
+    from ..systems import SYSTEMS
+
+    findings = []
+    for kind, system in SYSTEMS.items():
+        missing = system.available({})
+        if missing is None:
+            findings.append(Finding(kind, "good", "a private instance can be started here"))
+        else:
+            findings.append(Finding(kind, "missing", missing, f"`bakeoff systems install {kind}`, or give an address"))
+    return findings

@@ -1,0 +1,163 @@
+"""`bakeoff run`: carry out a plan, print the answer, leave a bundle."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import BundleError, ExitCode
+from .output import add_json, print_json, say
+
+if TYPE_CHECKING:
+    from ..bundle.read import Bundle
+    from ..bundle.write import BundleWriter
+    from ..model.records import RunRecord
+    from ..plan.resolved import ResolvedPlan
+
+RESULTS = Path("bakeoff-results")
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = commands.add_parser(
+        "run",
+        help="run a plan and print the answer",
+        description="Runs every cell and repetition of a plan, prints the answer, leaves a bundle with report.html.",
+        epilog="example:\n  bakeoff run my.toml --dry-run\n  bakeoff run my.toml\n  bakeoff run my.toml --resume",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    p.add_argument("plan", type=Path, help="the plan, a TOML file")
+    p.add_argument("--dry-run", action="store_true", help="print cells, repetitions, time and disk; start nothing")
+    p.add_argument(
+        "--resume",
+        nargs="?",
+        const="latest",
+        metavar="BUNDLE",
+        help="continue a bundle of this plan (default: the newest unfinished one); finished runs are kept",
+    )
+    p.add_argument("--out", type=Path, metavar="DIR", help=f"folder that the bundle is made in (default: {RESULTS})")
+    p.add_argument("--work-dir", type=Path, metavar="DIR", help="where private servers and files live while they run")
+    p.add_argument("--allow-drop", action="store_true", help="allow dropping the plan's tables on an existing server")
+    p.add_argument("--no-report", action="store_true", help="write no report.html")
+    p.add_argument("--quiet", action="store_true", help="show no progress")
+    add_json(p)
+    p.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..plan.read import read_plan
+
+    plan = read_plan(options.plan)
+    for warning in plan.warnings:
+        say(f"warning: {warning}")
+    if options.dry_run:
+        return _dry_run(plan, as_json=options.json)
+    for name, why in plan.skipped.items():
+        say(f"note: {name} is left out: {why}")
+    writer, done = _bundle(plan, options)
+    try:
+        _carry_out(plan, writer, done, options)
+    except KeyboardInterrupt:
+        say(f"interrupted; {_count(writer)} finished runs are kept in {writer.folder}")
+        say(f"continue with: bakeoff run {shlex.quote(str(options.plan))} --resume {shlex.quote(str(writer.folder))}")
+        return ExitCode.INTERRUPTED
+    except Exception:
+        say(f"stopped; {_count(writer)} finished runs are kept in {writer.folder}")
+        raise
+    return _answer(writer, options)
+
+
+def _dry_run(plan: ResolvedPlan, *, as_json: bool) -> int:
+    from ..plan.describe import describe, render_text
+
+    description = describe(plan)
+    if as_json:
+        print_json(description.model_dump())
+    else:
+        print(render_text(description))
+    return ExitCode.DONE
+
+
+def _bundle(plan: ResolvedPlan, options: argparse.Namespace) -> tuple[BundleWriter, dict[str, RunRecord]]:
+    """The bundle to write into and the runs that it has already."""
+    from .. import __version__
+    from ..bundle.write import BundleWriter, new_folder, utc_now
+    from ..machine import machine_facts
+    from ..model.records import BundleInfo
+    from ..provision.instance import default_parent
+
+    parent = options.out or RESULTS
+    machine = machine_facts(options.work_dir or default_parent())
+    if options.resume:
+        folder = _unfinished(parent, plan) if options.resume == "latest" else Path(options.resume)
+        writer = BundleWriter(folder)
+        bundle = writer.resume(plan.text, machine)
+        return writer, {r.id: r for r in bundle.runs if r.state == "done"}
+    writer = BundleWriter(new_folder(parent, plan.record.title))
+    info = BundleInfo(
+        bakeoff_version=__version__,
+        created=utc_now(),
+        title=plan.record.title,
+        state="running",
+        command=f"bakeoff run {shlex.quote(str(options.plan))}",
+        demonstration=plan.record.demonstration,
+        skipped=plan.skipped,
+    )
+    writer.begin(info, plan.record, plan.text, machine)
+    return writer, {}
+
+
+def _unfinished(parent: Path, plan: ResolvedPlan) -> Path:
+    from ..bundle.read import Bundle
+
+    for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
+        text = info.parent / "plan.toml"
+        if text.exists() and text.read_text() == plan.text and Bundle.open(info.parent).info.state != "complete":
+            return info.parent
+    raise BundleError(
+        f"there is no unfinished bundle of this plan in {parent}",
+        hint="give the bundle: --resume BUNDLE, or run without --resume",
+    )
+
+
+def _carry_out(
+    plan: ResolvedPlan, writer: BundleWriter, done: dict[str, RunRecord], options: argparse.Namespace
+) -> None:
+    from ..schedule.conduct import Conductor
+    from .progress import Line
+
+    view = Line(quiet=options.quiet)
+    try:
+        Conductor(plan, writer, view, options.allow_drop, options.work_dir, done).carry_out()
+    finally:
+        view.close()
+
+
+def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
+    from ..bundle.read import Bundle
+    from ..report.answer import answer_of, render_text
+    from .report import report_files
+
+    bundle = Bundle.open(writer.folder)
+    answer = answer_of(bundle)
+    paths = None if options.no_report else report_files(bundle)
+    if options.json:
+        print_json({"bundle": str(writer.folder), "report": paths and str(paths.html), "answer": answer.model_dump()})
+    else:
+        print(render_text(answer))
+        print(f"\nbundle  {writer.folder}")
+        if paths is not None:
+            print(f"report  {paths.html}")
+        sys.stdout.flush()
+    return ExitCode.DONE if _all_valid(bundle) else ExitCode.CHECK_FAILED
+
+
+def _all_valid(bundle: Bundle) -> bool:
+    """A violated invariant or a run that failed is not "done": it is exit code 1."""
+    return all(run.state == "done" and all(check.ok for check in run.checks) for run in bundle.runs)
+
+
+def _count(writer: BundleWriter) -> int:
+    return len(list((writer.folder / "runs").glob("*/result.json")))

@@ -1,0 +1,37 @@
+"""`bakeoff workloads`: what can be asked of a system."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import ExitCode
+from .output import add_json, print_json, table
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = commands.add_parser(
+        "workloads",
+        help="list workloads and their presets",
+        description="Lists the workloads that plans may name, with their presets.",
+        epilog="example:\n  bakeoff workloads",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_json(p)
+    p.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..workloads import WORKLOADS
+
+    if options.json:
+        print_json(
+            [
+                {"kind": kind, "summary": workload.summary, "presets": workload.presets}
+                for kind, workload in WORKLOADS.items()
+            ]
+        )
+        return ExitCode.DONE
+    for kind, workload in WORKLOADS.items():
+        print(f"{kind}: {workload.summary}\n")
+        print(table([[f"  {name}", words] for name, words in workload.presets.items()], ["  preset", "what it does"]))
+    return ExitCode.DONE

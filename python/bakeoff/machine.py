@@ -1,0 +1,200 @@
+"""What this machine is, and whether it is fit for measuring. What the kernel does not tell is left empty."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from .errors import EngineError
+from .fleet.binary import engine_list
+from .model.records import MachineFacts
+
+#: Steal above this share while the machine should be idle means that neighbours take the core away.
+STEAL_RATIO_MAX = 0.02
+LOAD_PER_CORE_MAX = 0.2
+#: How long `fitness` listens for neighbours.
+LISTEN_S = 1.0
+
+
+def read(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
+
+
+def machine_facts(work: Path) -> MachineFacts:
+    """Facts for a bundle. `work`: the folder where data will live (its file system is named)."""
+    memory = _meminfo()
+    return MachineFacts(
+        hostname=platform.node(),
+        os=_os_name(),
+        kernel=platform.release(),
+        cpu_model=_cpu_model(),
+        cores=len(os.sched_getaffinity(0)),
+        memory_bytes=memory.get("MemTotal", 0),
+        clock_source=read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        filesystem=filesystem(work),
+        swap_bytes=memory.get("SwapTotal", 0),
+        virtualisation=_virtualisation(),
+        cpu_governor=read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        python=platform.python_version(),
+        engine=_engine_version(),
+        warnings=[f.words for f in fitness(work, listen_s=0.0) if f.state == "warning"],
+    )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One look at the machine. `hint`: what to do about it."""
+
+    name: str
+    state: Literal["good", "warning", "missing"]
+    words: str
+    hint: str = ""
+
+
+def fitness(work: Path, *, listen_s: float = LISTEN_S) -> list[Finding]:
+    """Whether figures from this machine can be trusted. Listens `listen_s` for neighbours (0: only what is known)."""
+    findings = [_cores(), _clock(), _swap(), _governor(), _disk(work), _load()]
+    if listen_s > 0:
+        findings.append(_neighbours(listen_s))
+    return findings
+
+
+def filesystem(path: Path) -> str:
+    """Type of the file system that holds `path` (or its nearest existing parent): "ext4", "tmpfs"."""
+    existing = path.absolute()
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    best, kind = "", ""
+    for line in read("/proc/self/mounts").splitlines():
+        _, mount, name, *_ = line.split(" ")
+        inside = str(existing) == mount or str(existing).startswith(mount.rstrip("/") + "/")
+        if inside and len(mount) >= len(best):
+            best, kind = mount, name
+    return kind
+
+
+def _cores() -> Finding:
+    cores = len(os.sched_getaffinity(0))
+    if cores >= 4:
+        return Finding("cores", "good", f"{cores} cores")
+    return Finding(
+        "cores",
+        "warning",
+        f"{cores} cores: client and server will compete for them",
+        "compare CPU per operation as well as rates, or pin both with measure.placement on a larger machine",
+    )
+
+
+def _clock() -> Finding:
+    source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    if source in ("tsc", "kvm-clock", "arch_sys_counter"):
+        return Finding("clock source", "good", f"{source}: reading the time costs tens of nanoseconds")
+    return Finding(
+        "clock source",
+        "warning",
+        f"{source or 'unknown'}: reading the time may cost a system call",
+        "boot with clocksource=tsc if the processor has a stable one",
+    )
+
+
+def _swap() -> Finding:
+    memory = _meminfo()
+    used = memory.get("SwapTotal", 0) - memory.get("SwapFree", 0)
+    if memory.get("SwapTotal", 0) == 0:
+        return Finding("swap", "good", "no swap")
+    if used == 0:
+        return Finding("swap", "good", "swap is there and unused")
+    return Finding("swap", "warning", f"{used / 1e6:.0f} MB are swapped out", "free memory, or `swapoff -a`")
+
+
+def _governor() -> Finding:
+    governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    if not governor:
+        return Finding("frequency", "good", "the kernel does not scale it (usual in virtual machines)")
+    if governor == "performance":
+        return Finding("frequency", "good", "governor performance")
+    return Finding(
+        "frequency",
+        "warning",
+        f"governor {governor}: the clock rate will change with the load",
+        "`cpupower frequency-set -g performance`",
+    )
+
+
+def _disk(work: Path) -> Finding:
+    kind = filesystem(work)
+    if kind in ("tmpfs", "ramfs"):
+        return Finding(
+            "disk",
+            "warning",
+            f"{work} is in memory ({kind}): durability costs nothing there",
+            "choose a folder on a disk with --work-dir",
+        )
+    return Finding("disk", "good", f"{work} is on {kind or 'an unknown file system'}")
+
+
+def _load() -> Finding:
+    load = os.getloadavg()[0]
+    cores = len(os.sched_getaffinity(0))
+    if load <= LOAD_PER_CORE_MAX * cores:
+        return Finding("load", "good", f"load average {load:.2f}")
+    return Finding("load", "warning", f"load average {load:.2f}: something else is running", "wait, or stop it")
+
+
+def _neighbours(listen_s: float) -> Finding:
+    before, began = _steal(), time.monotonic()
+    time.sleep(listen_s)
+    taken = (_steal() - before) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - began) / (os.cpu_count() or 1)
+    if taken <= STEAL_RATIO_MAX:
+        return Finding("neighbours", "good", f"{taken:.1%} of the time was taken by other virtual machines")
+    return Finding(
+        "neighbours",
+        "warning",
+        f"{taken:.1%} of the time was taken by other virtual machines",
+        "use more repetitions, or a machine of your own",
+    )
+
+
+def _steal() -> int:
+    fields = read("/proc/stat").split("\n", 1)[0].split()
+    return int(fields[8]) if len(fields) > 8 else 0
+
+
+def _meminfo() -> dict[str, int]:
+    """Bytes by name."""
+    rows = (line.split() for line in read("/proc/meminfo").splitlines())
+    return {row[0].rstrip(":"): int(row[1]) * 1024 for row in rows if len(row) >= 2}
+
+
+def _cpu_model() -> str:
+    for line in read("/proc/cpuinfo").splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def _os_name() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    except OSError:
+        return platform.system()
+
+
+def _virtualisation() -> str:
+    vendor = read("/sys/class/dmi/id/sys_vendor")
+    flags = "hypervisor" in read("/proc/cpuinfo")
+    return f"virtual machine ({vendor})" if flags and vendor else "virtual machine" if flags else vendor
+
+
+def _engine_version() -> str:
+    try:
+        return str(engine_list().get("version", ""))
+    except EngineError:
+        return ""
