@@ -3,14 +3,14 @@
 import math
 
 
-def percent_words(ratio: float) -> str:
+def percent_words(ratio: float, *, digits: int = 2) -> str:
     """0.0512 -> "5.1 %", 0.1234 -> "12 %", 0.0003 -> "0.03 %", 3.14 -> "314 %"; never rounded to zero."""
-    percent = ratio * 100
-    if percent == 0:
-        return "0 %"
-    decimals = max(0, 1 - math.floor(math.log10(abs(percent)) + 1e-9))
-    text = f"{percent:,.{decimals}f}"
-    return f"{text.rstrip('0').rstrip('.') if decimals > 1 else text} %"
+    if not math.isfinite(ratio):
+        return f"{ratio} %"
+    text = significant(ratio * 100, digits)
+    if "." in text and abs(ratio) < 0.01:
+        text = text.rstrip("0").rstrip(".")
+    return f"{text} %"
 
 
 def duration_words(value_ns: float) -> str:

@@ -1,0 +1,102 @@
+"""`--fail-if` of `bakeoff compare`: a threshold on the change of an objective, decided on its interval.
+
+    rate < -5%            latency_p99 > 10%            rate < -5% , latency_p99 > 10%   (either)
+
+The change is the new bundle's value relative to the old one's. A condition *fails* when the whole interval lies beyond
+the threshold: "worse than 5 %, with confidence". With `on="estimate"` the middle of the interval is enough, which finds
+more and is wrong more often. Where only the middle lies beyond, the answer is *undecided*; where the cell could not be
+judged at all it is *not judged*, which counts as failing: a check that cannot see must not pass for ever.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import gt, lt
+from typing import Literal
+
+from bakeoff.analysis.compare import Comparison
+from bakeoff.analysis.objective import Objective
+from bakeoff.analysis.wording import percent_words
+
+On = Literal["interval", "estimate"]
+Status = Literal["passed", "failed", "undecided", "not judged"]
+
+_CONDITION = re.compile(r"\s*(\w+)\s*([<>])\s*([+-]?\d+(?:\.\d+)?|[+-]?\.\d+)\s*%\s*\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Fails when the relative change of the objective lies below (`<`) or above (`>`) `threshold_ratio`."""
+
+    objective: Objective
+    sign: Literal["<", ">"]
+    threshold_ratio: float
+
+    def __str__(self) -> str:
+        return f"{self.objective.name} {self.sign} {self.threshold_ratio * 100:+.10g}%"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    condition: Condition
+    comparison: Comparison
+    status: Status
+    words: str
+
+    @property
+    def fails(self) -> bool:
+        return self.status in ("failed", "not judged")
+
+
+def parse(text: str) -> list[Condition]:
+    """One or more conditions, separated by commas. ValueError with a hint for anything else."""
+    return [_parse_one(part) for part in text.split(",")]
+
+
+def _parse_one(text: str) -> Condition:
+    match = _CONDITION.match(text)
+    if not match:
+        raise ValueError(f'cannot read {text.strip()!r}: write for example "rate < -5%" or "latency_p99 > 10%"')
+    threshold = float(match[3]) / 100
+    if threshold <= -1:
+        raise ValueError(f"{text.strip()!r} can never hold: nothing changes by -100 % or less")
+    return Condition(Objective.parse(match[1]), "<" if match[2] == "<" else ">", threshold)
+
+
+def evaluate(
+    conditions: Iterable[Condition], comparisons: Iterable[Comparison], *, on: On = "interval"
+) -> list[Outcome]:
+    """Each condition against every comparison of its objective. Base of the comparisons: the old bundle.
+
+    ValueError if a condition has no comparison at all, because it would pass without having looked.
+    """
+    comparisons = list(comparisons)
+    outcomes = []
+    for condition in conditions:
+        matching = [c for c in comparisons if c.objective.name == condition.objective.name]
+        if not matching:
+            raise ValueError(f"nothing to hold {str(condition)!r} against: no {condition.objective.name} was compared")
+        outcomes += [_evaluate_one(condition, c, on) for c in matching]
+    return outcomes
+
+
+def _evaluate_one(condition: Condition, c: Comparison, on: On) -> Outcome:
+    if c.ratio is None or c.low is None or c.high is None:
+        return Outcome(condition, c, "not judged", f"{condition}: not judged in {c.cell}: {c.words}")
+    limit = 1 + condition.threshold_ratio
+    beyond, nearest = (gt, c.low) if condition.sign == ">" else (lt, c.high)
+    status: Status = "passed"
+    if beyond(c.ratio, limit):
+        status = "failed" if beyond(nearest, limit) or on == "estimate" else "undecided"
+    return Outcome(condition, c, status, f"{condition}: {status} in {c.cell}: {_change_words(c)}")
+
+
+def _change_words(c: Comparison) -> str:
+    if c.ratio is None or c.low is None or c.high is None:
+        return c.words
+    change, low, high = (_signed(x - 1) for x in (c.ratio, c.low, c.high))
+    return f"{c.objective.label} of {c.other} changed by {change} against {c.base} ({low} to {high})"
+
+
+def _signed(ratio: float) -> str:
+    return ("+" if ratio > 0 else "") + percent_words(ratio)

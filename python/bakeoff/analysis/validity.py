@@ -1,0 +1,276 @@
+"""What may be believed of one run: from plain numbers to findings in words.
+
+Three severities. `invalid`: the run takes no part in comparisons. `warning`: it does, and the words stand beside its
+figure. `note`: worth knowing. A finding with ok = None was not tested, which is said and never passes for a yes.
+
+`findings` asks every question in `CHECKS`, a visible list; a check answers None where its question does not arise.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from bakeoff.analysis.steady import SteadyState
+from bakeoff.analysis.wording import count_words, percent_words, significant
+
+# Below this share of the offered rate the system is overloaded, and percentiles say only how long the window was.
+ACHIEVED_RATIO_MIN = 0.99
+LATENESS_RATIO_MAX = 0.10
+STEAL_RATIO_MAX = 0.01
+OTHER_CPU_RATIO_MAX = 0.10
+
+Severity = Literal["invalid", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """ok: None if it could not be tested."""
+
+    name: str
+    ok: bool | None
+    severity: Severity
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class IntegrityCheck:
+    name: str
+    ok: bool
+    expected: str = ""
+    actual: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunNumbers:
+    """All that is asked of one run, its clients merged. None: not known, or it does not arise.
+
+    error_ratio: share of operations in the window that did not end ok. offered, achieved: operations/s, open loop only.
+    client_signs: what made a client suspect itself, in words. lateness, response: p99 in ns, open loop only.
+    other_cpu_ratio: share of the machine's CPU used by neither client nor server.
+    """
+
+    error_ratio: float
+    error_budget_ratio: float
+    wrong: int = 0
+    unknown: int = 0
+    revoked: int = 0
+    offered_ops_per_s: float | None = None
+    achieved_ops_per_s: float | None = None
+    unfinished: int = 0
+    backlog: int = 0
+    interrupted: bool = False
+    failure: str = ""
+    clients_expected: int = 1
+    clients_reported: int = 1
+    server_alive: bool | None = None
+    client_limited: bool | None = None
+    client_signs: Sequence[str] = ()
+    steady: SteadyState | None = None
+    checks: Sequence[IntegrityCheck] | None = None
+    connections_lost: int = 0
+    lateness_p99_ns: int | None = None
+    response_p99_ns: int | None = None
+    out_of_range: int = 0
+    swapped_bytes: int | None = None
+    steal_ratio: float | None = None
+    throttled: bool | None = None
+    other_cpu_ratio: float | None = None
+    debt_drained: bool | None = None
+
+
+def findings(run: RunNumbers) -> list[Finding]:
+    """Every check's answer, in the order of `CHECKS`."""
+    return [found for check in CHECKS if (found := check(run)) is not None]
+
+
+def usable(found: Iterable[Finding]) -> bool:
+    """Whether the run may take part in comparisons."""
+    return not any(f.severity == "invalid" and f.ok is False for f in found)
+
+
+def overloaded(offered_ops_per_s: float | None, achieved_ops_per_s: float | None) -> bool:
+    """Achieved below 99 % of offered: no percentile may lead a report."""
+    if offered_ops_per_s is None or achieved_ops_per_s is None:
+        return False
+    return achieved_ops_per_s < ACHIEVED_RATIO_MIN * offered_ops_per_s
+
+
+def same_work(stream_hashes: Iterable[Sequence[str]]) -> Finding:
+    """Whether runs that are compared drew the same operations: one list of stream hashes for each run."""
+    different = len({tuple(hashes) for hashes in stream_hashes})
+    if different <= 1:
+        return Finding("same work", True, "invalid", "the same operations were generated for all")
+    return Finding("same work", False, "invalid", f"{different} different streams of operations were generated")
+
+
+def _completed(run: RunNumbers) -> Finding:
+    if run.failure:
+        return Finding("completed", False, "invalid", f"the run failed: {run.failure}")
+    if run.interrupted:
+        return Finding("completed", False, "invalid", "interrupted before its window was over")
+    if run.clients_reported < run.clients_expected:
+        words = f"only {run.clients_reported} of {run.clients_expected} clients reported"
+        return Finding("completed", False, "invalid", words)
+    return Finding("completed", True, "invalid", "ran to its end")
+
+
+def _server_alive(run: RunNumbers) -> Finding | None:
+    if run.server_alive is None:
+        return None
+    words = "the server lived through the run" if run.server_alive else "the server died or froze during the run"
+    return Finding("server", run.server_alive, "invalid", words)
+
+
+def _errors(run: RunNumbers) -> Finding:
+    ratio, budget = run.error_ratio, run.error_budget_ratio
+    figures = f"{percent_words(ratio)} of the operations did not end ok; the budget is {percent_words(budget)}"
+    return Finding("errors", ratio <= budget, "invalid", figures if ratio else "no errors")
+
+
+def _integrity(run: RunNumbers) -> Finding:
+    if run.checks is None:
+        return Finding("integrity", None, "invalid", "not tested: no check of the data was made")
+    if not run.checks:
+        return Finding("integrity", None, "note", "not tested: the workload has no invariants")
+    broken = [check for check in run.checks if not check.ok]
+    if not broken:
+        return Finding("integrity", True, "invalid", f"all {len(run.checks)} checks of the data held")
+    first = broken[0]
+    words = f"{len(broken)} of {len(run.checks)} checks of the data failed, first {first.name}"
+    return Finding("integrity", False, "invalid", f"{words}: expected {first.expected}, found {first.actual}")
+
+
+def _wrong_answers(run: RunNumbers) -> Finding | None:
+    if run.wrong == 0:
+        return None
+    words = f"{count_words(run.wrong)} operations were acknowledged with a wrong answer"
+    return Finding("wrong answers", False, "warning", words)
+
+
+def _unknown_outcomes(run: RunNumbers) -> Finding | None:
+    if run.unknown == 0:
+        return None
+    words = f"{count_words(run.unknown)} operations timed out or lost their connection: perhaps applied, perhaps not"
+    return Finding("unknown outcomes", False, "note", words)
+
+
+def _revoked(run: RunNumbers) -> Finding | None:
+    if run.revoked == 0:
+        return None
+    words = f"{count_words(run.revoked)} operations were taken back: their transaction did not commit"
+    return Finding("revoked", False, "note", words)
+
+
+def _overload(run: RunNumbers) -> Finding | None:
+    offered, achieved = run.offered_ops_per_s, run.achieved_ops_per_s
+    if offered is None or achieved is None:
+        return None
+    late = overloaded(offered, achieved)
+    share = percent_words(achieved / offered, digits=3) if offered else "100 %"
+    words = f"achieved {significant(achieved, 4)} of {significant(offered, 4)} operations/s offered ({share})"
+    if late:
+        left = f"{count_words(run.unfinished)} unfinished, {count_words(run.backlog)} not begun when the window ended"
+        words = f"overloaded: {words}; {left}; percentiles are not stated"
+    return Finding("offered rate", not late, "warning", words)
+
+
+def _client(run: RunNumbers) -> Finding:
+    if run.client_limited is None:
+        return Finding("client", None, "warning", "not tested: no verdict on the client")
+    if not run.client_limited:
+        return Finding("client", True, "warning", "no sign that the client was the limit")
+    signs = "; ".join(run.client_signs) or "no details"
+    words = f"the client may have been the limit ({signs}): the figure says at most what this client could ask"
+    return Finding("client", False, "warning", words)
+
+
+def _steady(run: RunNumbers) -> Finding:
+    if run.steady is None:
+        return Finding("steady state", None, "note", "not tested: no values second by second")
+    severity: Severity = "note" if run.steady.ok is None else "warning"
+    return Finding("steady state", run.steady.ok, severity, run.steady.words)
+
+
+def _connections(run: RunNumbers) -> Finding | None:
+    if run.connections_lost == 0:
+        return None
+    return Finding("connections", False, "warning", f"{count_words(run.connections_lost)} connections were lost")
+
+
+def _lateness(run: RunNumbers) -> Finding | None:
+    late, response = run.lateness_p99_ns, run.response_p99_ns
+    if late is None or not response:
+        return None
+    share = late / response
+    words = f"the generator's own lateness at p99 is {percent_words(share)} of the response time at p99"
+    return Finding("lateness", share <= LATENESS_RATIO_MAX, "warning", words)
+
+
+def _out_of_range(run: RunNumbers) -> Finding | None:
+    if run.out_of_range == 0:
+        return None
+    words = f"{count_words(run.out_of_range)} times were longer than an hour and are recorded as one hour"
+    return Finding("range", False, "note", words)
+
+
+def _swap(run: RunNumbers) -> Finding | None:
+    if run.swapped_bytes is None:
+        return None
+    if run.swapped_bytes == 0:
+        return Finding("swap", True, "warning", "no swapping")
+    return Finding("swap", False, "warning", f"the machine swapped {count_words(run.swapped_bytes)} bytes")
+
+
+def _steal(run: RunNumbers) -> Finding | None:
+    return _share(run.steal_ratio, STEAL_RATIO_MAX, "steal", "of the CPU time was taken by the hypervisor")
+
+
+def _neighbours(run: RunNumbers) -> Finding | None:
+    return _share(run.other_cpu_ratio, OTHER_CPU_RATIO_MAX, "neighbours", "of the CPU time went to other processes")
+
+
+def _share(ratio: float | None, most: float, name: str, of_what: str) -> Finding | None:
+    if ratio is None:
+        return None
+    words = f"{percent_words(ratio)} {of_what} (at most {percent_words(most)} is quiet)"
+    return Finding(name, ratio <= most, "warning", words)
+
+
+def _throttling(run: RunNumbers) -> Finding | None:
+    if run.throttled is None:
+        return None
+    words = "the CPU was throttled during the run" if run.throttled else "no CPU throttling"
+    return Finding("throttling", not run.throttled, "warning", words)
+
+
+def _debt(run: RunNumbers) -> Finding | None:
+    if run.debt_drained is None:
+        return None
+    if run.debt_drained:
+        return Finding(
+            "write-back debt", True, "note", "all that was written reached the disk and is charged to the run"
+        )
+    words = "work was still owed to the disk when waiting for it ended: the bytes written are too low"
+    return Finding("write-back debt", False, "warning", words)
+
+
+CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
+    _completed,
+    _server_alive,
+    _errors,
+    _integrity,
+    _wrong_answers,
+    _overload,
+    _client,
+    _steady,
+    _connections,
+    _lateness,
+    _swap,
+    _steal,
+    _neighbours,
+    _throttling,
+    _debt,
+    _unknown_outcomes,
+    _revoked,
+    _out_of_range,
+)
