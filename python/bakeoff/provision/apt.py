@@ -1,0 +1,129 @@
+"""Downloads Debian packages with all they depend on, through the machine's own apt sources and keys, without root.
+
+apt gets lists, an archive folder and an *empty* package status of its own: so it fetches the whole closure, and the
+state of the machine's package manager is neither read nor changed. The sources, keys and proxies are the machine's
+configured ones; apt checks the signatures as always.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from bakeoff.errors import ServerError
+
+_CONFIG = """\
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear DPkg::Pre-Install-Pkgs;
+#clear DPkg::Post-Invoke;
+#clear Acquire::IndexTargets::deb::DEP-11;
+Dir::State "{root}";
+Dir::State::lists "{root}/lists";
+Dir::State::status "{root}/status";
+Dir::Cache "{root}";
+Dir::Cache::archives "{root}/archives";
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+Dir::Log "{root}";
+APT::Sandbox::User "root";
+APT::Install-Recommends "false";
+APT::Keep-Downloaded-Packages "true";
+APT::Get::List-Cleanup "false";
+Acquire::Languages "none";
+Acquire::Retries "2";
+Acquire::http::Timeout "30";
+Acquire::https::Timeout "30";
+Debug::NoLocking "true";
+"""
+
+_HOW_TO_DO_WITHOUT = "or install the server yourself so that it is on the PATH"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What the machine's sources would install."""
+
+    package: str
+    version: str
+
+    @property
+    def upstream(self) -> str:
+        """The version without Debian's epoch and revision: `10.11.19` of `1:10.11.19-0+deb12u1`."""
+        return upstream_version(self.version)
+
+
+def upstream_version(debian_version: str) -> str:
+    without_epoch = debian_version.split(":", 1)[-1]
+    return re.split(r"[-+~]", without_epoch, maxsplit=1)[0]
+
+
+def missing() -> str | None:
+    """None if this machine can fetch Debian packages, else what it lacks."""
+    lacking = [program for program in ("apt-get", "apt-cache", "dpkg-deb") if shutil.which(program) is None]
+    return f"{' and '.join(lacking)} not found (not a Debian-like system?)" if lacking else None
+
+
+class PrivateApt:
+    """apt with its state in `root`, a scratch folder of the caller's."""
+
+    def __init__(self, root: Path) -> None:
+        if lacking := missing():
+            raise ServerError(f"cannot fetch packages: {lacking}", hint=_HOW_TO_DO_WITHOUT.removeprefix("or "))
+        self._config = root / "apt.conf"
+        self.archives = root / "archives"
+        for folder in (root / "lists" / "partial", self.archives / "partial"):
+            folder.mkdir(parents=True, exist_ok=True)
+        (root / "status").touch()
+        self._config.write_text(_CONFIG.format(root=root))
+        self._update_trouble = ""
+
+    def update(self) -> None:
+        """Reads the sources' lists. One broken source is no error yet: the packages may come from another."""
+        done = self._run("apt-get", "-q", "update")
+        self._update_trouble = _complaints(done.stderr) if done.returncode or "W:" in done.stderr else ""
+
+    def candidate(self, package: str) -> Candidate:
+        done = self._run("apt-cache", "policy", package)
+        found = re.search(r"Candidate: (\S+)", done.stdout)
+        if found is None or found[1] == "(none)":
+            raise ServerError(
+                f"the configured apt sources have no package {package}{self._because()}",
+                hint=f"check /etc/apt/sources.list.d and the network, {_HOW_TO_DO_WITHOUT}",
+            )
+        return Candidate(package, found[1])
+
+    def download(self, packages: list[str]) -> list[Path]:
+        """Fetches the packages and everything they depend on; returns the .deb files."""
+        done = self._run("apt-get", "-q", "-y", "--download-only", "install", *packages)
+        if done.returncode:
+            raise ServerError(
+                f"apt could not download {' '.join(packages)}: {_complaints(done.stderr)}{self._because()}",
+                hint=f"check the network and proxy settings and try again, {_HOW_TO_DO_WITHOUT}",
+            )
+        return sorted(self.archives.glob("*.deb"))
+
+    def _because(self) -> str:
+        return f"; reading the sources said: {self._update_trouble}" if self._update_trouble else ""
+
+    def _run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
+        return subprocess.run(
+            [program, "-c", str(self._config), *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def _complaints(stderr: str) -> str:
+    """apt's errors and warnings in one line; what it repeats only once."""
+    lines = [line.strip() for line in stderr.splitlines() if line.startswith(("E:", "W:"))]
+    return "; ".join(dict.fromkeys(lines))[:600] or stderr.strip()[-300:] or "no message"

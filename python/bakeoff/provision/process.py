@@ -1,0 +1,186 @@
+"""Starts, watches and stops server processes, so that none outlives us.
+
+Every server gets a session of its own (our Ctrl-C is not its Ctrl-C) and dies with its parent, SIGKILL included:
+`setpriv --pdeathsig KILL`. The kernel sends that signal when the *thread* that started the child ends, hence the
+rule that servers are started from the main thread. Started by root, a server runs as `nobody`.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bakeoff.errors import ServerError
+
+
+@dataclass(frozen=True)
+class Account:
+    """The unprivileged user that servers run as when we are root."""
+
+    uid: int
+    gid: int
+
+
+def server_account() -> Account | None:
+    """`nobody` when we are root, else None: servers then run as ourselves."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam("nobody")
+    except KeyError:
+        return Account(65534, 65534)
+    return Account(entry.pw_uid, entry.pw_gid)
+
+
+def give_to_account(path: Path) -> None:
+    """Makes the account that servers run as the owner of `path` (nothing to do unless we are root)."""
+    if account := server_account():
+        os.chown(path, account.uid, account.gid)
+
+
+def run_as_account(
+    argv: Sequence[str], *, env: Mapping[str, str], timeout_s: float, cwd: Path
+) -> subprocess.CompletedProcess[str]:
+    """Runs a short helper of a server (making its data directory) to its end; output and errors in one text."""
+    return subprocess.run(
+        list(argv),
+        env=dict(env),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+        timeout=timeout_s,
+        start_new_session=True,
+        **_identity(),
+    )
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that was free a moment ago; the server's own start says whether it still is."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def port_is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot: with its pid this names it for good. None: no such one."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    after_name = stat.rpartition(")")[2].split()
+    return None if after_name[0] in ("Z", "X") else int(after_name[19])
+
+
+class ServerProcess:
+    """One running server. `stop` may be called any number of times, also after the server has died by itself."""
+
+    def __init__(self, argv: Sequence[str], *, env: Mapping[str, str], log: Path, cwd: Path) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            raise RuntimeError("servers are started from the main thread only: they die with the thread")
+        setpriv = shutil.which("setpriv")
+        if setpriv is None:
+            raise ServerError(
+                "cannot start a private server: setpriv is missing, without which one could outlive bakeoff",
+                hint="install util-linux, or give the system an `address` of a running server",
+            )
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [setpriv, "--pdeathsig", "KILL", "--", *argv],
+                env=dict(env),
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                **_identity(),
+            )
+        self.pid = self._process.pid
+        self.start_ticks = start_ticks(self.pid) or 0
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def exit_text(self) -> str:
+        """How it ended, in words; empty while it runs."""
+        code = self._process.poll()
+        if code is None:
+            return ""
+        if code >= 0:
+            return f"exit code {code}"
+        try:
+            return f"killed by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"killed by signal {-code}"
+
+    def stop(self, timeout_s: float) -> bool:
+        """SIGTERM, and SIGKILL to its whole group if it has not ended in time. True if it ended by itself.
+
+        A frozen process (SIGSTOP) ignores the first and not the second.
+        """
+        if self.alive():
+            self._signal(signal.SIGTERM)
+        ended = self._ended_within(timeout_s)
+        if not ended:
+            self.kill()
+        return ended
+
+    def kill(self) -> None:
+        """SIGKILL to the server and whatever it started."""
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+
+    def _ended_within(self, timeout_s: float) -> bool:
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process.poll() is not None:
+            return  # its pid may be another's by now
+        try:
+            os.killpg(self.pid, number)
+        except ProcessLookupError:
+            return
+
+
+def end_process(pid: int, ticks: int, timeout_s: float = 5.0) -> bool:
+    """SIGKILLs a process left by an earlier bakeoff, only if it is still that very one. True if it was."""
+    if start_ticks(pid) != ticks:
+        return False
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + timeout_s
+    while start_ticks(pid) == ticks and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return True
+
+
+def _identity() -> dict[str, Any]:
+    account = server_account()
+    return {} if account is None else {"user": account.uid, "group": account.gid, "extra_groups": []}

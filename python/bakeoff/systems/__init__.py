@@ -1,0 +1,16 @@
+"""Systems under test: one file per kind. This list is the table of contents."""
+
+from __future__ import annotations
+
+from bakeoff.systems.base import System
+from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.mysql import MySql
+from bakeoff.systems.null import Null
+from bakeoff.systems.sqlite import Sqlite
+
+SYSTEMS: dict[str, type[System]] = {
+    "mariadb": MariaDb,
+    "mysql": MySql,
+    "sqlite": Sqlite,
+    "null": Null,
+}

@@ -1,0 +1,59 @@
+"""What a MariaDB error log says about a failed start, as one sentence with a hint."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from bakeoff.errors import BakeoffError, PlanError, ServerError
+from bakeoff.systems.options import nearest
+
+_UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
+_BAD_VALUE = re.compile(r"Error while setting value '(?P<value>[^']*)' to '(?P<name>[^']+)'")
+_UNKNOWN_SUFFIX = re.compile(
+    r"Unknown suffix '(?P<suffix>.)' used for variable '(?P<name>[^']+)' \(value '(?P<value>[^']*)'"
+)
+_ERROR_LINE = re.compile(r"^.*\[ERROR\] (?P<text>.+)$", re.MULTILINE)
+#: Errors that follow from others or say nothing.
+_ECHOES = ("Aborting", "Plugin 'InnoDB' registration as a STORAGE ENGINE failed", "Unknown/unsupported storage engine")
+
+
+def explain_failed_start(
+    log: str, how_it_ended: str, *, where: str, port: int, log_path: str, known: Callable[[], Iterable[str]]
+) -> BakeoffError:
+    """`known` gives the setting names the server understands; asked only when one was unknown."""
+    if found := _UNKNOWN.search(log):
+        name = found[1].replace("-", "_")
+        return PlanError(
+            f"the server does not know the setting {name!r}",
+            where=f"{where}.start.settings",
+            hint=nearest(name, known()),
+        )
+    if found := _BAD_VALUE.search(log) or _UNKNOWN_SUFFIX.search(log):
+        return PlanError(
+            f"the server does not take {found['value']!r} as {found['name'].replace('-', '_')!r}",
+            where=f"{where}.start.settings",
+        )
+    if "Address already in use" in log or "already have another server running on port" in log:
+        return ServerError(
+            f"port {port} is taken by another program", where=where, hint="leave out `port`, and a free one is found"
+        )
+    if "No space left on device" in log or re.search(r"\b(errno|error|OS error):? 28\b", log):
+        return ServerError("the disk is full", where=where, hint="free some space, or run in a folder on another disk")
+    if "Cannot allocate memory" in log:
+        return ServerError(
+            "the server could not get the memory it was told to use", where=where, hint="lower innodb_buffer_pool_size"
+        )
+    said = "; ".join(_errors(log)) or " ".join(log.strip().splitlines()[-3:]) or "it said nothing"
+    return ServerError(f"the server did not start ({how_it_ended}): {said}", where=where, hint=f"its log is {log_path}")
+
+
+def adjusted_settings(log: str) -> list[str]:
+    """Settings that the server took, but not as they were asked: its own warnings."""
+    return list(dict.fromkeys(re.findall(r"option '[^']+': (?:un)?signed value \S+ adjusted to \S+", log)))
+
+
+def _errors(log: str) -> list[str]:
+    lines = [found["text"].strip() for found in _ERROR_LINE.finditer(log)]
+    telling = [line for line in lines if not any(echo in line for echo in _ECHOES)]
+    return [re.sub(r"^\S*mariadbd: ", "", line) for line in dict.fromkeys(telling or lines)][:3]

@@ -1,0 +1,115 @@
+"""MySQL, Percona Server or MariaDB at an address: a server that was there before us.
+
+    [systems.mysql]
+    address = "db1:3306"        # or "/run/mysqld/mysqld.sock"
+    user = "bench"
+    password = { env = "DB_PASSWORD" }
+    schema = "bakeoff"
+
+It stays as it is, but for the schema the plan names. The product is read from the server.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from bakeoff.errors import PlanError, ServerError
+from bakeoff.systems import mysql_facts
+from bakeoff.systems.base import Capabilities, System
+from bakeoff.systems.mysql_control import Address, Control, Login
+from bakeoff.systems.mysql_server import MySqlOptions, MySqlServer, family_capabilities, read_family_options
+
+
+class MySql(MySqlServer):
+    kind: ClassVar[str] = "mysql"
+    summary: ClassVar[str] = "MySQL or Percona Server: an existing one by `address`"
+    private = False
+
+    @classmethod
+    def capabilities(cls) -> Capabilities:
+        return family_capabilities(private=False)
+
+    @classmethod
+    def configure(
+        cls,
+        name: str,
+        options: dict[str, Any],
+        *,
+        durability: str | None,
+        isolation: str | None,
+        workdir: Path,
+        timeout_s: float,
+        base_dir: Path,
+    ) -> System:
+        where = f"systems.{name}"
+        read = read_family_options(options, isolation, where)
+        if read.private is not None:
+            raise PlanError(f"bakeoff cannot start a private {cls.kind}", where=where, hint="give its `address`")
+        return cls(name, read, durability, isolation, timeout_s, base_dir)
+
+    def __init__(
+        self,
+        name: str,
+        options: MySqlOptions,
+        durability: str | None,
+        isolation: str | None,
+        timeout_s: float,
+        base_dir: Path,
+    ) -> None:
+        super().__init__(name, options, isolation)
+        self._durability = durability
+        self._address = Address.parse(options.address or "", f"{self._where}.address")
+        self._tls = options.encryption(base_dir)
+        self._password = options.password.located(base_dir) if options.password else None
+        self._timeout_s = timeout_s
+        self._control: Control | None = None
+
+    @property
+    def control(self) -> Control:
+        if self._control is None:
+            password = self._password.read(f"{self._where}.password") if self._password else ""
+            login = Login(self._address, self._options.user, password, self._tls)
+            self._control = Control(login, where=self._where, timeout_s=max(1.0, min(self._timeout_s, 10.0)))
+        return self._control
+
+    def start(self) -> None:
+        """Checks that it answers, has or gives us the schema, and is as durable as the plan says."""
+        self._read_identity()
+        schema = self._options.schema_
+        there = self.control.value("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s", schema)
+        if not there:
+            self.control.rows(f"CREATE DATABASE IF NOT EXISTS {mysql_facts.quoted(schema)}")
+        self._refuse_other_durability()
+
+    def _refuse_other_durability(self) -> None:
+        found = mysql_facts.durability_of(mysql_facts.read_variables(self.control))
+        if self._durability is not None and found != self._durability:
+            raise PlanError(
+                f"the plan asks for durability {self._durability!r}, and {self._address} runs with {found!r}",
+                where=self._where,
+                hint="bakeoff does not change the settings of an existing server: change them there, or the plan",
+            )
+
+    def stop(self) -> None:
+        if self._control is not None:
+            self._control.close()
+
+    def alive(self) -> bool:
+        try:
+            return bool(self.control.value("SELECT 1") == 1)
+        except ServerError:
+            return False
+
+    def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
+        secret = self._password.as_secret() if self._password else None
+        driver = self._driver(str(self._address), self._options.user, secret)
+        if self._tls is not None:
+            driver["tls"] = {"ca_file": self._tls.ca_file, "verify": self._tls.verify}
+        return driver, {}
+
+    def size_on_disk_bytes(self) -> int | None:
+        return mysql_facts.schema_size_bytes(self.control, self.product(), self._options.schema_)
+
+    def _own_facts(self) -> dict[str, str]:
+        return {"transport": "socket" if self._address.socket else "tcp"}

@@ -1,0 +1,177 @@
+"""The control connection to a server of the MySQL family: a few statements beside the load, never in it.
+
+One connection, used under a lock because the metrics sampler has a thread of its own; after any failure it is closed
+and the next statement opens a new one. Every failure becomes a ServerError that names the server.
+"""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pymysql
+import pymysql.err
+from pymysql.constants import CR, ER
+
+from bakeoff.errors import PlanError, ServerError
+from bakeoff.systems.options import Options
+
+DEFAULT_PORT = 3306
+_ACCESS_DENIED_NO_PASSWORD = 1698
+
+
+class Tls(Options):
+    """Encryption of an existing server's connections."""
+
+    ca_file: str | None = None
+    verify: bool = True
+
+    def context(self, where: str) -> ssl.SSLContext:
+        try:
+            context = ssl.create_default_context(cafile=self.ca_file)
+        except (OSError, ssl.SSLError) as error:
+            raise PlanError(f"cannot read the certificates in {self.ca_file}: {error}", where=where) from error
+        if not self.verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens: host and port, or the path of a unix socket."""
+
+    host: str = ""
+    port: int = 0
+    socket: str = ""
+
+    @classmethod
+    def parse(cls, text: str, where: str) -> Address:
+        if text.startswith("/"):
+            return cls(socket=text)
+        host, separator, port = text.rpartition(":")
+        if not separator or text.endswith("]"):
+            host, port = text, str(DEFAULT_PORT)
+        host = host.strip("[]")
+        if not host or not port.isdigit() or not 0 < int(port) < 65536:
+            raise PlanError(
+                f"{text!r} is not an address", where=where, hint='write "host:port", or "/path" for a unix socket'
+            )
+        return cls(host=host, port=int(port))
+
+    def __str__(self) -> str:
+        """As the engine's document wants it."""
+        if self.socket:
+            return self.socket
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class Login:
+    address: Address
+    user: str
+    password: str
+    tls: Tls | None = None
+
+    def __repr__(self) -> str:
+        return f"Login({self.user} at {self.address})"  # never the password
+
+
+class Control:
+    """Statements to one server. Thread-safe; each takes at most `timeout_s`."""
+
+    def __init__(self, login: Login, *, where: str, timeout_s: float = 5.0) -> None:
+        self._login = login
+        self._where = where
+        self._timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._connection: pymysql.Connection[Any] | None = None
+
+    def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        with self._lock:
+            try:
+                connection = self._open()
+                with connection.cursor() as cursor:
+                    cursor.execute(sql, parameters or None)
+                    return list(cursor.fetchall())
+            except (pymysql.err.Error, OSError, RuntimeError) as error:
+                self._drop()
+                raise explain(error, self._login, self._where) from error
+
+    def value(self, sql: str, *parameters: object) -> Any:
+        """The first column of the first row, or None."""
+        rows = self.rows(sql, *parameters)
+        return rows[0][0] if rows else None
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+    def _open(self) -> pymysql.Connection[Any]:
+        if self._connection is None:
+            login = self._login
+            self._connection = pymysql.connect(
+                host=login.address.host or None,
+                port=login.address.port,
+                unix_socket=login.address.socket or None,
+                user=login.user,
+                password=login.password,
+                ssl=login.tls.context(self._where) if login.tls else None,
+                ssl_disabled=login.tls is None,
+                connect_timeout=max(1, round(self._timeout_s)),
+                read_timeout=self._timeout_s,
+                write_timeout=self._timeout_s,
+                autocommit=True,
+                charset="utf8mb4",
+            )
+        return self._connection
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            with suppress(Exception):
+                connection._force_close()  # type: ignore[attr-defined]  # close() says farewell, perhaps to a frozen server
+
+
+def explain(error: Exception, login: Login, where: str) -> ServerError:
+    """A database error as one sentence with a hint."""
+    code, message = _code_and_message(error)
+    server = f"{login.user}@{login.address}"
+    if code in (CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, CR.CR_UNKNOWN_HOST):
+        reason = message.partition("(")[2].rpartition(")")[0] or message
+        return ServerError(
+            f"could not connect to {login.address}: {_plain(reason)}",
+            where=where,
+            hint="is the server running and the address right? Without `address` bakeoff starts a private server",
+        )
+    if code in (ER.ACCESS_DENIED_ERROR, _ACCESS_DENIED_NO_PASSWORD):
+        return ServerError(
+            f"{login.address} refused user {login.user!r}: {message}",
+            where=where,
+            hint="check `user`, and the password that `password = { env = ... }` or `{ file = ... }` names",
+        )
+    if code in (ER.DBACCESS_DENIED_ERROR, ER.TABLEACCESS_DENIED_ERROR, ER.SPECIFIC_ACCESS_DENIED_ERROR):
+        return ServerError(
+            f"{server} may not do that: {message}", where=where, hint="grant it, or name another `schema`"
+        )
+    if code in (ER.CON_COUNT_ERROR, ER.HOST_NOT_PRIVILEGED, ER.HOST_IS_BLOCKED):
+        return ServerError(f"{login.address} refused the connection: {message}", where=where)
+    if code in (CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR):
+        return ServerError(f"the connection to {login.address} was lost: {_plain(message)}", where=where)
+    return ServerError(f"{server} answered with an error: {message}" + (f" ({code})" if code else ""), where=where)
+
+
+def _code_and_message(error: Exception) -> tuple[int, str]:
+    arguments = error.args
+    if isinstance(error, pymysql.err.Error) and len(arguments) >= 2 and isinstance(arguments[0], int):
+        return arguments[0], str(arguments[1])
+    return 0, str(error) or type(error).__name__
+
+
+def _plain(reason: str) -> str:
+    """Without Python's own number and quotes: "[Errno 111] Connection refused" becomes "connection refused"."""
+    text = reason.partition("] ")[2] or reason
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,212 @@
+"""What servers of the MySQL family say about themselves: effective settings, counters, gauges, write-back debt, size.
+
+Everything here only reads. MariaDB and MySQL keep some of it in different places.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from bakeoff.errors import ServerError
+from bakeoff.systems.mysql_control import Control
+
+#: Settings that decide comparisons: shown even where they have their default value.
+DECISIVE = (
+    "innodb_flush_log_at_trx_commit",
+    "sync_binlog",
+    "log_bin",
+    "innodb_doublewrite",
+    "innodb_buffer_pool_size",
+    "innodb_log_file_size",
+    "innodb_redo_log_capacity",
+    "innodb_flush_method",
+    "innodb_io_capacity",
+    "innodb_io_capacity_max",
+    "innodb_page_size",
+    "innodb_file_per_table",
+    "innodb_compression_algorithm",
+    "innodb_use_native_aio",
+    "innodb_adaptive_hash_index",
+    "innodb_snapshot_isolation",
+    "transaction_isolation",
+    "tx_isolation",
+    "autocommit",
+    "max_connections",
+    "thread_handling",
+    "query_cache_type",
+    "performance_schema",
+    "character_set_server",
+    "collation_server",
+    "sql_mode",
+    "have_ssl",
+    "require_secure_transport",
+)
+
+#: Say where an instance is, or pass by, and would only make noise in a comparison of settings.
+_NOT_SETTINGS = re.compile(
+    r"(dir|_basename|_index|_log_file)$|^(socket|port|report_port|hostname|server_uid|server_uuid|log_error|init_file|"
+    r"pid_file|gtid_(binlog_pos|binlog_state|current_pos|slave_pos|executed|purged)|system_time_zone|license|"
+    r"version_.*|ssl_(ca|cert|key|capath|crl|crlpath)|tls_version)$"
+)
+
+#: Momentary values in SHOW GLOBAL STATUS; what else is a number there and fits `_WATCHED` only ever grows.
+_GAUGES = re.compile(
+    r"^(Threads_(cached|connected|running)|Open_(tables|files)|Innodb_buffer_pool_(pages|bytes)_(data|dirty|free|total|"
+    r"misc|old)|Innodb_history_list_length|Innodb_checkpoint_age|Innodb_row_lock_current_waits|Innodb_data_pending_\w+|"
+    r"Innodb_os_log_pending_\w+|Memory_used|Innodb_mem_\w+|Prepared_stmt_count)$",
+    re.IGNORECASE,
+)
+_WATCHED = re.compile(
+    r"^(Questions|Connections|Slow_queries|Aborted_\w+|Bytes_(received|sent)|Com_(select|insert|update|delete|replace|"
+    r"begin|commit|rollback|stmt_execute|stmt_prepare)|Created_tmp_\w+|Handler_(commit|delete|read_\w+|rollback|update|"
+    r"write)|Innodb_buffer_pool_(pages_flushed|pages_lru_flushed|read_requests|reads|wait_free|write_requests)|"
+    r"Innodb_data_(fsyncs|read|reads|writes|written)|Innodb_dblwr_\w+|Innodb_deadlocks|Innodb_log_(waits|write_requests|"
+    r"writes)|Innodb_lsn_current|Innodb_os_log_(fsyncs|written)|Innodb_pages_(created|read|written)|"
+    r"Innodb_row_lock_(time|waits)|Innodb_rows_(deleted|inserted|read|updated)|Innodb_num_pages_page_\w+|"
+    r"Innodb_checkpoint_max_age|Opened_tables|Select_(scan|full_join|range)|Sort_(rows|merge_passes)|"
+    r"Table_locks_waited|Busy_time|Cpu_time|Rows_(read|sent)|Binlog_\w*commits)$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Product:
+    name: str  # "MariaDB", "MySQL", "Percona Server"
+    version: str  # "10.11.19"
+
+    @property
+    def is_mariadb(self) -> bool:
+        return self.name == "MariaDB"
+
+
+@dataclass(frozen=True)
+class Status:
+    """SHOW GLOBAL STATUS, split into what grows and what comes and goes."""
+
+    counters: dict[str, float]
+    gauges: dict[str, float]
+
+
+def read_product(control: Control) -> Product:
+    version, comment = control.rows("SELECT VERSION(), @@version_comment")[0]
+    return detect_product(str(version), str(comment))
+
+
+def detect_product(version: str, comment: str) -> Product:
+    """From `10.11.19-MariaDB-0+deb12u1` and `Debian 12`, or `8.0.36-28` and `Percona Server (GPL)`."""
+    both = f"{version} {comment}".lower()
+    name = "MariaDB" if "mariadb" in both else "Percona Server" if "percona" in both else "MySQL"
+    return Product(name, version.removeprefix("5.5.5-").partition("-")[0])
+
+
+def read_variables(control: Control) -> dict[str, str]:
+    return {str(name).lower(): str(value) for name, value in control.rows("SHOW GLOBAL VARIABLES")}
+
+
+def read_settings(control: Control, product: Product, variables: dict[str, str]) -> dict[str, str]:
+    """Decisive settings, and all others that differ from the product's compiled default."""
+    changed = _changed_in_mariadb(control) if product.is_mariadb else _changed_in_mysql(control)
+    names = {name for name in changed if not _NOT_SETTINGS.search(name)} | set(DECISIVE)
+    return {name: variables[name] for name in sorted(names) if name in variables}
+
+
+def _changed_in_mariadb(control: Control) -> set[str]:
+    rows = control.rows(
+        "SELECT VARIABLE_NAME FROM information_schema.SYSTEM_VARIABLES WHERE GLOBAL_VALUE IS NOT NULL "
+        "AND GLOBAL_VALUE_ORIGIN NOT IN ('COMPILE-TIME', 'AUTO') AND NOT (GLOBAL_VALUE <=> DEFAULT_VALUE)"
+    )
+    return {str(name).lower() for (name,) in rows}
+
+
+def _changed_in_mysql(control: Control) -> set[str]:
+    rows = control.rows(
+        "SELECT VARIABLE_NAME FROM performance_schema.variables_info WHERE VARIABLE_SOURCE <> 'COMPILED'"
+    )
+    return {str(name).lower() for (name,) in rows}
+
+
+def durability_of(variables: dict[str, str]) -> str:
+    """The portable level that the effective settings amount to; the weakest link decides."""
+    flush = variables.get("innodb_flush_log_at_trx_commit", "?")
+    if flush in ("0", "2"):
+        return {"0": "none", "2": "relaxed"}[flush]
+    binlog_unsynced = variables.get("log_bin") == "ON" and variables.get("sync_binlog") != "1"
+    torn_pages = variables.get("innodb_doublewrite", "ON").upper() in ("OFF", "0", "DETECT_ONLY")
+    return "relaxed" if binlog_unsynced or torn_pages else "full"
+
+
+def isolation_of(variables: dict[str, str]) -> str:
+    value = variables.get("transaction_isolation") or variables.get("tx_isolation") or "unknown"
+    return value.lower()
+
+
+def read_status(control: Control) -> Status:
+    counters: dict[str, float] = {}
+    gauges: dict[str, float] = {}
+    for name, value in control.rows("SHOW GLOBAL STATUS"):
+        target = gauges if _GAUGES.match(name) else counters if _WATCHED.match(name) else None
+        number = _number(value)
+        if target is not None and number is not None:
+            target[str(name)] = number
+    return Status(counters, gauges)
+
+
+def read_debt(control: Control, status: Status, page_size_bytes: int) -> dict[str, float]:
+    """What the server still has to write back or clean up. A part that the server does not tell is left out."""
+    gauges = status.gauges
+    debt: dict[str, float] = {}
+    if "Innodb_buffer_pool_bytes_dirty" in gauges:
+        debt["dirty_bytes"] = gauges["Innodb_buffer_pool_bytes_dirty"]
+    elif "Innodb_buffer_pool_pages_dirty" in gauges:
+        debt["dirty_bytes"] = gauges["Innodb_buffer_pool_pages_dirty"] * page_size_bytes
+    if "Innodb_checkpoint_age" in gauges:
+        debt["checkpoint_age_bytes"] = gauges["Innodb_checkpoint_age"]
+    history = gauges.get("Innodb_history_list_length")
+    if history is None:
+        history = _number(
+            control.value("SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'")
+        )
+    if history is not None:
+        debt["history_length"] = history
+    return debt
+
+
+def schema_size_bytes(control: Control, product: Product, schema: str) -> int | None:
+    """Space that the schema's files occupy, or where the server will not tell, what its tables claim."""
+    table = "INNODB_SYS_TABLESPACES" if product.is_mariadb else "INNODB_TABLESPACES"
+    allocated = _number_or_none(
+        control, f"SELECT SUM(ALLOCATED_SIZE) FROM information_schema.{table} WHERE NAME LIKE %s", f"{like(schema)}/%"
+    )
+    if allocated is not None:
+        return int(allocated)
+    claimed = _number_or_none(
+        control,
+        "SELECT SUM(DATA_LENGTH + INDEX_LENGTH) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s",
+        schema,
+    )
+    return None if claimed is None else int(claimed)
+
+
+def quoted(identifier: str) -> str:
+    return "`" + identifier.replace("`", "``") + "`"
+
+
+def like(text: str) -> str:
+    """For a LIKE pattern or the schema of a GRANT, where `_` and `%` mean more than themselves."""
+    return re.sub(r"([\\_%])", r"\\\1", text)
+
+
+def _number_or_none(control: Control, sql: str, *parameters: object) -> float | None:
+    try:
+        return _number(control.value(sql, *parameters))
+    except ServerError:
+        return None  # needs a privilege that an ordinary account has not
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError):
+        return None

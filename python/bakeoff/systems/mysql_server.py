@@ -1,0 +1,181 @@
+"""What servers of the MySQL family share, private or existing: the plan's options, and all that is read from them."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from bakeoff.errors import PlanError, ServerError
+from bakeoff.systems import mysql_facts
+from bakeoff.systems.base import Capabilities, Facts, System
+from bakeoff.systems.mysql_control import Control, Tls
+from bakeoff.systems.mysql_facts import Product, Status
+from bakeoff.systems.options import Options, Password, Settings, read_options
+
+DURABILITY: dict[str, dict[str, str]] = {
+    "full": {"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1", "innodb_doublewrite": "ON"},
+    "relaxed": {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"},
+    "none": {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"},
+}
+ISOLATION = ("read-uncommitted", "read-committed", "repeatable-read", "serializable")
+
+#: One status answer serves counters and gauges asked for in the same second.
+_STATUS_AGE_MAX_S = 0.3
+
+
+class StartOptions(Options):
+    """A private instance."""
+
+    version: str | None = None  # None: whichever is found
+    settings: Settings = Field(default_factory=dict)
+    port: int | None = Field(default=None, gt=0, lt=65536)
+    connect: str = Field(default="tcp", pattern="^(tcp|socket)$")  # what the load goes over
+
+
+class MySqlOptions(Options):
+    """What a plan may say about one system of the family."""
+
+    start: StartOptions | bool | None = None
+    address: str | None = None
+    user: str = "root"
+    password: Password | None = None
+    tls: Tls | bool | None = None
+    schema_: str = Field(default="bakeoff", alias="schema", min_length=1, max_length=64)
+    #: Session variables of the load's connections, by the server's own names.
+    session: Settings = Field(default_factory=dict)
+
+    @property
+    def private(self) -> StartOptions | None:
+        """What a private server is to be, if the plan wants one; `start = true` means all defaults."""
+        return (StartOptions() if self.start else None) if isinstance(self.start, bool) else self.start
+
+    def encryption(self, base_dir: Path) -> Tls | None:
+        if isinstance(self.tls, bool) or self.tls is None:
+            return Tls() if self.tls else None
+        ca_file = self.tls.ca_file and str((base_dir / self.tls.ca_file).absolute())
+        return Tls(ca_file=ca_file, verify=self.tls.verify)
+
+
+def family_capabilities(*, private: bool) -> Capabilities:
+    return Capabilities(
+        private=private,
+        existing=True,
+        embedded=False,
+        restore=private,
+        isolation=ISOLATION,
+        durability=tuple(DURABILITY),
+        runners=("tokio",),
+        pool=True,
+    )
+
+
+def read_family_options(options: dict[str, Any], isolation: str | None, where: str) -> MySqlOptions:
+    """Checks what does not depend on the kind: keys, isolation, and that it is either started or found."""
+    read = read_options(MySqlOptions, options, where)
+    if isolation is not None and isolation not in ISOLATION:
+        raise PlanError(
+            f"servers of the MySQL family have no isolation level {isolation!r}",
+            where=where,
+            hint=f"known: {', '.join(ISOLATION)}",
+        )
+    if read.private is None and read.address is None:
+        raise PlanError(
+            "needs either `start` (a private server) or `address` (an existing one)",
+            where=where,
+            hint='start = { version = "10.11" }, or address = "host:port"',
+        )
+    if read.private is not None and read.address is not None:
+        raise PlanError("`start` and `address` exclude each other", where=where, hint="leave out one of the two")
+    return read
+
+
+class MySqlServer(System):
+    """A configured system: everything read through its control connection."""
+
+    def __init__(self, name: str, options: MySqlOptions, isolation: str | None) -> None:
+        self.name = name
+        self._where = f"systems.{name}"
+        self._options = options
+        self._isolation = isolation
+        self._product: Product | None = None
+        self._page_size_bytes = 16384
+        self._status: Status | None = None
+        self._status_at = 0.0
+
+    @property
+    @abstractmethod
+    def control(self) -> Control:
+        """Statements of ours, beside the load."""
+
+    def _driver(self, address: str, user: str, secret: dict[str, str] | None) -> dict[str, Any]:
+        return {
+            "kind": "mysql",
+            "endpoints": [{"name": "server", "role": "primary", "address": address}],
+            "user": user,
+            "password": secret,
+            "schema": self._options.schema_,
+            "tls": None,
+            "session_variables": dict(self._options.session),
+        }
+
+    def _read_identity(self) -> None:
+        """Once after each start: the product, and the page size that dirty pages are counted in."""
+        self._product = mysql_facts.read_product(self.control)
+        self._page_size_bytes = int(self.control.value("SELECT @@innodb_page_size"))
+        self._status = None
+
+    def product(self) -> Product:
+        if self._product is None:
+            raise ServerError("the server has not been started", where=self._where)
+        return self._product
+
+    def facts(self) -> Facts:
+        product = self.product()
+        variables = mysql_facts.read_variables(self.control)
+        return Facts(
+            product=product.name,
+            version=product.version,
+            settings=mysql_facts.read_settings(self.control, product, variables),
+            portable={
+                "durability": mysql_facts.durability_of(variables),
+                "isolation": self._isolation or mysql_facts.isolation_of(variables),
+                "memory_bytes": variables.get("innodb_buffer_pool_size", "unknown"),
+                "tls": self._cipher() or "off",
+                **self._own_facts(),
+            },
+        )
+
+    def _cipher(self) -> str:
+        rows = self.control.rows("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+        return str(rows[0][1]) if rows else ""
+
+    def _own_facts(self) -> dict[str, str]:
+        return {}
+
+    def counters(self) -> dict[str, float]:
+        status = self._recent_status()
+        return dict(status.counters) if status else {}
+
+    def gauges(self) -> dict[str, float]:
+        status = self._recent_status()
+        return dict(status.gauges) if status else {}
+
+    def debt(self) -> dict[str, float]:
+        try:
+            self._status = mysql_facts.read_status(self.control)
+            return mysql_facts.read_debt(self.control, self._status, self._page_size_bytes)
+        except ServerError:
+            return {}  # a server that has gone shows as not alive; here its figures are absent
+
+    def _recent_status(self) -> Status | None:
+        now = time.monotonic()
+        if self._status is None or now - self._status_at > _STATUS_AGE_MAX_S:
+            try:
+                self._status, self._status_at = mysql_facts.read_status(self.control), now
+            except ServerError:
+                self._status = None
+        return self._status

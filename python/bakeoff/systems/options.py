@@ -1,0 +1,114 @@
+"""Reading a plan's [systems.NAME] table: strict models whose complaints name the nearest known key."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+
+from bakeoff.errors import PlanError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Options(BaseModel):
+    """Base of option tables: unknown keys are refused, because a misspelt key ignored is a wrong benchmark."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _setting_text(value: object) -> object:
+    """TOML values as a server's configuration spells them."""
+    if isinstance(value, bool):
+        return "ON" if value else "OFF"
+    return str(value) if isinstance(value, int | float) else value
+
+
+#: A server setting's value: text, number or boolean in the plan, always text afterwards.
+Setting = Annotated[str, BeforeValidator(_setting_text)]
+Settings = dict[str, Setting]
+
+
+class Password(Options):
+    """Where a password comes from; the password itself is never in a plan."""
+
+    env: str | None = None
+    file: str | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Password:
+        if (self.env is None) == (self.file is None):
+            raise ValueError('needs either env = "VARIABLE" or file = "path"')
+        return self
+
+    def located(self, base_dir: Path) -> Password:
+        """With the file's path made absolute."""
+        return self if self.file is None else Password(file=str((base_dir / self.file).absolute()))
+
+    def read(self, where: str) -> str:
+        if self.env is not None:
+            if self.env not in os.environ:
+                raise PlanError(
+                    f"the environment variable {self.env} that holds the password is not set",
+                    where=where,
+                    hint=f"export {self.env}=... before running bakeoff",
+                )
+            return os.environ[self.env]
+        try:
+            return Path(str(self.file)).read_text().rstrip("\n")
+        except OSError as error:
+            raise PlanError(f"cannot read the password file {self.file}: {error.strerror}", where=where) from error
+
+    def as_secret(self) -> dict[str, str]:
+        """As the engine's document names it."""
+        return {"env": self.env} if self.env is not None else {"file": str(self.file)}
+
+
+def read_options(model: type[Model], options: dict[str, Any], where: str) -> Model:
+    """Checks `options` (the key `kind` is the plan's and left out) against `model`."""
+    try:
+        return model.model_validate({key: value for key, value in options.items() if key != "kind"})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join([where, *(str(part) for part in first["loc"] if not _is_branch(part))])
+        if first["type"] == "extra_forbidden":
+            known = sorted(_known_keys(model, first["loc"]))
+            raise PlanError(
+                f"unknown key {str(first['loc'][-1])!r}", where=place, hint=nearest(str(first["loc"][-1]), known)
+            ) from None
+        message = first["msg"].removeprefix("Value error, ")
+        raise PlanError(message[:1].lower() + message[1:], where=place) from None
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint: the known word most like `word`, or all of them if none is like it and they are few."""
+    known = list(known)
+    if close := difflib.get_close_matches(word, known, n=1, cutoff=0.6):
+        return f"did you mean {close[0]!r}?"
+    return f"known: {', '.join(known)}" if len(known) <= 20 else ""
+
+
+def _is_branch(part: str | int) -> bool:
+    """Parts of a place that name a union's branch rather than a key of the plan."""
+    return isinstance(part, str) and (part[:1].isupper() or "[" in part or part in {"bool", "str"})
+
+
+def _known_keys(model: type[BaseModel], location: tuple[str | int, ...]) -> set[str]:
+    """The keys allowed at the place of an unknown one, following the models down."""
+    for part in location[:-1]:
+        field = model.model_fields.get(str(part))
+        if field is None:
+            continue
+        inner = [one for one in _types_of(field.annotation) if isinstance(one, type) and issubclass(one, BaseModel)]
+        if inner:
+            model = inner[0]
+    return set(model.model_fields)
+
+
+def _types_of(annotation: Any) -> list[Any]:
+    arguments = getattr(annotation, "__args__", None)
+    return [annotation] if arguments is None else [one for argument in arguments for one in _types_of(argument)]

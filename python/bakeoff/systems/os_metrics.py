@@ -1,0 +1,163 @@
+"""What the operating system says about servers and about the machine. Linux; what cannot be read is absent, not zero.
+
+`counters` only grow, and the caller makes rates of them; `gauges` are of the moment. Names end with their unit.
+A process's share is its own and that of its living descendants.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_PROC = Path("/proc")
+#: Below this much in the kernel's write-back queues the disk counts as quiet: other programs always dirty a little.
+WRITEBACK_QUIET_BYTES = 8 << 20
+
+
+@dataclass
+class Sample:
+    counters: dict[str, float] = field(default_factory=dict)
+    gauges: dict[str, float] = field(default_factory=dict)
+
+
+def sample_processes(pids: list[int]) -> Sample:
+    """CPU, memory, I/O and switches of the processes and their descendants, summed.
+
+    counters: cpu_user_s, cpu_system_s, read_bytes and write_bytes (to storage), read_calls, write_calls,
+    context_switches_voluntary, context_switches_involuntary. gauges: rss_bytes, threads, processes.
+    A figure that one of the processes withholds (another user's /proc/PID/io) is left out for all.
+    """
+    samples = [one for pid in with_descendants(pids) if (one := _sample_process(pid)) is not None]
+    total = Sample()
+    for part, sum_up in ((total.counters, lambda one: one.counters), (total.gauges, lambda one: one.gauges)):
+        names = set.intersection(*(set(sum_up(one)) for one in samples)) if samples else set()
+        part.update({name: sum(sum_up(one)[name] for one in samples) for name in sorted(names)})
+    if samples:
+        total.gauges["processes"] = float(len(samples))
+    return total
+
+
+def sample_machine() -> Sample:
+    """counters: cpu_busy_s, cpu_iowait_s, cpu_steal_s (all cores). gauges: load_1min, runnable, memory_available_bytes,
+    dirty_bytes and writeback_bytes (the kernel's, waiting for the disk)."""
+    sample = Sample()
+    _read_cpu(sample)
+    _read_load(sample)
+    for name, label in (("memory_available", "MemAvailable"), ("dirty", "Dirty"), ("writeback", "Writeback")):
+        value = meminfo_bytes().get(label)
+        if value is not None:
+            sample.gauges[f"{name}_bytes"] = float(value)
+    return sample
+
+
+def with_descendants(pids: list[int]) -> list[int]:
+    """The processes and all their descendants, each once."""
+    found: dict[int, None] = {}
+    queue = list(pids)
+    while queue:
+        pid = queue.pop()
+        if pid not in found:
+            found[pid] = None
+            queue.extend(_children(pid))
+    return list(found)
+
+
+def wait_for_writeback(timeout_s: float, quiet_bytes: int = WRITEBACK_QUIET_BYTES) -> bool:
+    """Asks the kernel to write back all dirty pages and waits until next to none are left. False: not in time."""
+    deadline = time.monotonic() + timeout_s
+    os.sync()
+    while True:
+        memory = meminfo_bytes()
+        if memory.get("Dirty", 0) + memory.get("Writeback", 0) <= quiet_bytes:
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+
+
+def pin(pid: int, cores: list[int]) -> None:
+    """Binds all threads of a process to `cores`; threads it starts later inherit that."""
+    for task in _listing(_PROC / str(pid) / "task"):
+        try:
+            os.sched_setaffinity(int(task), cores)
+        except ProcessLookupError:
+            continue
+
+
+def meminfo_bytes() -> dict[str, int]:
+    entries = (line.split() for line in _text(_PROC / "meminfo").splitlines())
+    return {words[0].rstrip(":"): int(words[1]) * 1024 for words in entries if len(words) == 3}
+
+
+def _sample_process(pid: int) -> Sample | None:
+    stat = _text(_PROC / str(pid) / "stat").rpartition(")")[2].split()
+    if len(stat) < 22 or stat[0] == "Z":
+        return None
+    sample = Sample(
+        counters={"cpu_user_s": int(stat[11]) / _TICKS_PER_S, "cpu_system_s": int(stat[12]) / _TICKS_PER_S},
+        gauges={"rss_bytes": float(int(stat[21]) * _PAGE_BYTES), "threads": float(stat[17])},
+    )
+    _read_io(pid, sample)
+    _read_switches(pid, sample)
+    return sample
+
+
+def _read_io(pid: int, sample: Sample) -> None:
+    pairs = dict(line.split(": ") for line in _text(_PROC / str(pid) / "io").splitlines())
+    names = {"read_bytes": "read_bytes", "write_bytes": "write_bytes", "syscr": "read_calls", "syscw": "write_calls"}
+    sample.counters.update({ours: float(pairs[theirs]) for theirs, ours in names.items() if theirs in pairs})
+
+
+def _read_switches(pid: int, sample: Sample) -> None:
+    """Summed over threads: /proc/PID/status has the main thread's only. One small file a thread."""
+    voluntary = involuntary = 0
+    for task in _listing(_PROC / str(pid) / "task"):
+        for line in _text(_PROC / str(pid) / "task" / task / "status").splitlines():
+            if line.startswith("voluntary_ctxt_switches"):
+                voluntary += int(line.split()[1])
+            elif line.startswith("nonvoluntary_ctxt_switches"):
+                involuntary += int(line.split()[1])
+    sample.counters["context_switches_voluntary"] = float(voluntary)
+    sample.counters["context_switches_involuntary"] = float(involuntary)
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    for task in _listing(_PROC / str(pid) / "task"):
+        found.extend(int(child) for child in _text(_PROC / str(pid) / "task" / task / "children").split())
+    return found
+
+
+def _read_cpu(sample: Sample) -> None:
+    first = _text(_PROC / "stat").partition("\n")[0].split()
+    if len(first) >= 9:
+        user, nice, system, _, iowait, irq, softirq, steal = (int(word) / _TICKS_PER_S for word in first[1:9])
+        sample.counters["cpu_busy_s"] = user + nice + system + irq + softirq
+        sample.counters["cpu_iowait_s"] = iowait
+        sample.counters["cpu_steal_s"] = steal
+
+
+def _read_load(sample: Sample) -> None:
+    words = _text(_PROC / "loadavg").split()
+    if len(words) >= 4:
+        sample.gauges["load_1min"] = float(words[0])
+        sample.gauges["runnable"] = float(words[3].partition("/")[0])
+
+
+def _listing(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _text(path: Path) -> str:
+    """Empty where it cannot be read: the process has gone, or it is another user's."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,237 @@
+"""SQLite: a file, opened by the engine itself. Needs nothing to be installed.
+
+    [systems.sqlite]
+    settings = { journal_mode = "WAL", synchronous = "FULL", cache_size = -65536 }
+    path = "/mnt/fast"          # the folder for the file; default: the run's own
+
+`settings` are pragmas by their own names; the engine sets them on every connection and reads them back. The library
+under test is the engine's own; Python's is used only to checkpoint the file between runs.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from bakeoff.errors import EngineError, PlanError, ServerError
+from bakeoff.provision.files import allocated_bytes, copy_tree, remove_tree
+from bakeoff.systems.base import Capabilities, Facts, System
+from bakeoff.systems.options import Options, Settings, read_options
+
+DURABILITY: dict[str, dict[str, str]] = {
+    "full": {"journal_mode": "WAL", "synchronous": "FULL"},
+    "relaxed": {"journal_mode": "WAL", "synchronous": "NORMAL"},
+    "none": {"synchronous": "OFF"},
+}
+
+#: Files that belong to a database besides the file itself.
+_SIDE_FILES = ("-wal", "-shm", "-journal")
+_SYNCHRONOUS = {"0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"}
+
+
+class SqliteOptions(Options):
+    settings: Settings = Field(default_factory=dict)
+    path: str | None = None  # a folder
+
+
+class Sqlite(System):
+    kind: ClassVar[str] = "sqlite"
+    summary: ClassVar[str] = "SQLite, embedded in the engine; nothing to install"
+    private = True
+
+    def __init__(self, name: str, pragmas: dict[str, str], workdir: Path, place: Path | None) -> None:
+        self.name = name
+        self._where = f"systems.{name}"
+        self._pragmas = pragmas
+        self._workdir = workdir
+        self._place = place
+        self._folder: Path | None = None
+
+    @classmethod
+    def capabilities(cls) -> Capabilities:
+        return Capabilities(
+            private=True,
+            existing=False,
+            embedded=True,
+            restore=True,
+            isolation=("serializable",),
+            durability=tuple(DURABILITY),
+            runners=("thread",),
+            pool=False,
+        )
+
+    @classmethod
+    def configure(
+        cls,
+        name: str,
+        options: dict[str, Any],
+        *,
+        durability: str | None,
+        isolation: str | None,
+        workdir: Path,
+        timeout_s: float,
+        base_dir: Path,
+    ) -> System:
+        where = f"systems.{name}"
+        read = read_options(SqliteOptions, options, where)
+        if isolation not in (None, *cls.capabilities().isolation):
+            raise PlanError(
+                f"sqlite has no isolation level {isolation!r}", where=where, hint="it has serializable only"
+            )
+        pragmas = _pragmas(read.settings, durability, where)
+        pragmas.setdefault("busy_timeout", str(max(1, round(timeout_s * 1000))))
+        return cls(name, pragmas, workdir, base_dir / read.path if read.path else None)
+
+    def start(self) -> None:
+        """Makes the folder; the file appears with the first connection of the engine."""
+        if self._folder is not None:
+            return
+        try:
+            self._workdir.mkdir(parents=True, exist_ok=True)
+            if self._place is None:
+                self._folder = self._workdir
+            else:
+                self._place.mkdir(parents=True, exist_ok=True)
+                self._folder = Path(tempfile.mkdtemp(prefix="bakeoff-sqlite-", dir=self._place))
+        except OSError as error:
+            raise ServerError(f"cannot make the folder for the file: {error}", where=self._where) from error
+
+    def stop(self) -> None:
+        """Removes the file: a private data set does not outlive its plan."""
+        if self._folder is None:
+            return
+        for path in self._files():
+            path.unlink(missing_ok=True)
+        if self._place is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder = None
+
+    def alive(self) -> bool:
+        return True
+
+    @property
+    def file(self) -> Path:
+        if self._folder is None:
+            raise ServerError("the system has not been started", where=self._where)
+        return self._folder / "data.sqlite"
+
+    def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
+        return {"kind": "sqlite", "path": str(self.file), "pragmas": dict(self._pragmas)}, {}
+
+    def facts(self) -> Facts:
+        """The pragmas as set (the engine refuses to run if one did not take), and the file's own properties."""
+        settings = {**self._file_settings(), **self._pragmas}
+        return Facts(
+            product="SQLite",
+            version=_engine_sqlite_version(),
+            settings=settings,
+            portable={"durability": durability_of(settings), "isolation": "serializable", "tls": "off"},
+        )
+
+    def gauges(self) -> dict[str, float]:
+        sizes = {"file_bytes": self.file, "wal_bytes": self._side("-wal")}
+        return {name: float(path.stat().st_size) for name, path in sizes.items() if path.exists()}
+
+    def debt(self) -> dict[str, float]:
+        """What is in the log and not yet in the file."""
+        wal = self._side("-wal")
+        return {"wal_bytes": float(wal.stat().st_size) if wal.exists() else 0.0}
+
+    def drain_debt(self, timeout_s: float) -> bool:
+        return self._checkpoint(timeout_s)
+
+    def size_on_disk_bytes(self) -> int | None:
+        return sum(allocated_bytes(path) for path in self._files())
+
+    def snapshot(self, path: Path) -> None:
+        if not self.file.exists():
+            raise ServerError("there is no data to keep: nothing was loaded", where=self._where)
+        if not self._checkpoint(60.0):
+            raise ServerError(f"could not checkpoint {self.file}: somebody else has it open", where=self._where)
+        copy_tree(self.file, path, where=self._where)
+
+    def restore(self, path: Path) -> None:
+        if not path.is_file():
+            raise ServerError(f"there is no snapshot in {path}", where=self._where, hint="load the data again")
+        self.start()
+        for suffix in _SIDE_FILES:
+            remove_tree(self._side(suffix))
+        copy_tree(path, self.file, where=self._where)
+
+    def _checkpoint(self, timeout_s: float) -> bool:
+        """Moves the log into the file and empties it. False if a reader or writer was in the way for too long."""
+        if not self.file.exists():
+            return True
+        try:
+            with closing(sqlite3.connect(self.file, timeout=timeout_s, isolation_level=None)) as connection:
+                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                return not busy
+        except sqlite3.Error as error:
+            raise ServerError(f"could not checkpoint {self.file}: {error}", where=self._where) from error
+
+    def _file_settings(self) -> dict[str, str]:
+        """What the file itself remembers, where there is one."""
+        if not self.file.exists():
+            return {}
+        try:
+            with closing(sqlite3.connect(f"{self.file.as_uri()}?mode=ro", uri=True, timeout=5.0)) as connection:
+                names = ("journal_mode", "page_size", "auto_vacuum", "encoding")
+                return {name: str(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in names}
+        except sqlite3.Error as error:
+            raise ServerError(f"cannot read {self.file}: {error}", where=self._where) from error
+
+    def _files(self) -> list[Path]:
+        paths = (self.file, *(self._side(suffix) for suffix in _SIDE_FILES))
+        return [path for path in paths if path.exists()]
+
+    def _side(self, suffix: str) -> Path:
+        return self.file.with_name(self.file.name + suffix)
+
+
+def durability_of(pragmas: dict[str, str]) -> str:
+    """The portable level that pragmas amount to. SQLite's defaults: a rollback journal, synchronous = FULL."""
+    asked = pragmas.get("synchronous", "FULL").upper()
+    synchronous = _SYNCHRONOUS.get(asked, asked)
+    journal = pragmas.get("journal_mode", "DELETE").upper()
+    if synchronous == "OFF" or journal in ("OFF", "MEMORY"):
+        return "none"
+    # NORMAL keeps every commit only with a rollback journal, and that not after a power cut on all file systems.
+    return "relaxed" if synchronous == "NORMAL" else "full"
+
+
+def _pragmas(settings: dict[str, str], durability: str | None, where: str) -> dict[str, str]:
+    pragmas = {name.lower(): value for name, value in settings.items()}
+    for name, value in pragmas.items():
+        if not re.fullmatch(r"[a-z_]+", name) or not re.fullmatch(r"[\w.+-]+", value):
+            raise PlanError(f"{name!r} = {value!r} cannot be a pragma", where=f"{where}.settings")
+    if durability is None:
+        return pragmas
+    if durability not in DURABILITY:
+        raise PlanError(f"unknown durability {durability!r}", where=where, hint=f"known: {', '.join(DURABILITY)}")
+    meant = DURABILITY[durability]
+    if "synchronous" in pragmas:
+        raise PlanError(
+            f"the plan sets synchronous and also durability = {durability!r}, which sets it",
+            where=f"{where}.settings",
+            hint="leave out one of the two",
+        )
+    return {**meant, **pragmas}
+
+
+def _engine_sqlite_version() -> str:
+    """The version of the library inside the engine, if the engine says; never Python's, which is another."""
+    from bakeoff.fleet.binary import engine_list
+
+    try:
+        listing = engine_list()
+    except EngineError:
+        return ""
+    libraries = listing.get("libraries", {})
+    return str(libraries.get("sqlite", "")) if isinstance(libraries, dict) else ""
