@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import BundleError, ExitCode
-from .output import add_json, print_json, say
+from .output import add_json, print_json, say, seconds, size, table
 
 if TYPE_CHECKING:
     from ..bundle.read import Bundle
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     for warning in plan.warnings:
         say(f"warning: {warning}")
     if options.dry_run:
-        return _dry_run(plan, as_json=options.json)
+        return _dry_run(plan, options.out or RESULTS, as_json=options.json)
     for name, why in plan.skipped.items():
         say(f"note: {name} is left out: {why}")
     writer, done = _bundle(plan, options)
@@ -69,14 +69,27 @@ def run(options: argparse.Namespace) -> int:
     return _answer(writer, options)
 
 
-def _dry_run(plan: ResolvedPlan, *, as_json: bool) -> int:
-    from ..plan.describe import describe, render_text
+def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
+    from ..plan.describe import describe
 
-    description = describe(plan)
+    dry = describe(plan, results)
     if as_json:
-        print_json(description.model_dump())
-    else:
-        print(render_text(description))
+        print_json(dry.to_json())
+        return ExitCode.DONE
+    print(f"{dry.title}\n{dry.description}".rstrip() + "\n")
+    rows = [[c.id, c.label, c.runs, seconds(c.run_s)] for c in dry.cells]
+    print(table(rows, ["cell", "what", "runs", "each about"]))
+    print()
+    rows = [[load.system, load.workload, load.rows, size(load.size_bytes), seconds(load.load_s)] for load in dry.loads]
+    print(table(rows, ["load", "workload", "rows", "data", "about"]))
+    print(
+        f"\n{dry.runs} runs: {len(dry.cells)} cells x {dry.repetitions} repetitions, {dry.pacing},"
+        f" warm-up {seconds(dry.warm_up_s)}, reset {dry.reset}, cache {dry.cache}"
+        f"\ncompared by {dry.objective} over {dry.compare_factor}"
+        f"\nabout {dry.time_words} and {dry.disk_words} of disk ({size(dry.disk_free_bytes)} free). {dry.limits}"
+    )
+    for name, why in dry.skipped.items():
+        print(f"{name} would be left out: {why}")
     return ExitCode.DONE
 
 

@@ -78,7 +78,7 @@ def merge_results(results: Sequence[RunResult], *, closed_loop: bool) -> Merged:
     unfinished = merge_documents([r.unfinished for r in results])
     backlog = merge_documents([r.backlog for r in results])
     revoked = sum(r.revoked for r in results)
-    by_outcome = {
+    by_outcome: dict[str, Histogram] = {
         outcome: merge([decode(s.response) for s in series if s.part_of is None and s.outcome == outcome])
         for outcome in dict.fromkeys(s.outcome for s in series)
     }

@@ -30,7 +30,7 @@ def spec(
         seed=plan.record.seed,
         workers=cell.workers,
         timeout_s=plan.timeout_s,
-        isolation=cell.isolation,  # type: ignore[arg-type]  # checked when the plan was read
+        isolation=cell.isolation,
         cores=plan.client_cores,
     )
     return document, env

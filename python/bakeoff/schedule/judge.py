@@ -1,0 +1,69 @@
+"""From what was recorded to what may be believed: one run's validity, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..analysis import steady
+from ..analysis import validity as analysis
+from ..model.boundary import ClientVerdict, RunResult
+from ..model.records import RunRecord, Validity
+from ..plan.resolved import Cell, ResolvedPlan
+from .merge import Merged
+
+
+def overloaded(merged: Merged, offered_ops_per_s: float | None) -> bool:
+    return analysis.overloaded(offered_ops_per_s, merged.rate_ops_per_s)
+
+
+def client_verdict(results: Sequence[RunResult]) -> ClientVerdict:
+    """One client that was a limit makes the run limited; signs say whose they are when there are several."""
+    several = len(results) > 1
+    signs = [f"client {r.client.index}: {sign}" if several else sign for r in results for sign in r.verdict.signs]
+    return ClientVerdict(client_limited=any(r.verdict.client_limited for r in results), signs=signs)
+
+
+def validity(
+    record: RunRecord,
+    cell: Cell,
+    plan: ResolvedPlan,
+    results: Sequence[RunResult],
+    seconds: Sequence[Mapping[str, Any]],
+    server_alive: bool,
+) -> list[Validity]:
+    open_loop = record.offered_ops_per_s is not None
+    numbers = analysis.RunNumbers(
+        error_ratio=record.error_ratio,
+        error_budget_ratio=plan.error_budget_ratio,
+        wrong=record.errors.get("wrong", 0),
+        unknown=record.errors.get("unknown", 0),
+        revoked=record.revoked,
+        offered_ops_per_s=record.offered_ops_per_s,
+        achieved_ops_per_s=record.rate_ops_per_s if open_loop else None,
+        unfinished=record.unfinished,
+        backlog=record.backlog,
+        interrupted=any(r.interrupted for r in results),
+        clients_expected=cell.clients,
+        clients_reported=len(results),
+        server_alive=server_alive,
+        client_limited=record.verdict.client_limited,
+        client_signs=record.verdict.signs,
+        steady=_steady(seconds, open_loop=open_loop),
+        checks=[analysis.IntegrityCheck(c.name, c.ok, c.expected, c.actual) for c in record.checks],
+        connections_lost=record.connections_lost,
+        lateness_p99_ns=record.lateness.p99_ns if open_loop and record.lateness.count else None,
+        response_p99_ns=record.headline.p99_ns if open_loop and record.headline.count else None,
+        out_of_range=record.headline.out_of_range,
+        steal_ratio=max(r.cost.steal_ratio for r in results),
+        debt_drained=record.server.debt_drained if cell.workload.writes else None,
+    )
+    return [Validity(name=f.name, severity=f.severity, ok=f.ok, words=f.words) for f in analysis.findings(numbers)]
+
+
+def _steady(seconds: Sequence[Mapping[str, Any]], *, open_loop: bool) -> steady.SteadyState | None:
+    """Judged on the rate in a closed loop, on the mean response time in an open one (where the rate is given)."""
+    name, what = ("mean_ms", "mean response time") if open_loop else ("rate_ops_per_s", "rate")
+    whole = [row for row in seconds if not row["warm_up"] and row["length_s"] > 0.99]
+    values = [float(row[name]) for row in whole if row[name] is not None]
+    return steady.judge(values, what=what) if values else None
