@@ -1,0 +1,259 @@
+"""What a plan may say: one model per table of the TOML file. docs/reference/plan.md explains every key, and a test
+holds the two against each other.
+
+Types are strict ("5" is no number) and unknown keys are refused, with one exception: options of a system and of a
+workload belong to those, so these two tables let unknown keys through and the system or workload checks them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+
+from ..model.records import Objective
+from .units import UnitError, format_duration, parse_cores, parse_duration_s, parse_rate_ops_per_s, parse_ratio
+
+Seconds = Annotated[float, BeforeValidator(parse_duration_s), PlainSerializer(format_duration)]
+Ratio = Annotated[float, BeforeValidator(parse_ratio)]
+Rate = Annotated[float, BeforeValidator(parse_rate_ops_per_s)]
+Cores = Annotated[list[int], BeforeValidator(parse_cores)]
+Count = Annotated[int, Field(ge=1)]
+
+Reset = Literal["restore", "reload", "reuse"]
+Cache = Literal["warm", "cold", "as-is"]
+Arrival = Literal["constant", "poisson", "per_session"]
+FailClass = Literal["conflict", "constraint", "refused", "overload", "other"]
+
+#: Keys under which a literal would be a secret in a file that is copied into every bundle.
+SECRET_KEYS = ("password", "passwd", "pwd", "secret", "token")
+
+
+class Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+
+
+def _secret(value: Any) -> Any:
+    hint = 'write { env = "NAME_OF_VARIABLE" } or { file = "path" }; only that name enters the bundle'
+    if not isinstance(value, dict):
+        raise UnitError("a secret is never written in a plan", hint)
+    if set(value) not in ({"env"}, {"file"}) or not all(isinstance(v, str) and v for v in value.values()):
+        raise UnitError("a secret comes from exactly one place, `env` or `file`", hint)
+    return value
+
+
+Secret = Annotated[dict[str, str], BeforeValidator(_secret)]
+
+
+def _start(value: Any) -> Any:
+    if value is not True and not isinstance(value, dict):
+        raise UnitError("`start` is true or a table", 'for instance start = { version = "10.11" }')
+    return {} if value is True else value
+
+
+def _address(value: Any) -> Any:
+    addresses = value if isinstance(value, list) else [value]
+    if not addresses or not all(isinstance(a, str) and a for a in addresses):
+        raise UnitError("an address is a text, or a list of them", 'for instance address = "db1:3306"')
+    if any("@" in a for a in addresses):
+        raise UnitError(
+            "an address holds no user and no password", 'write user = "..." and password = { env = "NAME" } beside it'
+        )
+    return value
+
+
+def _tls(value: Any) -> Any:
+    if not isinstance(value, bool | dict):
+        raise UnitError("`tls` is true, false or a table", 'for instance tls = { ca_file = "ca.pem" }')
+    return value
+
+
+class SystemTable(Table):
+    """[systems.NAME]. Further options are checked by the kind of system itself."""
+
+    model_config = ConfigDict(extra="allow", strict=True, populate_by_name=True)
+
+    kind: str | None = None
+    start: Annotated[Any, BeforeValidator(_start)] = None
+    address: Annotated[Any, BeforeValidator(_address)] = None
+    user: str | None = None
+    password: Secret | None = None
+    schema_: str | None = Field(default=None, alias="schema")
+    tls: Annotated[Any, BeforeValidator(_tls)] = None
+    settings: dict[str, Any] | None = None
+    durability: str | None = None
+    isolation: str | None = None
+    optional: bool = False
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SystemTable:
+        if self.start is not None and self.address is not None:
+            raise UnitError("a system is either started here or exists already", "write `start` or `address`, not both")
+        _refuse_literal_secrets({**(self.start or {}), **(self.model_extra or {}), "settings": self.settings})
+        return self
+
+    def options(self) -> dict[str, Any]:
+        """What the kind of system is given to check: all that the plan says except what the plan itself handles."""
+        own = {"kind", "durability", "isolation", "optional"}
+        said: dict[str, Any] = self.model_dump(by_alias=True, exclude_none=True, exclude=own)
+        return said
+
+
+def _refuse_literal_secrets(tree: dict[str, Any]) -> None:
+    for key, value in tree.items():
+        if key.lower() in SECRET_KEYS:
+            try:
+                _secret(value)
+            except UnitError as error:
+                raise UnitError(f"`{key}`: {error}", error.hint) from None
+        elif isinstance(value, dict):
+            _refuse_literal_secrets(value)
+
+
+class WorkloadTable(Table):
+    """[workload]. All other options are the workload's own."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    kind: str
+
+
+class OpenLoop(Table):
+    """pacing = { ... }. The rate is over all clients; without one it must be a factor."""
+
+    rate: Rate | None = None
+    arrival: Arrival = "poisson"
+
+
+class RetryTable(Table):
+    """retry = { ... }."""
+
+    retries: int = Field(default=0, ge=0)
+    on: list[FailClass] = Field(default_factory=list)
+    backoff: Seconds = 0.0
+
+    @model_validator(mode="after")
+    def _says_what(self) -> RetryTable:
+        if self.retries > 0 and not self.on:
+            raise UnitError("`retries` needs `on`: which failures are tried again", 'for instance on = ["conflict"]')
+        return self
+
+
+class PlacementTable(Table):
+    """placement = { ... }: cores; an empty list leaves it to the kernel."""
+
+    client: Cores = Field(default_factory=list)
+    server: Cores = Field(default_factory=list)
+
+
+def _pacing(value: Any) -> Any:
+    if value == "closed":
+        return None
+    if isinstance(value, str):
+        raise UnitError(
+            f'"{value}" is not a way of pacing',
+            'write pacing = "closed" or pacing = { rate = 5000, arrival = "poisson" }',
+        )
+    return value
+
+
+def _witness(value: Any) -> Any:
+    return value if isinstance(value, bool) else parse_rate_ops_per_s(value)
+
+
+class MeasureTable(Table):
+    """[measure]."""
+
+    pacing: Annotated[OpenLoop | None, BeforeValidator(_pacing)] = None
+    warm_up: Seconds = 10.0
+    window: Seconds | None = None
+    operations: Count | None = None
+    repetitions: Count = 5
+    objective: Objective = "rate"
+    reset: Reset | None = None
+    cache: Cache | None = None
+    error_budget: Ratio = 0.001
+    timeout: Seconds = 10.0
+    retry: RetryTable = Field(default_factory=RetryTable)
+    placement: PlacementTable = Field(default_factory=PlacementTable)
+    witness: Annotated[Any, BeforeValidator(_witness)] = True
+    vary_seed: bool = False
+    check_sample: int = Field(default=100, ge=0)
+
+
+class CompareTable(Table):
+    """[compare]."""
+
+    factor: str | None = None
+    baseline: Any = None
+
+
+def _levels(value: Any) -> Any:
+    """One level may be written without brackets."""
+    levels = value if isinstance(value, list) else [value]
+    if not levels:
+        raise UnitError("a factor needs at least one level", "for instance threads = [1, 4]")
+    for level in levels:
+        _scalar(level)
+    return levels
+
+
+def _scalar(value: Any) -> Any:
+    if not isinstance(value, str | int | float | bool):
+        raise UnitError("a level is a number, a text, true or false", "for instance threads = [1, 4]")
+    return value
+
+
+def _flat(value: Any) -> Any:
+    """mariadb.settings.x = [1] and "mariadb.settings.x" = [1] are the same factor."""
+    if not isinstance(value, dict):
+        return value
+    flat: dict[str, Any] = {}
+    for key, item in value.items():
+        inner = _flat(item) if isinstance(item, dict) else {"": item}
+        flat.update({f"{key}.{rest}" if rest else key: level for rest, level in inner.items()})
+    return flat
+
+
+Factors = Annotated[dict[str, Annotated[list[Any], BeforeValidator(_levels)]], BeforeValidator(_flat)]
+CellTable = Annotated[dict[str, Annotated[Any, BeforeValidator(_scalar)]], BeforeValidator(_flat)]
+
+
+class PlanDocument(Table):
+    """The whole file."""
+
+    title: str = Field(min_length=1)
+    description: str = ""
+    demonstration: bool = False
+    seed: int = Field(default=1, ge=0, lt=2**63)
+    systems: dict[str, SystemTable] = Field(min_length=1)
+    workload: WorkloadTable
+    factors: Factors = Field(default_factory=dict)
+    cells: list[CellTable] | None = None
+    measure: MeasureTable = Field(default_factory=MeasureTable)
+    compare: CompareTable = Field(default_factory=CompareTable)
+
+
+#: Every table by its place in the file: for messages and for the reference page's test.
+TABLES: dict[tuple[str, ...], type[Table]] = {
+    (): PlanDocument,
+    ("systems", "*"): SystemTable,
+    ("workload",): WorkloadTable,
+    ("measure",): MeasureTable,
+    ("measure", "pacing"): OpenLoop,
+    ("measure", "retry"): RetryTable,
+    ("measure", "placement"): PlacementTable,
+    ("compare",): CompareTable,
+}
+
+
+def keys_of(table: type[Table]) -> list[str]:
+    """Keys as the file has them."""
+    return [field.alias or name for name, field in table.model_fields.items()]
+
+
+def plan_tree(document: PlanDocument) -> dict[str, Any]:
+    """The document as a tree that is itself a plan: defaults filled in, None left out, secrets as names only."""
+    tree: dict[str, Any] = document.model_dump(by_alias=True, exclude_none=True)
+    tree["measure"].setdefault("pacing", "closed")
+    return tree

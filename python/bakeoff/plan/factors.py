@@ -1,0 +1,153 @@
+"""What varies, and where in a system or a workload its levels go.
+
+threads = [1, 4]                     how the load is made (LOAD_FACTORS)
+preset = ["a", "c"]                  an option of the workload
+"settings.NAME" = ["1M", "1G"]       a setting of every system, by the server's own name (also: "session.NAME")
+version = ["10.6", "10.11"]          an option of every system (also: path, "start.KEY")
+"mariadb.settings.NAME" = [0, 1]     any of a system's, but of this one only: the others' cells are not multiplied
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ..errors import PlanError
+from ..model.records import Scalar
+from ..systems.base import DURABILITY_LEVELS, ISOLATION_LEVELS
+from .document import MeasureTable, keys_of
+from .nearest import LOAD_FACTORS, meant, where
+from .units import UnitError, parse_rate_ops_per_s
+
+#: Options of a system that need no prefix, because every kind has its own idea of them.
+BARE_SYSTEM_OPTIONS = ("version", "path", "tls")
+#: Tables inside a system's table.
+_INNER_TABLES = ("settings", "session", "start")
+_PORTABLE = {"durability": DURABILITY_LEVELS, "isolation": ISOLATION_LEVELS}
+
+
+@dataclass(frozen=True)
+class Factor:
+    name: str  # as the plan writes it
+    target: Literal["load", "workload", "system"]
+    path: tuple[str, ...]  # the parameter, or the place in the system's table
+    only: str | None  # the system it belongs to; None: every one
+
+    def applies_to(self, system: str) -> bool:
+        return self.only in (None, system)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a plan's text came from, for messages; and the folder its relative paths start at."""
+
+    path: Path | None
+    text: str
+    base_dir: Path
+
+    def error(self, what: str, *place: str, hint: str = "") -> PlanError:
+        return PlanError(what, where=where(self.path, self.text, place), hint=hint)
+
+
+def find_factor(
+    name: str, systems: Collection[str], workload_options: Collection[str], source: Source, table: str = "factors"
+) -> Factor:
+    """What the name means; PlanError naming the nearest known factor if it means nothing."""
+    if name in LOAD_FACTORS:
+        return Factor(name, "load", (name,), None)
+    if name in workload_options:
+        return Factor(name, "workload", (name,), None)
+    head, _, rest = name.partition(".")
+    only = head if rest and head in systems else None
+    option = rest if only else name
+    if only and option in _PORTABLE:
+        return Factor(name, "load", (option,), only)
+    first, _, setting = option.partition(".")
+    if first in _INNER_TABLES and setting:
+        return Factor(name, "system", (first, setting), only)
+    if (only and option not in LOAD_FACTORS and first not in _INNER_TABLES) or option in BARE_SYSTEM_OPTIONS:
+        return Factor(name, "system", tuple(option.split(".")), only)
+    raise _unknown(name, systems, workload_options, source, table)
+
+
+def _unknown(
+    name: str, systems: Collection[str], workload_options: Collection[str], source: Source, table: str
+) -> PlanError:
+    head, _, rest = name.partition(".")
+    if head in systems and rest in LOAD_FACTORS:
+        what, hint = f"`{rest}` cannot be a factor of one system only", f"write {rest}, or list the cells in [[cells]]"
+    elif name in keys_of(MeasureTable) or name == "seed":
+        what = f"`{name}` cannot be a factor"
+        hint = f"`{name}` belongs in [measure]" if name != "seed" else "`seed` belongs at the top of the plan"
+    elif rest and rest.split(".")[0] in (*_INNER_TABLES, "version", "path", *_PORTABLE):
+        what, hint = f"unknown system `{head}`", meant(head, systems)
+    else:
+        what = f"unknown factor `{name}`"
+        hint = meant(name, [*LOAD_FACTORS, *workload_options, *BARE_SYSTEM_OPTIONS, "settings.NAME"])
+    return source.error(what, table, name, hint=hint)
+
+
+def read_level(factor: Factor, level: Any, source: Source, table: str = "factors") -> Scalar:
+    """A level in its own unit: rates as numbers, counts as whole numbers above 0, portable names checked."""
+    if factor.target != "load":
+        return level  # type: ignore[no-any-return]  # checked to be a scalar by the document
+    name = factor.path[0]
+    if name in _PORTABLE:
+        return portable_name(name, level, source, table, factor.name)
+    if name == "rate":
+        try:
+            return parse_rate_ops_per_s(level)
+        except UnitError as error:
+            raise source.error(f"`rate`: {error}", table, factor.name, hint=error.hint) from None
+    if not isinstance(level, int) or isinstance(level, bool):
+        raise source.error(f"`{name}` counts: {level!r} is not a whole number", table, factor.name)
+    if level < 1:
+        raise source.error(f"`{name}` must be at least 1, not {level}", table, factor.name)
+    return level
+
+
+def portable_name(kind: str, value: Any, source: Source, *place: str) -> str:
+    """A durability or isolation level that bakeoff knows."""
+    known = _PORTABLE[kind]
+    if value in known:
+        return str(value)
+    hint = meant(str(value), known) + f" Known: {', '.join(known)}"
+    raise source.error(f"{value!r} is not a level of {kind}", *place, hint=hint)
+
+
+def put_option(
+    options: dict[str, Any], factor: Factor, level: Scalar, *, embedded: bool, source: Source, system: str
+) -> dict[str, Any]:
+    """The system's options with the level in its place. A key that the table gives too is refused, not overridden."""
+    if factor.path[0] == "settings" and "address" in options:
+        raise source.error(
+            f"`{factor.name}` cannot vary: {system} exists already, and its settings are not ours to change",
+            *("factors", factor.name),
+            hint=f'start a private instance, or vary a session variable: "{system}.session.NAME"',
+        )
+    merged = deepcopy(options)
+    path = place_of(factor, started=not embedded and "address" not in options)
+    table = merged
+    for key in path[:-1]:
+        table = table.setdefault(key, {})
+        if not isinstance(table, dict):
+            raise source.error(f"`{factor.name}` has no place in [systems.{system}]", "factors", factor.name)
+    if path[-1] in table:
+        raise source.error(
+            f"`{factor.name}` is said twice, as a factor and in [systems.{system}]",
+            *("factors", factor.name),
+            hint=f"remove it from [systems.{system}]",
+        )
+    table[path[-1]] = level
+    return merged
+
+
+def place_of(factor: Factor, *, started: bool) -> tuple[str, ...]:
+    """Where the option stands in the system's table: a server that is started has its options in `start`."""
+    first = factor.path[0]
+    if started and first in ("settings", "version", "path"):
+        return ("start", *factor.path)
+    return ("start", "version") if factor.path == ("version",) else factor.path

@@ -1,0 +1,192 @@
+"""One clear sentence out of whatever is wrong with a plan: what, where (file, line, key) and what to write instead."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from ..errors import PlanError
+from .document import TABLES, keys_of
+
+Place = tuple[str | int, ...]
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word most like `word`; None only if nothing is known."""
+    lowered: dict[str, str] = {}
+    for name in known:
+        lowered.setdefault(name.lower().replace("-", "_"), name)
+    found = difflib.get_close_matches(word.lower().replace("-", "_"), lowered, n=1, cutoff=0.0)
+    return lowered[found[0]] if found else None
+
+
+def is_close(word: str, other: str) -> bool:
+    return difflib.SequenceMatcher(None, word.lower(), other.lower()).ratio() >= 0.6
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """A hint naming the nearest known word, and all of them when it is not near."""
+    names = list(known)
+    best = nearest(word, names)
+    if best is None:
+        return ""
+    if is_close(word, best):
+        return f"did you mean `{best}`?"
+    return f"the nearest known one is `{best}`, of {', '.join(names)}"
+
+
+def where(path: Path | None, text: str, place: Place) -> str:
+    """ "my.toml, line 12, [measure] window"."""
+    line = line_of(text, place)
+    parts = [str(path) if path else "the plan", f"line {line}" if line else "", words_of(place)]
+    return ", ".join(part for part in parts if part)
+
+
+def words_of(place: Place) -> str:
+    """A place as the file writes it: [systems.mariadb] address."""
+    keys = [str(part) for part in place if isinstance(part, str)]
+    if len(keys) < 2:
+        return "".join(keys)
+    depth = 2 if keys[0] == "systems" else 1
+    return f"[{'.'.join(keys[:depth])}] {'.'.join(keys[depth:])}".strip()
+
+
+def line_of(text: str, place: Place) -> int | None:
+    """The line where the key stands, or the line of its table; None if neither can be found (inline tables vary)."""
+    keys = [str(part) for part in place if isinstance(part, str)]
+    found: int | None = None
+    matched = 0
+    table: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if header := re.match(r"\[\[?\s*([^\]]+?)\s*\]", stripped):
+            table = _dotted(header[1])
+            path = table
+        elif assign := re.match(r"([\w.\-\"' ]+?)\s*=", stripped):
+            path = table + _dotted(assign[1])
+        else:
+            continue
+        if len(path) > matched and path == keys[: len(path)]:
+            found, matched = number, len(path)
+    return found
+
+
+def _dotted(text: str) -> list[str]:
+    return [a or b for a, b in re.findall(r'"([^"]*)"|([^\s."\']+)', text)]
+
+
+def explain(error: ValidationError, path: Path | None, text: str) -> PlanError:
+    """The first thing wrong, in the order of the file."""
+    details = error.errors(include_url=False, include_input=True)
+    first = min(details, key=lambda d: line_of(text, d["loc"]) or 0)
+    what, hint = _sentence(first)
+    return PlanError(what, where=where(path, text, _visible(first["loc"])), hint=hint)
+
+
+def _visible(place: Place) -> Place:
+    """Without the names pydantic gives to branches of a union."""
+    return tuple(part for part in place if not (isinstance(part, str) and re.search(r"[\[(]", part)))
+
+
+def _sentence(detail: ErrorDetails) -> tuple[str, str]:
+    place = _visible(detail["loc"])
+    key = str(place[-1]) if place else ""
+    kind = detail["type"]
+    context: dict[str, Any] = detail.get("ctx", {})
+    if kind == "extra_forbidden":
+        return _unknown_key(key, place[:-1])
+    if kind == "missing":
+        return _missing(key, place[:-1])
+    if kind == "value_error":
+        cause = context["error"]
+        return f"{_named(place)}{cause}", getattr(cause, "hint", "")
+    if kind == "literal_error":
+        choices = re.findall(r"'([^']*)'", str(context["expected"]))
+        value = detail["input"]
+        return (
+            f"`{_key(place)}` cannot be {_shown(value)}",
+            f"{meant(str(value), choices)} It is one of: {', '.join(choices)}",
+        )
+    return _wrong_type(_key(place), kind, context, detail["input"])
+
+
+def _unknown_key(key: str, table: Place) -> tuple[str, str]:
+    own = keys_of(TABLES[_pattern(table)])
+    what = f"unknown key `{key}`"
+    for place, model in TABLES.items():
+        if key in keys_of(model) and place:
+            return what, f"`{key}` belongs in {_table(place)}"
+    if key in LOAD_FACTORS:
+        return what, f"`{key}` belongs in [factors]"
+    return what, meant(key, own)
+
+
+def _missing(key: str, table: Place) -> tuple[str, str]:
+    examples = {
+        "title": 'title = "A against B"',
+        "systems": "at least one table such as [systems.sqlite]",
+        "workload": 'a table [workload] with kind = "ycsb"',
+        "kind": 'kind = "ycsb"',
+    }
+    inside = words_of(table) or "the plan"
+    return f"{inside} needs `{key}`", f"write {examples[key]}" if key in examples else ""
+
+
+_TYPES = {
+    "string": "a text in quotes",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "list": "a list in [ ]",
+    "dict": "a table",
+    "model": "a table",
+}
+
+
+def _wrong_type(key: str, kind: str, context: dict[str, Any], value: Any) -> tuple[str, str]:
+    bounds = {"greater_than_equal": "ge", "greater_than": "gt", "less_than": "lt", "less_than_equal": "le"}
+    words = {"ge": "at least", "gt": "above", "lt": "below", "le": "at most"}
+    if kind in bounds:
+        limit = bounds[kind]
+        return f"`{key}` is {_shown(value)}, and must be {words[limit]} {context[limit]}", ""
+    if kind in ("too_short", "string_too_short"):
+        return f"`{key}` is empty", "write at least one" if kind == "too_short" else ""
+    wanted = next((text for name, text in _TYPES.items() if kind.startswith(name)), "")
+    return f"`{key}` must be {wanted or 'something else'}, not {_shown(value)}", ""
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f'the text "{value}"'
+    if isinstance(value, dict):
+        return "a table"
+    return "a list" if isinstance(value, list) else str(value)
+
+
+def _key(place: Place) -> str:
+    return next((str(part) for part in reversed(place) if isinstance(part, str)), "")
+
+
+def _named(place: Place) -> str:
+    return f"`{_key(place)}`: " if place else ""
+
+
+def _pattern(table: Place) -> tuple[str, ...]:
+    keys = [str(part) for part in table]
+    return ("systems", "*") if keys[:1] == ["systems"] else tuple(keys)
+
+
+def _table(place: tuple[str, ...]) -> str:
+    return f"[{'.'.join(place).replace('*', 'NAME')}]"
+
+
+#: Load parameters: factors that are neither options of a system nor of a workload.
+LOAD_FACTORS = ("threads", "sessions", "clients", "workers", "rate", "durability", "isolation")

@@ -1,0 +1,151 @@
+"""Quantities as people write them in a plan: "10s", "64MiB", "0.1%", "5k/s". Wrong ones raise UnitError with a hint.
+
+A bare number is refused wherever its unit would have to be guessed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+_DURATIONS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+#: K, M, G, T alone are what database servers mean by them: powers of 1024.
+_SIZES_BYTES = {
+    "B": 1,
+    **{f"{letter}{ending}": 1 << (10 * power) for power, letter in enumerate("KMGT", 1) for ending in ("", "iB")},
+    **{f"{letter}B": int(10.0 ** (3 * power)) for power, letter in enumerate("KMGT", 1)},
+}
+_RATES_PER_S = {"/s": 1.0, "/min": 1 / 60, "/m": 1 / 60, "/h": 1 / 3600}
+_COUNT = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
+_NUMBER = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+)\s*(.*?)\s*")
+
+
+class UnitError(ValueError):
+    """A quantity that cannot be understood: what is wrong with it, and how it is written."""
+
+    def __init__(self, what: str, hint: str) -> None:
+        super().__init__(what)
+        self.hint = hint
+
+
+def parse_duration_s(value: Any) -> float:
+    """Seconds from "500ms", "10s", "2m", "1h"; 0 needs no unit."""
+    hint = 'durations are written with us, ms, s, m or h, as in "10s" or "500ms"'
+    if _is_number(value):
+        if value == 0:
+            return 0.0
+        raise UnitError(f"a duration needs a unit: {value} may be seconds or milliseconds", hint)
+    number, unit = _split(value, "a duration", hint)
+    if unit not in _DURATIONS_S:
+        raise UnitError(f'{_unknown(unit)} in the duration "{value}"', hint)
+    return number * _DURATIONS_S[unit]
+
+
+def parse_size_bytes(value: Any) -> int:
+    """Bytes from "1G" (= "1GiB", 1024^3), "64MiB", "1GB" (1000^3), "512B"."""
+    hint = 'sizes are written with B, K, M, G or T (powers of 1024), as in "64M" or "1GiB"; "1GB" is 1000^3 bytes'
+    if _is_number(value):
+        if value == 0:
+            return 0
+        raise UnitError(f"a size needs a unit: {value} may be bytes or megabytes", hint)
+    number, unit = _split(value, "a size", hint)
+    factor = _SIZES_BYTES.get(unit[:1].upper() + unit[1:])
+    if factor is None:
+        raise UnitError(f'{_unknown(unit)} in the size "{value}"', hint)
+    return round(number * factor)
+
+
+def parse_ratio(value: Any) -> float:
+    """A share between 0 and 1 from "0.1%" or 0.001."""
+    hint = 'shares are written as "0.1%" or 0.001'
+    number, unit = (float(value), "") if _is_number(value) else _split(value, "a share", hint)
+    if unit not in ("", "%"):
+        raise UnitError(f'{_unknown(unit)} in the share "{value}"', hint)
+    ratio = number / 100 if unit == "%" else number
+    if not 0 <= ratio <= 1:
+        raise UnitError(f"a share lies between 0 and 100 %, and {value} does not", hint)
+    return ratio
+
+
+def parse_rate_ops_per_s(value: Any) -> float:
+    """Operations per second from 5000, "5000/s", "5k/s" or "300/min"; above 0."""
+    hint = 'rates are operations per second, written as 5000, "5000/s", "5k/s" or "300/min"'
+    number, unit = (float(value), "") if _is_number(value) else _split(value, "a rate", hint)
+    count, slash, per = unit.partition("/")
+    count, per = count.strip(), slash + per.strip()
+    if count not in _COUNT or (per and per not in _RATES_PER_S):
+        raise UnitError(f'{_unknown(unit)} in the rate "{value}"', hint)
+    rate = number * _COUNT[count] * _RATES_PER_S.get(per, 1.0)
+    if not (rate > 0 and math.isfinite(rate)):
+        raise UnitError(f"a rate is above 0, and {value} is not", hint)
+    return rate
+
+
+def parse_cores(value: Any) -> list[int]:
+    """Core numbers, sorted, from "0", "0,2-3", 0 or [0, 2]."""
+    hint = 'cores are written as "0", "0,2-3" or [0, 2, 3]'
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return [value]
+    if isinstance(value, list) and all(isinstance(c, int) and not isinstance(c, bool) and c >= 0 for c in value):
+        return sorted(set(value))
+    if not isinstance(value, str) or not re.fullmatch(r"\s*\d+(-\d+)?(\s*,\s*\d+(-\d+)?)*\s*|", value):
+        raise UnitError(f"{value!r} is not a list of cores", hint)
+    cores: set[int] = set()
+    for part in filter(None, value.replace(" ", "").split(",")):
+        first, _, last = part.partition("-")
+        span = range(int(first), int(last or first) + 1)
+        if not span or span.stop > 65536:
+            raise UnitError(f'"{part}" is not a range of cores', hint)
+        cores.update(span)
+    return sorted(cores)
+
+
+def format_number(value: float) -> str:
+    """The shortest text that reads back as the same number: 10, 0.5."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+def format_duration(value_s: float) -> str:
+    """As a plan has it; reads back as the same number."""
+    return f"{format_number(value_s)}s"
+
+
+def words_duration(value_s: float) -> str:
+    """For people: "45 s", "3 min 20 s", "2 h 05 min"."""
+    seconds = round(value_s)
+    if seconds < 60:
+        return f"{seconds} s" if value_s >= 10 else f"{value_s:.1f} s"
+    minutes, seconds = divmod(seconds, 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def words_bytes(value: float) -> str:
+    """For people: "512 B", "12.3 MiB"."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.0f} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} TiB"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _split(value: Any, what: str, hint: str) -> tuple[float, str]:
+    if not isinstance(value, str):
+        raise UnitError(f"{value!r} is not {what}", hint)
+    match = _NUMBER.fullmatch(value)
+    if match is None:
+        raise UnitError(f'"{value}" is not {what}', hint)
+    number = float(match[1])
+    if not math.isfinite(number):
+        raise UnitError(f'"{value}" is too large', hint)
+    return number, match[2]
+
+
+def _unknown(unit: str) -> str:
+    return f'"{unit}" is not a unit' if unit else "there is no unit"
