@@ -1,1 +1,47 @@
+//! Drivers: our files that speak to kinds of systems. One kind, one file, and a Cargo feature of the same name where
+//! the client library is heavy.
+//!
+//! Copy [`null`] to begin a new one: it is the smallest complete driver. SQL systems implement
+//! [`bakeoff_model::sql::SqlSession`] and get records from [`records::SqlRecords`]. Then add the entry below.
 
+#[cfg(feature = "mysql")]
+pub mod mysql;
+pub mod null;
+pub mod records;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+
+use bakeoff_model::driver::Capabilities;
+use bakeoff_model::run::RunnerKind;
+
+/// What one kind of driver is and can do, known without opening anything.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// As in the run's `driver.kind`.
+    pub kind: &'static str,
+    pub runners: &'static [RunnerKind],
+    pub capabilities: Capabilities,
+}
+
+/// The drivers in this build.
+pub fn list() -> Vec<Listed> {
+    vec![
+        Listed {
+            kind: "null",
+            runners: null::RUNNERS,
+            capabilities: null::capabilities(),
+        },
+        #[cfg(feature = "sqlite")]
+        Listed {
+            kind: "sqlite",
+            runners: sqlite::RUNNERS,
+            capabilities: sqlite::capabilities(),
+        },
+        #[cfg(feature = "mysql")]
+        Listed {
+            kind: "mysql",
+            runners: mysql::RUNNERS,
+            capabilities: mysql::capabilities(),
+        },
+    ]
+}

@@ -32,6 +32,8 @@ pub struct Dialect {
     pub numbered_placeholders: bool,
     /// Most parameters that one statement may have.
     pub max_params: usize,
+    /// Rows of one INSERT that suit the client library in a batch (1: a prepared row at a time, in one transaction).
+    pub rows_per_insert: usize,
     /// A query with one text parameter, answering one row when a table of that name exists in the current schema.
     pub table_exists: &'static str,
 }

@@ -1,0 +1,257 @@
+//! MariaDB, MySQL, Percona Server and what else speaks their protocol (mysql_async, on tokio).
+//!
+//! A session is one connection, opened with found rows (an UPDATE that changes nothing still counts the row it found),
+//! without a pool and without the client library's statement cache: statements are kept here, by index. Reads use
+//! prepared statements and the binary protocol, and every byte of a row is copied once into the session's buffer.
+//! The client library allocates per operation (a future or two, the parameters, one buffer per column); the wire
+//! client that does not is a driver of its own.
+mod errors;
+mod options;
+mod settings;
+mod values;
+
+use crate::records::SqlRecords;
+use bakeoff_model::driver::{Capabilities, Driver};
+use bakeoff_model::outcome::{FailClass, OpError, Trouble};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
+use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
+use errors::op_error;
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Params};
+use options::Target;
+use settings::Settings;
+use std::time::Duration;
+
+pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio];
+
+static DIALECT: Dialect = Dialect {
+    name: "mysql",
+    quote: ('`', '`'),
+    key_type: "VARCHAR({})",
+    text_type: "TEXT",
+    varchar_type: "VARCHAR({})",
+    // No ENGINE: the server's default_storage_engine is a setting like any other.
+    table_suffix: "",
+    numbered_placeholders: false,
+    max_params: 65_535,
+    rows_per_insert: 100,
+    table_exists: "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?",
+};
+
+pub fn capabilities() -> Capabilities {
+    Capabilities {
+        transactions: true,
+        scan: true,
+        batch_insert: true,
+        isolation: vec![
+            Isolation::ReadUncommitted,
+            Isolation::ReadCommitted,
+            Isolation::RepeatableRead,
+            Isolation::Serializable,
+        ],
+        cancel: true,
+        tls: true,
+    }
+}
+
+pub struct MysqlDriver {
+    targets: Vec<Target>,
+    settings: Settings,
+    connect_timeout: Duration,
+}
+
+impl MysqlDriver {
+    /// Resolves addresses, password and certificates; connects to nothing. `timeout` bounds connecting, too.
+    pub fn new(spec: MysqlSpec, isolation: Option<Isolation>, timeout: Duration) -> Result<Self, Trouble> {
+        let settings = Settings::new(&spec.session_variables, isolation)?;
+        Ok(Self {
+            targets: options::targets(&spec)?,
+            settings,
+            connect_timeout: timeout,
+        })
+    }
+}
+
+impl Driver for MysqlDriver {
+    type Client = ();
+    type Session = SqlRecords<MysqlSession>;
+
+    fn runners(&self) -> &'static [RunnerKind] {
+        RUNNERS
+    }
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+    fn endpoints(&self) -> usize {
+        self.targets.len()
+    }
+    async fn open(&self, _worker: usize) -> Result<(), Trouble> {
+        Ok(())
+    }
+    async fn session(&self, _client: &(), endpoint: usize) -> Result<Self::Session, OpError> {
+        let target = &self.targets[endpoint % self.targets.len()];
+        let opening = async {
+            let mut conn = target.connect().await?;
+            self.settings
+                .apply(&mut conn)
+                .await
+                .map_err(|error| target.named(error))?;
+            Ok(conn)
+        };
+        let conn = match tokio::time::timeout(self.connect_timeout, opening).await {
+            Ok(outcome) => outcome?,
+            Err(_) => return Err(target.timed_out(self.connect_timeout)),
+        };
+        Ok(SqlRecords::new(MysqlSession {
+            conn,
+            statements: Vec::new(),
+            row: RowBuf::default(),
+        }))
+    }
+}
+
+pub struct MysqlSession {
+    conn: Conn,
+    statements: Vec<Prepared>,
+    row: RowBuf,
+}
+
+struct Prepared {
+    statement: mysql_async::Statement,
+    /// The beginning of its text, for errors.
+    sql: Box<str>,
+}
+
+/// Enough of a statement to recognise it; a multi-row INSERT has kilobytes of question marks.
+const SQL_KEPT_BYTES: usize = 200;
+
+impl MysqlSession {
+    /// The server's number for this connection.
+    pub fn connection_id(&self) -> u32 {
+        self.conn.id()
+    }
+
+    #[cold]
+    fn failed(&self, statement: Statement, error: mysql_async::Error) -> OpError {
+        op_error(&error).with_statement(&*self.statements[statement.0 as usize].sql)
+    }
+
+    fn params(&self, params: &[Param<'_>]) -> Params {
+        if params.is_empty() {
+            Params::Empty
+        } else {
+            Params::Positional(params.iter().map(values::param).collect())
+        }
+    }
+
+    /// Runs the statement and hands each row to `each` through the session's buffer.
+    #[inline]
+    async fn rows(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let params = self.params(params);
+        let prepared = &self.statements[statement.0 as usize].statement;
+        let mut seen = 0;
+        let outcome = match self.conn.exec_iter(prepared, params).await {
+            Err(error) => Err(error),
+            Ok(result) => {
+                let row = &mut self.row;
+                result
+                    .for_each_and_drop(|found| {
+                        values::fill(found, row);
+                        each(row);
+                        seen += 1;
+                    })
+                    .await
+            }
+        };
+        match outcome {
+            Ok(()) => Ok(seen),
+            Err(error) => Err(self.failed(statement, error)),
+        }
+    }
+}
+
+impl SqlSession for MysqlSession {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError> {
+        let start = sql.get(..SQL_KEPT_BYTES).unwrap_or(sql);
+        let statement = self
+            .conn
+            .prep(sql)
+            .await
+            .map_err(|error| op_error(&error).with_statement(start))?;
+        self.statements.push(Prepared {
+            statement,
+            sql: start.into(),
+        });
+        Ok(Statement(self.statements.len() as u32 - 1))
+    }
+
+    #[inline]
+    async fn execute(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<u64, OpError> {
+        let params = self.params(params);
+        let prepared = &self.statements[statement.0 as usize].statement;
+        let outcome = match self.conn.exec_iter(prepared, params).await {
+            Err(error) => Err(error),
+            Ok(result) => {
+                let rows = result.affected_rows();
+                result.drop_result().await.map(|()| rows)
+            }
+        };
+        outcome.map_err(|error| self.failed(statement, error))
+    }
+
+    #[inline]
+    async fn query(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        self.rows(statement, params, each).await
+    }
+
+    #[inline]
+    async fn query_one(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+    ) -> Result<Option<&RowBuf>, OpError> {
+        match self.rows(statement, params, &mut |_| {}).await? {
+            0 => Ok(None),
+            1 => Ok(Some(&self.row)),
+            rows => Err(OpError::fail(
+                FailClass::Other,
+                "ROWS",
+                format!("the server answered {rows} rows where one was asked for"),
+            )
+            .with_statement(&*self.statements[statement.0 as usize].sql)),
+        }
+    }
+
+    async fn execute_text(&mut self, sql: &str) -> Result<(), OpError> {
+        let start = sql.get(..SQL_KEPT_BYTES).unwrap_or(sql);
+        self.conn
+            .query_drop(sql)
+            .await
+            .map_err(|error| op_error(&error).with_statement(start))
+    }
+
+    async fn begin(&mut self) -> Result<(), OpError> {
+        self.execute_text("START TRANSACTION").await
+    }
+    async fn commit(&mut self) -> Result<(), OpError> {
+        self.execute_text("COMMIT").await
+    }
+    async fn rollback(&mut self) -> Result<(), OpError> {
+        self.execute_text("ROLLBACK").await
+    }
+}

@@ -1,0 +1,131 @@
+//! The server's error numbers, and the client library's errors, as outcomes.
+use bakeoff_model::outcome::{FailClass, OpError};
+use mysql_async::{DriverError, Error};
+
+/// Numbers of mysqld_error.h and errmsg.h, MySQL and MariaDB.
+const CONFLICT: &[u16] = &[
+    1020, // record has changed since last read
+    1205, // lock wait timeout
+    1213, // deadlock
+    1412, // table definition has changed, retry
+    1614, // XA: deadlock
+    3058, // user lock deadlock
+    3101, // rolled back by group replication's certification
+    3572, // NOWAIT: lock not free
+    4024, // MariaDB: lock not free (SKIP LOCKED / NOWAIT)
+];
+const CONSTRAINT: &[u16] = &[
+    1022, 1048, 1062, 1169, 1216, 1217, 1264, 1265, 1292, 1364, 1366, 1406, 1451, 1452, 1557, 1586, 1761,
+    1762, 3819, 4025,
+];
+const OVERLOAD: &[u16] = &[
+    1021, // disk full
+    1037, // out of memory
+    1038, // out of sort memory
+    1040, // too many connections
+    1041, // out of resources
+    1114, // table is full
+    1135, // cannot create a thread
+    1203, // user has too many connections
+    1206, // lock table is full
+    1226, // user's resource limit
+    1461, // too many prepared statements
+];
+const REFUSED: &[u16] = &[
+    1044, 1045, // access denied
+    1046, 1049, // no database
+    1050, 1051, 1054, // table exists, unknown table, unknown column
+    1064, // syntax
+    1095, 1130, 1133, 1141, 1142, 1143, 1147, // rights
+    1146, // no such table
+    1153, // packet too large
+    1193, 1210, 1227, 1231, 1232, 1238, // variables
+    1251, 1275, 1290, 1295, // server options, unsupported
+    1396, 1410, 1419, 1524, // users
+    1568, // isolation cannot change within a transaction
+    1698, 1792, 1820, 1836, 1873, 1862, 3118, 3159, 3948, 4151,
+];
+/// The connection is gone, and with it the knowledge of what was done.
+const LOST: &[u16] = &[
+    1053, // server shutdown
+    1077, // normal shutdown
+    1080, // forced close
+    1152, 1158, 1159, 1160, 1161, // aborted, network
+    1184, // aborted
+    1317, // query interrupted
+    1927, // MariaDB: connection was killed
+    2006, 2013, // client's words for the same
+    3024, // MySQL: maximum execution time
+    3169, // killed
+    4031, // disconnected for inactivity
+];
+
+#[cold]
+pub fn op_error(error: &Error) -> OpError {
+    match error {
+        Error::Server(server) => server_error(server.code, &server.message),
+        Error::Driver(DriverError::StmtParamsMismatch { .. } | DriverError::PacketTooLarge) => OpError {
+            // Nothing was sent; but the client library has closed the connection.
+            connection_lost: true,
+            ..OpError::fail(FailClass::Refused, "CLIENT", error.to_string())
+        },
+        Error::Io(_) => OpError::lost("IO", error.to_string()),
+        _ => OpError::lost("CLIENT", error.to_string()),
+    }
+}
+
+fn server_error(number: u16, message: &str) -> OpError {
+    let code = number.to_string();
+    if LOST.contains(&number) {
+        return OpError::lost(code, message);
+    }
+    let class = [
+        (CONFLICT, FailClass::Conflict),
+        (CONSTRAINT, FailClass::Constraint),
+        (OVERLOAD, FailClass::Overload),
+        (REFUSED, FailClass::Refused),
+    ]
+    .into_iter()
+    .find(|(numbers, _)| numbers.contains(&number))
+    .map_or(FailClass::Other, |(_, class)| class);
+    OpError::fail(class, code, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bakeoff_model::outcome::Outcome;
+
+    #[test]
+    fn numbers_have_the_classes_of_the_design() {
+        for (number, outcome) in [
+            (1213, Outcome::Fail(FailClass::Conflict)),
+            (1205, Outcome::Fail(FailClass::Conflict)),
+            (1020, Outcome::Fail(FailClass::Conflict)),
+            (3101, Outcome::Fail(FailClass::Conflict)),
+            (1062, Outcome::Fail(FailClass::Constraint)),
+            (1406, Outcome::Fail(FailClass::Constraint)),
+            (1040, Outcome::Fail(FailClass::Overload)),
+            (1114, Outcome::Fail(FailClass::Overload)),
+            (1045, Outcome::Fail(FailClass::Refused)),
+            (1146, Outcome::Fail(FailClass::Refused)),
+            (1290, Outcome::Fail(FailClass::Refused)),
+            (1927, Outcome::Unknown),
+            (1053, Outcome::Unknown),
+            (9999, Outcome::Fail(FailClass::Other)),
+        ] {
+            let error = server_error(number, "m");
+            assert_eq!(error.outcome, outcome, "{number}");
+            assert_eq!(error.connection_lost, outcome == Outcome::Unknown, "{number}");
+        }
+    }
+
+    #[test]
+    fn no_number_has_two_classes() {
+        let mut all = [CONFLICT, CONSTRAINT, OVERLOAD, REFUSED, LOST].concat();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+}

@@ -1,0 +1,343 @@
+//! Records over SQL: the one adapter that gives any [`SqlSession`] the record shape.
+//!
+//! It owns the statements. They are prepared when they are first needed (their table may not exist yet when a session
+//! is opened) and from then on found by index: no text, no allocation, no look-up in a steady state. So the first
+//! operation of each form in each session costs one more round trip, which belongs in the warm-up.
+mod form;
+
+use bakeoff_model::outcome::{FailClass, OpError};
+use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
+use bakeoff_model::row::{Cell, RowBuf};
+use bakeoff_model::sql::{Param, SqlSession, Statement};
+use form::{Form, UpdateOf};
+use smallvec::SmallVec;
+
+/// Enough for the key and ten fields; longer lists of parameters are allocated.
+type Params<'a> = SmallVec<[Param<'a>; 12]>;
+
+/// Bytes of values in one INSERT of many rows: well below the smallest packet limit in the field (1 MiB).
+const INSERT_BYTES_MAX: usize = 512 * 1024;
+
+pub struct SqlRecords<S> {
+    session: S,
+    tables: Vec<Attached>,
+    in_transaction: bool,
+}
+
+struct Attached {
+    spec: TableSpec,
+    /// By [`Form::slot`].
+    statements: Vec<Option<Statement>>,
+    /// Updates of several fields but not all, by the fields they set.
+    partial_updates: Vec<(Vec<u32>, Statement)>,
+    /// Inserts of several rows, by their number: the dialect's, and powers of two below it.
+    many_inserts: Vec<(usize, Statement)>,
+}
+
+impl<S: SqlSession> SqlRecords<S> {
+    pub fn new(session: S) -> Self {
+        Self {
+            session,
+            tables: Vec::new(),
+            in_transaction: false,
+        }
+    }
+
+    /// The SQL session beneath, for what the record shape does not have.
+    pub fn sql(&mut self) -> &mut S {
+        &mut self.session
+    }
+
+    #[inline]
+    async fn statement(&mut self, table: Table, form: Form) -> Result<Statement, OpError> {
+        let attached = &self.tables[table.0 as usize];
+        match attached.statements[form.slot(&attached.spec)] {
+            Some(statement) => Ok(statement),
+            None => self.prepare(table, form).await,
+        }
+    }
+
+    #[cold]
+    async fn prepare(&mut self, table: Table, form: Form) -> Result<Statement, OpError> {
+        let attached = &mut self.tables[table.0 as usize];
+        let sql = form.sql(&attached.spec, self.session.dialect());
+        let statement = self.session.prepare(&sql).await?;
+        attached.statements[form.slot(&attached.spec)] = Some(statement);
+        Ok(statement)
+    }
+
+    /// The statement that sets these fields.
+    async fn update_statement(
+        &mut self,
+        table: Table,
+        values: &[FieldValue<'_>],
+    ) -> Result<Statement, OpError> {
+        let attached = &self.tables[table.0 as usize];
+        if let [one] = values {
+            return self
+                .statement(table, Form::Update(UpdateOf::One(one.field)))
+                .await;
+        }
+        let names_all = values.len() == attached.spec.field_names.len()
+            && values
+                .iter()
+                .enumerate()
+                .all(|(i, value)| value.field as usize == i);
+        if names_all {
+            return self.statement(table, Form::Update(UpdateOf::All)).await;
+        }
+        let same = |fields: &[u32]| fields.iter().copied().eq(values.iter().map(|value| value.field));
+        match attached.partial_updates.iter().find(|(fields, _)| same(fields)) {
+            Some((_, statement)) => Ok(*statement),
+            None => self.prepare_partial_update(table, values).await,
+        }
+    }
+
+    #[cold]
+    async fn prepare_partial_update(
+        &mut self,
+        table: Table,
+        values: &[FieldValue<'_>],
+    ) -> Result<Statement, OpError> {
+        let attached = &mut self.tables[table.0 as usize];
+        let fields: Vec<u32> = values.iter().map(|value| value.field).collect();
+        let sql = form::update(&attached.spec, self.session.dialect(), &fields);
+        let statement = self.session.prepare(&sql).await?;
+        attached.partial_updates.push((fields, statement));
+        Ok(statement)
+    }
+
+    /// Inserts in as few statements as suit the client library, within the transaction that is open.
+    async fn insert_all(&mut self, table: Table, records: &[Record<'_>]) -> Result<u64, OpError> {
+        let fields = self.tables[table.0 as usize].spec.field_names.len();
+        let dialect = self.session.dialect();
+        let rows_max = dialect
+            .rows_per_insert
+            .min(dialect.max_params / (fields + 1))
+            .max(1);
+        let mut rows = 0;
+        let mut rest = records;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(insert_rows(rest, rows_max));
+            let statement = self.insert_statement(table, now.len()).await?;
+            let params: Params<'_> = now.iter().flat_map(|record| record_params(*record)).collect();
+            rows += self.session.execute(statement, &params).await?;
+            rest = later;
+        }
+        Ok(rows)
+    }
+
+    async fn insert_statement(&mut self, table: Table, rows: usize) -> Result<Statement, OpError> {
+        if rows == 1 {
+            return self.statement(table, Form::Insert).await;
+        }
+        let attached = &mut self.tables[table.0 as usize];
+        if let Some((_, statement)) = attached.many_inserts.iter().find(|(of, _)| *of == rows) {
+            return Ok(*statement);
+        }
+        let sql = form::insert(&attached.spec, self.session.dialect(), rows);
+        let statement = self.session.prepare(&sql).await?;
+        attached.many_inserts.push((rows, statement));
+        Ok(statement)
+    }
+}
+
+/// How many of these records the next INSERT takes: `rows_max`, or a power of two where fewer are left or their bytes
+/// would be too many (so that few different statements are ever prepared).
+fn insert_rows(records: &[Record<'_>], rows_max: usize) -> usize {
+    let mut rows = if records.len() >= rows_max {
+        rows_max
+    } else {
+        power_of_two_within(records.len())
+    };
+    while rows > 1 && records[..rows].iter().map(size_bytes).sum::<usize>() > INSERT_BYTES_MAX {
+        rows = power_of_two_within(rows - 1);
+    }
+    rows
+}
+
+/// The largest power of two that is at most `n`; `n` is at least 1.
+fn power_of_two_within(n: usize) -> usize {
+    1 << n.ilog2()
+}
+
+fn size_bytes(record: &Record<'_>) -> usize {
+    record.key.len() + record.bytes.len()
+}
+
+fn record_params<'a>(record: Record<'a>) -> impl Iterator<Item = Param<'a>> {
+    std::iter::once(record.key)
+        .chain(record.values())
+        .map(Param::Text)
+}
+
+impl<S: SqlSession> RecordSession for SqlRecords<S> {
+    async fn attach(&mut self, tables: &[TableSpec]) -> Result<(), OpError> {
+        self.tables = tables
+            .iter()
+            .map(|spec| Attached {
+                statements: vec![None; Form::slots(spec)],
+                spec: spec.clone(),
+                partial_updates: Vec::new(),
+                many_inserts: Vec::new(),
+            })
+            .collect();
+        Ok(())
+    }
+
+    async fn create_table(&mut self, table: &TableSpec) -> Result<(), OpError> {
+        let sql = form::create_table(table, self.session.dialect());
+        self.session.execute_text(&sql).await
+    }
+
+    async fn drop_table(&mut self, table: &TableSpec) -> Result<(), OpError> {
+        let sql = form::drop_table(table, self.session.dialect());
+        self.session.execute_text(&sql).await
+    }
+
+    async fn table_exists(&mut self, table: &TableSpec) -> Result<bool, OpError> {
+        let statement = self.session.prepare(self.session.dialect().table_exists).await?;
+        let found = self
+            .session
+            .query_one(statement, &[Param::Text(table.name.as_bytes())])
+            .await?;
+        Ok(found.is_some())
+    }
+
+    #[inline]
+    async fn read(&mut self, table: Table, key: &[u8], fields: Fields) -> Result<Option<&RowBuf>, OpError> {
+        let statement = self.statement(table, Form::Read(fields)).await?;
+        self.session.query_one(statement, &[Param::Text(key)]).await
+    }
+
+    #[inline]
+    async fn insert(&mut self, table: Table, record: Record<'_>) -> Result<u64, OpError> {
+        let statement = self.statement(table, Form::Insert).await?;
+        let params: Params<'_> = record_params(record).collect();
+        self.session.execute(statement, &params).await
+    }
+
+    #[inline]
+    async fn update(&mut self, table: Table, key: &[u8], values: &[FieldValue<'_>]) -> Result<u64, OpError> {
+        let statement = self.update_statement(table, values).await?;
+        let mut params: Params<'_> = values.iter().map(|value| Param::Text(value.value)).collect();
+        params.push(Param::Text(key));
+        self.session.execute(statement, &params).await
+    }
+
+    #[inline]
+    async fn delete(&mut self, table: Table, key: &[u8]) -> Result<u64, OpError> {
+        let statement = self.statement(table, Form::Delete).await?;
+        self.session.execute(statement, &[Param::Text(key)]).await
+    }
+
+    #[inline]
+    async fn scan(
+        &mut self,
+        table: Table,
+        start: &[u8],
+        limit: Option<u32>,
+        fields: Fields,
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let start = Param::Text(start);
+        match limit {
+            Some(limit) => {
+                let statement = self.statement(table, Form::Scan(fields)).await?;
+                self.session
+                    .query(statement, &[start, Param::Int(limit.into())], each)
+                    .await
+            }
+            None => {
+                let statement = self.statement(table, Form::ScanToEnd(fields)).await?;
+                self.session.query(statement, &[start], each).await
+            }
+        }
+    }
+
+    async fn insert_batch(&mut self, table: Table, records: &[Record<'_>]) -> Result<u64, OpError> {
+        if self.in_transaction {
+            return self.insert_all(table, records).await;
+        }
+        self.begin().await?;
+        let outcome = match self.insert_all(table, records).await {
+            Ok(rows) => self.commit().await.map(|()| rows),
+            Err(error) => Err(error),
+        };
+        if outcome.as_ref().is_err_and(|error| !error.connection_lost) {
+            // The first error is the one to tell; a failing rollback shows in the next operation.
+            let _ = self.rollback().await;
+        }
+        outcome
+    }
+
+    async fn count(&mut self, table: Table) -> Result<u64, OpError> {
+        let statement = self.statement(table, Form::Count).await?;
+        let row = self.session.query_one(statement, &[]).await?;
+        match row.and_then(|row| row.cell(0)) {
+            Some(Cell::Int(count)) => Ok(count as u64),
+            other => Err(OpError::fail(
+                FailClass::Other,
+                "COUNT",
+                format!("SELECT COUNT(*) answered {other:?} instead of a number"),
+            )),
+        }
+    }
+
+    async fn begin(&mut self) -> Result<(), OpError> {
+        self.session.begin().await?;
+        self.in_transaction = true;
+        Ok(())
+    }
+
+    async fn commit(&mut self) -> Result<(), OpError> {
+        self.session.commit().await?;
+        self.in_transaction = false;
+        Ok(())
+    }
+
+    async fn rollback(&mut self) -> Result<(), OpError> {
+        self.in_transaction = false;
+        self.session.rollback().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_is_cut_into_few_different_statements() {
+        let row = Record {
+            key: b"k",
+            bytes: b"value",
+            ends: &[5],
+        };
+        let cut = |records: usize, rows_max: usize| {
+            let (mut rest, mut cuts) = (&vec![row; records][..], Vec::new());
+            while !rest.is_empty() {
+                cuts.push(insert_rows(rest, rows_max));
+                rest = &rest[cuts[cuts.len() - 1]..];
+            }
+            cuts
+        };
+        assert_eq!(cut(250, 100), [100, 100, 32, 16, 2]);
+        assert_eq!(cut(3, 1), [1, 1, 1]);
+    }
+
+    #[test]
+    fn rows_too_large_for_one_packet_go_one_by_one() {
+        let bytes = vec![b'x'; INSERT_BYTES_MAX];
+        let row = Record {
+            key: b"k",
+            bytes: &bytes,
+            ends: &[INSERT_BYTES_MAX as u32],
+        };
+        assert_eq!(insert_rows(&[row; 10], 100), 1);
+        let half = Record {
+            bytes: &bytes[..INSERT_BYTES_MAX / 3],
+            ..row
+        };
+        assert_eq!(insert_rows(&[half; 10], 100), 2);
+    }
+}

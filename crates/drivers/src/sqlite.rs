@@ -1,0 +1,272 @@
+//! SQLite, embedded (rusqlite, compiled in). A session is one connection; every call blocks its OS thread.
+//!
+//! Isolation is serializable, always (one writer at a time; readers see a snapshot in WAL mode). A transaction begins
+//! IMMEDIATE, because the interface cannot say that it will only read: taking the write lock at once queues in the busy
+//! handler, while upgrading a read lock later fails outright. A wait for a lock ends after the run's timeout, as a
+//! conflict.
+mod errors;
+mod pragmas;
+
+use crate::records::SqlRecords;
+use bakeoff_model::driver::{Capabilities, Driver};
+use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::run::{Isolation, RunnerKind, SqliteSpec};
+use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
+use errors::{op_error, prepare_error};
+use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Row};
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Thread];
+
+static DIALECT: Dialect = Dialect {
+    name: "sqlite",
+    quote: ('"', '"'),
+    key_type: "VARCHAR({})",
+    text_type: "TEXT",
+    varchar_type: "VARCHAR({})",
+    table_suffix: "",
+    numbered_placeholders: false,
+    max_params: 32_766,
+    rows_per_insert: 1,
+    table_exists: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
+};
+
+pub fn capabilities() -> Capabilities {
+    Capabilities {
+        transactions: true,
+        scan: true,
+        batch_insert: true,
+        isolation: vec![Isolation::Serializable],
+        cancel: false,
+        tls: false,
+    }
+}
+
+pub struct SqliteDriver {
+    spec: SqliteSpec,
+    busy_timeout: Duration,
+}
+
+impl SqliteDriver {
+    pub fn new(spec: SqliteSpec, isolation: Option<Isolation>, timeout: Duration) -> Result<Self, Trouble> {
+        let place = format!("sqlite {}", spec.path);
+        if isolation.is_some_and(|level| level != Isolation::Serializable) {
+            return Err(Trouble::new(
+                TroubleKind::Usage,
+                "SQLite has no isolation level but serializable",
+                place,
+                "leave `isolation` out, or ask for `serializable`",
+            ));
+        }
+        let folder = Path::new(&spec.path)
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            return Err(Trouble::new(
+                TroubleKind::Environment,
+                "the folder of the database file does not exist",
+                place,
+                "make the folder, or name another path",
+            ));
+        }
+        let busy_timeout = timeout.min(Duration::from_millis(i32::MAX as u64));
+        Ok(Self { spec, busy_timeout })
+    }
+}
+
+impl Driver for SqliteDriver {
+    type Client = ();
+    type Session = SqlRecords<SqliteSession>;
+
+    fn runners(&self) -> &'static [RunnerKind] {
+        RUNNERS
+    }
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+    async fn open(&self, _worker: usize) -> Result<(), Trouble> {
+        Ok(())
+    }
+    async fn session(&self, _client: &(), _endpoint: usize) -> Result<Self::Session, OpError> {
+        let path = &self.spec.path;
+        let connection = Connection::open(path).map_err(|error| {
+            let mut error = op_error(&error);
+            error.message = format!("could not open the SQLite database {path}: {}", error.message);
+            error
+        })?;
+        connection
+            .busy_timeout(self.busy_timeout)
+            .map_err(|error| op_error(&error))?;
+        pragmas::apply(&connection, path, &self.spec.pragmas, self.busy_timeout)?;
+        Ok(SqlRecords::new(SqliteSession {
+            statements: Vec::new(),
+            connection: Rc::new(connection),
+            row: RowBuf::default(),
+        }))
+    }
+}
+
+pub struct SqliteSession {
+    /// Borrow from `connection`: declared first, so dropped first.
+    statements: Vec<Prepared>,
+    connection: Rc<Connection>,
+    row: RowBuf,
+}
+
+struct Prepared {
+    statement: rusqlite::Statement<'static>,
+    /// For errors.
+    sql: Box<str>,
+}
+
+impl Prepared {
+    fn error(&self, error: &rusqlite::Error) -> OpError {
+        op_error(error).with_statement(&*self.sql)
+    }
+
+    #[inline]
+    fn bind(&mut self, params: &[Param<'_>]) -> Result<(), OpError> {
+        for (i, param) in params.iter().enumerate() {
+            if let Err(error) = self.statement.raw_bind_parameter(i + 1, Bound(param)) {
+                return Err(self.error(&error));
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` for at most `rows_max` rows, copying every value into `row`; the statement is reset afterwards.
+    #[inline]
+    fn fetch(
+        &mut self,
+        params: &[Param<'_>],
+        rows_max: u64,
+        row: &mut RowBuf,
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        self.bind(params)?;
+        step(&mut self.statement, rows_max, row, each).map_err(|error| self.error(&error))
+    }
+}
+
+impl SqlSession for SqliteSession {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError> {
+        let prepared = self
+            .connection
+            .prepare(sql)
+            .map_err(|error| prepare_error(&error, sql))?;
+        // SAFETY: the statement borrows the `Connection` inside an `Rc` that this session keeps, whose place in memory
+        // never changes; `statements` is private, hands nothing out beyond `&mut self`, and is dropped first.
+        let prepared =
+            unsafe { std::mem::transmute::<rusqlite::Statement<'_>, rusqlite::Statement<'static>>(prepared) };
+        self.statements.push(Prepared {
+            statement: prepared,
+            sql: sql.into(),
+        });
+        Ok(Statement(self.statements.len() as u32 - 1))
+    }
+
+    #[inline]
+    async fn execute(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<u64, OpError> {
+        let prepared = &mut self.statements[statement.0 as usize];
+        prepared.bind(params)?;
+        match prepared.statement.raw_execute() {
+            Ok(rows) => Ok(rows as u64),
+            Err(error) => Err(prepared.error(&error)),
+        }
+    }
+
+    #[inline]
+    async fn query(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        self.statements[statement.0 as usize].fetch(params, u64::MAX, &mut self.row, each)
+    }
+
+    #[inline]
+    async fn query_one(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+    ) -> Result<Option<&RowBuf>, OpError> {
+        let rows = self.statements[statement.0 as usize].fetch(params, 1, &mut self.row, &mut |_| {})?;
+        Ok((rows > 0).then_some(&self.row))
+    }
+
+    async fn execute_text(&mut self, sql: &str) -> Result<(), OpError> {
+        self.connection
+            .execute_batch(sql)
+            .map_err(|error| op_error(&error).with_statement(sql))
+    }
+
+    async fn begin(&mut self) -> Result<(), OpError> {
+        self.execute_text("BEGIN IMMEDIATE").await
+    }
+    async fn commit(&mut self) -> Result<(), OpError> {
+        self.execute_text("COMMIT").await
+    }
+    async fn rollback(&mut self) -> Result<(), OpError> {
+        // Some failures (disk full, out of memory) have rolled back already.
+        if self.connection.is_autocommit() {
+            Ok(())
+        } else {
+            self.execute_text("ROLLBACK").await
+        }
+    }
+}
+
+fn step(
+    statement: &mut rusqlite::Statement<'static>,
+    rows_max: u64,
+    row: &mut RowBuf,
+    each: &mut impl FnMut(&RowBuf),
+) -> rusqlite::Result<u64> {
+    let columns = statement.column_count();
+    let mut rows = statement.raw_query();
+    let mut seen = 0;
+    while seen < rows_max {
+        let Some(found) = rows.next()? else { break };
+        fill(found, columns, row)?;
+        each(row);
+        seen += 1;
+    }
+    Ok(seen)
+}
+
+#[inline]
+fn fill(found: &Row<'_>, columns: usize, row: &mut RowBuf) -> rusqlite::Result<()> {
+    row.clear();
+    for column in 0..columns {
+        match found.get_ref(column)? {
+            ValueRef::Null => row.push_null(),
+            ValueRef::Integer(value) => row.push_int(value),
+            ValueRef::Real(value) => row.push_float(value),
+            ValueRef::Text(value) | ValueRef::Blob(value) => row.push_bytes(value),
+        }
+    }
+    Ok(())
+}
+
+struct Bound<'a>(&'a Param<'a>);
+
+impl ToSql for Bound<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match *self.0 {
+            Param::Null => ValueRef::Null,
+            Param::Int(value) => ValueRef::Integer(value),
+            Param::Float(value) => ValueRef::Real(value),
+            Param::Text(value) => ValueRef::Text(value),
+            Param::Bytes(value) => ValueRef::Blob(value),
+        }))
+    }
+}
