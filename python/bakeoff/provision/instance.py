@@ -32,9 +32,13 @@ def default_parent() -> Path:
 class InstanceFolder:
     """A folder that servers may write in, removed with all in it by `remove`."""
 
-    def __init__(self, path: Path) -> None:
-        """Makes `path` (parents included), or takes it over if it exists and nobody alive owns it."""
+    def __init__(self, path: Path, *, for_servers: bool = True) -> None:
+        """Makes `path` (parents included), or takes it over if it exists and nobody else alive owns it.
+
+        for_servers: servers will run in it, so the account that they run as must be able to get there.
+        """
         self.path = path.absolute()
+        self._for_servers = for_servers
         self._servers: list[dict[str, int]] = []
         self._extra: list[str] = []
         self._make()
@@ -51,18 +55,30 @@ class InstanceFolder:
         path = self.path / name
         if len(os.fsencode(path)) <= _SOCKET_PATH_MAX_BYTES:
             return path
-        folder = Path(tempfile.mkdtemp(prefix="bakeoff-"))
-        give_to_account(folder)
+        return self.outside(Path(tempfile.gettempdir())) / name
+
+    def outside(self, parent: Path) -> Path:
+        """A folder that belongs to the instance but lies elsewhere: on another disk, or where paths are short."""
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(prefix="bakeoff-", dir=parent))
+            if self._for_servers:
+                give_to_account(folder)
+        except OSError as error:
+            raise ServerError(f"cannot make a folder in {parent}: {error.strerror}") from error
         self._extra.append(str(folder))
         self._write_owner()
-        return folder / name
+        self._refuse_closed(parent)
+        return folder
 
     def record_server(self, pid: int, ticks: int) -> None:
         self._servers = [{"pid": pid, "start_ticks": ticks}]
         self._write_owner()
 
     def remove(self) -> None:
-        for path in (*map(Path, self._extra), self.path):
+        """Removes everything, also what other objects for this folder have added."""
+        record = _read_owner(self.path) or {}
+        for path in (*map(Path, record.get("extra", [])), self.path):
             shutil.rmtree(path, ignore_errors=True)
 
     def _make(self) -> None:
@@ -72,16 +88,22 @@ class InstanceFolder:
                 f"the folder {self.path} is in use by another bakeoff (pid {record['pid']})",
                 hint="wait for it to end, or run in another folder",
             )
-        if record is not None and record["pid"] != os.getpid():
-            _end_servers(record)
+        if record is not None:
+            self._servers, self._extra = record.get("servers", []), record.get("extra", [])
+            if record["pid"] != os.getpid():
+                _end_servers(record)
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o755)
-            give_to_account(self.path)
+            if self._for_servers:
+                give_to_account(self.path)
         except OSError as error:
             raise ServerError(f"cannot make the folder {self.path}: {error.strerror}") from error
-        if server_account() and (closed := first_unsearchable(self.path)):
+        self._refuse_closed(self.path)
+
+    def _refuse_closed(self, path: Path) -> None:
+        if self._for_servers and server_account() and (closed := first_unsearchable(path)):
             raise ServerError(
-                f"the server would run as nobody and cannot reach {self.path}: {closed} is closed to other users",
+                f"the server would run as nobody and cannot reach {path}: {closed} is closed to other users",
                 hint=f"run in another folder, run as an ordinary user, or `chmod o+x {closed}`",
             )
 
@@ -110,7 +132,7 @@ def new_instance(name: str, parent: Path | None = None) -> InstanceFolder:
         folder.chmod(0o755)
     except OSError as error:
         raise ServerError(f"cannot make a folder in {place}: {error.strerror}") from error
-    return InstanceFolder(folder)
+    return InstanceFolder(folder, for_servers=False)  # whoever starts a server in it says so
 
 
 def remove_stale(parent: Path) -> list[Path]:

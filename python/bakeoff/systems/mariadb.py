@@ -71,16 +71,16 @@ class MariaDb(MySqlServer):
         read = read_family_options(options, isolation, where)
         if read.private is None:
             return ExistingMariaDb(name, read, durability, isolation, timeout_s, base_dir)
-        settings = _private_settings(read.private, durability, where)
-        return cls(name, read, read.private, settings, isolation, workdir)
+        settings = _private_settings(read, durability, where)
+        return cls(name, read, read.private, settings, isolation, workdir, base_dir)
 
     @classmethod
     def available(cls, options: dict[str, Any]) -> str | None:
-        start = read_options(MySqlOptions, options, cls.kind).private
-        if start is None:
+        read = read_options(MySqlOptions, options, cls.kind)
+        if read.address is not None:
             return None
         try:
-            find_program(start.version)
+            find_program(read.private.version if read.private else None)
         except BakeoffError as error:
             return f"{error.what} ({error.hint})" if error.hint else error.what
         return None
@@ -93,9 +93,11 @@ class MariaDb(MySqlServer):
         settings: dict[str, str],
         isolation: str | None,
         workdir: Path,
+        base_dir: Path,
     ) -> None:
         super().__init__(name, options, isolation)
         self._start = start
+        self._place = (base_dir / start.path).absolute() if start.path else None
         self._settings = settings
         self._workdir = workdir
         self._server: MariaDbServer | None = None
@@ -104,7 +106,7 @@ class MariaDb(MySqlServer):
         """The server, its folder made at the first call."""
         if self._server is None:
             program = find_program(self._start.version)
-            spec = ServerSpec(program, self._settings, self._options.schema_, self._start.port)
+            spec = ServerSpec(program, self._settings, self._options.schema_, self._start.port, self._place)
             self._server = MariaDbServer(spec, InstanceFolder(self._workdir), where=self._where)
         return self._server
 
@@ -191,9 +193,12 @@ class ExistingMariaDb(MySql):
     summary: ClassVar[str] = MariaDb.summary
 
 
-def _private_settings(start: StartOptions, durability: str | None, where: str) -> dict[str, str]:
-    """The plan's settings and what its durability means, by one spelling of names."""
-    settings = {_normal(name): value for name, value in start.settings.items()}
+def _private_settings(options: MySqlOptions, durability: str | None, where: str) -> dict[str, str]:
+    """The plan's settings (in `start` or beside it) and what its durability means, by one spelling of names."""
+    inner = options.private.settings if options.private else {}
+    settings = {_normal(name): value for name, value in {**options.settings, **inner}.items()}
+    for name in {_normal(name) for name in options.settings} & {_normal(name) for name in inner}:
+        raise PlanError(f"{name} is said twice", where=where, hint="in `settings` and in `start.settings`: keep one")
     for name, value in settings.items():
         _refuse_bad_setting(name, value, where)
     if durability is None:

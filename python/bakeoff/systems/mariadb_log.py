@@ -35,17 +35,33 @@ def explain_failed_start(
             where=f"{where}.start.settings",
         )
     if "Address already in use" in log or "already have another server running on port" in log:
-        return ServerError(
-            f"port {port} is taken by another program", where=where, hint="leave out `port`, and a free one is found"
-        )
+        return port_taken(port, where)
     if "No space left on device" in log or re.search(r"\b(errno|error|OS error):? 28\b", log):
         return ServerError("the disk is full", where=where, hint="free some space, or run in a folder on another disk")
-    if "Cannot allocate memory" in log:
+    if re.search(r"Cannot allocate memory|Out of memory|Cannot map innodb_buffer_pool_size", log):
         return ServerError(
             "the server could not get the memory it was told to use", where=where, hint="lower innodb_buffer_pool_size"
         )
     said = "; ".join(_errors(log)) or " ".join(log.strip().splitlines()[-3:]) or "it said nothing"
     return ServerError(f"the server did not start ({how_it_ended}): {said}", where=where, hint=f"its log is {log_path}")
+
+
+def port_taken(port: int, where: str) -> ServerError:
+    return ServerError(
+        f"port {port} is taken by another program", where=where, hint="leave out `port`, and a free one is found"
+    )
+
+
+def refused_values(log: str, where: str) -> PlanError | None:
+    """A switch whose value the server did not recognise: it starts all the same, with the switch off."""
+    found = re.search(r"option '(?P<name>[^']+)': boolean value '(?P<value>[^']*)' (?:wasn't|was not) recognized", log)
+    if found is None:
+        return None
+    return PlanError(
+        f"the server does not take {found['value']!r} as {found['name'].replace('-', '_')!r}",
+        where=f"{where}.start.settings",
+        hint="write true or false",
+    )
 
 
 def adjusted_settings(log: str) -> list[str]:

@@ -18,8 +18,8 @@ from pathlib import Path
 from bakeoff.errors import BakeoffError, ServerError
 from bakeoff.provision.files import copy_tree, write_private
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.provision.process import ServerProcess, free_port, give_to_account, run_as_account
-from bakeoff.systems.mariadb_log import explain_failed_start
+from bakeoff.provision.process import ServerProcess, free_port, give_to_account, port_is_free, run_as_account
+from bakeoff.systems.mariadb_log import explain_failed_start, port_taken, refused_values
 from bakeoff.systems.mariadb_program import Program
 from bakeoff.systems.mysql_control import Address, Control, Login
 from bakeoff.systems.mysql_facts import like, quoted
@@ -61,7 +61,7 @@ class ServerSpec:
     settings: dict[str, str]
     schema: str
     port: int | None = None  # None: a free one
-    tls: bool = False
+    place: Path | None = None  # the folder under which the data go; None: the instance's own
 
 
 class MariaDbServer:
@@ -77,7 +77,7 @@ class MariaDbServer:
         self._control: Control | None = None
         self.socket = folder.socket_path("server.sock")
         self.log = folder.path / "server.log"
-        self.data = folder.path / "data"
+        self.data = (folder.outside(spec.place) if spec.place else folder.path) / "data"
 
     # -- life -------------------------------------------------------------------------------------------------------
 
@@ -85,6 +85,8 @@ class MariaDbServer:
         """Makes the data directory if there is none, starts the server and waits until it answers."""
         if self.alive():
             return
+        if self.spec.port is not None and not port_is_free(self.spec.port):
+            raise port_taken(self.spec.port, self._where)
         self._folder.subfolder("tmp")
         self._write_config()
         if not (self.data / "mysql").is_dir():
@@ -206,6 +208,8 @@ class MariaDbServer:
         deadline = time.monotonic() + _START_TIMEOUT_S
         while process.alive():
             if self.socket.exists() and self._answers():
+                if trouble := refused_values(self._log_since(log_begin), self._where):
+                    raise trouble
                 return
             if time.monotonic() > deadline:
                 raise ServerError(
@@ -252,7 +256,8 @@ class MariaDbServer:
                 hint="install the whole MariaDB server package",
             )
         shutil.rmtree(self.data, ignore_errors=True)
-        self._folder.subfolder("data")
+        self.data.mkdir(mode=0o700)
+        give_to_account(self.data)
         argv = [str(tool), f"--defaults-file={self._config}", f"--basedir={self.spec.program.base}"]
         argv += ["--auth-root-authentication-method=normal", "--skip-test-db", "--force"]
         try:

@@ -160,7 +160,11 @@ def explain(error: Exception, login: Login, where: str) -> ServerError:
     if code in (ER.CON_COUNT_ERROR, ER.HOST_NOT_PRIVILEGED, ER.HOST_IS_BLOCKED):
         return ServerError(f"{login.address} refused the connection: {message}", where=where)
     if code in (CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR):
-        return ServerError(f"the connection to {login.address} was lost: {_plain(message)}", where=where)
+        return ServerError(
+            f"the connection to {login.address} was lost: {_plain(message)}",
+            where=where,
+            hint="has the server ended, or does it hang?",
+        )
     return ServerError(f"{server} answered with an error: {message}" + (f" ({code})" if code else ""), where=where)
 
 

@@ -46,7 +46,7 @@ DECISIVE = (
 
 #: Say where an instance is, or pass by, and would only make noise in a comparison of settings.
 _NOT_SETTINGS = re.compile(
-    r"(dir|_basename|_index|_log_file)$|^(socket|port|report_port|hostname|server_uid|server_uuid|log_error|init_file|"
+    r"(dir|_basename|_index|_log_file)$|^(socket|port|bind_address|report_port|hostname|server_uid|server_uuid|log_error|init_file|"
     r"pid_file|gtid_(binlog_pos|binlog_state|current_pos|slave_pos|executed|purged)|system_time_zone|license|"
     r"version_.*|ssl_(ca|cert|key|capath|crl|crlpath)|tls_version)$"
 )
@@ -183,7 +183,7 @@ def schema_size_bytes(control: Control, product: Product, schema: str) -> int | 
         return int(allocated)
     claimed = _number_or_none(
         control,
-        "SELECT SUM(DATA_LENGTH + INDEX_LENGTH) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s",
+        "SELECT COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s",
         schema,
     )
     return None if claimed is None else int(claimed)

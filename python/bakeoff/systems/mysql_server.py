@@ -32,7 +32,8 @@ class StartOptions(Options):
 
     version: str | None = None  # None: whichever is found
     settings: Settings = Field(default_factory=dict)
-    port: int | None = Field(default=None, gt=0, lt=65536)
+    path: str | None = None  # a folder on the storage to be tested; None: with everything else
+    port: int | None = Field(default=None, gt=0, lt=65536)  # None: a free one
     connect: str = Field(default="tcp", pattern="^(tcp|socket)$")  # what the load goes over
 
 
@@ -44,6 +45,8 @@ class MySqlOptions(Options):
     user: str = "root"
     password: Password | None = None
     tls: Tls | bool | None = None
+    #: The same as `start.settings`.
+    settings: Settings = Field(default_factory=dict)
     schema_: str = Field(default="bakeoff", alias="schema", min_length=1, max_length=64)
     #: Session variables of the load's connections, by the server's own names.
     session: Settings = Field(default_factory=dict)
@@ -90,6 +93,12 @@ def read_family_options(options: dict[str, Any], isolation: str | None, where: s
         )
     if read.private is not None and read.address is not None:
         raise PlanError("`start` and `address` exclude each other", where=where, hint="leave out one of the two")
+    if read.address is not None and read.settings:
+        raise PlanError(
+            "the settings of an existing server are not ours to change",
+            where=f"{where}.settings",
+            hint="change them there, or set session variables: session = { NAME = ... }",
+        )
     return read
 
 

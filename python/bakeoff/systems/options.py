@@ -80,6 +80,8 @@ def read_options(model: type[Model], options: dict[str, Any], where: str) -> Mod
             raise PlanError(
                 f"unknown key {str(first['loc'][-1])!r}", where=place, hint=nearest(str(first["loc"][-1]), known)
             ) from None
+        if first["type"] in ("model_type", "model_attributes_type", "dict_type"):
+            raise PlanError("must be a table", where=place, hint="such as { key = value }") from None
         message = first["msg"].removeprefix("Value error, ")
         raise PlanError(message[:1].lower() + message[1:], where=place) from None
 

@@ -11,9 +11,7 @@ under test is the engine's own; Python's is used only to checkpoint the file bet
 from __future__ import annotations
 
 import re
-import shutil
 import sqlite3
-import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,6 +20,7 @@ from pydantic import Field
 
 from bakeoff.errors import EngineError, PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, copy_tree, remove_tree
+from bakeoff.provision.instance import InstanceFolder
 from bakeoff.systems.base import Capabilities, Facts, System
 from bakeoff.systems.options import Options, Settings, read_options
 
@@ -86,35 +85,20 @@ class Sqlite(System):
                 f"sqlite has no isolation level {isolation!r}", where=where, hint="it has serializable only"
             )
         pragmas = _pragmas(read.settings, durability, where)
-        pragmas.setdefault("busy_timeout", str(max(1, round(timeout_s * 1000))))
         return cls(name, pragmas, workdir, base_dir / read.path if read.path else None)
 
     def start(self) -> None:
         """Makes the folder; the file appears with the first connection of the engine."""
         if self._folder is not None:
             return
-        try:
-            self._workdir.mkdir(parents=True, exist_ok=True)
-            if self._place is None:
-                self._folder = self._workdir
-            else:
-                self._place.mkdir(parents=True, exist_ok=True)
-                self._folder = Path(tempfile.mkdtemp(prefix="bakeoff-sqlite-", dir=self._place))
-        except OSError as error:
-            raise ServerError(f"cannot make the folder for the file: {error}", where=self._where) from error
+        instance = InstanceFolder(self._workdir, for_servers=False)
+        self._folder = instance.path if self._place is None else instance.outside(self._place)
 
     def stop(self) -> None:
-        """Removes the file: a private data set does not outlive its plan."""
-        if self._folder is None:
-            return
-        for path in self._files():
-            path.unlink(missing_ok=True)
-        if self._place is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder = None
+        """Nothing runs; the file goes with the instance's folder."""
 
     def alive(self) -> bool:
-        return True
+        return self._folder is not None
 
     @property
     def file(self) -> Path:

@@ -32,10 +32,10 @@ def sample_processes(pids: list[int]) -> Sample:
     A figure that one of the processes withholds (another user's /proc/PID/io) is left out for all.
     """
     samples = [one for pid in with_descendants(pids) if (one := _sample_process(pid)) is not None]
-    total = Sample()
-    for part, sum_up in ((total.counters, lambda one: one.counters), (total.gauges, lambda one: one.gauges)):
-        names = set.intersection(*(set(sum_up(one)) for one in samples)) if samples else set()
-        part.update({name: sum(sum_up(one)[name] for one in samples) for name in sorted(names)})
+    total = Sample(
+        counters=_sum([one.counters for one in samples]),
+        gauges=_sum([one.gauges for one in samples]),
+    )
     if samples:
         total.gauges["processes"] = float(len(samples))
     return total
@@ -91,6 +91,12 @@ def pin(pid: int, cores: list[int]) -> None:
 def meminfo_bytes() -> dict[str, int]:
     entries = (line.split() for line in _text(_PROC / "meminfo").splitlines())
     return {words[0].rstrip(":"): int(words[1]) * 1024 for words in entries if len(words) == 3}
+
+
+def _sum(parts: list[dict[str, float]]) -> dict[str, float]:
+    """Sums by name, of the names that all of them have."""
+    names = set.intersection(*(set(part) for part in parts)) if parts else set()
+    return {name: sum(part[name] for part in parts) for name in sorted(names)}
 
 
 def _sample_process(pid: int) -> Sample | None:
