@@ -1,1 +1,8 @@
+//! What is asked of a database: schema, load, operations, checks.
+//!
+//! One workload, one room with its name (`ycsb`); [`keys`] are the distributions they draw keys from, [`rng`] is
+//! where every random number comes from. A workload knows the session traits of the model and no product's name.
 
+pub mod keys;
+pub mod rng;
+pub mod ycsb;

@@ -1,0 +1,161 @@
+//! One attempt at the operation drawn last. What makes an answer wrong:
+//!
+//! | operation | wrong when |
+//! |---|---|
+//! | READ | no row; a field missing or null; another key; with `data_integrity` any byte of a value |
+//! | UPDATE | not exactly one row found |
+//! | INSERT | not exactly one row stored |
+//! | SCAN | no row (its start key exists), more rows than the limit, not beginning at the start key; as READ per row |
+//! | READ-MODIFY-WRITE | either half is |
+use super::integrity::{RowRule, key_of};
+use super::thread::Thread;
+use super::{INSERT, READ, READ_MODIFY_WRITE_READ, READ_MODIFY_WRITE_UPDATE, SCAN, TABLE, UPDATE, Ycsb};
+use bakeoff_model::outcome::{OpError, Outcome};
+use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::workload::{Answer, Probe};
+use smallvec::SmallVec;
+
+/// Fields that an update can name without allocating.
+const INLINE_FIELDS: usize = 16;
+
+impl Ycsb {
+    #[inline]
+    pub(super) async fn attempt<S: RecordSession, P: Probe>(
+        &self,
+        thread: &mut Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<Answer, OpError> {
+        match thread.drawn.kind {
+            READ => self.read(thread, session).await,
+            UPDATE => self.update(thread, session).await,
+            INSERT => self.insert(thread, session).await,
+            SCAN => self.scan(thread, session).await,
+            _ => self.read_modify_write(thread, session, probe).await,
+        }
+    }
+
+    fn rule(&self, field: u32) -> RowRule<'_> {
+        let fields = match (self.spec.read_all_fields, self.spec.read_all_fields_by_name) {
+            (true, false) => Fields::All,
+            (true, true) => Fields::AllByName,
+            (false, _) => Fields::One(field),
+        };
+        RowRule {
+            fields,
+            field_count: self.fields.field_count(),
+            integrity: self.fields.integrity(),
+        }
+    }
+
+    async fn read<S: RecordSession>(&self, thread: &mut Thread, session: &mut S) -> Result<Answer, OpError> {
+        let rule = self.rule(thread.drawn.field);
+        Ok(match session.read(TABLE, &thread.key, rule.fields).await? {
+            None => Answer::Wrong("row missing"),
+            Some(row) => rule.check(row, Some(&thread.key), &mut thread.scratch),
+        })
+    }
+
+    async fn update<S: RecordSession>(
+        &self,
+        thread: &mut Thread,
+        session: &mut S,
+    ) -> Result<Answer, OpError> {
+        let mut start = 0;
+        let values: SmallVec<[FieldValue<'_>; INLINE_FIELDS]> = self
+            .written_fields(thread.drawn.field)
+            .zip(&thread.ends)
+            .map(|(field, &end)| {
+                let value = &thread.values[start as usize..end as usize];
+                start = end;
+                FieldValue { field, value }
+            })
+            .collect();
+        Ok(match session.update(TABLE, &thread.key, &values).await? {
+            1 => Answer::Right,
+            0 => Answer::Wrong("row missing"),
+            _ => Answer::Wrong("more than one row updated"),
+        })
+    }
+
+    async fn insert<S: RecordSession>(
+        &self,
+        thread: &mut Thread,
+        session: &mut S,
+    ) -> Result<Answer, OpError> {
+        if !thread.drawn.begun {
+            thread.drawn.begun = true;
+            thread.account.inserts_begun.add(1);
+        }
+        let record = Record {
+            key: &thread.key,
+            bytes: &thread.values,
+            ends: &thread.ends,
+        };
+        Ok(match session.insert(TABLE, record).await? {
+            1 => Answer::Right,
+            _ => Answer::Wrong("row not stored"),
+        })
+    }
+
+    async fn scan<S: RecordSession>(&self, thread: &mut Thread, session: &mut S) -> Result<Answer, OpError> {
+        let (rule, limit) = (self.rule(thread.drawn.field), thread.drawn.limit);
+        let (start, scratch) = (thread.key.as_slice(), &mut thread.scratch);
+        let mut found = Answer::Right;
+        let mut rows = 0u64;
+        let mut each = |row: &RowBuf| {
+            // The start key is that of a stored record, so the scan begins with exactly this one.
+            let key = if rows == 0 { Some(start) } else { None };
+            rows += 1;
+            if found == Answer::Right {
+                found = match rule.check(row, key, scratch) {
+                    Answer::Right
+                        if key_of(row).is_some_and(|key| rule.fields == Fields::All && key < start) =>
+                    {
+                        Answer::Wrong("row before the start key")
+                    }
+                    answer => answer,
+                };
+            }
+        };
+        session.scan(TABLE, start, limit, rule.fields, &mut each).await?;
+        if rows < thread.drawn.rows_min {
+            return Ok(Answer::Wrong("rows missing"));
+        }
+        if limit.is_some_and(|limit| rows > u64::from(limit)) {
+            return Ok(Answer::Wrong("more rows than the limit"));
+        }
+        Ok(found)
+    }
+
+    async fn read_modify_write<S: RecordSession, P: Probe>(
+        &self,
+        thread: &mut Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<Answer, OpError> {
+        let start_ns = probe.now_ns();
+        let read = self.read(thread, session).await;
+        let middle_ns = probe.now_ns();
+        probe.part(READ_MODIFY_WRITE_READ, outcome_of(&read), start_ns, middle_ns);
+        let read = read?;
+        let update = self.update(thread, session).await;
+        probe.part(
+            READ_MODIFY_WRITE_UPDATE,
+            outcome_of(&update),
+            middle_ns,
+            probe.now_ns(),
+        );
+        let update = update?;
+        Ok(if read == Answer::Right { update } else { read })
+    }
+}
+
+fn outcome_of(result: &Result<Answer, OpError>) -> Outcome {
+    match result {
+        Ok(Answer::Right) => Outcome::Ok,
+        Ok(Answer::Wrong(_)) => Outcome::Wrong,
+        Err(error) => error.outcome,
+    }
+}

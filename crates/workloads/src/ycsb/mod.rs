@@ -1,0 +1,349 @@
+//! YCSB, core workload (Cooper et al., "Benchmarking Cloud Serving Systems with YCSB", SoCC 2010).
+//!
+//! This file is the table of contents: the operations, the state, and who does what. [`validate`] refuses what cannot
+//! be run; `draw` makes operations, `choose` their keys, `fields` their values; `attempt` carries them out and
+//! `transaction` groups them; `load` and `check` are the phases before and after. Where it departs from the original
+//! stands in docs/reference/workloads/ycsb.md.
+
+mod account;
+mod attempt;
+mod check;
+mod choose;
+mod draw;
+mod fields;
+mod insert_sequence;
+mod integrity;
+mod key_text;
+mod last_keys;
+mod load;
+mod thread;
+mod transaction;
+mod validate;
+
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
+mod tests;
+
+use crate::rng::Stream;
+use account::Accounts;
+use bakeoff_model::event::{Check, StateReport};
+use bakeoff_model::outcome::{OpError, Outcome, Trouble, TroubleKind};
+use bakeoff_model::record::{Fields, RecordSession, Table, TableSpec, ValueType};
+use bakeoff_model::run::{CheckSpec, ClientSpec, YcsbSpec};
+use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use choose::{KeyCursor, KeySpace};
+use draw::{Mix, ScanLimit};
+use fields::FieldMaker;
+use key_text::KeyText;
+use thread::Sizes;
+
+pub use thread::Thread;
+
+/// Raised when the same options and seed give other data or other operations than before. Part of a data set's
+/// identity.
+pub const GENERATOR_VERSION: u32 = 1;
+
+/// Indices into [`OPERATIONS`].
+pub const READ: usize = 0;
+pub const UPDATE: usize = 1;
+pub const INSERT: usize = 2;
+pub const SCAN: usize = 3;
+pub const READ_MODIFY_WRITE: usize = 4;
+pub const READ_MODIFY_WRITE_READ: usize = 5;
+pub const READ_MODIFY_WRITE_UPDATE: usize = 6;
+pub const COMMIT: usize = 7;
+
+const RMW: &str = "READ-MODIFY-WRITE";
+const OPERATIONS: [Operation; 8] = [
+    Operation {
+        name: "READ",
+        part_of: None,
+    },
+    Operation {
+        name: "UPDATE",
+        part_of: None,
+    },
+    Operation {
+        name: "INSERT",
+        part_of: None,
+    },
+    Operation {
+        name: "SCAN",
+        part_of: None,
+    },
+    Operation {
+        name: RMW,
+        part_of: None,
+    },
+    Operation {
+        name: "READ-MODIFY-WRITE:READ",
+        part_of: Some(RMW),
+    },
+    Operation {
+        name: "READ-MODIFY-WRITE:UPDATE",
+        part_of: Some(RMW),
+    },
+    // Belongs to whichever operation completed the group, hence to no operation by name.
+    Operation {
+        name: "COMMIT",
+        part_of: Some("TRANSACTION"),
+    },
+];
+
+/// The only table.
+const TABLE: Table = Table(0);
+
+#[derive(Debug)]
+pub struct Ycsb {
+    spec: YcsbSpec,
+    seed: u64,
+    client: ClientSpec,
+    table: [TableSpec; 1],
+    mix: Mix,
+    space: KeySpace,
+    key_text: KeyText,
+    fields: FieldMaker,
+    scan_limit: ScanLimit,
+    /// The last keys in key order, for `scan_last_keys`; otherwise empty.
+    last_keys: Vec<u64>,
+    accounts: Accounts,
+}
+
+/// Shared by the users of one OS thread.
+#[derive(Debug)]
+pub struct Worker {
+    keys: KeyCursor,
+}
+
+impl Ycsb {
+    /// With `scan_last_keys` this goes through all keys once, so make it before the clock runs.
+    pub fn new(spec: &YcsbSpec, seed: u64, client: ClientSpec) -> Result<Self, Trouble> {
+        validate::validate(spec, client)?;
+        let key_text = KeyText {
+            order: spec.insert_order,
+            zero_padding: spec.zero_padding as usize,
+        };
+        let space = KeySpace::new(spec, client);
+        let last_keys = match spec.scan_last_keys {
+            Some(count) => last_keys::last_keys(&key_text, &space, count as usize),
+            None => Vec::new(),
+        };
+        Ok(Self {
+            table: [table_spec(spec)],
+            mix: Mix::new(spec),
+            fields: FieldMaker::new(spec, seed),
+            scan_limit: ScanLimit::new(spec),
+            accounts: Accounts::default(),
+            spec: spec.clone(),
+            seed,
+            client,
+            space,
+            key_text,
+            last_keys,
+        })
+    }
+
+    fn groups(&self) -> bool {
+        self.spec.ops_per_transaction != 1
+    }
+
+    fn sizes(&self) -> Sizes {
+        let (_, field) = self.fields.length_bounds();
+        let fields = self.fields.field_count() as usize;
+        Sizes {
+            key: self.key_text.longest(),
+            field,
+            record: field * fields,
+            fields,
+            slack: self.key_text.longest() + self.spec.field_prefix.len() + 16,
+            // One transaction per thread has no bound; it grows as it goes (compat).
+            transaction: if self.groups() {
+                self.spec.ops_per_transaction.clamp(16, 4096) as usize
+            } else {
+                0
+            },
+        }
+    }
+}
+
+fn table_spec(spec: &YcsbSpec) -> TableSpec {
+    TableSpec {
+        name: spec.table.clone(),
+        key_column: spec.key_column.clone(),
+        key_length: spec.key_length,
+        field_names: (0..spec.field_count)
+            .map(|i| format!("{}{i}", spec.field_prefix))
+            .collect(),
+        value_type: spec.value_varchar.map_or(ValueType::Text, ValueType::Varchar),
+    }
+}
+
+/// A failed statement of the phases before and after a run, said to a person.
+fn setup_trouble(doing: &str, table: &str, error: &OpError) -> Trouble {
+    let hint = "see the server's message; the user needs the right to create and drop tables in this schema";
+    Trouble::new(
+        TroubleKind::Server,
+        format!("could not {doing}: {error}"),
+        format!("table {table}"),
+        hint,
+    )
+}
+
+impl<S: RecordSession + 'static> Workload<S> for Ycsb {
+    type Worker = Worker;
+    type Thread = Thread;
+
+    fn operations(&self) -> &'static [Operation] {
+        if self.groups() {
+            &OPERATIONS
+        } else {
+            &OPERATIONS[..COMMIT]
+        }
+    }
+
+    fn witness_operation(&self) -> Option<usize> {
+        (self.spec.read_proportion > 0.0).then_some(READ)
+    }
+
+    fn keeps_session(&self) -> bool {
+        self.groups()
+    }
+
+    fn worker(&self, _worker: usize) -> Worker {
+        Worker {
+            keys: self.space.cursor(&self.spec.request_distribution),
+        }
+    }
+
+    fn thread(&self, _worker: &Worker, id: ThreadId) -> Thread {
+        Thread::new(
+            Stream::new(self.seed, id.stream),
+            id.witness,
+            self.accounts.open(),
+            self.sizes(),
+        )
+    }
+
+    async fn attach(&self, session: &mut S) -> Result<(), OpError> {
+        session.attach(&self.table).await
+    }
+
+    #[inline]
+    fn next(&self, worker: &Worker, thread: &mut Thread) -> usize {
+        self.draw(&worker.keys, thread)
+    }
+
+    #[inline]
+    async fn execute<P: Probe>(
+        &self,
+        _worker: &Worker,
+        thread: &mut Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<Answer, OpError> {
+        if self.groups() && !thread.witness {
+            self.execute_in_group(thread, session, probe).await
+        } else {
+            self.attempt(thread, session, probe).await
+        }
+    }
+
+    #[inline]
+    fn settle<P: Probe>(
+        &self,
+        _worker: &Worker,
+        thread: &mut Thread,
+        outcome: Outcome,
+        session_lost: bool,
+        probe: &mut P,
+    ) {
+        self.book(thread, outcome, session_lost, probe);
+    }
+
+    async fn finish<P: Probe>(
+        &self,
+        _worker: &Worker,
+        thread: &mut Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<(), OpError> {
+        if thread.transaction.open {
+            self.commit(thread, session, probe).await
+        } else {
+            Ok(())
+        }
+    }
+
+    fn stream_hash(&self, thread: &Thread) -> u64 {
+        thread.hash.value()
+    }
+
+    async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble> {
+        let [table] = &self.table;
+        let name = &table.name;
+        if drop_existing {
+            <Self as Workload<S>>::drop(self, session).await?;
+        } else if session
+            .table_exists(table)
+            .await
+            .map_err(|e| setup_trouble("look for the table", name, &e))?
+        {
+            let hint = "allow dropping it, or name another table or schema in the plan";
+            let what = format!("table {name} exists already, and dropping it was not allowed");
+            return Err(Trouble::new(
+                TroubleKind::Usage,
+                what,
+                format!("table {name}"),
+                hint,
+            ));
+        }
+        session
+            .create_table(table)
+            .await
+            .map_err(|e| setup_trouble("create the table", name, &e))
+    }
+
+    async fn drop(&self, session: &mut S) -> Result<(), Trouble> {
+        let [table] = &self.table;
+        session
+            .drop_table(table)
+            .await
+            .map_err(|e| setup_trouble("drop the table", &table.name, &e))
+    }
+
+    fn load_units(&self) -> u64 {
+        self.load_slice().1
+    }
+
+    fn load_chunk_units(&self) -> u64 {
+        self.chunk_units()
+    }
+
+    async fn load_chunk(
+        &self,
+        _worker: &Worker,
+        thread: &mut Thread,
+        session: &mut S,
+        first: u64,
+        count: u64,
+    ) -> Result<u64, OpError> {
+        self.load(thread, session, first, count).await
+    }
+
+    async fn scan_all(&self, session: &mut S) -> Result<u64, OpError> {
+        session.scan(TABLE, b"", None, Fields::All, &mut |_| {}).await
+    }
+
+    async fn check(&self, session: &mut S, spec: &CheckSpec) -> Result<Vec<Check>, OpError> {
+        let mut checks = vec![self.check_rows(session, spec).await?];
+        if spec.sample > 0 {
+            checks.push(self.check_sample(session, spec).await?);
+        }
+        Ok(checks)
+    }
+
+    fn state(&self) -> StateReport {
+        self.accounts.total()
+    }
+}

@@ -1,0 +1,166 @@
+//! The workload as a whole, against the database in memory of [`super::fake`]: what all its tests share.
+
+mod answers;
+mod phases;
+mod streams;
+mod transactions;
+
+use super::fake::{FakeProbe, FakeSession, FakeStore, now};
+use super::*;
+use bakeoff_model::outcome::FailClass;
+use bakeoff_model::run::{FieldLength, RequestDistribution};
+
+/// One user at work on a loaded table.
+struct Bench {
+    ycsb: Ycsb,
+    store: FakeStore,
+    session: FakeSession,
+    worker: Worker,
+    thread: Thread,
+    probe: FakeProbe,
+}
+
+fn thread_of(ycsb: &Ycsb, worker: &Worker, stream: u64, witness: bool) -> Thread {
+    let id = ThreadId {
+        thread: stream as u32,
+        stream,
+        witness,
+    };
+    Workload::<FakeSession>::thread(ycsb, worker, id)
+}
+
+fn worker_of(ycsb: &Ycsb) -> Worker {
+    Workload::<FakeSession>::worker(ycsb, 0)
+}
+
+fn load(store: &FakeStore, spec: &YcsbSpec, seed: u64, client: ClientSpec) -> Result<u64, OpError> {
+    let ycsb = Ycsb::new(spec, seed, client).unwrap();
+    let worker = worker_of(&ycsb);
+    let mut thread = thread_of(&ycsb, &worker, 0, false);
+    let mut session = store.session();
+    let units = Workload::<FakeSession>::load_units(&ycsb);
+    let chunk = Workload::<FakeSession>::load_chunk_units(&ycsb);
+    let (mut first, mut stored) = (0, 0);
+    while first < units {
+        let count = chunk.min(units - first);
+        stored += now(ycsb.load_chunk(&worker, &mut thread, &mut session, first, count))?;
+        first += count;
+    }
+    Ok(stored)
+}
+
+impl Bench {
+    /// `spec` loaded with seed 1, and a user of stream 0 with the same seed.
+    fn new(spec: YcsbSpec) -> Self {
+        Self::with_stream(spec, 0)
+    }
+
+    fn with_stream(spec: YcsbSpec, stream: u64) -> Self {
+        let store = FakeStore::default();
+        load(&store, &spec, 1, ClientSpec::default()).unwrap();
+        let ycsb = Ycsb::new(&spec, 1, ClientSpec::default()).unwrap();
+        let worker = worker_of(&ycsb);
+        let thread = thread_of(&ycsb, &worker, stream, false);
+        Self {
+            session: store.session(),
+            store,
+            ycsb,
+            worker,
+            thread,
+            probe: FakeProbe::default(),
+        }
+    }
+
+    fn next(&mut self) -> usize {
+        Workload::<FakeSession>::next(&self.ycsb, &self.worker, &mut self.thread)
+    }
+
+    fn execute(&mut self) -> Result<Answer, OpError> {
+        now(self
+            .ycsb
+            .execute(&self.worker, &mut self.thread, &mut self.session, &mut self.probe))
+    }
+
+    fn settle(&mut self, outcome: Outcome, session_lost: bool) {
+        let Self {
+            ycsb,
+            worker,
+            thread,
+            probe,
+            ..
+        } = self;
+        Workload::<FakeSession>::settle(ycsb, worker, thread, outcome, session_lost, probe);
+    }
+
+    /// Draws, executes once and settles, as a worker without retries does.
+    fn step(&mut self) -> (usize, Outcome) {
+        let kind = self.next();
+        let (outcome, lost) = match self.execute() {
+            Ok(Answer::Right) => (Outcome::Ok, false),
+            Ok(Answer::Wrong(_)) => (Outcome::Wrong, false),
+            Err(error) => (error.outcome, error.connection_lost),
+        };
+        self.settle(outcome, lost);
+        (kind, outcome)
+    }
+
+    fn answer(&mut self) -> Answer {
+        self.next();
+        let answer = self.execute().unwrap();
+        self.settle(
+            if answer == Answer::Right {
+                Outcome::Ok
+            } else {
+                Outcome::Wrong
+            },
+            false,
+        );
+        answer
+    }
+
+    fn finish(&mut self) -> Result<(), OpError> {
+        now(self
+            .ycsb
+            .finish(&self.worker, &mut self.thread, &mut self.session, &mut self.probe))
+    }
+
+    fn state(&self) -> StateReport {
+        Workload::<FakeSession>::state(&self.ycsb)
+    }
+
+    fn check(&mut self, rows_min: u64, rows_max: u64, after_run: bool) -> Vec<Check> {
+        let spec = CheckSpec {
+            rows_min,
+            rows_max,
+            sample: 50,
+            after_run,
+        };
+        now(self.ycsb.check(&mut self.session, &spec)).unwrap()
+    }
+
+    fn rows(&self) -> u64 {
+        self.store.change(|state| state.rows.len() as u64)
+    }
+}
+
+/// Nothing but this kind of operation, on 200 small records.
+fn only(kind: usize) -> YcsbSpec {
+    let weight = |k| if k == kind { 1.0 } else { 0.0 };
+    YcsbSpec {
+        records: 200,
+        field_length: 20,
+        read_proportion: weight(READ),
+        update_proportion: weight(UPDATE),
+        insert_proportion: weight(INSERT),
+        scan_proportion: weight(SCAN),
+        read_modify_write_proportion: weight(READ_MODIFY_WRITE),
+        ..Default::default()
+    }
+}
+
+fn conflict() -> OpError {
+    OpError::fail(FailClass::Conflict, "1213", "deadlock")
+}
+
+/// The step matters, not its result.
+fn ignore<T>(_: T) {}

@@ -1,0 +1,94 @@
+//! The operations a user is given: repeatable, and the witness's only reads.
+use super::*;
+
+#[test]
+fn a_stream_is_repeated_by_its_seed_and_differs_from_all_others() {
+    let hash = |seed, stream| {
+        let ycsb = Ycsb::new(&only(READ_MODIFY_WRITE), seed, ClientSpec::default()).unwrap();
+        let worker = worker_of(&ycsb);
+        let mut thread = thread_of(&ycsb, &worker, stream, false);
+        for _ in 0..500 {
+            Workload::<FakeSession>::next(&ycsb, &worker, &mut thread);
+        }
+        Workload::<FakeSession>::stream_hash(&ycsb, &thread)
+    };
+    assert_eq!(hash(1, 0), hash(1, 0));
+    let all: std::collections::HashSet<u64> = [hash(1, 0), hash(1, 1), hash(2, 0), hash(2, 1)].into();
+    assert_eq!(all.len(), 4);
+}
+
+#[test]
+fn a_streams_hash_covers_the_first_ten_thousand_operations() {
+    let mut bench = Bench::new(only(READ));
+    let mut hashes = Vec::new();
+    for operations in [9_999, 1, 1, 500] {
+        (0..operations).for_each(|_| ignore(bench.next()));
+        hashes.push(Workload::<FakeSession>::stream_hash(&bench.ycsb, &bench.thread));
+    }
+    assert_ne!(hashes[0], hashes[1]);
+    assert_eq!(hashes[1], hashes[2]);
+    assert_eq!(hashes[2], hashes[3]);
+}
+
+#[test]
+fn what_other_users_insert_does_not_change_a_streams_hash() {
+    let spec = || YcsbSpec {
+        insert_proportion: 0.5,
+        request_distribution: RequestDistribution::Latest,
+        ..only(READ)
+    };
+    let mut alone = Bench::new(spec());
+    let mut beside = Bench::new(spec());
+    let worker = worker_of(&beside.ycsb);
+    for step in 0..300 {
+        alone.step();
+        beside.step();
+        if step % 3 == 0 {
+            // Another worker takes blocks and settles them.
+            let index = beside.ycsb.space.take_insert(&worker.keys);
+            beside.ycsb.space.inserts().unwrap().settle(index, false);
+        }
+    }
+    let hash = |bench: &Bench| Workload::<FakeSession>::stream_hash(&bench.ycsb, &bench.thread);
+    assert_eq!(hash(&alone), hash(&beside));
+}
+
+#[test]
+fn other_options_give_another_hash() {
+    let hash = |spec: YcsbSpec| {
+        let mut bench = Bench::new(spec);
+        (0..100).for_each(|_| ignore(bench.next()));
+        Workload::<FakeSession>::stream_hash(&bench.ycsb, &bench.thread)
+    };
+    let zipfian = YcsbSpec {
+        request_distribution: RequestDistribution::Zipfian,
+        ..only(READ)
+    };
+    assert_ne!(hash(only(READ)), hash(only(UPDATE)));
+    assert_ne!(hash(only(READ)), hash(zipfian));
+    assert_ne!(
+        hash(only(SCAN)),
+        hash(YcsbSpec {
+            max_scan_length: 7,
+            ..only(SCAN)
+        })
+    );
+}
+
+#[test]
+fn a_witness_only_reads_and_only_where_the_mix_reads() {
+    let witness = |spec: &YcsbSpec| {
+        let ycsb = Ycsb::new(spec, 1, ClientSpec::default()).unwrap();
+        Workload::<FakeSession>::witness_operation(&ycsb)
+    };
+    assert_eq!(witness(&only(UPDATE)), None);
+    let spec = YcsbSpec {
+        update_proportion: 9.0,
+        insert_proportion: 9.0,
+        ..only(READ)
+    };
+    assert_eq!(witness(&spec), Some(READ));
+    let mut bench = Bench::new(spec);
+    bench.thread = thread_of(&bench.ycsb, &bench.worker, 99, true);
+    (0..500).for_each(|_| assert_eq!(bench.step(), (READ, Outcome::Ok)));
+}

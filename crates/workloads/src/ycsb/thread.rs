@@ -1,0 +1,93 @@
+//! One user: the random stream, the operation drawn last and its bytes, and the open transaction.
+use super::account::Account;
+use super::transaction::Transaction;
+use crate::rng::{Stream, mix};
+use std::sync::Arc;
+
+/// Operations that go into a stream's hash.
+const HASHED_OPERATIONS: u32 = 10_000;
+
+#[derive(Debug)]
+pub struct Thread {
+    pub(super) stream: Stream,
+    pub(super) witness: bool,
+    pub(super) drawn: Drawn,
+    pub(super) key: Vec<u8>,
+    /// Values to write, end to end, and where each ends.
+    pub(super) values: Vec<u8>,
+    pub(super) ends: Vec<u32>,
+    /// For values computed while verifying.
+    pub(super) scratch: Vec<u8>,
+    pub(super) transaction: Transaction,
+    pub(super) account: Arc<Account>,
+    pub(super) hash: StreamHash,
+}
+
+/// The operation drawn last.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Drawn {
+    /// Index into the operations.
+    pub kind: usize,
+    pub keynum: u64,
+    /// Of an insert: its place in the insert sequence.
+    pub insert: u64,
+    pub field: u32,
+    pub limit: Option<u32>,
+    /// Of a scan: rows that must come at least.
+    pub rows_min: u64,
+    /// User bytes it writes.
+    pub bytes: u64,
+    /// It was sent at least once.
+    pub begun: bool,
+}
+
+impl Thread {
+    /// Reserves what the largest operation needs, so that none allocates.
+    pub(super) fn new(stream: Stream, witness: bool, account: Arc<Account>, sizes: Sizes) -> Self {
+        Self {
+            stream,
+            witness,
+            drawn: Drawn::default(),
+            key: Vec::with_capacity(sizes.key),
+            values: Vec::with_capacity(sizes.record + sizes.slack),
+            ends: Vec::with_capacity(sizes.fields),
+            scratch: Vec::with_capacity(sizes.field + sizes.slack),
+            transaction: Transaction::with_capacity(sizes.transaction),
+            account,
+            hash: StreamHash::default(),
+        }
+    }
+}
+
+/// Largest sizes, bytes or entries.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    pub key: usize,
+    pub field: usize,
+    pub record: usize,
+    pub fields: usize,
+    /// What an integrity value overshoots before it is cut.
+    pub slack: usize,
+    pub transaction: usize,
+}
+
+/// Hash over the first 10,000 operations.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StreamHash {
+    value: u64,
+    operations: u32,
+}
+
+impl StreamHash {
+    #[inline]
+    pub fn add(&mut self, parts: [u64; 5]) {
+        if self.operations < HASHED_OPERATIONS {
+            self.operations += 1;
+            self.value = parts.into_iter().fold(self.value, mix);
+        }
+    }
+
+    pub fn value(&self) -> u64 {
+        self.value
+    }
+}

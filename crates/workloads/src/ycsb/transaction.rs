@@ -1,0 +1,182 @@
+//! Operations that share a transaction (`ops_per_transaction` other than 1).
+//!
+//! Each operation is counted when it has been answered, as everywhere. The operation that completes a group also
+//! commits it, within its own time; the commit is recorded as a part of its own. If the transaction does not commit,
+//! the operations of it that were counted `ok` are revoked, and what they inserted never becomes readable.
+use super::account::Account;
+use super::thread::Thread;
+use super::{COMMIT, Ycsb};
+use bakeoff_model::outcome::{OpError, Outcome};
+use bakeoff_model::record::RecordSession;
+use bakeoff_model::workload::{Answer, Probe};
+
+#[derive(Debug, Default)]
+pub struct Transaction {
+    pub(super) open: bool,
+    /// A commit was sent and has not been answered.
+    committing: bool,
+    /// Operations that have ended in it, and how many of them were counted `ok`.
+    operations: u32,
+    ok: u64,
+    /// Insert indices that wait for the commit.
+    inserts: Vec<u64>,
+    writes: u64,
+    bytes: u64,
+}
+
+impl Transaction {
+    pub(super) fn with_capacity(inserts: usize) -> Self {
+        Self {
+            inserts: Vec::with_capacity(inserts),
+            ..Self::default()
+        }
+    }
+
+    fn clear(&mut self) {
+        let mut inserts = std::mem::take(&mut self.inserts);
+        inserts.clear();
+        *self = Self {
+            inserts,
+            ..Self::default()
+        };
+    }
+}
+
+impl Ycsb {
+    pub(super) async fn execute_in_group<S: RecordSession, P: Probe>(
+        &self,
+        thread: &mut Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<Answer, OpError> {
+        if !thread.transaction.open {
+            session.begin().await?;
+            thread.transaction.open = true;
+        }
+        let answer = match self.attempt(thread, session, probe).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                // What a failed statement leaves of its transaction differs between systems: end it everywhere. A
+                // session on which even that fails is not one to go on with, which its next use will show.
+                if !error.connection_lost {
+                    session.rollback().await.ok();
+                }
+                self.abandon(thread, probe);
+                return Err(error);
+            }
+        };
+        let group = self.spec.ops_per_transaction;
+        if group > 0 && thread.transaction.operations + 1 >= group {
+            self.commit(thread, session, probe).await?;
+        }
+        Ok(answer)
+    }
+
+    pub(super) async fn commit<S: RecordSession, P: Probe>(
+        &self,
+        thread: &mut Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<(), OpError> {
+        thread.transaction.committing = true;
+        let start_ns = probe.now_ns();
+        let result = session.commit().await;
+        let outcome = result
+            .as_ref()
+            .map_or_else(|error| error.outcome, |()| Outcome::Ok);
+        probe.part(COMMIT, outcome, start_ns, probe.now_ns());
+        match &result {
+            Ok(()) => self.confirm(thread),
+            Err(error) => {
+                thread.transaction.committing = error.outcome == Outcome::Unknown;
+                if !error.connection_lost {
+                    session.rollback().await.ok();
+                }
+                self.abandon(thread, probe);
+            }
+        }
+        result
+    }
+
+    /// The transaction has committed: what waited for it now counts.
+    fn confirm(&self, thread: &mut Thread) {
+        let (transaction, account) = (&mut thread.transaction, &thread.account);
+        account.writes_acknowledged.add(transaction.writes);
+        account.bytes_written.add(transaction.bytes);
+        account.inserts_acknowledged.add(transaction.inserts.len() as u64);
+        for &index in &transaction.inserts {
+            self.settle_insert(index, true);
+        }
+        transaction.clear();
+    }
+
+    /// The transaction has not committed, or perhaps: nothing in it may be counted.
+    pub(super) fn abandon<P: Probe>(&self, thread: &mut Thread, probe: &mut P) {
+        let (transaction, account) = (&mut thread.transaction, &thread.account);
+        if transaction.ok > 0 {
+            probe.revoke(transaction.ok);
+        }
+        // After a commit nobody answered, the inserts are neither acknowledged nor failed: unknown.
+        if !transaction.committing {
+            account.inserts_failed.add(transaction.inserts.len() as u64);
+        }
+        for &index in &transaction.inserts {
+            self.settle_insert(index, false);
+        }
+        transaction.clear();
+    }
+
+    /// Books the end of the operation drawn last: at once, or when its transaction ends.
+    pub(super) fn book<P: Probe>(
+        &self,
+        thread: &mut Thread,
+        outcome: Outcome,
+        session_lost: bool,
+        probe: &mut P,
+    ) {
+        let drawn = thread.drawn;
+        let inserts = drawn.kind == super::INSERT;
+        if thread.transaction.open && !thread.witness {
+            let transaction = &mut thread.transaction;
+            transaction.operations += 1;
+            if outcome == Outcome::Ok {
+                transaction.ok += 1;
+                if drawn.bytes > 0 {
+                    transaction.writes += 1;
+                    transaction.bytes += drawn.bytes;
+                }
+                if inserts {
+                    transaction.inserts.push(drawn.insert);
+                }
+            } else if inserts {
+                self.book_insert(&thread.account, drawn.insert, drawn.begun, outcome);
+            }
+            if session_lost {
+                self.abandon(thread, probe);
+            }
+            return;
+        }
+        if outcome == Outcome::Ok && drawn.bytes > 0 {
+            thread.account.writes_acknowledged.add(1);
+            thread.account.bytes_written.add(drawn.bytes);
+        }
+        if inserts {
+            self.book_insert(&thread.account, drawn.insert, drawn.begun, outcome);
+        }
+    }
+
+    fn book_insert(&self, account: &Account, index: u64, begun: bool, outcome: Outcome) {
+        match outcome {
+            Outcome::Ok => account.inserts_acknowledged.add(1),
+            Outcome::Fail(_) if begun => account.inserts_failed.add(1),
+            _ => {}
+        }
+        self.settle_insert(index, outcome == Outcome::Ok);
+    }
+
+    fn settle_insert(&self, index: u64, stored: bool) {
+        if let Some(inserts) = self.space.inserts() {
+            inserts.settle(index, stored);
+        }
+    }
+}
