@@ -139,10 +139,10 @@ class Histogram:
         if self.count == 0 or points < 1:
             return []
         shares = 1 - 10.0 ** -np.linspace(0.0, math.log10(count), points)
-        ranks = np.unique(np.ceil(count * shares - 1e-6).clip(1, count).astype(np.int64))
+        ranks = np.unique(np.floor(count * shares + 1e-6).clip(0, count - 1).astype(np.int64)) + 1
         ranks = ranks[ranks + revoked <= self.count]
         values = self._values_at(ranks + revoked)
-        return [SpectrumPoint(int(r) / count, int(v)) for r, v in zip(ranks, values, strict=True)]
+        return [SpectrumPoint((int(r) - 1) / count, int(v)) for r, v in zip(ranks, values, strict=True)]
 
     def _values_at(self, ranks: Int64Array) -> Int64Array:
         places = np.searchsorted(np.cumsum(self.counts), ranks, side="left")
@@ -179,6 +179,8 @@ def rank_of(q: float, count: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SpectrumPoint:
+    """quantile: share of all operations before this one; the slowest of n is at 1 - 1/n, which a log axis can show."""
+
     quantile: float
     value_ns: int
 

@@ -42,7 +42,7 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class SteadyState:
-    """verdict: the first of `not tested`, `transient`, `trend`, `steady` that holds.
+    """verdict: the first of `not tested`, `trend`, `transient`, `steady` that holds.
 
     settled_after_s: where MSER-5 would cut, seconds from the start of the window.
     transient_ratio: how far the mean of the whole window lies from that of the settled part.
@@ -87,16 +87,16 @@ def judge(series: Sequence[float] | FloatArray, *, what: str = "rate") -> Steady
 
 
 def _verdict(what: str, cut: int, transient: float, trend: Trend, deviation: float | None) -> tuple[Verdict, str]:
-    if abs(transient) > TRANSIENT_RATIO_MIN:
-        side = "above" if transient > 0 else "below"
-        return "transient", (
-            f"the {what} settled only {cut} s into the window; its mean over the whole window is"
-            f" {percent_words(abs(transient))} {side} that of the settled part (use a longer warm-up)"
-        )
-    if trend.shown:
+    if trend.shown:  # first, because a series that still moves has no settled part to compare with
         verb = "rose" if trend.change_ratio > 0 else "fell"
         over = f"between second {cut} and the end of the window" if cut else "over the window"
         return "trend", f"the {what} still {verb} by {percent_words(abs(trend.change_ratio))} {over}"
+    if abs(transient) > TRANSIENT_RATIO_MIN:
+        side = "above" if transient > 0 else "below"
+        return "transient", (
+            f"the {what} had settled only by second {cut} of the window; its mean over the whole window is"
+            f" {percent_words(abs(transient))} {side} that of the settled part (use a longer warm-up)"
+        )
     within = "" if deviation is None else f"; 10 s means stayed within {percent_words(abs(deviation))} of the mean"
     return "steady", f"no trend of the {what} shown{within}"
 

@@ -1,0 +1,223 @@
+"""What a comparison says, word for word, and that its words, verdict and interval never contradict each other."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from bakeoff.analysis.compare import Comparison, Estimate, judge, level_words, paired, unpaired
+from bakeoff.analysis.objective import Objective
+
+RATE, P99 = Objective.parse("rate"), Objective.parse("latency_p99")
+B = [100.0, 103.0, 98.0, 101.0, 99.0, 102.0, 97.0]
+NOISE = [0.004, -0.006, 0.001, 0.005, -0.003, -0.002, 0.001]
+
+
+def times(values: Sequence[float], factor: float, noise: Sequence[float] = NOISE) -> list[float]:
+    return [v * factor * math.exp(e) for v, e in zip(values, noise, strict=False)]
+
+
+def estimate(a: Sequence[float | None], b: Sequence[float | None], objective: Objective = RATE) -> Estimate:
+    """A against its base B."""
+    return paired("threads=8", objective, "B", "A", dict(enumerate(b)), dict(enumerate(a)))
+
+
+def compare(a: Sequence[float | None], b: Sequence[float | None], objective: Objective = RATE) -> Comparison:
+    return judge([estimate(a, b, objective)])[0]
+
+
+def test_a_higher_rate_is_faster_and_names_its_base() -> None:
+    found = compare(times(B, 1.05), B)
+    assert found.words == "A is 5.0 % faster than B (95 % interval 4.5 % to 5.5 %)"
+    assert (found.verdict, found.better) == ("higher", "A")
+
+
+def test_the_same_finding_the_other_way_round_has_the_other_base() -> None:
+    found = compare(times(B, 1.05), B).swapped()
+    assert found.words == "B is 4.8 % slower than A (95 % interval 4.3 % to 5.2 %)"
+    assert (found.verdict, found.better) == ("lower", "A")
+    assert found.ratio == pytest.approx(1 / 1.05, rel=1e-3)
+    assert found.swapped() == compare(times(B, 1.05), B)
+
+
+def test_latency_is_lower_or_higher_and_lower_is_better() -> None:
+    lower = compare(times(B, 0.9), B, P99)
+    assert lower.words == "A's p99 is 10 % lower than B's (95 % interval 9.6 % to 10 %)"
+    assert lower.better == "A"
+    higher = compare(times(B, 1.5), B, P99)
+    assert higher.words == "A's p99 is 50 % higher than B's (95 % interval 49 % to 51 %)"
+    assert higher.better == "B"
+
+
+def test_no_difference_names_what_could_have_been_seen() -> None:
+    found = compare(times(B, 1.001), B)
+    assert found.words == "no difference shown; 0.6 % could have been seen"
+    assert found.detectable_ratio == pytest.approx(0.006, rel=0.01)
+    assert found.better is None
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 1 < found.high
+
+
+def test_what_could_have_been_seen_is_seen_four_times_in_five() -> None:
+    random = np.random.default_rng(11)
+    base = random.normal(0, 0.02, 7)
+    detectable = compare(list(np.exp(base - base.mean())), [1.0] * 7).detectable_ratio
+    assert detectable is not None
+    sd, seen = float(base.std(ddof=1)), 0
+    for _ in range(1500):
+        seen += compare(list((1 + detectable) * np.exp(random.normal(0, sd, 7))), [1.0] * 7).claims_difference
+    assert 0.76 <= seen / 1500 <= 0.84
+
+
+def test_drift_that_hits_both_alike_drops_out() -> None:
+    drifting = [v * (1 - 0.1 * i) for i, v in enumerate(B)]
+    assert compare(times(drifting, 1.05), drifting).words == compare(times(B, 1.05), B).words
+
+
+def test_fewer_than_five_repetitions_are_not_compared_but_keep_their_values() -> None:
+    found = compare(times(B[:4], 2), B[:4])
+    assert found.words == "too few repetitions to compare (4, needs 5)"
+    assert (found.verdict, found.ratio, found.low) == ("too few", None, None)
+    assert found.base_value == pytest.approx(100.48, abs=0.01)
+
+
+def test_runs_are_paired_by_block_and_those_without_a_partner_are_noted() -> None:
+    a = dict(enumerate(times(B, 1.05)))
+    b = dict(reversed(list(enumerate(B))))
+    del a[3]
+    found = judge([paired("c", RATE, "B", "A", b, a)])[0]
+    assert found.repetitions == 6
+    assert found.verdict == "higher"
+    assert found.high is not None
+    assert found.high < 1.06  # paired in reverse the spread would be ten times as wide
+    assert found.notes == ("1 runs without a partner in their block were left out",)
+
+
+@pytest.mark.parametrize("value", [None, 0.0, math.nan])
+def test_a_run_without_a_value_makes_the_cell_not_comparable(value: float | None) -> None:
+    found = compare([*times(B[:6], 2), value], B, P99)
+    assert found.verdict == "not comparable"
+    assert found.words == "not compared: the p99 of A is zero or not defined in 1 of 7 runs"
+    assert found.other_value is None
+    assert found.base_value is not None
+
+
+def test_identical_values_show_no_difference() -> None:
+    found = compare([5.0] * 6, [5.0] * 6)
+    assert found.words == "no difference shown; 0.098 % could have been seen"
+    assert found.p_value == 1.0
+
+
+def test_a_constant_ratio_without_any_spread_is_a_difference() -> None:
+    found = compare([v * 1.02 for v in B], B)
+    assert found.words == "A is 2.0 % faster than B (95 % interval 1.9 % to 2.1 %)"
+    assert found.p_value == 0.0
+
+
+def test_what_recording_cannot_resolve_is_never_claimed() -> None:
+    assert compare([v * 1.0009 for v in B], B).verdict == "no difference"
+
+
+def test_holm_corrects_over_the_cells_that_can_be_judged() -> None:
+    # Alone p = 0.020; with three like it none may be claimed.
+    weak = estimate([math.exp(0.02 + e) for e in (0.02, -0.01, 0.015, -0.025, 0.01, -0.01, 0.0)], [1.0] * 7)
+    alone = judge([weak])[0]
+    assert alone.p_value == pytest.approx(0.020, abs=0.001)
+    assert alone.verdict == "higher"
+    together = judge([weak] * 4)
+    assert [c.verdict for c in together] == ["no difference"] * 4
+    assert together[0].p_adjusted == pytest.approx(4 * (alone.p_value or 0))
+    assert together[0].level == pytest.approx(1 - 0.05 / 4)
+    assert (together[0].plain_low, together[0].plain_high) == (alone.low, alone.high)
+    # A cell with nothing to judge takes no share of alpha.
+    assert judge([weak, estimate(B[:3], B[:3])])[0].level == pytest.approx(0.95)
+
+
+def test_holm_steps_down_so_that_a_clear_cell_makes_room_for_the_next() -> None:
+    clear = estimate(times(B, 1.5), B)
+    fair = estimate([math.exp(0.024 + e) for e in (0.02, -0.01, 0.015, -0.025, 0.01, -0.01, 0.0)], [1.0] * 7)
+    fair_p = judge([fair])[0].p_value
+    assert fair_p is not None
+    assert 0.05 / 6 < fair_p < 0.05 / 5  # Bonferroni over six would refuse it, Holm's second step does not
+    found = judge([fair, clear, *[estimate(times(B, 1.0), B)] * 4])
+    assert [c.verdict for c in found] == ["higher", "higher"] + ["no difference"] * 4
+    assert found[0].level == pytest.approx(1 - 0.05 / 5)
+    assert "(99 % interval" in found[0].words
+
+
+def test_verdict_interval_and_adjusted_p_never_contradict_each_other() -> None:
+    random = np.random.default_rng(3)
+    for _ in range(60):
+        cells = [
+            estimate(list(np.exp(random.normal(random.choice([0, 0.02, 0.05]), 0.02, 6))), [1.0] * 6)
+            for _ in range(int(random.integers(1, 12)))
+        ]
+        for c in judge(cells):
+            assert c.low is not None
+            assert c.high is not None
+            assert c.plain_low is not None
+            assert c.plain_high is not None
+            assert c.p_adjusted is not None
+            assert c.claims_difference == (not c.low <= 1 <= c.high) == (c.p_adjusted < 0.05)
+            assert c.low <= c.plain_low <= c.plain_high <= c.high
+            assert ("no difference" in c.words) == (not c.claims_difference)
+
+
+def test_different_bundles_are_compared_without_pairs_and_it_is_said() -> None:
+    found = judge([unpaired("c", RATE, "old", "new", B, times(B, 1.1))])[0]
+    assert found.design == "unpaired"
+    assert found.words.startswith("new is 10 % faster than old (95 % interval ")
+    assert found.notes[0].startswith("measured on two occasions")
+    # Welch by hand: two samples with the spread of B on a log scale.
+    assert found.low is not None
+    assert found.low < 1.075  # far wider than when paired
+
+
+def test_welch_agrees_with_scipy() -> None:
+    from scipy import stats
+
+    a, b = times(B, 1.0), [90.0, 130.0, 105.0, 99.0, 120.0]
+    found = judge([unpaired("c", RATE, "old", "new", a, b)])[0]
+    reference = stats.ttest_ind(np.log(b), np.log(a), equal_var=False)
+    interval = reference.confidence_interval(0.95)
+    resolution = math.log1p(1 / 1024)
+    assert found.low == pytest.approx(math.exp(interval.low - resolution), rel=1e-9)
+    assert found.high == pytest.approx(math.exp(interval.high + resolution), rel=1e-9)
+    assert found.p_value is not None
+    assert found.p_value > reference.pvalue  # the same, less what recording cannot resolve
+
+
+def test_levels_never_round_up_to_certainty() -> None:
+    assert [level_words(1 - 0.05 / m) for m in (1, 2, 6, 100, 1000)] == [
+        "95 %",
+        "97.5 %",
+        "99.17 %",
+        "99.95 %",
+        "99.995 %",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "quantile"),
+    [
+        ("rate", "rate", None),
+        ("latency_mean", "mean response time", None),
+        ("latency_max", "longest response time", None),
+        ("latency_p50", "p50", 0.5),
+        ("latency_p5", "p5", 0.05),
+        ("latency_p99", "p99", 0.99),
+        ("latency_p999", "p99.9", 0.999),
+        ("latency_p9999", "p99.99", 0.9999),
+    ],
+)
+def test_objectives_are_known_by_name(name: str, label: str, quantile: float | None) -> None:
+    found = Objective.parse(name)
+    assert (found.label, found.quantile) == (label, quantile)
+    assert found.higher_is_better == (name == "rate")
+
+
+@pytest.mark.parametrize("name", ["", "speed", "latency", "latency_p", "latency_p0", "latency_p555", "rate "])
+def test_an_unknown_objective_is_refused_with_what_there_is(name: str) -> None:
+    with pytest.raises(ValueError, match=r"unknown objective .* use rate, latency_mean"):
+        Objective.parse(name)

@@ -1,0 +1,146 @@
+"""What may be believed of a run: each finding with its severity and its words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from bakeoff.analysis.steady import judge
+from bakeoff.analysis.validity import Finding, IntegrityCheck, RunNumbers, findings, overloaded, same_work, usable
+
+GOOD = RunNumbers(
+    error_ratio=0.0,
+    error_budget_ratio=0.001,
+    server_alive=True,
+    client_limited=False,
+    checks=[IntegrityCheck("row count", True)],
+    swapped_bytes=0,
+    steal_ratio=0.0,
+    throttled=False,
+    other_cpu_ratio=0.02,
+    debt_drained=True,
+    offered_ops_per_s=5000,
+    achieved_ops_per_s=4999,
+    lateness_p99_ns=20_000,
+    response_p99_ns=2_000_000,
+    steady=judge(np.random.default_rng(0).normal(1000, 20, 60)),
+)
+
+
+def finding(run: RunNumbers, name: str) -> Finding:
+    return next(f for f in findings(run) if f.name == name)
+
+
+def test_a_good_run_has_no_finding_against_it() -> None:
+    assert [f for f in findings(GOOD) if f.ok is not True] == []
+    assert usable(findings(GOOD))
+
+
+BAD = [
+    ("completed", "invalid", "the run failed: server gone", {"failure": "server gone"}),
+    ("completed", "invalid", "interrupted before its window was over", {"interrupted": True}),
+    ("completed", "invalid", "only 1 of 4 clients reported", {"clients_expected": 4}),
+    ("server", "invalid", "the server died or froze during the run", {"server_alive": False}),
+    (
+        "errors",
+        "invalid",
+        "0.2 % of the operations did not end ok; the budget is 0.1 %",
+        {"error_ratio": 0.002},
+    ),
+    (
+        "integrity",
+        "invalid",
+        "1 of 2 checks of the data failed, first row count: expected 10, found 9",
+        {"checks": [IntegrityCheck("row count", False, "10", "9"), IntegrityCheck("values", True)]},
+    ),
+    ("wrong answers", "warning", "1,234 operations were acknowledged with a wrong answer", {"wrong": 1234}),
+    ("connections", "warning", "3 connections were lost", {"connections_lost": 3}),
+    (
+        "offered rate",
+        "warning",
+        "overloaded: achieved 4,000 of 5,000 operations/s offered (80.0 %); 7 unfinished, 9,000 not begun when the"
+        " window ended; percentiles are not stated",
+        {"achieved_ops_per_s": 4000.0, "unfinished": 7, "backlog": 9000},
+    ),
+    (
+        "client",
+        "warning",
+        "the client may have been the limit (worker 0 busy 93 %): the figure says at most what this client could ask",
+        {"client_limited": True, "client_signs": ["worker 0 busy 93 %"]},
+    ),
+    (
+        "lateness",
+        "warning",
+        "the generator's own lateness at p99 is 25 % of the response time at p99",
+        {"lateness_p99_ns": 500_000},
+    ),
+    ("swap", "warning", "the machine swapped 4,096 bytes", {"swapped_bytes": 4096}),
+    (
+        "steal",
+        "warning",
+        "3.0 % of the CPU time was taken by the hypervisor (at most 1.0 % is quiet)",
+        {"steal_ratio": 0.03},
+    ),
+    (
+        "neighbours",
+        "warning",
+        "30 % of the CPU time went to other processes (at most 10 % is quiet)",
+        {"other_cpu_ratio": 0.3},
+    ),
+    ("throttling", "warning", "the CPU was throttled during the run", {"throttled": True}),
+    (
+        "write-back debt",
+        "warning",
+        "work was still owed to the disk when waiting for it ended: the bytes written are too low",
+        {"debt_drained": False},
+    ),
+    (
+        "unknown outcomes",
+        "note",
+        "2 operations timed out or lost their connection: perhaps applied, perhaps not",
+        {"unknown": 2},
+    ),
+    ("revoked", "note", "5 operations were taken back: their transaction did not commit", {"revoked": 5}),
+    ("range", "note", "1 times were longer than an hour and are recorded as one hour", {"out_of_range": 1}),
+]
+
+
+@pytest.mark.parametrize(("name", "severity", "words", "change"), BAD, ids=lambda x: str(x)[:30])
+def test_what_went_wrong_is_found_and_only_that(
+    name: str, severity: str, words: str, change: dict[str, object]
+) -> None:
+    run = replace(GOOD, **change)  # type: ignore[arg-type]  # a table of cases has no one type
+    against = [f for f in findings(run) if f.ok is not True]
+    assert against == [Finding(name, False, severity, words)]  # type: ignore[arg-type]  # as above
+    assert usable(against) == (severity != "invalid")
+
+
+def test_errors_exactly_at_the_budget_are_within_it() -> None:
+    assert finding(replace(GOOD, error_ratio=0.001), "errors").ok is True
+    assert finding(replace(GOOD, error_ratio=0.0011), "errors").ok is False
+    assert finding(replace(GOOD, error_budget_ratio=0.0), "errors").words == "no errors"
+
+
+def test_what_was_not_tested_is_said_and_never_passes_for_a_yes() -> None:
+    bare = findings(RunNumbers(error_ratio=0, error_budget_ratio=0))
+    untested = {f.name: f for f in bare if f.ok is None}
+    assert set(untested) == {"integrity", "client", "steady state"}
+    assert all(f.words.startswith("not tested") for f in untested.values())
+    short = finding(replace(GOOD, steady=judge([1.0] * 10)), "steady state")
+    assert (short.ok, short.severity) == (None, "note")
+
+
+def test_an_unsettled_series_is_a_warning() -> None:
+    falling = judge(np.linspace(1000, 500, 90))
+    assert (finding(replace(GOOD, steady=falling), "steady state").severity) == "warning"
+    assert usable(findings(replace(GOOD, steady=falling)))
+
+
+def test_overloaded_means_below_ninety_nine_percent_of_offered() -> None:
+    assert not overloaded(1000, 990)
+    assert overloaded(1000, 989.9)
+    assert not overloaded(None, 5)
+
+
+def test_runs_that_drew_other_operations_are_not_the_same_work() -> None:
+    assert same_work([["a", "b"], ["a", "b"]]).ok is True
+    assert same_work([["a", "b"], ["a", "c"]]).ok is False

@@ -1,0 +1,56 @@
+"""Numbers in words."""
+
+import subprocess
+import sys
+
+import pytest
+from bakeoff.analysis.wording import count_words, duration_words, percent_words, significant
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (0.0512, "5.1 %"),
+        (0.1234, "12 %"),
+        (0.0003, "0.03 %"),
+        (0.00099, "0.099 %"),
+        (3.14, "314 %"),
+        (12.3, "1,230 %"),
+        (-0.05, "-5.0 %"),
+        (0.0999, "10 %"),
+        (0.000000012, "0.0000012 %"),
+        (0, "0 %"),
+    ],
+)
+def test_percentages_have_two_digits_and_never_round_to_nothing(ratio: float, words: str) -> None:
+    assert percent_words(ratio) == words
+
+
+@pytest.mark.parametrize(
+    ("value_ns", "words"),
+    [
+        (1, "1 ns"),
+        (850, "850 ns"),
+        (999.6, "1.00 us"),
+        (12_345, "12.3 us"),
+        (1_250_000, "1.25 ms"),
+        (9_999_000, "10.0 ms"),
+        (999_600_000, "1.00 s"),
+        (3_600_000_000_000, "3,600 s"),
+    ],
+)
+def test_durations_have_three_digits_and_the_unit_that_suits(value_ns: float, words: str) -> None:
+    assert duration_words(value_ns) == words
+
+
+def test_other_numbers_keep_their_whole_digits() -> None:
+    assert significant(1234567, 3) == "1,234,567"
+    assert significant(0.0012345, 2) == "0.0012"
+    assert significant(99.96, 3) == "100"
+    assert significant(0, 3) == "0"
+    assert count_words(1234567) == "1,234,567"
+
+
+def test_importing_the_package_loads_neither_numpy_nor_scipy() -> None:
+    code = "import sys, bakeoff.analysis, bakeoff.analysis.wording; print({'numpy', 'scipy'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
