@@ -12,6 +12,7 @@ from ..model.boundary import CheckSpec, Progress
 from ..model.records import FactsRecord, LoadRecord
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.instance import InstanceFolder, new_instance
+from ..provision.os_metrics import pin
 from ..systems import SYSTEMS
 from ..systems.base import System
 from . import phases
@@ -128,17 +129,14 @@ class Instance:
         if not self.plan.server_cores:
             return
         for pid in self.system.pids():
-            for task in Path(f"/proc/{pid}/task").glob("*"):
-                try:
-                    os.sched_setaffinity(int(task.name), self.plan.server_cores)
-                except ProcessLookupError:
-                    continue
-                except OSError as error:
-                    raise PlanError(
-                        f"cannot keep the server on cores {self.plan.server_cores}: {error.strerror}",
-                        where="measure.placement.server",
-                        hint="name cores that this machine has",
-                    ) from error
+            try:
+                pin(pid, self.plan.server_cores)
+            except OSError as error:
+                raise PlanError(
+                    f"cannot keep the server on cores {self.plan.server_cores}: {error.strerror}",
+                    where="measure.placement.server",
+                    hint="name cores that this machine has",
+                ) from error
 
 
 def _forget(path: Path) -> None:

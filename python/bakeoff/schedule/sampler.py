@@ -1,0 +1,143 @@
+"""Looking at the server once a second, on the run's own time axis, from the outside (operating system) and the inside
+(its own counters). A thread of the controller: the measuring process knows nothing of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..errors import BakeoffError
+from ..provision.os_metrics import sample_machine, sample_processes
+from ..systems.base import System
+
+
+@dataclass
+class Look:
+    """One sample. `at_s` since the epoch; counters only grow."""
+
+    at_s: float
+    counters: dict[str, float] = field(default_factory=dict)
+    gauges: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """The server processes over the window; None: not watched."""
+
+    cpu_s: float | None = None
+    memory_peak_bytes: int | None = None
+    io_read_bytes: int | None = None
+    io_write_bytes: int | None = None
+
+
+class Sampler:
+    """Samples at every whole second since the epoch and at both ends of the window, until `stop`.
+
+    Watches the server's processes; for an embedded system, which has none, the engine's (its CPU is then the client's
+    and stands there, so only memory and I/O are told here).
+    """
+
+    def __init__(
+        self, system: System, engine_pids: Sequence[int], epoch_unix_ns: int, warm_up_s: float, window_s: float | None
+    ) -> None:
+        self._system = system
+        self._embedded = system.capabilities().embedded
+        self._pids = list(engine_pids) if self._embedded else system.pids()
+        self._epoch_s = epoch_unix_ns / 1e9
+        self._start_s = warm_up_s
+        self._end_s = None if window_s is None else warm_up_s + window_s
+        self._looks: list[Look] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="sampler", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join(timeout=15)
+
+    def last_look(self) -> None:
+        """One more, when everything has ended, for what was written until then."""
+        self._look()
+
+    def rows(self) -> list[dict[str, float]]:
+        """Per second: counters as rates (`os.write_bytes_per_s`, `db.Com_select_per_s`), gauges as they were."""
+        rows = []
+        for before, after in zip(self._looks, self._looks[1:], strict=False):
+            length_s = after.at_s - before.at_s
+            if length_s < 0.2:
+                continue  # the extra looks at the window's ends are too close for a rate
+            row = {"second": before.at_s, "length_s": length_s}
+            for name in before.counters.keys() & after.counters.keys():
+                row[f"{name}_per_s"] = (after.counters[name] - before.counters[name]) / length_s
+            rows.append({**row, **after.gauges})
+        return [dict(sorted(row.items())) for row in rows]
+
+    def window_usage(self) -> Usage:
+        return Usage(
+            cpu_s=None if self._embedded else self._cpu_s(),
+            memory_peak_bytes=_whole(max((look.gauges.get("os.rss_bytes", 0.0) for look in self._looks), default=0.0)),
+            io_read_bytes=_whole(self._grown("os.read_bytes")),
+            io_write_bytes=_whole(self._grown("os.write_bytes")),
+        )
+
+    def written_since_window_start(self) -> int | None:
+        """Bytes written to storage from the window's start to the last look, debt included."""
+        start = self._value("os.write_bytes", self._start_s)
+        looks = [look.counters["os.write_bytes"] for look in self._looks if "os.write_bytes" in look.counters]
+        return None if start is None or not looks else _whole(looks[-1] - start)
+
+    def _cpu_s(self) -> float | None:
+        user, system = self._grown("os.cpu_user_s"), self._grown("os.cpu_system_s")
+        return None if user is None or system is None else user + system
+
+    def _grown(self, name: str) -> float | None:
+        """Growth of a counter over the window."""
+        end_s = self._end_s if self._end_s is not None else (self._looks[-1].at_s if self._looks else 0.0)
+        start, end = self._value(name, self._start_s), self._value(name, end_s)
+        return None if start is None or end is None else max(0.0, end - start)
+
+    def _value(self, name: str, at_s: float) -> float | None:
+        """A counter at a time, on the straight line between the looks around it."""
+        points = [(look.at_s, look.counters[name]) for look in self._looks if name in look.counters]
+        if not points:
+            return None
+        if at_s <= points[0][0]:
+            return points[0][1]
+        for (t0, v0), (t1, v1) in zip(points, points[1:], strict=False):
+            if t0 <= at_s <= t1:
+                return v0 + (v1 - v0) * (at_s - t0) / (t1 - t0) if t1 > t0 else v1
+        return points[-1][1]
+
+    def _watch(self) -> None:
+        for at_s in self._times():
+            if self._over.wait(max(0.0, self._epoch_s + at_s - time.time())):
+                break
+            self._look()
+        self._look()
+
+    def _times(self) -> list[float]:
+        """When to look, seconds since the epoch: a day of whole seconds, and the window's ends between them."""
+        ends = {self._start_s} | ({self._end_s} if self._end_s is not None else set())
+        return sorted({float(s) for s in range(86_400)} | ends)
+
+    def _look(self) -> None:
+        look = Look(time.time() - self._epoch_s)
+        processes, machine = sample_processes(self._pids), sample_machine()
+        look.counters |= {f"os.{name}": value for name, value in processes.counters.items()}
+        look.gauges |= {f"os.{name}": value for name, value in processes.gauges.items()}
+        look.counters |= {f"machine.{name}": value for name, value in machine.counters.items()}
+        look.gauges |= {f"machine.{name}": value for name, value in machine.gauges.items()}
+        try:
+            look.counters |= {f"db.{name}": value for name, value in self._system.counters().items()}
+            look.gauges |= {f"db.{name}": value for name, value in self._system.gauges().items()}
+        except BakeoffError:
+            pass  # a frozen or dead server tells nothing; that its figures are absent shows it
+        self._looks.append(look)
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
