@@ -1,0 +1,25 @@
+"""Achieved rate (acknowledged and right operations per second) over threads or another factor, always from zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .numbers import short
+from .scales import Linear
+from .svg import Canvas
+from .sweep import Facet, Sweep, draw
+
+TITLE = "Throughput"
+CAPTION = (
+    "Acknowledged and right operations per second. Marker: typical repetition; bar: interval over repetitions; rings:"
+    " repetitions; cross: a run that is not valid."
+)
+
+
+def throughput(facets: Sequence[Facet], names: Sequence[str], levels: Sequence[str], x_title: str) -> Canvas:
+    sweep = Sweep(tuple(facets), tuple(names), tuple(levels), x_title, "operations per second", short, _scale, "ops/s")
+    return draw(sweep)
+
+
+def _scale(values: Sequence[float], start: float, end: float) -> Linear:
+    return Linear.from_zero(max(values, default=1.0), start, end)

@@ -1,0 +1,321 @@
+"""The answer of a bundle as plain data: every figure with its spread, its cost and its validity; every comparison in
+words; what was left out, and what none of it shows. The terminal's table, --json and the page are views of it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from ..model.boundary import Document
+from ..model.records import CellRecord, Objective, Percentiles, RunRecord, Scalar
+from .contest import Contest, setting_words
+from .distribution import merged_percentiles, percentile_ranges
+from .source import Source
+
+if TYPE_CHECKING:
+    from ..analysis.summary import Summary
+
+OBJECTIVES: dict[str, str] = {
+    "rate": "rate (right operations per second; more is better)",
+    "latency_mean": "mean response time (less is better)",
+    "latency_p50": "p50 of response time (less is better)",
+    "latency_p95": "p95 of response time (less is better)",
+    "latency_p99": "p99 of response time (less is better)",
+    "latency_p999": "p99.9 of response time (less is better)",
+}
+DEMONSTRATION = (
+    "This is a demonstration: its runs are short and its machine is shared. It shows how a comparison is made and read,"
+    " not which of these systems is faster for you."
+)
+
+
+class Spread(Document):
+    """Of one figure over the valid repetitions. low, high: 95 % interval of the mean, None below two repetitions."""
+
+    value: float
+    low: float | None
+    high: float | None
+    minimum: float
+    maximum: float
+    cv: float | None
+
+
+class CellAnswer(Document):
+    """One contestant in one setting. Figures are over the valid repetitions; where there are none, over all that were
+    finished, and `valid` is False. Percentiles are of all those repetitions' operations together."""
+
+    cell: str
+    contestant: str
+    setting: dict[str, Scalar]
+    setting_words: str
+    system: str
+    label: str
+    workload: str
+    threads: int
+    clients: int
+    offered_ops_per_s: float | None
+    repetitions_planned: int
+    repetitions_finished: int
+    repetitions_valid: int
+    valid: bool
+    rate_ops_per_s: Spread | None
+    response: Percentiles
+    #: Lowest and highest of the repetitions' own percentiles, ms, by the names in `response`.
+    response_ranges: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    operations: int
+    errors: dict[str, int] = Field(default_factory=dict)
+    error_ratio: float
+    retries: int
+    client_cpu_us_per_op: float | None
+    server_cpu_us_per_op: float | None
+    client_memory_peak_bytes: int | None
+    server_memory_peak_bytes: int | None
+    size_on_disk_bytes: int | None
+    write_bytes_per_user_byte: float | None
+    #: "valid", or what stands beside the figure, each kind once.
+    validity: str
+    findings: list[str] = Field(default_factory=list)
+
+
+class ComparisonAnswer(Document):
+    """What is said about `other` against `base` in one setting. Ratios are other / base."""
+
+    setting: dict[str, Scalar]
+    setting_words: str
+    base: str
+    other: str
+    base_value: float | None
+    other_value: float | None
+    verdict: str  # of the value: higher, lower, no difference, too few, not comparable
+    better: str | None
+    words: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    detectable_ratio: float | None = None
+    repetitions: int
+    notes: list[str] = Field(default_factory=list)
+
+
+class Answer(Document):
+    title: str
+    description: str
+    created: str
+    #: "", or why the bundle is not the whole plan.
+    incomplete: str
+    demonstration: str
+    objective: Objective
+    objective_words: str
+    pacing: str
+    measured: str  # warm-up, window and repetitions in words
+    headline: list[str]
+    comparisons: list[ComparisonAnswer]
+    cells: list[CellAnswer]
+    contestants: list[str]
+    #: How far the figures may be believed, the worst first.
+    validity: list[str]
+    runs_finished: int
+    runs_valid: int
+    runs_planned: int
+    skipped: dict[str, str]
+    messages: list[str]
+    limits: list[str]
+    command: str
+    bakeoff_version: str
+
+
+def answer_of(bundle: Source) -> Answer:
+    from .comparisons import compare_all
+    from .headline import headline_words
+    from .limits import limits_of
+
+    plan, info = bundle.plan, bundle.info
+    contest = Contest(plan)
+    runs = runs_by_cell(bundle.runs)
+    cells = [_cell_answer(contest, cell, runs[cell.id]) for cell in _ordered(contest)]
+    comparisons = compare_all(contest, runs)
+    return Answer(
+        title=plan.title,
+        description=plan.description,
+        created=info.created,
+        incomplete=_incomplete(bundle),
+        demonstration=DEMONSTRATION if plan.demonstration or info.demonstration else "",
+        objective=plan.objective,
+        objective_words=OBJECTIVES[plan.objective],
+        pacing=plan.pacing,
+        measured=_measured_words(bundle),
+        headline=headline_words(contest, comparisons, cells),
+        comparisons=comparisons,
+        cells=cells,
+        contestants=contest.contestants,
+        validity=_validity_words(bundle.runs),
+        runs_finished=len(bundle.runs),
+        runs_valid=sum(run.valid for run in bundle.runs),
+        runs_planned=len(plan.cells) * plan.repetitions,
+        skipped=dict(info.skipped),
+        messages=list(info.messages),
+        limits=limits_of(bundle, cells),
+        command=info.command,
+        bakeoff_version=info.bakeoff_version,
+    )
+
+
+def render_text(answer: Answer) -> str:
+    """For a terminal or a pipe: plain text, at most as wide as its widest row."""
+    from .text import render
+
+    return render(answer)
+
+
+def runs_by_cell(runs: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
+    """Ordered by block; a cell without runs has an empty list."""
+    grouped: dict[str, list[RunRecord]] = defaultdict(list)
+    for run in sorted(runs, key=lambda run: run.block):
+        grouped[run.cell].append(run)
+    return grouped
+
+
+def used_runs(runs: Sequence[RunRecord]) -> list[RunRecord]:
+    """Those whose figures are shown: the valid ones, or all finished ones if none is valid."""
+    return [run for run in runs if run.valid] or [run for run in runs if run.state == "done"]
+
+
+def _ordered(contest: Contest) -> list[CellRecord]:
+    """Setting by setting, so that what is compared stands together."""
+    places = [(name, setting) for setting in contest.settings for name in contest.contestants]
+    return [cell for place in places if (cell := contest.cell(*place)) is not None]
+
+
+def _cell_answer(contest: Contest, cell: CellRecord, runs: Sequence[RunRecord]) -> CellAnswer:
+    from ..analysis.summary import summarise
+
+    used = used_runs(runs)
+    ok = sum(run.ok for run in used)
+    errors = Counter[str]()
+    for run in used:
+        errors.update(run.errors)
+    operations = ok + errors.total()
+    setting = contest.setting(cell)
+    findings = _findings(runs)
+    return CellAnswer(
+        cell=cell.id,
+        contestant=contest.contestant(cell),
+        setting=dict(setting),
+        setting_words=setting_words(setting),
+        system=cell.system,
+        label=cell.label,
+        workload=cell.workload,
+        threads=cell.threads,
+        clients=cell.clients,
+        offered_ops_per_s=cell.rate_ops_per_s,
+        repetitions_planned=contest.plan.repetitions,
+        repetitions_finished=sum(run.state == "done" for run in runs),
+        repetitions_valid=sum(run.valid for run in runs),
+        valid=any(run.valid for run in runs),
+        rate_ops_per_s=_spread(summarise([run.rate_ops_per_s for run in used])),
+        response=merged_percentiles(used),
+        response_ranges=percentile_ranges(used),
+        operations=operations,
+        errors=dict(errors),
+        error_ratio=errors.total() / operations if operations else 0.0,
+        retries=sum(run.retries for run in used),
+        client_cpu_us_per_op=_per_operation([run.client_cpu_s for run in used], ok),
+        server_cpu_us_per_op=_per_operation([run.server.cpu_s for run in used], ok),
+        client_memory_peak_bytes=_largest(run.client_memory_peak_bytes for run in used),
+        server_memory_peak_bytes=_largest(run.server.memory_peak_bytes for run in used),
+        size_on_disk_bytes=_largest(run.server.size_on_disk_bytes for run in used),
+        write_bytes_per_user_byte=_written_per_user_byte(used),
+        validity=_validity_of(contest.plan.repetitions, runs, findings),
+        findings=findings,
+    )
+
+
+def _spread(summary: Summary | None) -> Spread | None:
+    """The typical repetition is the geometric mean, because comparisons are of ratios."""
+    if summary is None:
+        return None
+    value = summary.mean if summary.geometric_mean is None else summary.geometric_mean
+    return Spread(
+        value=value,
+        low=summary.low,
+        high=summary.high,
+        minimum=summary.minimum,
+        maximum=summary.maximum,
+        cv=summary.cv,
+    )
+
+
+def _per_operation(cpu_s: Sequence[float | None], operations: int) -> float | None:
+    known = [value for value in cpu_s if value is not None]
+    return sum(known) * 1e6 / operations if known and len(known) == len(cpu_s) and operations else None
+
+
+def _largest(values: Iterable[int | None]) -> int | None:
+    return max((value for value in values if value), default=None)
+
+
+def _written_per_user_byte(runs: Sequence[RunRecord]) -> float | None:
+    """Of all the runs together: bytes that reached the disk over bytes that users wrote."""
+    known = [run for run in runs if run.server.write_bytes_with_debt is not None and run.state_report.bytes_written]
+    written = sum(run.server.write_bytes_with_debt or 0 for run in known)
+    return written / sum(run.state_report.bytes_written for run in known) if known else None
+
+
+def _findings(runs: Sequence[RunRecord]) -> list[str]:
+    """What speaks against the runs of a cell, each kind once with the words of the first run that has it."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for run in runs:
+        if run.state == "failed":
+            found["invalid: run failed"].append(run.failure)
+        for v in run.validity:
+            if v.ok is False and v.severity != "note":
+                found[f"{v.severity}: {v.name}"].append(v.words)
+    return [
+        f"{name} ({len(words)} of {len(runs)} runs): {words[0]}"
+        for name, words in sorted(found.items(), key=lambda item: not item[0].startswith("invalid"))
+    ]
+
+
+def _validity_of(planned: int, runs: Sequence[RunRecord], findings: Sequence[str]) -> str:
+    valid = sum(run.valid for run in runs)
+    if not runs:
+        return "not run"
+    if valid == 0:
+        return "NOT VALID"
+    if valid < planned:
+        return f"{valid} of {planned} valid"
+    kinds = list(dict.fromkeys(words.split(": ")[1].split(" (")[0] for words in findings))
+    return f"valid; see {', '.join(kinds)}" if kinds else "valid"
+
+
+def _validity_words(runs: Sequence[RunRecord]) -> list[str]:
+    """Of the whole bundle: how many runs count, and each kind of doubt with the number of runs it touches."""
+    valid = sum(run.valid for run in runs)
+    first = f"all {len(runs)} runs are valid" if valid == len(runs) else f"{valid} of {len(runs)} runs are valid"
+    return [first if runs else "no run was finished", *_findings(runs)]
+
+
+def _incomplete(bundle: Source) -> str:
+    planned = len(bundle.plan.cells) * bundle.plan.repetitions
+    missing = planned - len(bundle.runs)
+    why = {
+        "interrupted": "it was interrupted",
+        "failed": "it was stopped by an error",
+        "running": "it is still running",
+    }
+    if missing <= 0 and bundle.info.state == "complete":
+        return ""
+    reason = why.get(bundle.info.state, "some results are missing")
+    return f"Not the whole plan: {reason}; {len(bundle.runs)} of {planned} runs are here."
+
+
+def _measured_words(bundle: Source) -> str:
+    plan = bundle.plan
+    window = f"{plan.window_s:g} s window" if plan.window_s is not None else f"{plan.operations or 0:,} operations"
+    return f"{plan.repetitions} repetitions, {plan.warm_up_s:g} s warm-up, {window}"

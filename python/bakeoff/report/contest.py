@@ -1,0 +1,119 @@
+"""Who is compared with whom, and under which conditions.
+
+A plan compares the levels of one factor (usually the systems). A *contestant* is one of these levels, with the levels
+of any factor that belongs to some systems only. A *setting* is a combination of all the other factors. So each cell is
+one contestant in one setting, and contestants meet in the settings they share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..model.records import CellRecord, PlanRecord, Scalar
+
+Setting = tuple[tuple[str, Scalar], ...]
+
+
+@dataclass(frozen=True)
+class Contest:
+    plan: PlanRecord
+
+    @cached_property
+    def shared(self) -> list[str]:
+        """Factors that every cell has a level of, the compared one apart; in the plan's order."""
+        cells = self.plan.cells
+        names = dict.fromkeys(name for cell in cells for name in cell.levels)
+        return [n for n in names if n != self.factor and all(n in cell.levels for cell in cells)]
+
+    @property
+    def factor(self) -> str:
+        return self.plan.compare_factor
+
+    def contestant(self, cell: CellRecord) -> str:
+        """ "mariadb", or "mariadb, buffer_pool=1G" where that factor is not everybody's."""
+        level = cell.levels.get(self.factor, cell.system)
+        own = [f"{n}={level_words(v)}" for n, v in cell.levels.items() if n != self.factor and n not in self.shared]
+        return ", ".join([level_words(level), *own])
+
+    def setting(self, cell: CellRecord) -> Setting:
+        return tuple((name, cell.levels[name]) for name in self.shared)
+
+    @cached_property
+    def contestants(self) -> list[str]:
+        """In the plan's order; the baseline first."""
+        names = list(dict.fromkeys(self.contestant(cell) for cell in self.plan.cells))
+        return sorted(names, key=lambda name: name != self.baseline)
+
+    @cached_property
+    def baseline(self) -> str:
+        """The contestant that the plan names, else the first."""
+        cells = self.plan.cells
+        if self.plan.baseline is not None:
+            wanted = [c for c in cells if c.levels.get(self.factor, c.system) == self.plan.baseline]
+            cells = wanted or cells
+        return self.contestant(cells[0]) if cells else ""
+
+    @cached_property
+    def settings(self) -> list[Setting]:
+        return list(dict.fromkeys(self.setting(cell) for cell in self.plan.cells))
+
+    def cell(self, contestant: str, setting: Setting) -> CellRecord | None:
+        return self._by_place.get((contestant, setting))
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[str, Setting], CellRecord]:
+        return {(self.contestant(cell), self.setting(cell)): cell for cell in self.plan.cells}
+
+    @cached_property
+    def axis(self) -> str | None:
+        """The factor to draw values over: threads, else the first whose levels are all numbers."""
+        numeric = [name for name in self.shared if all(_is_number(c.levels[name]) for c in self.plan.cells)]
+        return "threads" if "threads" in numeric else next(iter(numeric), None)
+
+    @cached_property
+    def axis_levels(self) -> list[Scalar]:
+        if self.axis is None:
+            return []
+        return sorted({dict(s)[self.axis] for s in self.settings}, key=float)
+
+    @cached_property
+    def panels(self) -> list[Setting]:
+        """Settings without the axis: one panel of a chart each."""
+        return list(dict.fromkeys(self.without_axis(s) for s in self.settings))
+
+    def without_axis(self, setting: Setting) -> Setting:
+        return tuple(pair for pair in setting if pair[0] != self.axis)
+
+    @cached_property
+    def middle(self) -> Setting:
+        """A setting to lead with: in the middle of the sweep, never one of its ends where there is a middle."""
+        if not self.settings:
+            return ()
+        first = self.without_axis(self.settings[0])
+        along = [s for s in self.settings if self.without_axis(s) == first]
+        ordered = sorted(along, key=lambda s: float(dict(s)[self.axis])) if self.axis else along
+        return ordered[len(ordered) // 2]
+
+
+def setting_words(setting: Setting) -> str:
+    """ "preset a, 16 threads"."""
+    return ", ".join(factor_words(name, level) for name, level in setting)
+
+
+def factor_words(name: str, level: Scalar) -> str:
+    if name in ("threads", "clients", "sessions", "workers", "users"):
+        return f"{level_words(level)} {name if level != 1 else name.removesuffix('s')}"
+    if name == "rate":
+        return f"{level_words(level)}/s offered"
+    return f"{name} {level_words(level)}"
+
+
+def level_words(level: Scalar) -> str:
+    if isinstance(level, bool):
+        return "on" if level else "off"
+    return f"{level:,g}" if isinstance(level, float) else str(level)
+
+
+def _is_number(level: Scalar) -> bool:
+    return isinstance(level, int | float) and not isinstance(level, bool)

@@ -1,0 +1,88 @@
+"""What the figures of a bundle do not show. A report without this section is an advertisement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..charts.numbers import bytes_words
+from .source import Source
+
+if TYPE_CHECKING:
+    from .answer import CellAnswer
+
+#: Below this a window is shorter than the slow rhythms of a database: checkpoints, purge, compaction.
+WINDOW_LONG_S = 60.0
+
+
+def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
+    plan = bundle.plan
+    found = [
+        _workload(cells),
+        _machine(bundle),
+        _loop(plan.pacing),
+        _window(plan.window_s),
+        _memory(bundle, cells),
+        "Repetitions were made in one session on one machine: the intervals cover its noise, not that of other machines,"
+        " days or data.",
+        "No system was tuned beyond the settings listed under Configuration; an expert could make each of them faster.",
+        _repetitions(plan.repetitions),
+        _damaged(bundle),
+    ]
+    return [words for words in found if words]
+
+
+def _workload(cells: Sequence[CellAnswer]) -> str:
+    names = list(dict.fromkeys(cell.workload for cell in cells))
+    listed = "; ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return (
+        f"The work is synthetic ({listed}): other queries, data and access patterns may rank the systems differently."
+    )
+
+
+def _machine(bundle: Source) -> str:
+    if any(facts.private for facts in bundle.facts.values()):
+        return (
+            f"Client and server shared one machine of {bundle.machine.cores} cores: they competed for CPU, and no"
+            " network lay between them. Compare the sum of client and server CPU per operation."
+        )
+    return "Network and server machine are outside of what was recorded; only the client's machine is described."
+
+
+def _loop(pacing: str) -> str:
+    if pacing.startswith("closed"):
+        return (
+            "The load is a closed loop: each user waits for an answer before asking again, so a slow system is asked"
+            " less. For response times at a given load, offer a rate (`pacing = { rate = ... }`)."
+        )
+    return ""
+
+
+def _window(window_s: float | None) -> str:
+    if window_s is None or window_s >= WINDOW_LONG_S:
+        return ""
+    return (
+        f"Windows of {window_s:g} s: what happens more rarely (checkpoints, purge, compaction, full caches) is hardly"
+        " seen, and steady state is not tested below 60 s."
+    )
+
+
+def _memory(bundle: Source, cells: Sequence[CellAnswer]) -> str:
+    sizes = [cell.size_on_disk_bytes for cell in cells if cell.size_on_disk_bytes]
+    if not sizes or max(sizes) >= bundle.machine.memory_bytes:
+        return ""
+    return (
+        f"The largest data set takes {bytes_words(max(sizes))}, the machine has"
+        f" {bytes_words(bundle.machine.memory_bytes)} of memory: reads are served from caches, storage is hardly tested."
+    )
+
+
+def _repetitions(repetitions: int) -> str:
+    if repetitions >= 5:
+        return ""
+    return f"{repetitions} repetitions are too few to compare: values are shown, differences are not judged."
+
+
+def _damaged(bundle: Source) -> str:
+    damage = list(getattr(bundle, "damage", []))
+    return f"Parts of the bundle could not be read: {'; '.join(damage)}" if damage else ""

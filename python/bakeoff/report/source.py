@@ -1,0 +1,31 @@
+"""What a report needs of a bundle; `bakeoff.bundle.read.Bundle` is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ..model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Source(Protocol):
+    folder: Path
+    info: BundleInfo
+    plan: PlanRecord
+    machine: MachineFacts
+
+    @property
+    def facts(self) -> dict[str, FactsRecord]: ...
+
+    @property
+    def loads(self) -> list[LoadRecord]: ...
+
+    @property
+    def runs(self) -> list[RunRecord]: ...
+
+    def intervals(self, run: str) -> pa.Table | None: ...
+
+    def server(self, run: str) -> pa.Table | None: ...

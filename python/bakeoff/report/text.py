@@ -1,0 +1,126 @@
+"""The answer for a terminal or a pipe: headline, one row a cell, comparisons, doubts. Plain text, no colour codes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from ..charts.numbers import grouped, milliseconds_words
+from .answer import Answer, CellAnswer
+from .distribution import QUANTILES
+from .headline import value_words
+
+_WIDTH = 110
+_HEADS = (
+    "ops/s",
+    "95 % interval",
+    "p50",
+    "p95",
+    "p99",
+    "p99.9",
+    "max",
+    "errors",
+    "CPU us/op client",
+    "server",
+    "validity",
+)
+
+
+def render(answer: Answer) -> str:
+    return "\n".join(_lines(answer)).rstrip() + "\n"
+
+
+def _lines(answer: Answer) -> Iterator[str]:
+    yield answer.title
+    yield f"{answer.pacing}; {answer.measured}; judged by {answer.objective_words}"
+    for notice in (answer.demonstration, answer.incomplete):
+        if notice:
+            yield from _wrapped(notice)
+    yield ""
+    for sentence in answer.headline:
+        yield from _wrapped(sentence, "* ")
+    yield ""
+    yield from _table(answer)
+    yield from _comparisons(answer)
+    yield ""
+    yield from _doubts(answer)
+
+
+def _table(answer: Answer) -> Iterator[str]:
+    settings = any(cell.setting_words for cell in answer.cells)
+    head = [*(["setting"] if settings else []), "system", *_HEADS]
+    rows: list[list[str]] = []
+    before = ""
+    for cell in answer.cells:
+        shown = "" if cell.setting_words == before and rows else cell.setting_words
+        before = cell.setting_words
+        rows.append([*([shown] if settings else []), cell.contestant, *_figures(cell)])
+    left = len(head) - len(_HEADS)
+    yield from table(head, rows, left={*range(left), len(head) - 1})
+
+
+def _figures(cell: CellAnswer) -> list[str]:
+    rate, response = cell.rate_ops_per_s, cell.response
+    if rate is None:
+        return ["-"] * (len(_HEADS) - 1) + [cell.validity]
+    interval = "-" if rate.low is None or rate.high is None else f"{grouped(max(rate.low, 0))}..{grouped(rate.high)}"
+    times = [getattr(response, name) for name in (*QUANTILES, "max_ms")]
+    return [
+        grouped(rate.value),
+        interval,
+        *("-" if value is None else milliseconds_words(value) for value in times),
+        error_words(cell),
+        *("-" if v is None else f"{v:.3g}" for v in (cell.client_cpu_us_per_op, cell.server_cpu_us_per_op)),
+        cell.validity,
+    ]
+
+
+def error_words(cell: CellAnswer) -> str:
+    """ "0", or the classes with their counts: "wrong 3, unknown 1"."""
+    return ", ".join(f"{name} {count:,}" for name, count in cell.errors.items() if count) or "0"
+
+
+def _comparisons(answer: Answer) -> Iterator[str]:
+    if not answer.comparisons:
+        return
+    yield ""
+    yield f"Compared with {answer.comparisons[0].base}:"
+    rows = [
+        [
+            c.setting_words,
+            value_words(c.other_value, answer.objective),
+            value_words(c.base_value, answer.objective),
+            "; ".join([c.words if c.better else f"{c.other}: {c.words}", *c.notes]),
+        ]
+        for c in answer.comparisons
+    ]
+    yield from table(["setting", "value", "base", "finding"], rows, left={0, 3})
+
+
+def _doubts(answer: Answer) -> Iterator[str]:
+    for words in answer.validity:
+        yield from _wrapped(words, "- ")
+    for system, reason in answer.skipped.items():
+        yield from _wrapped(f"skipped {system}: {reason}", "- ")
+    for message in answer.messages:
+        yield from _wrapped(message, "- ")
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: set[int]) -> Iterator[str]:
+    """Columns two spaces apart; those in `left` to the left, figures to the right."""
+    lines = [[_one_line(cell) for cell in line] for line in [head, *rows]]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    for number, line in enumerate(lines):
+        cells = [c.ljust(w) if i in left else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True))]
+        yield "  ".join(cells).rstrip()
+        if number == 0:
+            yield "  ".join("-" * width for width in widths)
+
+
+def _one_line(words: str) -> str:
+    """Whatever a database said, a terminal gets one line of printable characters."""
+    return "".join(c if c.isprintable() else " " for c in words)
+
+
+def _wrapped(words: str, bullet: str = "") -> list[str]:
+    return textwrap.wrap(_one_line(words), _WIDTH, initial_indent=bullet, subsequent_indent=" " * len(bullet)) or [""]

@@ -1,0 +1,1 @@
+"""Small builders that make a test read as a story."""

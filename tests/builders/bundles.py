@@ -1,0 +1,427 @@
+"""Bundles with made-up figures, written as a real one is: same files, same documents, same histograms.
+
+The figures come from a seeded generator, so they are the same on every machine, and only look like those of databases:
+rates saturate with threads, times are log-normal, a server has a checkpoint now and then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bakeoff.analysis.encode import to_document
+from bakeoff.analysis.histograms import Histogram, merge
+from bakeoff.analysis.percentiles import distribution
+from bakeoff.bundle.read import Bundle
+from bakeoff.bundle.write import BundleWriter
+from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, Series
+from bakeoff.model.records import (
+    BundleInfo,
+    CellRecord,
+    FactsRecord,
+    LoadRecord,
+    MachineFacts,
+    OperationSummary,
+    Percentiles,
+    PlanRecord,
+    RunRecord,
+    ServerSide,
+    Validity,
+)
+
+DATASET = "ycsb-1-7f3a"
+_SAMPLES = 4_000
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A system of a made-up comparison. rate_1: operations per second of one thread; rate_max: of very many."""
+
+    name: str
+    kind: str = "mariadb"
+    product: str = "MariaDB"
+    version: str = "10.11.6"
+    rate_1: float = 4_000.0
+    rate_max: float = 24_000.0
+    durability: str = "full"
+    settings: dict[str, str] = field(
+        default_factory=lambda: {"innodb_flush_log_at_trx_commit": "1", "innodb_buffer_pool_size": "1073741824"}
+    )
+    declared: dict[str, str] = field(default_factory=dict)
+    memory_bytes: int = 1 << 30
+
+    def rate(self, threads: int) -> float:
+        return self.rate_max * threads / (threads + self.rate_max / self.rate_1 - 1)
+
+
+MARIADB = Contender("mariadb")
+SQLITE = Contender(
+    "sqlite_full",
+    kind="sqlite",
+    product="SQLite",
+    version="3.46.0",
+    rate_1=6_500.0,
+    rate_max=9_000.0,
+    settings={"journal_mode": "WAL", "synchronous": "FULL", "cache_size": "-65536"},
+    declared={"journal_mode": "WAL", "synchronous": "FULL"},
+    memory_bytes=64 << 20,
+)
+
+
+@dataclass
+class Story:
+    """What the bundle tells. change: has the last word on every run's record."""
+
+    contenders: Sequence[Contender] = (MARIADB, SQLITE)
+    threads: Sequence[int] = (1, 4, 16, 64)
+    presets: Sequence[str] = ("a", "c")
+    repetitions: int = 5
+    window_s: int = 60
+    warm_up_s: int = 10
+    title: str = "MariaDB against SQLite, YCSB A and C"
+    objective: str = "rate"
+    demonstration: bool = False
+    state: str = "complete"
+    skipped: dict[str, str] = field(default_factory=dict)
+    noise: float = 0.02
+    seed: int = 20261121
+    change: Callable[[RunRecord], RunRecord] = lambda run: run
+
+    def levels(self) -> Iterator[tuple[Contender, str, int]]:
+        yield from product(self.contenders, self.presets, self.threads)
+
+    def cells(self) -> list[CellRecord]:
+        return [self._cell(n, *levels) for n, levels in enumerate(self.levels(), 1)]
+
+    def _cell(self, number: int, contender: Contender, preset: str, threads: int) -> CellRecord:
+        several = {"preset": preset} if len(self.presets) > 1 else {}
+        levels: dict[str, Any] = {**several, **({"threads": threads} if len(self.threads) > 1 else {})}
+        return CellRecord(
+            id=f"c{number:02d}",
+            system=contender.name,
+            kind=contender.kind,
+            label=" / ".join([contender.name, *(f"{k}={v}" for k, v in levels.items())]),
+            levels={"system": contender.name, **levels},
+            threads=threads,
+            clients=1,
+            rate_ops_per_s=None,
+            workload=f"YCSB {preset.upper()} (records 100,000)",
+            dataset=DATASET,
+            durability=contender.durability,
+            isolation="read-committed",
+        )
+
+
+def write_bundle(folder: Path, story: Story | None = None) -> Bundle:
+    """Writes the story's bundle into `folder`, which is made, and opens it."""
+    story = story or Story()
+    folder.mkdir(parents=True, exist_ok=True)
+    writer = BundleWriter(folder)
+    random = np.random.default_rng(story.seed)
+    cells = story.cells()
+    writer.begin(_info(story), _plan(story, cells), f'title = "{story.title}"\n', _machine())
+    for cell, (contender, _, _) in zip(cells, story.levels(), strict=True):
+        writer.facts(cell.id, _facts(contender))
+    for contender in story.contenders:
+        writer.load(contender.name, _load(contender, [c.id for c in cells if c.system == contender.name]))
+    order = 0
+    for block in range(1, story.repetitions + 1):
+        for cell, levels in zip(cells, story.levels(), strict=True):
+            _write_run(writer, story, random, block, order, cell, levels)
+            order += 1
+    return Bundle.open(folder)
+
+
+def _info(story: Story) -> BundleInfo:
+    return BundleInfo(
+        bakeoff_version="0.1.0",
+        created="2026-11-21T12:00:00+00:00",
+        finished="2026-11-21T13:50:00+00:00",
+        title=story.title,
+        state=story.state,  # type: ignore[arg-type]
+        command="bakeoff run plan.toml",
+        demonstration=story.demonstration,
+        skipped=story.skipped,
+    )
+
+
+def _plan(story: Story, cells: list[CellRecord]) -> PlanRecord:
+    return PlanRecord(
+        title=story.title,
+        demonstration=story.demonstration,
+        seed=story.seed,
+        objective=story.objective,  # type: ignore[arg-type]
+        compare_factor="system",
+        baseline=None,
+        repetitions=story.repetitions,
+        warm_up_s=story.warm_up_s,
+        window_s=story.window_s,
+        operations=None,
+        pacing="closed loop",
+        error_budget_ratio=0.001,
+        reset="restore",
+        cache="warm",
+        placement={},
+        factors={"threads": list(story.threads), "preset": list(story.presets)},
+        cells=cells,
+        resolved={"title": story.title, "seed": story.seed, "workload": {"kind": "ycsb", "records": 100_000}},
+    )
+
+
+def _machine() -> MachineFacts:
+    return MachineFacts(
+        hostname="bench-1",
+        os="Debian GNU/Linux 12",
+        kernel="6.1.0-18-amd64",
+        cpu_model="Example CPU 3.0 GHz",
+        cores=8,
+        memory_bytes=32 << 30,
+        clock_source="tsc",
+        filesystem="ext4",
+        swap_bytes=0,
+        virtualisation="kvm",
+        cpu_governor="performance",
+        python="3.11.7",
+        engine="bakeoff-engine 0.1.0",
+        warnings=["the machine is virtual: neighbours may disturb"],
+    )
+
+
+def _facts(contender: Contender) -> FactsRecord:
+    return FactsRecord(
+        product=contender.product,
+        version=contender.version,
+        settings=dict(contender.settings),
+        portable={
+            "durability": contender.durability,
+            "isolation": "read-committed",
+            "memory_bytes": str(contender.memory_bytes),
+            "tls": "off",
+        },
+        declared=dict(contender.declared),
+        private=True,
+        client_library=f"{contender.kind}_async 1.0",
+        runner="tokio",
+    )
+
+
+def _load(contender: Contender, cells: list[str]) -> LoadRecord:
+    return LoadRecord(
+        dataset=DATASET,
+        system=contender.name,
+        rows=100_000,
+        elapsed_s=8.5,
+        rows_per_s=11_764.0,
+        size_on_disk_bytes=140_000_000,
+        checks=[Check(name="rows", ok=True, expected="100000", actual="100000", evidence=[])],
+        cells=cells,
+    )
+
+
+def _write_run(
+    writer: BundleWriter,
+    story: Story,
+    random: np.random.Generator,
+    block: int,
+    order: int,
+    cell: CellRecord,
+    levels: tuple[Contender, str, int],
+) -> None:
+    contender, preset, threads = levels
+    run = f"b{block:02d}-{cell.id}"
+    writes = 0.5 if preset == "a" else 0.0
+    rate = contender.rate(threads) * (1 - 0.35 * writes) * math.exp(random.normal(0, story.noise))
+    record = story.change(_record(story, random, run, block, order, cell, contender, rate, writes))
+    rows = _intervals(story, random, rate, threads)
+    server = _server(story, random, contender, rate, writes)
+    writer.run_folder(run)
+    writer.run_tables(run, rows, [], server)
+    writer.run_result(record)
+
+
+def _record(
+    story: Story,
+    random: np.random.Generator,
+    run: str,
+    block: int,
+    order: int,
+    cell: CellRecord,
+    contender: Contender,
+    rate: float,
+    writes: float,
+) -> RunRecord:
+    ok = round(rate * story.window_s)
+    reads = _times(random, cell.threads / rate, round(ok * (1 - writes)))
+    updates = _times(random, 1.4 * cell.threads / rate, ok - round(ok * (1 - writes)))
+    series = [_series(name, times) for name, times in (("read", reads), ("update", updates)) if times.count]
+    waited = merge([reads, updates])
+    response = _percentiles(waited)
+    client_cpu_s = ok * 7.5e-6
+    server_cpu_s = ok * 38e-6 if contender.kind != "sqlite" else None
+    return RunRecord(
+        id=run,
+        block=block,
+        cell=cell.id,
+        order=order,
+        started="2026-11-21T12:00:00+00:00",
+        state="done",
+        seed=story.seed + block,
+        window_s=story.window_s,
+        rate_ops_per_s=rate,
+        offered_ops_per_s=None,
+        ok=ok,
+        response=response,
+        headline=to_document(waited),
+        operations=[
+            OperationSummary(operation=s.operation, part_of=None, ok=s.count, errors={}, response=_percentiles(times))
+            for s, times in zip(series, (t for t in (reads, updates) if t.count), strict=True)
+        ],
+        series=series,
+        stream_hashes=[f"{story.seed + block + thread:016x}" for thread in range(cell.threads)],
+        client_cpu_s=client_cpu_s,
+        client_memory_peak_bytes=18 << 20,
+        client_cpu_us_per_op=client_cpu_s * 1e6 / ok,
+        server_cpu_us_per_op=None if server_cpu_s is None else server_cpu_s * 1e6 / ok,
+        workers_busy_ratio=[min(0.95, rate * 7.5e-6)],
+        server=ServerSide(
+            cpu_s=server_cpu_s,
+            memory_peak_bytes=contender.memory_bytes,
+            size_on_disk_bytes=150_000_000,
+            write_bytes_with_debt=round(ok * writes * 2_600),
+            write_bytes_per_user_byte=26.0 if writes else None,
+        ),
+        validity=[
+            Validity(name="errors", severity="invalid", ok=True, words="no errors"),
+            Validity(name="client", severity="warning", ok=True, words="no sign that the client was the limit"),
+            Validity(name="steady state", severity="warning", ok=True, words="steady"),
+        ],
+        runner="tokio",
+        engine_version="0.1.0",
+        rerun=f"bakeoff-engine --now runs/{run}/run.json",
+    )
+
+
+def invalid(run: RunRecord, words: str = "2.5 % of the operations did not end ok; the budget is 0.1 %") -> RunRecord:
+    """The run with too many errors to count."""
+    failed = run.ok // 40
+    return run.model_copy(
+        update={
+            "errors": {"fail_other": failed},
+            "error_ratio": 0.025,
+            "failures": failed,
+            "error_samples": [
+                ErrorSample(
+                    operation="update",
+                    outcome="fail_other",
+                    code="1205",
+                    message="Lock wait timeout exceeded",
+                    statement="UPDATE usertable SET field0 = ? WHERE ycsb_key = ?",
+                    endpoint=0,
+                    at_s=12.5,
+                )
+            ],
+            "validity": [Validity(name="errors", severity="invalid", ok=False, words=words)],
+        }
+    )
+
+
+def failed(run: RunRecord, words: str = "the server died or froze during the run") -> RunRecord:
+    """The run that could not be completed."""
+    return RunRecord(
+        id=run.id,
+        block=run.block,
+        cell=run.cell,
+        order=run.order,
+        started=run.started,
+        state="failed",
+        failure=words,
+        seed=run.seed,
+    )
+
+
+def _times(random: np.random.Generator, mean_s: float, count: int) -> Histogram:
+    """`count` log-normal times, their tail a hundred times the middle; drawn once and scaled, which is quick."""
+    if count <= 0:
+        return Histogram.empty()
+    sample = random.lognormal(math.log(mean_s * 1e9 * 0.82), 0.55, _SAMPLES)
+    slow = random.random(_SAMPLES) < 0.002
+    histogram = Histogram.from_values(np.where(slow, sample * 12, sample).astype(np.int64))
+    scaled = np.maximum(1, histogram.counts * count // _SAMPLES)
+    return Histogram(histogram.indices, scaled, histogram.min_ns, histogram.max_ns)
+
+
+def _series(operation: str, times: Histogram) -> Series:
+    document: HistogramDoc = to_document(times)
+    return Series(
+        operation=operation,
+        part_of=None,
+        outcome="ok",
+        count=times.count,
+        carried_in=0,
+        response=document,
+        service=document,
+    )
+
+
+def _percentiles(times: Histogram) -> Percentiles:
+    spread = distribution({"ok": times})
+    values = {
+        name: found.value_ns / 1e6 if (found := spread.percentile(q)).value_ns is not None else None
+        for name, q in (("p50_ms", 0.5), ("p95_ms", 0.95), ("p99_ms", 0.99), ("p999_ms", 0.999))
+    }
+    return Percentiles(**values, max_ms=(times.max_ns or 0) / 1e6, mean_ms=(times.mean_ns() or 0) / 1e6)
+
+
+def _intervals(story: Story, random: np.random.Generator, rate: float, threads: int) -> list[dict[str, Any]]:
+    rows = []
+    for second in range(story.warm_up_s + story.window_s):
+        warming = 1 - 0.5 * math.exp(-second / 3)
+        stall = 0.6 if second % 23 == 19 else 1.0
+        now = rate * warming * stall * math.exp(random.normal(0, 0.03))
+        mean_ms = 1000 * threads / now
+        rows.append(
+            {
+                "second": second,
+                "length_s": 1.0,
+                "warm_up": second < story.warm_up_s,
+                "ok": round(now),
+                "errors": 0,
+                "rate_ops_per_s": now,
+                "mean_ms": mean_ms,
+                "p50_ms": mean_ms * 0.85,
+                "p99_ms": mean_ms * 3.1 / stall,
+                "max_ms": mean_ms * 9 / stall,
+            }
+        )
+    return rows
+
+
+def _server(
+    story: Story, random: np.random.Generator, contender: Contender, rate: float, writes: float
+) -> list[dict[str, float]]:
+    rows = []
+    for second in range(story.warm_up_s + story.window_s):
+        stall = 0.6 if second % 23 == 19 else 1.0
+        noise = math.exp(random.normal(0, 0.05))
+        row = {
+            "second": float(second),
+            "os.server.cpu_cores": rate * 38e-6 * stall * noise,
+            "os.server.rss_bytes": contender.memory_bytes * (0.6 + 0.3 * second / (second + 10)),
+            "os.server.write_bytes_per_s": rate * writes * 2_600 * noise + 1_000,
+            "os.machine.dirty_bytes": 4e6 * noise,
+        }
+        if contender.kind == "mariadb":
+            row |= {
+                "db.Innodb_os_log_fsyncs": rate * writes * noise,
+                "db.Innodb_buffer_pool_pages_dirty": 900 + (second % 23) * 60 * writes,
+                "db.Innodb_checkpoint_age": 2e6 + (second % 23) * 1e5,
+                "db.Questions": rate * stall * noise,
+                "db.Threads_running": 4 * noise,
+            }
+        rows.append(row)
+    return rows
