@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from ..errors import BakeoffError
 from ..provision.os_metrics import sample_machine, sample_processes
@@ -66,7 +67,7 @@ class Sampler:
     def rows(self) -> list[dict[str, float]]:
         """Per second: counters as rates (`os.write_bytes_per_s`, `db.Com_select_per_s`), gauges as they were."""
         rows = []
-        for before, after in zip(self._looks, self._looks[1:], strict=False):
+        for before, after in pairwise(self._looks):
             length_s = after.at_s - before.at_s
             if length_s < 0.2:
                 continue  # the extra looks at the window's ends are too close for a rate
@@ -107,7 +108,7 @@ class Sampler:
             return None
         if at_s <= points[0][0]:
             return points[0][1]
-        for (t0, v0), (t1, v1) in zip(points, points[1:], strict=False):
+        for (t0, v0), (t1, v1) in pairwise(points):
             if t0 <= at_s <= t1:
                 return v0 + (v1 - v0) * (at_s - t0) / (t1 - t0) if t1 > t0 else v1
         return points[-1][1]
