@@ -1,0 +1,131 @@
+"""Clients of one run put together: counts add up, percentiles come from the merged histogram alone."""
+
+from typing import Any
+
+import pytest
+from bakeoff.analysis.encode import to_document
+from bakeoff.analysis.histograms import Histogram
+from bakeoff.model.boundary import (
+    ClientCost,
+    ClientSpec,
+    ClientVerdict,
+    HistogramDoc,
+    Interval,
+    IntervalSeries,
+    RunResult,
+    Series,
+    StateReport,
+)
+from bakeoff.schedule.merge import decode, merge_documents, merge_intervals, merge_results, percentiles
+from hypothesis import given
+from hypothesis import strategies as st
+
+TIMES_NS = st.lists(st.integers(1, 3_600_000_000_000), min_size=1, max_size=200)
+
+
+def document(values_ns: list[int]) -> HistogramDoc:
+    return to_document(Histogram.from_values(values_ns)) if values_ns else HistogramDoc.empty()
+
+
+def series(values_ns: list[int], outcome: str = "ok", **other: Any) -> Series:
+    times = document(values_ns)
+    fields = {"operation": "READ", "part_of": None, "carried_in": 0, "count": len(values_ns)} | other
+    return Series(outcome=outcome, response=times, service=times, **fields)  # type: ignore[arg-type]
+
+
+def result(*parts: Series, client: int = 0, **other: Any) -> RunResult:
+    fields: dict[str, Any] = {
+        "unfinished": document([]),
+        "backlog": document([]),
+        "revoked": 0,
+        "state": StateReport(inserts_acknowledged=2),
+        **other,
+    }
+    return RunResult(
+        format=1, phase="run", client=ClientSpec(index=client, count=2), seed=1, rows=0, elapsed_s=0.0,
+        window_start_s=1.0, window_end_s=11.0, epoch_unix_ns=0, interrupted=False, series=list(parts), due=0,
+        lateness=document([]), pool_wait=document([]), retries=0, reconnects=0, connections_lost=0, error_ratio=0.0,
+        error_budget_exceeded=False, errors=[], stream_hashes=[], endpoints=[],
+        cost=ClientCost(
+            cpu_user_s=0, cpu_system_s=0, memory_peak_bytes=0, context_switches_voluntary=0,
+            context_switches_involuntary=0, workers=[], steal_ratio=0, cpu_mhz=None,
+        ),
+        witness=None, verdict=ClientVerdict(), checks=[], **fields,
+    )  # fmt: skip
+
+
+@given(TIMES_NS, TIMES_NS)
+def test_merging_encoded_histograms_is_the_histogram_of_all_values(a: list[int], b: list[int]) -> None:
+    merged = merge_documents([document(a), document(b)])
+    whole = document(a + b)
+    assert merged.model_dump(exclude={"mean_ns"}) == whole.model_dump(exclude={"mean_ns"})
+    assert decode(merged).count == len(a) + len(b)
+
+
+def test_encoded_histograms_are_read_by_the_fields_own_library() -> None:
+    from hdrh.histogram import HdrHistogram
+
+    values = [1, 2, 2, 900, 12_345, 70_000_000, 3_600_000_000_000]
+    foreign = HdrHistogram.decode(document(values).hdr)
+    assert foreign.get_total_count() == len(values)
+    assert foreign.get_value_at_percentile(100) == pytest.approx(3_600_000_000_000, rel=1e-3)
+
+
+def test_the_rate_counts_only_what_was_acknowledged_and_right() -> None:
+    merged = merge_results(
+        [result(series([1000] * 70), series([1000] * 20, "wrong")), result(series([1000] * 30), client=1)],
+        closed_loop=True,
+    )
+    assert merged.rate_ops_per_s == 10.0  # 100 in 10 s
+    assert merged.errors == {"wrong": 20}
+    assert merged.state.inserts_acknowledged == 4
+
+
+def test_parts_of_an_operation_do_not_count_as_operations() -> None:
+    merged = merge_results(
+        [result(series([1000] * 10), series([500] * 10, operation="RMW-READ", part_of="READ"))], closed_loop=True
+    )
+    assert merged.ok == 10
+
+
+def test_operations_carried_in_count_in_a_closed_loop_only() -> None:
+    results = [result(series([1000] * 10, carried_in=5))]
+    assert merge_results(results, closed_loop=True).ok == 15
+    assert merge_results(results, closed_loop=False).ok == 10
+
+
+def test_what_did_not_commit_is_taken_back() -> None:
+    merged = merge_results([result(series([1000] * 10), revoked=4)], closed_loop=True)
+    assert merged.ok == 6
+    assert merged.errors == {"revoked": 4}
+
+
+def test_a_short_timeout_is_not_rewarded() -> None:
+    """Unknown operations stand in the headline with the time they waited; failures rank above everything."""
+    good, timed_out = [1_000_000] * 900, [5_000_000_000] * 100
+    merged = merge_results([result(series(good), series(timed_out, "unknown"))], closed_loop=True)
+    assert percentiles(merged.distribution).p99_ms == pytest.approx(5000, rel=1e-3)
+    merged = merge_results([result(series(good), series([1000] * 100, "fail_other"))], closed_loop=True)
+    stated = percentiles(merged.distribution)
+    assert stated.p50_ms == pytest.approx(1, rel=1e-3)
+    assert stated.p95_ms is None
+    assert "not defined" in stated.words["p95_ms"]
+
+
+def test_an_overloaded_run_leads_with_no_percentile() -> None:
+    merged = merge_results([result(series([1000] * 5000))], closed_loop=False)
+    stated = percentiles(merged.distribution, overloaded=True)
+    assert stated.p50_ms is None
+    assert "overloaded" in stated.words["p50_ms"]
+
+
+def test_seconds_of_all_clients_are_one_row() -> None:
+    def second(number: int, times_ns: list[int]) -> Interval:
+        one = IntervalSeries(operation="READ", part=False, outcome="ok", response=document(times_ns))
+        return Interval(second=number, length_s=1.0, warm_up=number == 0, series=[one])
+
+    timeline = merge_intervals([second(0, [10] * 3), second(1, [20] * 4), second(0, [1000] * 5), second(1, [30] * 6)])
+    assert [row["ok"] for row in timeline.rows] == [8, 10]
+    assert [row["warm_up"] for row in timeline.rows] == [True, False]
+    assert timeline.rows[0]["max_ms"] == pytest.approx(1e-3, rel=1e-3)
+    assert len(timeline.histograms) == 2
