@@ -1,0 +1,255 @@
+"""Combinations that cannot be run, refused before anything starts: each function names the cell, what it asks for and
+what to change."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import ServerError
+from ..model.boundary import OperationsLimit
+from ..systems.base import Capabilities, System
+from .document import MeasureTable, PlanDocument
+from .factors import Source
+from .nearest import line_of
+from .resolved import Cell
+from .units import words_bytes
+
+Kinds = Mapping[str, type[System]]
+
+WINDOW_MIN_S = 1.0
+REPETITIONS_FOR_A_COMPARISON = 5
+
+
+def check_measure(measure: MeasureTable, source: Source) -> None:
+    """What [measure] says by itself."""
+    for name, value_s, least_s in (("window", measure.window, WINDOW_MIN_S), ("timeout", measure.timeout, 0.01)):
+        if value_s is not None and value_s < least_s:
+            raise source.error(f"`{name}` is too short: {value_s:g} s", "measure", name, hint=f"at least {least_s:g} s")
+
+
+def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
+    """What one cell asks of its kind of system."""
+    asks = f"{cell.record.id} ({cell.record.label})"
+    name, kind = cell.record.system, cell.record.kind
+    if cell.sessions is not None and cell.sessions > cell.threads:
+        hint = "more sessions than threads would stand idle; list the combinations that make sense in [[cells]]"
+        raise source.error(
+            f"{asks} has {cell.sessions} sessions for {cell.threads} threads", "factors", "sessions", hint=hint
+        )
+    if cell.sessions is not None and cell.sessions < cell.threads and not capabilities.pool:
+        hint = f"leave `sessions` out, or write [[cells]] in which {name} has as many as threads"
+        raise source.error(
+            f"{asks}: {kind} has no pool of fewer sessions than threads", "factors", "sessions", hint=hint
+        )
+    for what, level, offered in (
+        ("isolation", cell.isolation, capabilities.isolation),
+        ("durability", cell.durability, capabilities.durability),
+    ):
+        if level is not None and level not in offered:
+            hint = f"{kind} offers {', '.join(offered) or 'none by a portable name'}"
+            raise source.error(f"{asks}: {kind} has no {what} {level}", *_place(what, name, source), hint=hint)
+    if cell.record.rate_ops_per_s is not None and cell.record.rate_ops_per_s / cell.clients < 1e-3:
+        raise source.error(f"{asks} offers less than one operation in 1000 s", "measure", "pacing")
+    if isinstance(cell.limit, OperationsLimit) and cell.limit.operations < cell.threads:
+        hint = "each thread of each client needs at least one"
+        raise source.error(
+            f"{asks} has {cell.limit.operations} operations per client for {cell.threads} threads",
+            *("measure", "operations"),
+            hint=hint,
+        )
+    if cell.workload.spec["records"] == 0:
+        raise source.error(f"{asks} has no records", "workload", "records", hint="at least 1")
+
+
+def check_access(system: str, options: Mapping[str, object], kind: type[System], source: Source) -> None:
+    """Whether this kind can be started here, or be given an address."""
+    capabilities = kind.capabilities()
+    if "address" in options and not capabilities.existing:
+        raise source.error(
+            f"{kind.kind} cannot be given an address", "systems", system, "address", hint="remove `address`"
+        )
+    if "address" not in options and not capabilities.private:
+        raise source.error(f"{kind.kind} cannot be started here", "systems", system, hint='write address = "host:port"')
+
+
+def decide_reset(
+    document: PlanDocument, cells: list[Cell], private: Mapping[str, bool], kinds: Kinds, source: Source
+) -> str:
+    """restore | reload | reuse: as the plan says, or restore where every system can."""
+    reset = _decide_reset(document, cells, private, kinds, source)
+    if reset == "reuse":
+        _one_load_each(cells, [name for name, own in private.items() if not own], source)
+    return reset
+
+
+def _decide_reset(
+    document: PlanDocument, cells: list[Cell], private: Mapping[str, bool], kinds: Kinds, source: Source
+) -> str:
+    said = document.measure.reset
+    existing = [name for name, own in private.items() if not own]
+    writing = next((cell for cell in cells if cell.workload.writes), None)
+    if said is None:
+        return _default_reset(existing, writing, private, kinds, source)
+    if said == "restore" and existing:
+        hint = 'write reset = "reload", or "reuse" for work that does not write'
+        raise source.error(f"{existing[0]} exists already and cannot be restored", "measure", "reset", hint=hint)
+    unable = [name for name in private if not kinds[name].capabilities().restore]
+    if said == "restore" and unable:
+        raise source.error(f"{unable[0]} cannot be restored", "measure", "reset", hint='write reset = "reload"')
+    if said == "reuse" and writing is not None:
+        hint = 'write reset = "restore" (private systems) or "reload"'
+        what = f"{writing.record.id} ({writing.record.label}) writes, so its data cannot be reused from run to run"
+        raise source.error(what, "measure", "reset", hint=hint)
+    return said
+
+
+def _default_reset(
+    existing: list[str], writing: Cell | None, private: Mapping[str, bool], kinds: Kinds, source: Source
+) -> str:
+    if existing and writing is not None:
+        hint = (
+            'write reset = "reload": its tables are dropped and loaded again before each run, which needs --allow-drop'
+        )
+        raise source.error(f"the plan writes to {existing[0]}, which cannot be restored", "measure", "reset", hint=hint)
+    if not existing and all(kinds[name].capabilities().restore for name in private):
+        return "restore"
+    return "reload" if writing is not None else "reuse"
+
+
+def _one_load_each(cells: list[Cell], existing: list[str], source: Source) -> None:
+    """One table on an existing server holds one data set: cells with other data could only take turns."""
+    keys: dict[str, str] = {}
+    for cell in cells:
+        options = cell.system_options
+        table = f"{options.get('address')} {options.get('schema')} {cell.workload.spec['table']}"
+        if cell.record.system in existing and keys.setdefault(table, cell.load_key) != cell.load_key:
+            what = (
+                f"{cell.record.id} ({cell.record.label}) needs a load of its own into the same table as an earlier cell"
+            )
+            raise source.error(what, "measure", "reset", hint='write reset = "reload", or name another schema')
+
+
+def decide_cache(measure: MeasureTable, private: Mapping[str, bool], source: Source) -> str:
+    """warm unless the plan says otherwise; only a system of ours can be made cold."""
+    if measure.cache == "cold" and not all(private.values()):
+        name = next(name for name, own in private.items() if not own)
+        hint = 'write cache = "warm" or "as-is"'
+        raise source.error(f"{name} exists already and cannot be made cold", "measure", "cache", hint=hint)
+    return measure.cache or "warm"
+
+
+def check_placement(measure: MeasureTable, source: Source) -> list[str]:
+    """Cores against this machine; returns warnings."""
+    available = os.sched_getaffinity(0)
+    placement = measure.placement
+    for side, cores in (("client", placement.client), ("server", placement.server)):
+        if missing := sorted(set(cores) - available):
+            hint = f"this machine offers {_words_of_cores(available)}"
+            raise source.error(f"there is no core {missing[0]} here", "measure", "placement", side, hint=hint)
+    if shared := set(placement.client) & set(placement.server):
+        return [f"client and server share the cores {_words_of_cores(shared)}: each slows the other"]
+    return []
+
+
+def configure_once(cells: Iterable[Cell], kinds: Kinds, measure: MeasureTable, source: Source) -> dict[str, bool]:
+    """Lets each kind of system check the options of its cells. Returns whether each system is private."""
+    private: dict[str, bool] = {}
+    seen: set[str] = set()
+    for cell in cells:
+        name = cell.record.system
+        key = repr((name, cell.system_options, cell.durability, cell.isolation))
+        if key in seen:
+            continue
+        seen.add(key)
+        system = kinds[name].configure(
+            name,
+            cell.system_options,
+            durability=cell.durability,
+            isolation=cell.isolation,
+            workdir=Path(os.devnull) / "unused",  # checking makes no files; one that tried would fail loudly
+            timeout_s=measure.timeout,
+            base_dir=source.base_dir,
+        )
+        private[name] = system.private
+    return private
+
+
+def find_missing(options: Iterable[tuple[str, dict[str, Any]]], kinds: Kinds) -> dict[str, str]:
+    """Systems that this machine cannot run with one of their sets of options: name -> why."""
+    missing: dict[str, str] = {}
+    asked: set[str] = set()
+    for name, system_options in options:
+        key = repr((name, system_options))
+        if name in missing or key in asked:
+            continue
+        asked.add(key)
+        if why := kinds[name].available(system_options):
+            missing[name] = why
+    return missing
+
+
+def require(document: PlanDocument, missing: Mapping[str, str], source: Source) -> None:
+    """A system that cannot run here ends the plan, unless the plan calls it optional and another is left."""
+    for name, why in missing.items():
+        if not document.systems[name].optional:
+            place = source.error("", "systems", name).where
+            hint = f"`bakeoff doctor` says how to get it; optional = true in [systems.{name}] skips it"
+            raise ServerError(f"{name} cannot run on this machine: {why}", where=place, hint=hint)
+    if len(missing) == len(document.systems):
+        words = "; ".join(f"{name}: {why}" for name, why in missing.items())
+        raise ServerError(f"no system of the plan can run on this machine ({words})", hint="see `bakeoff doctor`")
+
+
+def check_disk(needed_bytes: int, folder: Path) -> None:
+    """Called when a run is about to begin; a dry run only warns (see describe)."""
+    free = disk_free_bytes(folder)
+    if needed_bytes > free:
+        raise ServerError(
+            f"the plan needs about {words_bytes(needed_bytes)} of disk and {words_bytes(free)} are free",
+            where=str(folder),
+            hint="free some space, give another folder for results, or use fewer records or start options",
+        )
+
+
+def disk_free_bytes(folder: Path) -> int:
+    """Of the file system on which the folder is, or will be."""
+    existing = next(path for path in [folder.absolute(), *folder.absolute().parents] if path.exists())
+    return shutil.disk_usage(existing).free
+
+
+def advice(document: PlanDocument, cells: list[Cell], reset: str, private: Mapping[str, bool]) -> list[str]:
+    """What is allowed but will limit the answer."""
+    measure, words = document.measure, []
+    if measure.repetitions < REPETITIONS_FOR_A_COMPARISON:
+        words.append(
+            f"{measure.repetitions} repetitions are too few to compare: values only (5 or more give a comparison)"
+        )
+    if measure.objective == "rate" and any(cell.record.rate_ops_per_s is not None for cell in cells):
+        words.append('in an open loop the achieved rate is what was offered; judge by objective = "latency_p99"')
+    if reset == "reload" and not all(private.values()):
+        names = ", ".join(name for name, own in private.items() if not own)
+        words.append(
+            f"before each run the workload's tables on {names} are dropped and loaded again: needs --allow-drop"
+        )
+    for clients in sorted({cell.clients for cell in cells}):
+        if measure.operations is not None and measure.operations % clients:
+            words.append(
+                f"{measure.operations} operations do not divide by {clients} clients; "
+                f"{measure.operations // clients * clients} are done"
+            )
+    for workload in {id(cell.workload): cell.workload for cell in cells}.values():
+        words += [f"property `{name}` of the original has no meaning here and is ignored" for name in workload.ignored]
+    return list(dict.fromkeys(words))
+
+
+def _place(what: str, system: str, source: Source) -> tuple[str, ...]:
+    own = ("systems", system, what)
+    return own if (line_of(source.text, own) or 0) > (line_of(source.text, own[:2]) or 0) else ("factors", what)
+
+
+def _words_of_cores(cores: Iterable[int]) -> str:
+    return ", ".join(str(core) for core in sorted(cores))

@@ -1,0 +1,232 @@
+"""What a run of a plan would do and cost: the dry run. A plain structure: `bakeoff run --dry-run` prints it as a table
+or as JSON. Times and sizes are estimates made from the figures below, and say so."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..model.boundary import OperationsLimit, TimeLimit
+from ..model.records import Scalar
+from .check import disk_free_bytes
+from .resolved import Cell, ResolvedPlan
+from .units import words_bytes, words_duration
+
+# Estimates, on the careful side, from runs on a two-core machine (2026-11).
+_LOAD_ROWS_PER_S = 25_000
+_SCAN_ROWS_PER_S = 250_000
+_COPY_BYTES_PER_S = 200e6
+_SERVER_START_S = 1.5  # stop, start and wait until ready
+_ENGINE_START_S = 0.3  # start, connect and end, for each engine process in turn
+_CHECK_S = 0.2
+_OPERATIONS_PER_S = 2_000  # where a limit by operations says nothing about time
+_TABLE_OVERHEAD_RATIO = 1.6  # pages, keys and logs, over the bytes of the rows
+_SERVER_BYTES = 200 * 1024**2  # a server's own files: redo log, system tables
+_BUNDLE_BYTES_PER_RUN = 100_000
+_BUNDLE_BYTES_PER_S = 4_000
+
+LIMITS = "Times and sizes are estimates; machines differ. Stopping and resuming at any run is possible."
+
+
+@dataclass(frozen=True)
+class CellLine:
+    id: str
+    label: str
+    system: str
+    levels: dict[str, Scalar]
+    workload: str
+    threads: int
+    clients: int
+    rate_ops_per_s: float | None
+    durability: str | None
+    isolation: str | None
+    runs: int
+    run_s: float  # one run, restore included
+
+
+@dataclass(frozen=True)
+class LoadLine:
+    key: str
+    system: str
+    dataset: str
+    workload: str
+    rows: int
+    size_bytes: int
+    load_s: float
+    cells: list[str]
+
+
+@dataclass(frozen=True)
+class DryRun:
+    title: str
+    description: str
+    demonstration: bool
+    cells: list[CellLine]
+    loads: list[LoadLine]
+    factors: dict[str, list[Scalar]]
+    compare_factor: str
+    baseline: Scalar | None
+    objective: str
+    repetitions: int
+    runs: int
+    warm_up_s: float
+    window_s: float | None
+    operations: int | None
+    pacing: str
+    reset: str
+    cache: str
+    time_s: float
+    time_words: str
+    disk_bytes: int  # data while running, and the bundle
+    disk_words: str
+    bundle_bytes: int  # what stays
+    disk_free_bytes: int
+    skipped: dict[str, str]
+    warnings: list[str] = field(default_factory=list)
+    limits: str = LIMITS
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def describe(plan: ResolvedPlan, results: Path) -> DryRun:
+    """The plan's cells, repetitions, estimated time and disk; `results` is the folder that bundles go to."""
+    record = plan.record
+    cells = [_cell_line(plan, cell) for cell in plan.cells]
+    loads = [_load_line(cells_of_key) for cells_of_key in _by_load(plan.cells)]
+    time_s = sum(line.load_s for line in loads) + sum(line.runs * line.run_s for line in cells)
+    bundle = estimate_bundle_bytes(plan)
+    disk = estimate_disk_bytes(plan)
+    free = disk_free_bytes(results)
+    warnings = list(plan.warnings)
+    if disk > free:
+        warnings.append(
+            f"about {words_bytes(disk)} of disk are needed and {words_bytes(free)} are free: run will refuse"
+        )
+    if any(isinstance(cell.limit, OperationsLimit) and cell.record.rate_ops_per_s is None for cell in plan.cells):
+        warnings.append(f"the time of a run limited by operations is a guess ({_OPERATIONS_PER_S:,}/s per client)")
+    return DryRun(
+        title=record.title,
+        description=record.description,
+        demonstration=record.demonstration,
+        cells=cells,
+        loads=loads,
+        factors=record.factors,
+        compare_factor=record.compare_factor,
+        baseline=record.baseline,
+        objective=record.objective,
+        repetitions=record.repetitions,
+        runs=len(cells) * record.repetitions,
+        warm_up_s=record.warm_up_s,
+        window_s=record.window_s,
+        operations=record.operations,
+        pacing=record.pacing,
+        reset=plan.reset,
+        cache=plan.cache,
+        time_s=round(time_s, 1),
+        time_words=words_duration(time_s),
+        disk_bytes=disk,
+        disk_words=words_bytes(disk),
+        bundle_bytes=bundle,
+        disk_free_bytes=free,
+        skipped=dict(plan.skipped),
+        warnings=warnings,
+    )
+
+
+def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
+    """One run: the data put back, warmed, warm-up, window, checks."""
+    rows = int(cell.workload.spec["records"])
+    total_s = _ENGINE_START_S * cell.clients + _CHECK_S + plan.warm_up_s + _window_s(cell)
+    if plan.reset == "restore":
+        total_s += _restore_s(cell)
+    elif plan.reset == "reload":
+        total_s += _load_s(cell)
+    if plan.cache == "warm":
+        total_s += _ENGINE_START_S + rows / _SCAN_ROWS_PER_S
+    return total_s
+
+
+def estimate_disk_bytes(plan: ResolvedPlan) -> int:
+    """The most there is at one time: each data set as loaded and as kept, and the bundle."""
+    copies = 2 if plan.reset == "restore" else 1
+    data = sum(copies * _size_bytes(cells[0]) for cells in _by_load(plan.cells) if _private(cells[0]))
+    return data + estimate_bundle_bytes(plan)
+
+
+def estimate_bundle_bytes(plan: ResolvedPlan) -> int:
+    per_run = [_BUNDLE_BYTES_PER_RUN + _BUNDLE_BYTES_PER_S * (plan.warm_up_s + _window_s(cell)) for cell in plan.cells]
+    return round(plan.record.repetitions * sum(per_run))
+
+
+def _cell_line(plan: ResolvedPlan, cell: Cell) -> CellLine:
+    record = cell.record
+    return CellLine(
+        id=record.id,
+        label=record.label,
+        system=record.system,
+        levels=record.levels,
+        workload=record.workload,
+        threads=cell.threads,
+        clients=cell.clients,
+        rate_ops_per_s=record.rate_ops_per_s,
+        durability=record.durability,
+        isolation=record.isolation,
+        runs=plan.record.repetitions,
+        run_s=round(estimate_run_s(plan, cell), 2),
+    )
+
+
+def _load_line(cells: list[Cell]) -> LoadLine:
+    first = cells[0]
+    return LoadLine(
+        key=first.load_key,
+        system=first.record.system,
+        dataset=first.record.dataset,
+        workload=first.record.workload,
+        rows=int(first.workload.spec["records"]),
+        size_bytes=_size_bytes(first),
+        load_s=round(_load_s(first), 2),
+        cells=[cell.record.id for cell in cells],
+    )
+
+
+def _by_load(cells: list[Cell]) -> list[list[Cell]]:
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.load_key, []).append(cell)
+    return list(groups.values())
+
+
+def _window_s(cell: Cell) -> float:
+    if isinstance(cell.limit, TimeLimit):
+        return cell.limit.window_s
+    rate = cell.record.rate_ops_per_s
+    guess_s = cell.limit.operations / (rate / cell.clients if rate else _OPERATIONS_PER_S)
+    return min(guess_s, cell.limit.max_s) if cell.limit.max_s else guess_s
+
+
+def _load_s(cell: Cell) -> float:
+    return _ENGINE_START_S + int(cell.workload.spec["records"]) / _LOAD_ROWS_PER_S + _start_s(cell)
+
+
+def _restore_s(cell: Cell) -> float:
+    return _start_s(cell) + _size_bytes(cell) / _COPY_BYTES_PER_S
+
+
+def _start_s(cell: Cell) -> float:
+    return _SERVER_START_S if _has_server(cell) else 0.0
+
+
+def _size_bytes(cell: Cell) -> int:
+    data = round(cell.workload.size_estimate_bytes * _TABLE_OVERHEAD_RATIO)
+    return int(data + (_SERVER_BYTES if _has_server(cell) else 0))
+
+
+def _private(cell: Cell) -> bool:
+    return "address" not in cell.system_options
+
+
+def _has_server(cell: Cell) -> bool:
+    return "start" in cell.system_options

@@ -1,0 +1,249 @@
+"""From a plan's text to a ResolvedPlan: read, check, expand. Everything that can be refused is refused here, with one
+sentence; nothing starts, and nothing is written."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..errors import PlanError
+from ..model.boundary import OperationsLimit, Retry, TimeLimit
+from ..model.records import PlanRecord, Scalar
+from ..systems.base import System
+from . import check
+from .document import MeasureTable, PlanDocument, plan_tree
+from .expand import Builder, Combination, read_grid, varying
+from .factors import Source, portable_name
+from .nearest import explain, meant
+from .resolved import Cell, ResolvedPlan
+from .workload import PlanWorkloads
+
+WITNESS_RATE_OPS_PER_S = 100.0
+Kinds = Mapping[str, type[System]]
+
+
+def read_plan(path: Path, *, kinds: Kinds | None = None, must_run: bool = True) -> ResolvedPlan:
+    """The plan in this file. Raises PlanError, or ServerError when this machine lacks a system that is not optional
+    (`must_run = False`, for a dry run: then it is a warning)."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise PlanError("there is no such plan", where=str(path), hint="plans/quickstart.toml is a first one") from None
+    except IsADirectoryError:
+        raise PlanError("this is a folder, not a plan", where=str(path), hint="name the .toml file") from None
+    except OSError as error:
+        raise PlanError(f"cannot read the plan: {error.strerror}", where=str(path)) from None
+    except UnicodeDecodeError:
+        raise PlanError("the plan is not UTF-8 text", where=str(path), hint="plans are TOML files") from None
+    return resolve(text, path.parent, path=path, kinds=kinds, must_run=must_run)
+
+
+def resolve(
+    text: str, base_dir: Path, *, path: Path | None = None, kinds: Kinds | None = None, must_run: bool = True
+) -> ResolvedPlan:
+    """The plan with this text; relative paths in it start at `base_dir`. `kinds`: for tests, instead of SYSTEMS."""
+    source = Source(path, text, base_dir)
+    document = read_document(text, source)
+    if kinds is None:
+        from ..systems import SYSTEMS
+
+        kinds = SYSTEMS
+    by_name = _kinds_by_name(document, kinds, source)
+    check.check_measure(document.measure, source)
+    warnings = check.check_placement(document.measure, source)
+    workloads = PlanWorkloads(document.workload, source)
+    grid = read_grid(document, workloads.options(), source)
+    builder = Builder(document, grid, by_name, workloads, source)
+    skipped = _find_missing(builder, grid.combinations)
+    if must_run:
+        check.require(document, skipped, source)
+    else:
+        warnings += [f"{name} cannot run on this machine: {why}" for name, why in skipped.items()]
+        skipped = {name: why for name, why in skipped.items() if document.systems[name].optional}
+        if len(skipped) == len(document.systems):
+            skipped = {}
+    combinations = [one for one in grid.combinations if one.system not in skipped]
+    return _finish(document, builder, combinations, skipped, warnings)
+
+
+def read_document(text: str, source: Source) -> PlanDocument:
+    """The text as models: syntax, keys, types and units."""
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"\(at (line \d+), column \d+\)|\(at (end of document)\)", str(error))
+        place = ", ".join(filter(None, [str(source.path or "the plan"), at and (at[1] or at[2])]))
+        what = re.sub(r"\s*\(at .*\)$", "", str(error))
+        hint = "plans are TOML: key = value; texts and quantities stand in double quotes"
+        raise PlanError(f"the plan is not valid TOML: {what[:1].lower()}{what[1:]}", where=place, hint=hint) from None
+    try:
+        document = PlanDocument.model_validate(tree)
+    except ValidationError as error:
+        raise explain(error, source.path, text) from None
+    _check_systems(document, source)
+    return document
+
+
+def _check_systems(document: PlanDocument, source: Source) -> None:
+    for name, table in document.systems.items():
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or name in ("settings", "start"):
+            hint = "names are letters, digits, _ and -, and neither `settings` nor `start`"
+            raise source.error(f'"{name}" cannot be the name of a system', "systems", name, hint=hint)
+        for kind, value in (("durability", table.durability), ("isolation", table.isolation)):
+            if value is not None:
+                portable_name(kind, value, source, "systems", name, kind)
+
+
+def _kinds_by_name(document: PlanDocument, kinds: Kinds, source: Source) -> dict[str, type[System]]:
+    found: dict[str, type[System]] = {}
+    for name, table in document.systems.items():
+        kind = table.kind or name
+        if kind not in kinds:
+            hint = meant(kind, kinds)
+            if table.kind is None:
+                hint = f'{hint}; a system of another name says its kind: kind = "{next(iter(kinds), "")}"'
+            raise source.error(f"there is no kind of system `{kind}`", "systems", name, "kind", hint=hint)
+        found[name] = kinds[kind]
+    return found
+
+
+def _find_missing(builder: Builder, combinations: list[Combination]) -> dict[str, str]:
+    options = [(one.system, builder.system_options(one)) for one in combinations]
+    for name, said in options:
+        check.check_access(name, said, builder.kinds[name], builder.source)
+    return check.find_missing(options, builder.kinds)
+
+
+def _finish(
+    document: PlanDocument,
+    builder: Builder,
+    combinations: list[Combination],
+    skipped: dict[str, str],
+    warnings: list[str],
+) -> ResolvedPlan:
+    source, measure = builder.source, document.measure
+    cells = list(builder.cells(combinations))
+    for cell in cells:
+        check.check_cell(cell, builder.capabilities(cell.record.system), source)
+    private = check.configure_once(cells, builder.kinds, measure, source)
+    reset = check.decide_reset(document, cells, private, builder.kinds, source)
+    cache = check.decide_cache(measure, private, source)
+    factors = varying(combinations)
+    comparison = _comparison(document, varying(builder.grid.combinations), factors, source)
+    record = _record(document, cells, factors, comparison, reset, cache)
+    warnings += check.advice(document, cells, reset, private)
+    return ResolvedPlan(
+        path=source.path,
+        text=source.text,
+        record=record,
+        cells=cells,
+        skipped=skipped,
+        warm_up_s=measure.warm_up,
+        timeout_s=measure.timeout,
+        retry=Retry(retries=measure.retry.retries, on=list(measure.retry.on), backoff_s=measure.retry.backoff),
+        error_budget_ratio=measure.error_budget,
+        witness_rate_ops_per_s=_witness(measure),
+        reset=reset,
+        cache=cache,
+        vary_seed=measure.vary_seed,
+        client_cores=measure.placement.client,
+        server_cores=measure.placement.server,
+        check_sample=measure.check_sample,
+        warnings=list(dict.fromkeys(warnings)),
+    )
+
+
+def _witness(measure: MeasureTable) -> float | None:
+    if isinstance(measure.witness, bool):
+        return WITNESS_RATE_OPS_PER_S if measure.witness else None
+    return float(measure.witness)
+
+
+def _record(
+    document: PlanDocument,
+    cells: list[Cell],
+    factors: dict[str, list[Scalar]],
+    comparison: tuple[str, Scalar | None],
+    reset: str,
+    cache: str,
+) -> PlanRecord:
+    measure = document.measure
+    windows = {cell.limit.window_s if isinstance(cell.limit, TimeLimit) else None for cell in cells}
+    operations = {
+        cell.limit.operations * cell.clients if isinstance(cell.limit, OperationsLimit) else None for cell in cells
+    }
+    return PlanRecord(
+        title=document.title,
+        description=document.description,
+        demonstration=document.demonstration,
+        seed=document.seed,
+        objective=measure.objective,
+        compare_factor=comparison[0],
+        baseline=comparison[1],
+        repetitions=measure.repetitions,
+        warm_up_s=measure.warm_up,
+        window_s=windows.pop() if len(windows) == 1 else None,
+        operations=operations.pop() if len(operations) == 1 else measure.operations,
+        pacing=_pacing_words(document, cells),
+        error_budget_ratio=measure.error_budget,
+        reset=reset,
+        cache=cache,
+        placement={
+            side: cores
+            for side, cores in (("client", measure.placement.client), ("server", measure.placement.server))
+            if cores
+        },
+        factors=factors,
+        cells=[cell.record for cell in cells],
+        resolved=plan_tree(document),
+    )
+
+
+def _comparison(
+    document: PlanDocument, planned: dict[str, list[Scalar]], left: dict[str, list[Scalar]], source: Source
+) -> tuple[str, Scalar | None]:
+    """The factor whose levels are compared, and the level the others are held against. What the plan says must be in
+    the plan; where a skipped system took it away, the default takes its place."""
+    said = document.compare
+    if said.factor is not None and said.factor not in planned:
+        raise source.error(
+            f"`{said.factor}` is not a factor of this plan", "compare", "factor", hint=meant(said.factor, planned)
+        )
+    whole = planned[said.factor or _first_varying(planned)]
+    if said.baseline is not None and _among(said.baseline, whole) is None:
+        known = ", ".join(str(level) for level in whole)
+        what = f"the baseline {said.baseline!r} is not a level of `{said.factor or _first_varying(planned)}`"
+        raise source.error(what, "compare", "baseline", hint=f"levels: {known}")
+    factor = said.factor if said.factor in left else _first_varying(left)
+    levels = left[factor]
+    if len(levels) < 2:
+        return factor, None
+    baseline = _among(said.baseline, levels)
+    return factor, levels[0] if baseline is None else baseline
+
+
+def _first_varying(factors: dict[str, list[Scalar]]) -> str:
+    return next((name for name, levels in factors.items() if len(levels) > 1), "system")
+
+
+def _among(wanted: Any, levels: list[Scalar]) -> Scalar | None:
+    """The level equal to `wanted`; true is not 1."""
+    same = (level for level in levels if level == wanted and isinstance(level, bool) == isinstance(wanted, bool))
+    return next(same, None)
+
+
+def _pacing_words(document: PlanDocument, cells: list[Cell]) -> str:
+    rates = {cell.record.rate_ops_per_s for cell in cells}
+    if rates == {None}:
+        return "closed loop"
+    pacing = document.measure.pacing
+    names = {"constant": "constant arrivals", "poisson": "Poisson arrivals", "per_session": "a schedule per session"}
+    arrival = names[pacing.arrival if pacing else "poisson"]
+    rate = rates.pop()
+    words = f"{rate:g}/s" if not rates and rate is not None else "the rate is a factor"
+    return f"open loop, {words}, {arrival}"

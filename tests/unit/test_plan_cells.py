@@ -1,0 +1,302 @@
+"""From factors to cells: what multiplies, what is refused, and what each cell is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bakeoff.errors import BakeoffError, PlanError, ServerError
+from bakeoff.model.boundary import Closed, Open, OperationsLimit, TimeLimit
+from bakeoff.plan.read import resolve
+from bakeoff.plan.resolved import ResolvedPlan
+from bakeoff.systems.mariadb import MariaDb
+
+SQLITE = "[systems.sqlite]"
+MARIADB = "[systems.mariadb]\nstart = true"
+OLD = "[systems.old]\nkind = 'mysql'\naddress = '127.0.0.1:1'"
+
+
+@pytest.fixture(autouse=True)
+def _every_kind_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MariaDb, "available", classmethod(lambda cls, options: None))
+
+
+def read(
+    factors: str = "",
+    *,
+    systems: str = SQLITE,
+    workload: str = "preset = 'c'",
+    measure: str = "",
+    rest: str = "",
+    must_run: bool = True,
+) -> ResolvedPlan:
+    text = (
+        f"title = 't'\n{systems}\n[workload]\nkind = 'ycsb'\n{workload}\n[factors]\n{factors}\n"
+        f"[measure]\n{measure}\n{rest}\n"
+    )
+    return resolve(text.replace("[factors]\n\n", ""), Path("."), must_run=must_run)
+
+
+def refused(factors: str = "", **parts: str) -> PlanError:
+    with pytest.raises(PlanError) as caught:
+        read(factors, **parts)  # type: ignore[arg-type]
+    return caught.value
+
+
+def test_a_grid_multiplies_systems_and_levels_in_the_order_of_the_plan() -> None:
+    plan = read("threads = [1, 4]\npreset = ['a', 'c']", systems=f"{SQLITE}\n{MARIADB}", workload="")
+    labels = [cell.record.label for cell in plan.cells]
+    assert len(labels) == 8
+    assert labels[:3] == [
+        "sqlite / threads=1 / preset=a",
+        "sqlite / threads=1 / preset=c",
+        "sqlite / threads=4 / preset=a",
+    ]
+    assert [cell.record.id for cell in plan.cells] == [f"c{n:02d}" for n in range(1, 9)]
+    assert plan.record.factors == {"system": ["sqlite", "mariadb"], "threads": [1, 4], "preset": ["a", "c"]}
+
+
+def test_a_factor_of_one_system_does_not_multiply_the_others() -> None:
+    factors = "threads = [1, 4]\n'mariadb.settings.innodb_buffer_pool_size' = ['64M', '1G', '2G']"
+    plan = read(factors, systems=f"{SQLITE}\n{MARIADB}")
+    counts = [cell.record.system for cell in plan.cells]
+    assert (counts.count("sqlite"), counts.count("mariadb")) == (2, 6)
+    assert "mariadb.settings.innodb_buffer_pool_size" not in plan.cells[0].record.levels
+
+
+def test_dotted_keys_mean_the_same_without_quotes() -> None:
+    quoted = read("'mariadb.settings.innodb_io_capacity' = [100, 200]", systems=MARIADB)
+    plain = read("mariadb.settings.innodb_io_capacity = [100, 200]", systems=MARIADB)
+    assert quoted.record == plain.record
+
+
+def test_settings_go_where_the_system_keeps_them() -> None:
+    started = read("'settings.innodb_io_capacity' = [100, 200]", systems=MARIADB)
+    assert [cell.system_options["start"]["settings"] for cell in started.cells] == [
+        {"innodb_io_capacity": 100},
+        {"innodb_io_capacity": 200},
+    ]
+    embedded = read("'settings.cache_size' = [-100, -200]")
+    assert [cell.system_options["settings"]["cache_size"] for cell in embedded.cells] == [-100, -200]
+
+
+def test_versions_and_paths_go_where_the_system_keeps_them() -> None:
+    assert read("version = ['10.6', '10.11']", systems=MARIADB).cells[1].system_options == {
+        "start": {"version": "10.11"}
+    }
+    assert read("path = ['x', 'y']").cells[1].system_options == {"path": "y"}
+
+
+def test_one_level_needs_no_brackets_and_makes_no_axis() -> None:
+    plan = read("threads = 4\ndurability = ['full']")
+    assert plan.cells[0].threads == 4
+    assert plan.cells[0].durability == "full"
+    assert plan.cells[0].record.levels == {"system": "sqlite"}
+    assert plan.cells[0].record.label == "sqlite"
+
+
+def test_cells_can_be_listed_instead_of_multiplied() -> None:
+    rest = "[[cells]]\nthreads = 4\nsessions = 4\n[[cells]]\nthreads = 64\nsessions = 8\n"
+    plan = read(systems=MARIADB, rest=rest)
+    assert [(cell.threads, cell.sessions) for cell in plan.cells] == [(4, 4), (64, 8)]
+    assert plan.cells[1].record.levels == {"system": "mariadb", "threads": 64, "sessions": 8}
+
+
+def test_a_listed_cell_may_name_its_system() -> None:
+    rest = "[[cells]]\nsystem = 'mariadb'\nthreads = 4\n[[cells]]\nthreads = 1\n"
+    plan = read(systems=f"{SQLITE}\n{MARIADB}", rest=rest)
+    assert [cell.record.label for cell in plan.cells] == [
+        "sqlite / threads=1",
+        "mariadb / threads=4",
+        "mariadb / threads=1",
+    ]
+
+
+def test_listed_levels_of_another_system_make_no_duplicates() -> None:
+    rest = "[[cells]]\nthreads = 1\nmariadb.version = 'a'\n[[cells]]\nthreads = 1\nmariadb.version = 'b'\n"
+    plan = read(systems=f"{SQLITE}\n{MARIADB}", rest=rest)
+    assert [cell.record.system for cell in plan.cells] == ["sqlite", "mariadb", "mariadb"]
+
+
+@pytest.mark.parametrize(
+    ("factors", "parts", "what", "hint"),
+    [
+        ("thread = [1]", {}, "unknown factor `thread`", "did you mean `threads`?"),
+        ("preset_ = ['a']", {"workload": ""}, "unknown factor `preset_`", "did you mean `preset`?"),
+        ("window = ['1s']", {}, "`window` cannot be a factor", "`window` belongs in [measure]"),
+        ("sqlit.settings.x = [1]", {}, "unknown system `sqlit`", "did you mean `sqlite`?"),
+        ("sqlite.threads = [1]", {}, "`threads` cannot be a factor of one system only", "[[cells]]"),
+        ("system = ['sqlite']", {}, "`system` is always a factor", "[systems.NAME]"),
+        ("threads = [1, 2, 1]", {}, "`threads` has the level 1 twice", ""),
+        ("rate = [5000, '5k/s']", {}, "`rate` has the level 5000.0 twice", ""),
+        ("threads = [0]", {}, "`threads` must be at least 1, not 0", ""),
+        ("clients = [0]", {}, "`clients` must be at least 1, not 0", ""),
+        ("threads = ['4']", {}, "`threads` counts: '4' is not a whole number", ""),
+        ("durability = ['ful']", {}, "'ful' is not a level of durability", "did you mean `full`?"),
+        ("rate = ['fast']", {}, '`rate`: "fast" is not a rate', "5000"),
+        ("preset = ['a']", {}, "`preset` is said twice, as a factor and in [workload]", ""),
+        ("threads = [1]\nsessions = [2]", {"systems": MARIADB}, "2 sessions for 1 threads", "[[cells]]"),
+        ("threads = [4]\nsessions = [2]", {}, "sqlite has no pool of fewer sessions", "[[cells]]"),
+        ("isolation = ['read-committed']", {}, "sqlite has no isolation read-committed", "serializable"),
+        ("rate = [5]", {"measure": "pacing = 'closed'"}, "`pacing` says a closed loop", "poisson"),
+        ("rate = [5]", {"measure": "pacing = { rate = 7 }"}, "`pacing` says a rate of its own", "poisson"),
+        ("threads = [8]", {"measure": "operations = 4"}, "4 operations per client for 8 threads", ""),
+        ("threads = [1]", {"rest": "[[cells]]\nthreads = 4"}, "both [factors] and [[cells]]", ""),
+        ("", {"rest": "[[cells]]\nthreads = 1\n[[cells]]\nthreads = 1"}, "cell 2 repeats an earlier one", ""),
+        ("", {"rest": "[[cells]]\nthreads = 1\n[[cells]]\nclients = 1"}, "cell 1 does not say `clients`", ""),
+        ("", {"rest": "[[cells]]\nsystem = 'sqlit'"}, 'the unknown system "sqlit"', "sqlite"),
+        ("", {"rest": "[[cells]]\nthread = 1"}, "unknown factor `thread`", "did you mean `threads`?"),
+        ("durability = ['full']", {"systems": f"{SQLITE}\ndurability = 'none'"}, "`durability` is said twice", ""),
+        (
+            "'settings.a' = [1]\n'sqlite.settings.a' = [2]",
+            {},
+            "`sqlite.settings.a` and `settings.a` are the same thing for sqlite",
+            "",
+        ),
+        (
+            "'settings.cache_size' = [1]",
+            {"systems": f"{SQLITE}\nsettings = {{ cache_size = 2 }}"},
+            "`settings.cache_size` is said twice",
+            "",
+        ),
+        ("'settings.x' = [1]", {"systems": OLD}, "its settings are not ours to change", "session"),
+        ("", {"systems": f"{SQLITE}\naddress = 'x:1'"}, "sqlite cannot be given an address", ""),
+        ("", {"systems": "[systems.mysql]\nstart = true"}, "mysql cannot be started here", "address"),
+        ("", {"systems": f"{SQLITE}\nsetings = {{}}"}, "unknown key", "settings"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(factors: str, parts: dict[str, str], what: str, hint: str) -> None:
+    error = refused(factors, **parts)
+    assert what in error.what
+    assert hint in error.hint
+    assert error.where
+
+
+def test_more_cells_than_anyone_can_mean_are_refused_before_they_are_made() -> None:
+    many = list(range(1, 500))
+    assert "at most 10,000" in refused(f"threads = {many}\nclients = {many}\nworkers = {many}").what
+
+
+def test_rates_are_of_all_clients_and_shared_between_them() -> None:
+    plan = read("rate = ['1k/s', '2k/s']\nclients = 4", measure="pacing = { arrival = 'constant' }")
+    assert plan.cells[0].pacing == Open(rate_ops_per_s=250, arrival="constant")
+    assert [cell.record.rate_ops_per_s for cell in plan.cells] == [1000, 2000]
+    assert plan.record.pacing == "open loop, the rate is a factor, constant arrivals"
+    assert read(measure="pacing = { rate = 5000 }").record.pacing == "open loop, 5000/s, Poisson arrivals"
+
+
+def test_operations_are_of_all_clients_and_shared_between_them() -> None:
+    plan = read("clients = 3", measure="operations = 100\nwindow = '60s'")
+    assert plan.cells[0].limit == OperationsLimit(operations=33, max_s=60)
+    assert plan.record.operations == 99
+    assert any("do not divide by 3 clients; 99 are done" in words for words in plan.warnings)
+
+
+def test_defaults_are_a_closed_loop_of_thirty_seconds_five_times() -> None:
+    plan = read()
+    cell = plan.cells[0]
+    assert (cell.pacing, cell.limit) == (Closed(), TimeLimit(window_s=30))
+    assert (cell.threads, cell.clients, cell.workers, cell.sessions) == (1, 1, 0, None)
+    assert (plan.record.repetitions, plan.warm_up_s, plan.timeout_s, plan.error_budget_ratio) == (5, 10, 10, 0.001)
+    assert (plan.reset, plan.cache, plan.witness_rate_ops_per_s) == ("restore", "warm", 100)
+    assert plan.record.pacing == "closed loop"
+
+
+@pytest.mark.parametrize(
+    ("systems", "preset", "said", "outcome"),
+    [
+        (SQLITE, "a", "", "restore"),
+        (SQLITE, "a", "reload", "reload"),
+        (SQLITE, "c", "reuse", "reuse"),
+        (SQLITE, "a", "reuse", "writes, so its data cannot be reused"),
+        (OLD, "c", "", "reuse"),
+        (OLD, "a", "", "the plan writes to old"),
+        (OLD, "a", "reload", "reload"),
+        (OLD, "a", "restore", "old exists already and cannot be restored"),
+        (OLD, "c", "reuse", "reuse"),
+        ("[systems.null]", "c", "restore", "null cannot be restored"),
+        ("[systems.null]", "a", "", "reload"),
+        ("[systems.null]", "c", "", "reuse"),
+    ],
+)
+def test_reset_is_what_the_systems_allow(systems: str, preset: str, said: str, outcome: str) -> None:
+    measure = f"reset = '{said}'" if said else ""
+    try:
+        got = read(systems=systems, workload=f"preset = '{preset}'", measure=measure).reset
+    except PlanError as error:
+        got = error.what
+    assert outcome in got
+
+
+def test_other_data_in_the_same_table_of_an_existing_server_cannot_be_reused() -> None:
+    assert "needs a load of its own" in refused("records = [100, 200]", systems=OLD).what
+
+
+def test_an_existing_server_cannot_be_made_cold() -> None:
+    assert "cannot be made cold" in refused(systems=OLD, measure="cache = 'cold'").what
+
+
+def test_the_data_are_shared_by_cells_that_ask_for_the_same_data_of_the_same_system() -> None:
+    plan = read("threads = [1, 4]\npreset = ['a', 'c']\nrecords = [100, 200]", workload="")
+    assert len({cell.load_key for cell in plan.cells}) == 2
+    settings = read("'settings.page_size' = [4096, 8192]")
+    assert len({cell.load_key for cell in settings.cells}) == 2
+    assert len({cell.record.dataset for cell in settings.cells}) == 1
+
+
+def test_what_is_compared_is_the_system_or_the_first_factor_that_varies() -> None:
+    both = read("threads = [1, 4]", systems=f"{SQLITE}\n{MARIADB}").record
+    assert (both.compare_factor, both.baseline) == ("system", "sqlite")
+    one = read("threads = [1, 4]").record
+    assert (one.compare_factor, one.baseline) == ("threads", 1)
+    alone = read().record
+    assert (alone.compare_factor, alone.baseline) == ("system", None)
+    said = read("threads = [1, 4]", rest="[compare]\nfactor = 'threads'\nbaseline = 4").record
+    assert (said.compare_factor, said.baseline) == ("threads", 4)
+
+
+def test_an_optional_system_that_cannot_run_is_left_out_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MariaDb, "available", classmethod(lambda cls, options: "no mariadbd on the PATH"))
+    systems = f"{MARIADB}\noptional = true\n{SQLITE}"
+    plan = read("threads = [1, 4]", systems=systems, rest="[compare]\nbaseline = 'mariadb'")
+    assert plan.skipped == {"mariadb": "no mariadbd on the PATH"}
+    assert [cell.record.id for cell in plan.cells] == ["c01", "c02"]
+    assert {cell.record.system for cell in plan.cells} == {"sqlite"}
+    assert plan.record.factors["system"] == ["sqlite"]
+
+
+def test_a_system_that_must_run_and_cannot_ends_the_plan_but_not_the_dry_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MariaDb, "available", classmethod(lambda cls, options: "no mariadbd on the PATH"))
+    with pytest.raises(ServerError) as caught:
+        read(systems=f"{MARIADB}\n{SQLITE}")
+    assert "mariadb cannot run on this machine: no mariadbd on the PATH" in caught.value.what
+    dry = read(systems=f"{MARIADB}\n{SQLITE}", must_run=False)
+    assert len(dry.cells) == 2
+    assert "mariadb cannot run on this machine: no mariadbd on the PATH" in dry.warnings
+
+
+def test_a_plan_of_which_no_system_can_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MariaDb, "available", classmethod(lambda cls, options: "no mariadbd on the PATH"))
+    with pytest.raises(BakeoffError) as caught:
+        read(systems=f"{MARIADB}\noptional = true")
+    assert "no system of the plan can run" in caught.value.what
+
+
+def test_a_plan_never_starts_or_writes_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    read(systems=f"{SQLITE}\npath = 'data'\n{MARIADB}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_few_repetitions_and_a_rate_as_objective_of_an_open_loop_are_allowed_with_a_word() -> None:
+    plan = read(measure="repetitions = 3\npacing = { rate = 5 }")
+    assert any("too few to compare" in words for words in plan.warnings)
+    assert any("latency_p99" in words for words in plan.warnings)
+
+
+def test_secrets_enter_the_record_by_name_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DB_PASSWORD", "hunter2")
+    plan = read(systems=f"{OLD}\nuser = 'u'\npassword = {{ env = 'DB_PASSWORD' }}")
+    assert "hunter2" not in plan.record.model_dump_json()
+    assert plan.record.resolved["systems"]["old"]["password"] == {"env": "DB_PASSWORD"}

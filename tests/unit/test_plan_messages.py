@@ -1,0 +1,129 @@
+"""Whatever is wrong with a plan gets one sentence: what, where, and what to write instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bakeoff.errors import ExitCode, PlanError
+from bakeoff.plan.read import read_plan, resolve
+
+
+def refused(text: str) -> PlanError:
+    with pytest.raises(PlanError) as caught:
+        resolve(text, Path("."))
+    error = caught.value
+    assert "\n" not in error.what
+    assert error.exit_code == ExitCode.USAGE
+    return error
+
+
+def plan(measure: str = "", *, systems: str = "[systems.sqlite]", workload: str = "", rest: str = "") -> str:
+    return f'title = "t"\n{systems}\n[workload]\nkind = "ycsb"\n{workload}\n[measure]\n{measure}\n{rest}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "hint"),
+    [
+        (plan("warmup = '1s'"), "unknown key `warmup`", "did you mean `warm_up`?"),
+        (plan("repetition = 5"), "unknown key `repetition`", "did you mean `repetitions`?"),
+        (plan("threads = 4"), "unknown key `threads`", "`threads` belongs in [factors]"),
+        (plan("title = 'x'"), "unknown key `title`", "the nearest known one is"),
+        (plan("backoff = '1s'"), "unknown key `backoff`", "`backoff` belongs in [measure.retry]"),
+        (plan("pacing = { rat = 5 }"), "unknown key `rat`", "did you mean `rate`?"),
+        (plan("retry = { retires = 5 }"), "unknown key `retires`", "did you mean `retries`?"),
+        ("sed = 1\n" + plan(), "unknown key `sed`", "did you mean `seed`?"),
+        (plan(rest="[mesure]\nwindow = '1s'"), "unknown key `mesure`", "did you mean `measure`?"),
+    ],
+)
+def test_an_unknown_key_is_refused_with_the_nearest_known_one(text: str, what: str, hint: str) -> None:
+    error = refused(text)
+    assert what in error.what
+    assert hint in error.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (plan("window = 10"), "`window`: a duration needs a unit: 10 may be seconds or milliseconds"),
+        (plan("window = '10 sec'"), '`window`: "sec" is not a unit in the duration "10 sec"'),
+        (plan("window = '999ms'"), "`window` is too short: 0.999 s"),
+        (plan("error_budget = '5 percent'"), '`error_budget`: "percent" is not a unit'),
+        (plan("repetitions = 'five'"), '`repetitions` must be a whole number, not the text "five"'),
+        (plan("repetitions = '5'"), '`repetitions` must be a whole number, not the text "5"'),
+        (plan("repetitions = 0"), "`repetitions` is 0, and must be at least 1"),
+        (plan("vary_seed = 'yes'"), '`vary_seed` must be true or false, not the text "yes"'),
+        (plan("retry = 3"), "`retry` must be a table, not 3"),
+        (plan("retry = { retries = 3 }"), "`retry`: `retries` needs `on`"),
+        (plan("reset = 'restor'"), '`reset` cannot be the text "restor"'),
+        (plan("pacing = 'open'"), '`pacing`: "open" is not a way of pacing'),
+        (plan("pacing = { arrival = 'poisson' }"), "an open loop needs a rate"),
+        (plan("pacing = { rate = 0 }"), "`rate`: a rate is above 0"),
+        (plan("placement = { client = 'a' }"), "`client`: 'a' is not a list of cores"),
+        (plan("placement = { client = '4095' }"), "there is no core 4095 here"),
+        (plan(systems="[systems]"), "`systems` is empty"),
+        (plan(systems="[systems.sqlite]\nstart = 3"), "`start`: `start` is true or a table"),
+        (plan(systems="[systems.sqlite]\ndurability = 'ful'"), "'ful' is not a level of durability"),
+        (plan(systems="[systems.db]"), "there is no kind of system `db`"),
+        (plan(systems="[systems.'a b']\nkind = 'sqlite'"), '"a b" cannot be the name of a system'),
+        (plan().replace('"ycsb"', '"ycbs"'), "there is no workload `ycbs`"),
+        (plan().replace('title = "t"', ""), "the plan needs `title`"),
+        (plan().replace('kind = "ycsb"', ""), "workload needs `kind`"),
+        (plan(rest="[factors]\nthreads = []"), "`threads`: a factor needs at least one level"),
+        (plan(rest="[factors]\nthreads = [[1]]"), "`threads`: a level is a number, a text, true or false"),
+        (plan(rest="[compare]\nfactor = 'thread'"), "`thread` is not a factor of this plan"),
+        (plan(rest="[compare]\nbaseline = 'other'"), "the baseline 'other' is not a level of `system`"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_its_key(text: str, what: str) -> None:
+    assert what in refused(text).what
+
+
+def test_a_message_names_file_line_and_table(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text(plan("repetitions = 5\nwindw = '10s'"))
+    with pytest.raises(PlanError) as caught:
+        read_plan(path)
+    assert caught.value.where == f"{path}, line 8, [measure] windw"
+
+
+def test_a_word_of_the_wrong_choice_names_the_nearest_and_all() -> None:
+    assert refused(plan("reset = 'restor'")).hint == "did you mean `restore`? It is one of: restore, reload, reuse"
+
+
+@pytest.mark.parametrize("secret", ["password = 'hunter2'", "passwd = 'hunter2'", "start = { password = 'hunter2' }"])
+def test_a_literal_password_is_refused_and_never_repeated(secret: str) -> None:
+    error = refused(plan(systems=f"[systems.sqlite]\n{secret}"))
+    assert "a secret is never written in a plan" in error.what
+    assert "env" in error.hint
+    assert "hunter2" not in f"{error} {error.hint} {error.where} {error.__cause__}"
+
+
+def test_a_password_in_an_address_is_refused_and_never_repeated() -> None:
+    error = refused(plan(systems="[systems.mariadb]\naddress = 'root:hunter2@db1:3306'"))
+    assert "an address holds no user and no password" in error.what
+    assert "hunter2" not in f"{error} {error.hint} {error.where}"
+
+
+def test_broken_toml_names_the_line() -> None:
+    error = refused('title = "t"\nseed = = 1\n')
+    assert error.what.startswith("the plan is not valid TOML")
+    assert "line 2" in error.where
+
+
+def test_a_missing_file_a_folder_and_no_text_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    for path, what in (
+        (tmp_path / "none.toml", "there is no such plan"),
+        (tmp_path, "this is a folder"),
+        (tmp_path / "binary.toml", "not UTF-8"),
+    ):
+        with pytest.raises(PlanError) as caught:
+            read_plan(path)
+        assert what in caught.value.what
+        assert caught.value.where == str(path)
+
+
+def test_the_first_thing_wrong_in_the_file_is_the_one_told() -> None:
+    assert "windw" in refused(plan("windw = '1s'\nrepetition = 3")).what

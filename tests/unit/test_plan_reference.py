@@ -1,0 +1,75 @@
+"""The reference page names every key, and every plan that comes with bakeoff can be read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bakeoff.plan.describe import describe
+from bakeoff.plan.document import TABLES, keys_of
+from bakeoff.plan.nearest import LOAD_FACTORS
+from bakeoff.plan.read import read_plan
+from bakeoff.systems.mariadb import MariaDb
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/reference/plan.md").read_text()
+PLANS = sorted([ROOT / "plans/quickstart.toml", *(ROOT / "plans/examples").glob("*.toml")])
+
+HEADINGS = {
+    (): "## Top of the file",
+    ("systems", "*"): "## `[systems.NAME]`",
+    ("workload",): "## `[workload]`",
+    ("measure",): "## `[measure]`",
+    ("measure", "pacing"): "### `pacing = { ... }`",
+    ("measure", "retry"): "### `retry = { ... }`",
+    ("measure", "placement"): "### `placement = { ... }`",
+    ("compare",): "## `[compare]`",
+}
+
+
+def documented(heading: str) -> set[str]:
+    """Keys in the first column of the section's table."""
+    section = re.split(r"^##+ ", PAGE.split(f"{heading}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+    first_columns = re.findall(r"^\| ([^|]*) \|", section, flags=re.MULTILINE)
+    return {key for column in first_columns for key in re.findall(r"`([^`]+)`", column)}
+
+
+@pytest.mark.parametrize("place", TABLES)
+def test_the_page_has_every_key_of_the_models_and_no_other(place: tuple[str, ...]) -> None:
+    assert documented(HEADINGS[place]) == set(keys_of(TABLES[place]))
+
+
+def test_the_page_has_every_load_factor() -> None:
+    assert documented("## `[factors]`: what varies") >= set(LOAD_FACTORS)
+
+
+@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
+def test_every_plan_that_comes_with_bakeoff_can_be_read(path: Path, tmp_path: Path) -> None:
+    plan = read_plan(path, must_run=False)
+    dry = describe(plan, tmp_path)
+    assert dry.runs == len(plan.cells) * plan.record.repetitions > 0
+    assert dry.time_s > 0
+    assert dry.disk_bytes > 0
+
+
+def test_the_quickstart_is_a_demonstration_of_sixty_short_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(MariaDb, "available", classmethod(lambda cls, options: None))
+    plan = read_plan(ROOT / "plans/quickstart.toml")
+    dry = describe(plan, tmp_path)
+    assert plan.record.demonstration
+    assert "demonstration" in plan.record.description
+    assert (len(dry.cells), dry.runs) == (12, 60)
+    assert dry.time_s < 240
+
+
+def test_the_quickstart_explains_every_key_it_uses() -> None:
+    """Where it first stands: on its line or in the lines above."""
+    lines = (ROOT / "plans/quickstart.toml").read_text().splitlines()
+    explained: dict[str, bool] = {}
+    for above, line in zip(["", *lines], lines, strict=False):
+        if key := re.match(r"(\w+) *=", line):
+            explained.setdefault(key[1], "#" in line or above.startswith("#"))
+    assert len(explained) > 15
+    assert [key for key, said in explained.items() if not said] == []
