@@ -13,7 +13,7 @@ use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunnerKind, SqliteSpec};
 use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
-use errors::{op_error, prepare_error};
+use errors::op_error;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row};
 use std::path::Path;
@@ -161,7 +161,7 @@ impl SqlSession for SqliteSession {
         let prepared = self
             .connection
             .prepare(sql)
-            .map_err(|error| prepare_error(&error, sql))?;
+            .map_err(|error| op_error(&error).with_statement(sql))?;
         // SAFETY: the statement borrows the `Connection` inside an `Rc` that this session keeps, whose place in memory
         // never changes; `statements` is private, hands nothing out beyond `&mut self`, and is dropped first.
         let prepared =

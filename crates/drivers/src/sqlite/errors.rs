@@ -1,9 +1,10 @@
 //! SQLite's result codes as outcomes.
-use bakeoff_model::outcome::{FailClass, OpError, Outcome};
+use bakeoff_model::outcome::{FailClass, OpError};
 
 /// Primary result code, its name, and what it means for the operation. Source: sqlite.org/rescode.html.
 const CODES: &[(i32, &str, FailClass)] = &[
-    (1, "SQLITE_ERROR", FailClass::Other),
+    // A statement that cannot be (unknown table, syntax, COMMIT without BEGIN).
+    (1, "SQLITE_ERROR", FailClass::Refused),
     (2, "SQLITE_INTERNAL", FailClass::Other),
     (3, "SQLITE_PERM", FailClass::Refused),
     (4, "SQLITE_ABORT", FailClass::Other),
@@ -52,13 +53,4 @@ pub fn op_error(error: &rusqlite::Error) -> OpError {
     } else {
         OpError::fail(class, code, error.to_string())
     }
-}
-
-/// As [`op_error`], for a statement that could not be prepared: an error in its text is the system's refusal.
-pub fn prepare_error(error: &rusqlite::Error, sql: &str) -> OpError {
-    let mut error = op_error(error).with_statement(sql);
-    if error.code == "SQLITE_ERROR" {
-        error.outcome = Outcome::Fail(FailClass::Refused);
-    }
-    error
 }

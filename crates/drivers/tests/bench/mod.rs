@@ -1,0 +1,188 @@
+//! What the tests of drivers share: databases to test against, and small builders.
+#![allow(dead_code)] // every test file uses its own part of it
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // test code throughout
+
+use bakeoff_drivers::mysql::MysqlDriver;
+use bakeoff_drivers::null::NullDriver;
+use bakeoff_drivers::sqlite::SqliteDriver;
+use bakeoff_model::driver::{Driver, Endpoint};
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::record::{Record, TableSpec, ValueType};
+use bakeoff_model::row::{Cell, RowBuf};
+use bakeoff_model::run::{Isolation, MysqlSpec, NullSpec, Secret, SqliteSpec};
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+pub const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A driver to test, or nothing where this machine has no such system.
+pub trait Bench {
+    type Driver: Driver;
+    fn driver() -> Option<Self::Driver>;
+}
+
+pub struct Null;
+
+impl Bench for Null {
+    type Driver = NullDriver;
+    fn driver() -> Option<NullDriver> {
+        Some(NullDriver::new(
+            NullSpec {
+                store: true,
+                ..NullSpec::default()
+            },
+            1,
+        ))
+    }
+}
+
+pub struct Sqlite;
+
+impl Bench for Sqlite {
+    type Driver = SqliteDriver;
+    fn driver() -> Option<SqliteDriver> {
+        let pragmas = [("journal_mode", "WAL"), ("synchronous", "OFF")];
+        Some(sqlite_driver(&sqlite_file(), &pragmas, TIMEOUT))
+    }
+}
+
+/// A MariaDB or MySQL server that the environment names:
+/// `BAKEOFF_TEST_MYSQL=mysql://user@host:port/schema` (the schema may be written to), `BAKEOFF_TEST_MYSQL_PASSWORD`.
+pub struct Mysql;
+
+impl Bench for Mysql {
+    type Driver = MysqlDriver;
+    fn driver() -> Option<MysqlDriver> {
+        mysql_spec().map(|spec| mysql_driver(spec, None))
+    }
+}
+
+pub fn sqlite_file() -> PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let folder = FOLDER.get_or_init(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let file = folder.join(format!("test-{}-{number}.db", std::process::id()));
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{suffix}", file.display()));
+    }
+    file
+}
+
+pub fn sqlite_driver(file: &std::path::Path, pragmas: &[(&str, &str)], timeout: Duration) -> SqliteDriver {
+    let pragmas = pragmas
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect();
+    SqliteDriver::new(
+        SqliteSpec {
+            path: file.display().to_string(),
+            pragmas,
+        },
+        None,
+        timeout,
+    )
+    .unwrap()
+}
+
+pub const PASSWORD_VARIABLE: &str = "BAKEOFF_TEST_MYSQL_PASSWORD";
+
+pub fn mysql_spec() -> Option<MysqlSpec> {
+    let Ok(url) = std::env::var("BAKEOFF_TEST_MYSQL") else {
+        println!("skipped: no MariaDB or MySQL to test against (BAKEOFF_TEST_MYSQL is not set)");
+        return None;
+    };
+    let rest = url
+        .strip_prefix("mysql://")
+        .expect("BAKEOFF_TEST_MYSQL is mysql://user@host:port/schema");
+    let (user, rest) = rest.split_once('@').expect("BAKEOFF_TEST_MYSQL names a user");
+    let (address, schema) = rest.split_once('/').expect("BAKEOFF_TEST_MYSQL names a schema");
+    Some(MysqlSpec {
+        endpoints: vec![endpoint(address)],
+        user: user.into(),
+        password: std::env::var(PASSWORD_VARIABLE)
+            .is_ok()
+            .then(|| Secret::Env(PASSWORD_VARIABLE.into())),
+        schema: schema.into(),
+        tls: None,
+        session_variables: Default::default(),
+    })
+}
+
+pub fn endpoint(address: &str) -> Endpoint {
+    Endpoint {
+        name: "n1".into(),
+        role: "primary".into(),
+        address: address.into(),
+    }
+}
+
+pub fn mysql_driver(spec: MysqlSpec, isolation: Option<Isolation>) -> MysqlDriver {
+    MysqlDriver::new(spec, isolation, TIMEOUT).unwrap()
+}
+
+/// Runs a test's future on the runner that suits every driver.
+pub fn run<T>(test: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(test)
+}
+
+pub async fn open<D: Driver>(driver: &D) -> Result<D::Session, OpError> {
+    let client = driver.open(0).await.expect("open");
+    driver.session(&client, 0).await
+}
+
+/// A table with three fields, of a name that no other test has.
+pub fn table(test: &str) -> TableSpec {
+    TableSpec {
+        name: format!("t{}_{test}", std::process::id()),
+        key_column: "YCSB_KEY".into(),
+        key_length: 100,
+        field_names: (0..3).map(|i| format!("FIELD{i}")).collect(),
+        value_type: ValueType::Text,
+    }
+}
+
+/// One record's values, laid end to end.
+pub struct Row {
+    key: Vec<u8>,
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+}
+
+pub fn row(key: &str, values: [&[u8]; 3]) -> Row {
+    let ends = values.iter().scan(0, |end, value| {
+        *end += value.len() as u32;
+        Some(*end)
+    });
+    Row {
+        key: key.into(),
+        ends: ends.collect(),
+        bytes: values.concat(),
+    }
+}
+
+impl Row {
+    pub fn record(&self) -> Record<'_> {
+        Record {
+            key: &self.key,
+            bytes: &self.bytes,
+            ends: &self.ends,
+        }
+    }
+}
+
+pub fn texts(row: &RowBuf) -> Vec<Vec<u8>> {
+    row.cells()
+        .map(|cell| match cell {
+            Cell::Bytes(bytes) => bytes.to_vec(),
+            other => panic!("not text: {other:?}"),
+        })
+        .collect()
+}
