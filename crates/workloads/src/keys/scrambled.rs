@@ -9,7 +9,7 @@ const ZETA: f64 = 26.469_028_201_783_02;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Scrambled {
-    range: u64,
+    range: Divisor,
     zipfian: Zipfian,
 }
 
@@ -17,15 +17,42 @@ impl Scrambled {
     /// Draws fall in 0..range; whoever draws throws away those that are not readable yet.
     pub fn new(range: u64) -> Self {
         Self {
-            range: range.max(1),
+            range: Divisor::new(range.max(1)),
             zipfian: Zipfian::with_zeta(ITEMS, THETA, ZETA),
         }
     }
 
-    /// One `powf`, one hash, one division: about 40 ns.
+    /// A rank, a hash and a remainder: about 25 ns.
     #[inline]
     pub fn draw(&self, rng: &mut Random) -> u64 {
-        fnv64(self.zipfian.draw(rng)) % self.range
+        self.range.remainder(fnv64(self.zipfian.draw(rng)))
+    }
+}
+
+/// Remainders by multiplication, because a 64-bit division takes as long as the hash (Barrett).
+#[derive(Clone, Copy, Debug)]
+struct Divisor {
+    divisor: u64,
+    reciprocal: u64,
+}
+
+impl Divisor {
+    fn new(divisor: u64) -> Self {
+        Self {
+            divisor,
+            reciprocal: u64::MAX / divisor,
+        }
+    }
+
+    #[inline]
+    fn remainder(&self, x: u64) -> u64 {
+        // The reciprocal is rounded down, so the quotient is at most 2 too small and never too large.
+        let quotient = ((u128::from(x) * u128::from(self.reciprocal)) >> 64) as u64;
+        let mut rest = x - quotient * self.divisor;
+        while rest >= self.divisor {
+            rest -= self.divisor;
+        }
+        rest
     }
 }
 
@@ -33,6 +60,16 @@ impl Scrambled {
 mod tests {
     use super::*;
     use crate::keys::Permutation;
+
+    proptest::proptest! {
+        #[test]
+        fn remainders_are_those_of_a_division(x: u64, small in 1u64..1_000_000, any in 1u64..) {
+            for divisor in [small, any, 1, u64::MAX] {
+                proptest::prop_assert_eq!(Divisor::new(divisor).remainder(x), x % divisor);
+            }
+            proptest::prop_assert_eq!(Divisor::new(small).remainder(u64::MAX), u64::MAX % small);
+        }
+    }
 
     /// Shares of the hottest 1 % and 10 % of keys over 400,000 draws, percent.
     fn hottest_shares(rows: usize, mut draw: impl FnMut(&mut Random) -> u64) -> (f64, f64) {

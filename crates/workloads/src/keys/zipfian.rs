@@ -1,8 +1,9 @@
 //! Zipfian ranks. Source: Gray et al., "Quickly Generating Billion-Record Synthetic Databases", SIGMOD 1994.
+use super::THETA;
 use crate::rng::Random;
 
 /// Rank 0 is drawn most often, rank i with probability proportional to (i+1)^-theta (approximately: Gray's closed
-/// form is exact for the first two ranks). Cost of a draw: one `powf`, about 20 ns.
+/// form is exact for the first two ranks). Cost of a draw: about 12 ns for the usual theta, 20 for another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Zipfian {
     items: u64,
@@ -62,9 +63,23 @@ impl Zipfian {
         } else if scaled < self.second {
             1
         } else {
-            let rank = self.items as f64 * (self.eta * u - self.eta + 1.0).powf(self.alpha);
+            let rank = self.items as f64 * self.power(self.eta * u - self.eta + 1.0);
             (rank as u64).min(self.items - 1)
         }
+    }
+}
+
+impl Zipfian {
+    /// x^alpha. The usual theta makes alpha 100, up to rounding: eight multiplications instead of a `powf`, and the
+    /// same on every machine.
+    #[inline]
+    fn power(&self, x: f64) -> f64 {
+        if self.theta != THETA {
+            return x.powf(self.alpha);
+        }
+        let x4 = (x * x) * (x * x);
+        let x32 = ((x4 * x4) * (x4 * x4)) * ((x4 * x4) * (x4 * x4));
+        (x32 * x32) * x32 * x4
     }
 }
 
@@ -129,6 +144,14 @@ mod tests {
                 (share - expected).abs() < 0.001,
                 "rank {rank}: {share} of {expected}"
             );
+        }
+    }
+
+    #[test]
+    fn the_usual_skew_is_computed_as_any_other() {
+        let zipf = Zipfian::new(1000, THETA);
+        for x in [0.0, 0.01, 0.3, 0.9, 0.999, 1.0] {
+            assert!((zipf.power(x) - x.powf(1.0 / (1.0 - THETA))).abs() < 1e-13, "{x}");
         }
     }
 

@@ -35,7 +35,9 @@ impl Mix {
 
     #[inline]
     fn pick(&self, u: f64) -> usize {
-        KINDS[self.upto.iter().position(|&end| u < end).unwrap_or(self.last)]
+        // Counts without branching, because which kind comes next cannot be predicted.
+        let passed: usize = self.upto.iter().map(|&end| usize::from(u >= end)).sum();
+        KINDS[passed.min(self.last)]
     }
 }
 

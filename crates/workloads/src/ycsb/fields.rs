@@ -8,7 +8,7 @@ use crate::rng::{Random, mix};
 use bakeoff_model::run::{FieldLength, Payload, YcsbSpec};
 
 /// Printable ASCII, 0x20..=0x7E.
-const PRINTABLE: u64 = 95;
+const PRINTABLE: u128 = 95;
 
 #[derive(Clone, Debug)]
 enum Length {
@@ -153,15 +153,24 @@ impl FieldMaker {
     }
 }
 
-/// Uniform over 0x20..=0x7E, two bytes a draw (32 bits each, so no character is favoured by more than 1e-7).
+/// Uniform over 0x20..=0x7E: six digits to base 95 from each draw, the first one from its uppermost bits. The sixth
+/// still has 31 bits to come from, so no character is favoured by more than 1e-7.
 fn append_printable(rng: &mut Random, length: usize, out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + length, 0);
-    for pair in out[start..].chunks_mut(2) {
-        let bits = rng.bits();
-        for (i, byte) in pair.iter_mut().enumerate() {
-            *byte = b' ' + ((((bits >> (32 * i)) & 0xFFFF_FFFF) * PRINTABLE) >> 32) as u8;
-        }
+    let mut sixes = out[start..].chunks_exact_mut(6);
+    for six in &mut sixes {
+        fill_printable(rng.bits(), six);
+    }
+    fill_printable(rng.bits(), sixes.into_remainder());
+}
+
+#[inline]
+fn fill_printable(mut bits: u64, out: &mut [u8]) {
+    for byte in out {
+        let scaled = u128::from(bits) * PRINTABLE;
+        *byte = b' ' + (scaled >> 64) as u8;
+        bits = scaled as u64;
     }
 }
 

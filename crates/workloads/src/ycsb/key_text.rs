@@ -24,10 +24,9 @@ impl KeyText {
         let digits = buffer.format(number).as_bytes();
         out.clear();
         out.extend_from_slice(PREFIX);
-        out.resize(
-            PREFIX.len() + self.zero_padding.saturating_sub(digits.len()),
-            b'0',
-        );
+        if digits.len() < self.zero_padding {
+            out.resize(PREFIX.len() + self.zero_padding - digits.len(), b'0');
+        }
         out.extend_from_slice(digits);
     }
 

@@ -1,0 +1,121 @@
+//! Drawing, executing and settling an operation allocates nothing: counted by the allocator itself.
+#![allow(clippy::unwrap_used)] // a helper of tests, which clippy does not take for one
+use bakeoff_model::outcome::Outcome;
+use bakeoff_model::run::{ClientSpec, RequestDistribution, YcsbSpec};
+use bakeoff_model::workload::{Answer, ThreadId, Workload};
+use bakeoff_workloads::ycsb::Ycsb;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+mod session;
+use session::{NoProbe, Yes, now};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: hands every call to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations_of(spec: &YcsbSpec) -> u64 {
+    let ycsb = Ycsb::new(spec, 1, ClientSpec::default()).unwrap();
+    let worker = Workload::<Yes>::worker(&ycsb, 0);
+    let id = ThreadId {
+        thread: 0,
+        stream: 0,
+        witness: false,
+    };
+    let mut thread = Workload::<Yes>::thread(&ycsb, &worker, id);
+    let mut session = Yes::default();
+    let mut steps = |count| {
+        for _ in 0..count {
+            Workload::<Yes>::next(&ycsb, &worker, &mut thread);
+            let answer = now(ycsb.execute(&worker, &mut thread, &mut session, &mut NoProbe));
+            assert!(matches!(answer, Ok(Answer::Right)), "{answer:?}");
+            Workload::<Yes>::settle(&ycsb, &worker, &mut thread, Outcome::Ok, false, &mut NoProbe);
+        }
+    };
+    steps(100); // the row buffer grows to its size, and the first insert makes its segment
+    let before = ALLOCATIONS.with(Cell::get);
+    steps(20_000);
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+fn mixed() -> YcsbSpec {
+    YcsbSpec {
+        read_proportion: 1.0,
+        update_proportion: 1.0,
+        insert_proportion: 1.0,
+        scan_proportion: 1.0,
+        read_modify_write_proportion: 1.0,
+        ..Default::default()
+    }
+}
+
+#[test]
+fn the_allocator_does_count() {
+    let before = ALLOCATIONS.with(Cell::get);
+    drop(std::hint::black_box(Box::new(1)));
+    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 1);
+}
+
+#[test]
+fn no_operation_of_any_distribution_allocates() {
+    for request_distribution in [
+        RequestDistribution::Uniform,
+        RequestDistribution::Zipfian,
+        RequestDistribution::ZipfianExact { theta: 0.99 },
+        RequestDistribution::Latest,
+        RequestDistribution::Hotspot {
+            data_fraction: 0.2,
+            operation_fraction: 0.8,
+        },
+        RequestDistribution::Sequential,
+        RequestDistribution::Exponential {
+            percentile: 95.0,
+            fraction: 0.8571428571,
+        },
+    ] {
+        assert_eq!(
+            allocations_of(&YcsbSpec {
+                request_distribution,
+                ..mixed()
+            }),
+            0,
+            "{request_distribution:?}"
+        );
+    }
+}
+
+#[test]
+fn neither_groups_nor_writing_all_fields_allocates() {
+    assert_eq!(
+        allocations_of(&YcsbSpec {
+            ops_per_transaction: 10,
+            ..mixed()
+        }),
+        0
+    );
+    assert_eq!(
+        allocations_of(&YcsbSpec {
+            write_all_fields: true,
+            ..mixed()
+        }),
+        0
+    );
+}
