@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from bakeoff.analysis.encode import to_document, to_hdr
 from bakeoff.analysis.histograms import HIGHEST_NS, Histogram, HistogramError, merge, rank_of
 from hdrh.histogram import HdrHistogram
 
@@ -161,3 +162,17 @@ def test_three_hundred_histograms_are_decoded_merged_and_asked_in_well_under_a_s
     merged.quantile(0.99)
     assert time.perf_counter() - started < 0.8  # 0.07 s on two quiet cores
     assert merged.count == 6_000_000
+
+
+@pytest.mark.parametrize("values", [[], [0], [HIGHEST_NS], [5, 7], log_normal(2000)], ids=len)
+def test_a_histogram_written_back_is_read_alike_by_us_and_by_the_pypi_package(values: list[int]) -> None:
+    text = to_hdr(Histogram.from_values(values))
+    assert list(HdrHistogram.decode(text).counts) == list(judge_of(values).counts)
+    again = Histogram.from_hdr(text)
+    assert again.indices.tolist() == Histogram.from_values(values).indices.tolist()
+    assert again.counts.tolist() == Histogram.from_values(values).counts.tolist()
+
+
+def test_counts_too_large_for_four_bytes_survive_writing_and_reading() -> None:
+    histogram = Histogram.from_hdr(FROM_RUST)
+    assert Histogram.from_event(to_document(histogram).model_dump()).counts.tolist() == histogram.counts.tolist()
