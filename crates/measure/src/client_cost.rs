@@ -1,0 +1,147 @@
+//! What the measuring process costs, as the kernel counts it: `getrusage`, `/proc/self/task/*/schedstat`,
+//! `/proc/stat`, `/proc/cpuinfo`. Read twice, at the window's ends; what a kernel does not tell counts as 0.
+use crate::recorder::Recorder;
+use bakeoff_model::event::{ClientCost, WorkerCost};
+use bakeoff_model::time::now_ns;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+pub struct Snapshot {
+    at_ns: u64,
+    user_s: f64,
+    system_s: f64,
+    memory_peak_bytes: u64,
+    switches_voluntary: u64,
+    switches_involuntary: u64,
+    steal_ticks: u64,
+    all_ticks: u64,
+    threads: Vec<ThreadTimes>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct ThreadTimes {
+    cpu_ns: u64,
+    /// Runnable, but without a core.
+    delay_ns: u64,
+    /// Of `cpu_ns`: spinning for a deadline.
+    spin_ns: u64,
+}
+
+impl Snapshot {
+    /// `thread_ids` are the kernel's, one per recorder.
+    pub fn take(thread_ids: &[i32], recorders: &[Arc<Recorder>]) -> Self {
+        let usage = usage();
+        let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
+        let (steal_ticks, all_ticks) = read("/proc/stat").as_deref().map_or((0, 0), steal_and_all);
+        Self {
+            at_ns: now_ns(),
+            user_s: seconds(usage.ru_utime),
+            system_s: seconds(usage.ru_stime),
+            memory_peak_bytes: usage.ru_maxrss as u64 * 1024,
+            switches_voluntary: usage.ru_nvcsw as u64,
+            switches_involuntary: usage.ru_nivcsw as u64,
+            steal_ticks,
+            all_ticks,
+            threads: thread_ids.iter().zip(recorders).map(|(id, recorder)| thread_times(*id, recorder)).collect(),
+        }
+    }
+}
+
+fn usage() -> libc::rusage {
+    // SAFETY: a plain structure, filled by the call; RUSAGE_SELF cannot fail.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    }
+}
+
+fn read(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
+/// First line of /proc/stat: user nice system idle iowait irq softirq steal (guest is part of user).
+fn steal_and_all(stat: &str) -> (u64, u64) {
+    let first = stat.lines().next().unwrap_or_default();
+    let ticks: Vec<u64> = first.split_whitespace().skip(1).take(8).filter_map(|t| t.parse().ok()).collect();
+    (ticks.get(7).copied().unwrap_or(0), ticks.iter().sum())
+}
+
+fn thread_times(thread_id: i32, recorder: &Recorder) -> ThreadTimes {
+    let text = read(&format!("/proc/self/task/{thread_id}/schedstat")).unwrap_or_default();
+    let mut numbers = text.split_whitespace().filter_map(|n| n.parse().ok());
+    ThreadTimes {
+        cpu_ns: numbers.next().unwrap_or(0),
+        delay_ns: numbers.next().unwrap_or(0),
+        spin_ns: recorder.counters.spin_ns.load(Relaxed),
+    }
+}
+
+pub fn cost_between(before: &Snapshot, after: &Snapshot) -> ClientCost {
+    let span_ns = after.at_ns.saturating_sub(before.at_ns).max(1) as f64;
+    let all_ticks = after.all_ticks.saturating_sub(before.all_ticks).max(1);
+    let worker = |(before, after): (&ThreadTimes, &ThreadTimes)| {
+        // A thread that ended within the window is no longer in /proc: its last reading is all there is.
+        let cpu_ns = after.cpu_ns.saturating_sub(before.cpu_ns) as f64;
+        let spin_ns = after.spin_ns.saturating_sub(before.spin_ns) as f64;
+        WorkerCost {
+            busy_ratio: ((cpu_ns - spin_ns) / span_ns).clamp(0.0, 1.0),
+            run_queue_delay_ratio: (after.delay_ns.saturating_sub(before.delay_ns) as f64 / span_ns).min(1.0),
+        }
+    };
+    ClientCost {
+        cpu_user_s: after.user_s - before.user_s,
+        cpu_system_s: after.system_s - before.system_s,
+        memory_peak_bytes: after.memory_peak_bytes,
+        context_switches_voluntary: after.switches_voluntary - before.switches_voluntary,
+        context_switches_involuntary: after.switches_involuntary - before.switches_involuntary,
+        workers: before.threads.iter().zip(&after.threads).map(worker).collect(),
+        steal_ratio: after.steal_ticks.saturating_sub(before.steal_ticks) as f64 / all_ticks as f64,
+        cpu_mhz: read("/proc/cpuinfo").as_deref().and_then(mean_mhz),
+    }
+}
+
+fn mean_mhz(cpuinfo: &str) -> Option<f64> {
+    let lines = cpuinfo.lines().filter(|line| line.starts_with("cpu MHz"));
+    let all: Vec<f64> = lines.filter_map(|line| line.split(':').nth(1)?.trim().parse().ok()).collect();
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_steal_and_the_sum_from_the_kernels_line() {
+        assert_eq!(steal_and_all("cpu  10 1 5 80 2 0 1 7 3 0\ncpu0 1 1"), (7, 106));
+        assert_eq!(steal_and_all(""), (0, 0));
+    }
+
+    #[test]
+    fn means_the_frequencies_of_all_cores() {
+        assert_eq!(mean_mhz("cpu MHz\t\t: 2000.0\nx\ncpu MHz\t\t: 3000.0\n"), Some(2500.0));
+        assert_eq!(mean_mhz("nothing"), None);
+    }
+
+    #[test]
+    fn a_spinning_thread_is_not_busy_and_a_working_one_is() {
+        let recorder = Arc::new(Recorder::new(1, 1, 1));
+        // SAFETY: asks for the calling thread's number.
+        let id = [unsafe { libc::syscall(libc::SYS_gettid) } as i32];
+        let spend = |ns: u64| {
+            let until_ns = now_ns() + ns;
+            while now_ns() < until_ns {}
+        };
+        let recorders = [recorder.clone()];
+        let start = Snapshot::take(&id, &recorders);
+        spend(100_000_000);
+        let worked = Snapshot::take(&id, &recorders);
+        spend(100_000_000);
+        let spun_ns = now_ns() - worked.at_ns;
+        recorder.counters.spin_ns.store(spun_ns, Relaxed);
+        let spun = Snapshot::take(&id, &recorders);
+        let busy = |a, b| cost_between(a, b).workers[0].busy_ratio;
+        assert!(busy(&start, &worked) > 0.3, "{}", busy(&start, &worked));
+        assert!(busy(&worked, &spun) < 0.1, "{}", busy(&worked, &spun));
+    }
+}

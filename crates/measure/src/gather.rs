@@ -1,0 +1,179 @@
+//! From all workers' records to one result.
+use crate::client_cost::{Snapshot, cost_between};
+use crate::control::Axis;
+use crate::phase::{Job, empty_result};
+use crate::recorder::{Extra, Recorder, series};
+use crate::samples::earliest;
+use crate::schedule::Schedule;
+use crate::times::Times;
+use crate::verdict::{self, Evidence};
+use crate::witness;
+use bakeoff_model::driver::Driver;
+use bakeoff_model::event::{EndpointCount, RunResult, Series};
+use bakeoff_model::outcome::Outcome;
+use bakeoff_model::run::Pacing;
+use bakeoff_model::workload::{Operation, Workload};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What was seen from outside the workers.
+pub struct Measured {
+    /// The process's own costs at the window's beginning and end.
+    pub before: Snapshot,
+    pub after: Snapshot,
+    /// By thread number.
+    pub stream_hashes: Vec<String>,
+    /// Otherwise some are still blocked in an operation.
+    pub all_done: bool,
+}
+
+/// Adds up all workers' records.
+pub fn gather<D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+    axis: &Axis,
+    recorders: &[Arc<Recorder>],
+    schedules: &[(Vec<u32>, Arc<Schedule>)],
+    measured: &Measured,
+    witness: Option<witness::Seen>,
+    blocking: bool,
+) -> RunResult {
+    let sum = |read: &dyn Fn(&Recorder) -> u64| recorders.iter().map(|r| read(r)).sum::<u64>();
+    let operations = job.workload.operations();
+    let merged = merge_series(recorders, operations);
+    let backlog = backlog(axis, recorders, schedules);
+    let unfinished = unfinished(axis, recorders, !measured.all_done);
+    let open = matches!(job.spec.pacing, Pacing::Open { .. });
+    let window_s = axis.seconds(axis.window_end_ns()) - axis.seconds(axis.window_start_ns);
+    let cost = cost_between(&measured.before, &measured.after);
+    let lateness = extra(recorders, Extra::Lateness);
+    let witness = witness.map(|seen| seen.against(&merged, operations));
+    let revoked = sum(&|r| r.counters.revoked.load(Relaxed));
+    let error_ratio = error_ratio(&merged, operations, revoked);
+    let verdict = verdict::judge(&Evidence {
+        cost: &cost,
+        lateness: &lateness,
+        witness: witness.as_ref(),
+        merged: &merged,
+        operations,
+        window_s,
+        threads: job.spec.threads,
+        blocking,
+        closed: !open,
+    });
+    RunResult {
+        elapsed_s: axis.seconds(axis.window_end_ns()).max(0.0),
+        window_start_s: axis.seconds(axis.window_start_ns).min(axis.seconds(axis.window_end_ns()).max(0.0)),
+        window_end_s: axis.seconds(axis.window_end_ns()).max(0.0),
+        epoch_unix_ns: axis.epoch_unix_ns,
+        interrupted: job.control.stopped_at_ns().is_some_and(|at_ns| at_ns <= axis.window_end_ns()),
+        series: series_events(&merged, recorders, operations),
+        unfinished: unfinished.to_event(),
+        due: if open { sum(&|r| r.counters.due.load(Relaxed)) + backlog.count() } else { 0 },
+        backlog: backlog.to_event(),
+        lateness: lateness.to_event(),
+        pool_wait: extra(recorders, Extra::PoolWait).to_event(),
+        retries: sum(&|r| r.counters.retries.load(Relaxed)),
+        reconnects: sum(&|r| r.counters.reconnects.load(Relaxed)),
+        connections_lost: sum(&|r| r.counters.connections_lost.load(Relaxed)),
+        revoked,
+        error_ratio,
+        error_budget_exceeded: error_ratio > job.spec.error_budget_ratio,
+        errors: earliest(recorders.iter().flat_map(|r| r.samples.taken()).collect()),
+        stream_hashes: measured.stream_hashes.clone(),
+        endpoints: (0..job.driver.endpoints().max(1))
+            .map(|e| EndpointCount { endpoint: e as u32, operations: sum(&|r| r.endpoint(e)) })
+            .collect(),
+        cost,
+        witness,
+        verdict,
+        state: job.workload.state(),
+        ..empty_result(&job.spec)
+    }
+}
+
+/// One operation x outcome of all workers.
+pub struct Merged {
+    pub series: usize,
+    pub response: Times,
+    pub service: Times,
+}
+
+fn merge_series(recorders: &[Arc<Recorder>], operations: &[Operation]) -> Vec<Merged> {
+    let mut all = Vec::new();
+    for series in 0..operations.len() * Outcome::COUNT {
+        let mut merged = Merged { series, response: Times::default(), service: Times::default() };
+        for recorder in recorders {
+            recorder.response(series, &mut merged.response);
+            recorder.service(series, &mut merged.service);
+        }
+        let carried_in: u64 = recorders.iter().map(|r| r.carried_in(series)).sum();
+        if merged.response.count() + carried_in > 0 {
+            all.push(merged);
+        }
+    }
+    all
+}
+
+fn series_events(merged: &[Merged], recorders: &[Arc<Recorder>], operations: &[Operation]) -> Vec<Series> {
+    let event = |merged: &Merged| {
+        let operation = operations[merged.series / Outcome::COUNT];
+        Series {
+            operation: operation.name.to_owned(),
+            part_of: operation.part_of.map(str::to_owned),
+            outcome: outcome_of(merged.series),
+            count: merged.response.count(),
+            carried_in: recorders.iter().map(|r| r.carried_in(merged.series)).sum(),
+            response: merged.response.to_event(),
+            service: merged.service.to_event(),
+        }
+    };
+    merged.iter().map(event).collect()
+}
+
+pub fn outcome_of(series_index: usize) -> Outcome {
+    let found = Outcome::ALL.into_iter().find(|o| series(0, *o) == series_index % Outcome::COUNT);
+    found.unwrap_or(Outcome::Unknown)
+}
+
+fn extra(recorders: &[Arc<Recorder>], which: Extra) -> Times {
+    let mut total = Times::default();
+    recorders.iter().for_each(|recorder| recorder.extra(which, &mut total));
+    total
+}
+
+/// What users owed when the window ended, and what no user had come to claim.
+fn backlog(axis: &Axis, recorders: &[Arc<Recorder>], schedules: &[(Vec<u32>, Arc<Schedule>)]) -> Times {
+    let mut total = extra(recorders, Extra::Backlog);
+    let end_ns = axis.window_end_ns();
+    for (_, schedule) in schedules {
+        schedule.drain(end_ns.saturating_sub(axis.epoch_ns), |after_ns| {
+            let due_ns = axis.epoch_ns + after_ns;
+            if due_ns >= axis.window_start_ns {
+                total.record(end_ns - due_ns);
+            }
+        });
+    }
+    total
+}
+
+/// Ended only after the window, or not at all.
+fn unfinished(axis: &Axis, recorders: &[Arc<Recorder>], some_missing: bool) -> Times {
+    let mut total = extra(recorders, Extra::Unfinished);
+    let end_ns = axis.window_end_ns();
+    let in_window = |due_ns: &u64| *due_ns >= axis.window_start_ns && *due_ns < end_ns;
+    if some_missing {
+        let stuck = recorders.iter().flat_map(|recorder| recorder.in_flight());
+        stuck.filter(in_window).for_each(|due_ns| total.record(end_ns - due_ns));
+    }
+    total
+}
+
+/// Share of operations (parts apart) in the window that did not end `ok`, or whose transaction did not commit.
+fn error_ratio(merged: &[Merged], operations: &[Operation], revoked: u64) -> f64 {
+    let (mut all, mut failed) = (0, revoked);
+    for merged in merged.iter().filter(|m| operations[m.series / Outcome::COUNT].part_of.is_none()) {
+        all += merged.response.count();
+        failed += if outcome_of(merged.series) == Outcome::Ok { 0 } else { merged.response.count() };
+    }
+    if all == 0 { 0.0 } else { failed as f64 / all as f64 }
+}

@@ -1,0 +1,176 @@
+//! When operations fall due: pure arithmetic, no clock inside, so a table tests it.
+//!
+//! All threads of a process are numbered 0..T, and worker w of W owns threads w, w + W, w + 2W, ... Constant arrivals
+//! are numbered too: number j falls due at j / rate and belongs to thread j mod T, so each worker's share is
+//! proportional to its threads and the process as a whole is evenly spaced, however many workers it has. Poisson
+//! arrivals of a worker are a stream of their own with its share of the rate: the sum of Poisson streams is one.
+
+/// Next due time, ns after the epoch.
+#[derive(Clone, Debug)]
+pub enum Pacer {
+    Constant { slots: Slots, next: u64 },
+    Poisson { gap_ns: f64, at_ns: f64, random: SplitMix64 },
+}
+
+/// Which of the evenly spaced slots of a process are one worker's (or one thread's).
+#[derive(Clone, Copy, Debug)]
+pub struct Slots {
+    /// Of the whole process.
+    pub rate_ops_per_s: f64,
+    /// Threads of the whole process.
+    pub threads: u64,
+    /// The first thread here, the distance to the next one, and how many there are.
+    pub first: u64,
+    pub stride: u64,
+    pub count: u64,
+    /// Share of a gap by which this process is shifted, so that several clients interleave.
+    pub phase: f64,
+}
+
+impl Slots {
+    /// Due time of the k-th slot, ns after the epoch.
+    pub fn due_ns(&self, k: u64) -> u64 {
+        let number = k / self.count * self.threads + self.first + k % self.count * self.stride;
+        ((number as f64 + self.phase) * 1e9 / self.rate_ops_per_s) as u64
+    }
+}
+
+impl Pacer {
+    pub fn constant(slots: Slots) -> Self {
+        Pacer::Constant { slots, next: 0 }
+    }
+
+    /// `rate_ops_per_s` is this stream's own.
+    pub fn poisson(rate_ops_per_s: f64, seed: u64) -> Self {
+        Pacer::Poisson {
+            gap_ns: 1e9 / rate_ops_per_s,
+            at_ns: 0.0,
+            random: SplitMix64(seed),
+        }
+    }
+
+    /// Due times never decrease.
+    pub fn next_due_ns(&mut self) -> u64 {
+        match self {
+            Pacer::Constant { slots, next } => {
+                *next += 1;
+                slots.due_ns(*next - 1)
+            }
+            Pacer::Poisson { gap_ns, at_ns, random } => {
+                *at_ns -= random.open_unit().ln() * *gap_ns;
+                *at_ns as u64
+            }
+        }
+    }
+}
+
+/// Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014.
+#[derive(Clone, Debug)]
+pub struct SplitMix64(pub u64);
+
+impl SplitMix64 {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in (0, 1]: its logarithm is finite.
+    pub fn open_unit(&mut self) -> f64 {
+        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Several numbers made into one seed.
+pub fn seed(parts: &[u64]) -> u64 {
+    parts.iter().fold(0, |state, part| SplitMix64(state ^ part).next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn worker_slots(rate_ops_per_s: f64, threads: u64, workers: u64, worker: u64) -> Slots {
+        Slots {
+            rate_ops_per_s,
+            threads,
+            first: worker,
+            stride: workers,
+            count: (threads - worker).div_ceil(workers),
+            phase: 0.0,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn constant_arrivals_never_run_ahead_nor_behind(
+            rate in 0.5..1e6f64, threads in 1..100u64, workers in 1..8u64, elapsed_s in 0.0..2.0f64,
+        ) {
+            let workers = workers.min(threads);
+            let limit_ns = (elapsed_s * 1e9) as u64;
+            let mut due = 0;
+            for worker in 0..workers {
+                let mut pacer = Pacer::constant(worker_slots(rate, threads, workers, worker));
+                while pacer.next_due_ns() <= limit_ns && due < 100_000 {
+                    due += 1;
+                }
+            }
+            if due < 100_000 {
+                let expected = rate * elapsed_s;
+                prop_assert!((due as f64 - expected).abs() <= 2.0, "{due} against {expected}");
+            }
+        }
+
+        #[test]
+        fn workers_share_the_slots_without_gap_or_overlap(threads in 1..20u64, workers in 1..6u64) {
+            let workers = workers.min(threads);
+            let mut all: Vec<u64> = (0..workers)
+                .flat_map(|w| {
+                    let slots = worker_slots(1000.0, threads, workers, w);
+                    (0..slots.count * 10).map(move |k| slots.due_ns(k))
+                })
+                .collect();
+            all.sort_unstable();
+            let expected: Vec<u64> = (0..threads * 10).map(|j| j * 1_000_000).collect();
+            prop_assert_eq!(all, expected);
+        }
+
+        #[test]
+        fn due_times_never_decrease(seed in any::<u64>(), rate in 0.1..1e7f64) {
+            let mut pacer = Pacer::poisson(rate, seed);
+            let mut last = 0;
+            for _ in 0..1000 {
+                let due = pacer.next_due_ns();
+                prop_assert!(due >= last);
+                last = due;
+            }
+        }
+    }
+
+    #[test]
+    fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
+        let mut pacer = Pacer::poisson(1000.0, 7);
+        let due: Vec<f64> = (0..200_000).map(|_| pacer.next_due_ns() as f64).collect();
+        let gaps: Vec<f64> = due.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((mean / 1e6 - 1.0).abs() < 0.01, "{mean}");
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.02, "{}", variance.sqrt() / mean);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_arrivals() {
+        let due = |seed| (0..100).map({ let mut p = Pacer::poisson(50.0, seed); move |_| p.next_due_ns() }).collect::<Vec<_>>();
+        assert_eq!(due(seed(&[1, 2])), due(seed(&[1, 2])));
+        assert_ne!(due(seed(&[1, 2])), due(seed(&[2, 1])));
+    }
+
+    #[test]
+    fn clients_interleave() {
+        let slots = |phase| Slots { phase, ..worker_slots(10.0, 1, 1, 0) };
+        assert_eq!(slots(0.0).due_ns(3), 300_000_000);
+        assert_eq!(slots(0.5).due_ns(3), 350_000_000);
+    }
+}

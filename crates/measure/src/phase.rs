@@ -1,0 +1,164 @@
+//! The one entry: a resolved run, a driver and a workload in; a result out. Chooses the runner and the phase.
+use crate::control::{Control, Sink};
+use crate::runner::Runner;
+use crate::runner::thread::ThreadRunner;
+use crate::runner::tokio::TokioRunner;
+use crate::{affinity, load, run, single};
+use bakeoff_model::driver::Driver;
+use bakeoff_model::event::{ClientCost, ClientVerdict, RunResult, StateReport};
+use bakeoff_model::outcome::{OpError, Outcome, FailClass, Trouble, TroubleKind};
+use bakeoff_model::run::{Phase, RunSpec, RunnerKind};
+use bakeoff_model::workload::Workload;
+use crate::times::Times;
+use std::sync::Arc;
+
+/// What every thread of a phase shares.
+pub struct Job<D, W> {
+    pub spec: RunSpec,
+    pub driver: D,
+    pub workload: W,
+    pub control: Arc<Control>,
+    pub sink: Sink,
+    /// Cores the process may use.
+    pub cores: Vec<u32>,
+}
+
+impl<D, W> Job<D, W> {
+    pub fn timeout_ns(&self) -> u64 {
+        (self.spec.timeout_s * 1e9) as u64
+    }
+}
+
+/// Runs one phase to its end. `spec` has passed [`crate::spec::check`]. Blocks; events go to `sink`.
+pub fn execute<D: Driver, W: Workload<D::Session>>(
+    spec: &RunSpec,
+    driver: D,
+    workload: W,
+    control: Arc<Control>,
+    sink: Sink,
+) -> Result<RunResult, Trouble> {
+    check_capabilities(spec, &driver, workload.keeps_session())?;
+    if !spec.cores.is_empty() {
+        affinity::pin(&spec.cores)?;
+    }
+    let runner = choose_runner(spec, &driver)?;
+    let job = Arc::new(Job {
+        spec: spec.clone(),
+        driver,
+        workload,
+        control,
+        sink,
+        cores: affinity::allowed(),
+    });
+    match runner {
+        RunnerKind::Tokio => execute_on::<TokioRunner, D, W>(&job),
+        RunnerKind::Thread => execute_on::<ThreadRunner, D, W>(&job),
+        RunnerKind::Reactor => Err(no_reactor()),
+    }
+}
+
+fn execute_on<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>>) -> Result<RunResult, Trouble> {
+    match job.spec.phase {
+        Phase::Load => load::load::<R, D, W>(job),
+        Phase::Warm => single::warm::<R, D, W>(job),
+        Phase::Run => run::run::<R, D, W>(job),
+        Phase::Check => single::check::<R, D, W>(job),
+        Phase::Drop => single::drop_tables::<R, D, W>(job),
+    }
+}
+
+fn choose_runner<D: Driver>(spec: &RunSpec, driver: &D) -> Result<RunnerKind, Trouble> {
+    let suited = driver.runners();
+    let Some(runner) = spec.runner.or(suited.first().copied()) else {
+        return Err(usage("the driver names no runner", "driver", "report this as a defect of the driver"));
+    };
+    if runner == RunnerKind::Reactor {
+        return Err(no_reactor());
+    }
+    if !suited.contains(&runner) {
+        let hint = format!("this driver runs on {suited:?}; leave `runner` out to take its preferred one");
+        return Err(usage(format!("runner {runner:?} does not suit the driver"), "run.json: runner", hint));
+    }
+    if runner == RunnerKind::Thread && spec.sessions.is_some_and(|sessions| sessions < spec.threads) {
+        return Err(usage(
+            "a pool (fewer sessions than threads) needs an asynchronous runner",
+            "run.json: sessions",
+            "the `thread` runner has one session per thread: leave `sessions` out, or lower `threads`",
+        ));
+    }
+    Ok(runner)
+}
+
+fn no_reactor() -> Trouble {
+    usage("the reactor runner is not built yet", "run.json: runner", "use `tokio` or `thread`, or leave `runner` out")
+}
+
+fn check_capabilities<D: Driver>(spec: &RunSpec, driver: &D, keeps_session: bool) -> Result<(), Trouble> {
+    let can = driver.capabilities();
+    if let Some(isolation) = spec.isolation.filter(|isolation| !can.isolation.contains(isolation)) {
+        let hint = format!("this system offers {:?}", can.isolation);
+        return Err(usage(format!("the system has no isolation {isolation:?}"), "run.json: isolation", hint));
+    }
+    if keeps_session && spec.sessions.is_some_and(|sessions| sessions < spec.threads) {
+        return Err(usage(
+            "this workload keeps transactions open over several operations, so sessions cannot be pooled",
+            "run.json: sessions",
+            "leave `sessions` out, or set the workload's operations per transaction to 1",
+        ));
+    }
+    Ok(())
+}
+
+pub fn usage(what: impl Into<String>, place: &str, hint: impl Into<String>) -> Trouble {
+    Trouble::new(TroubleKind::Usage, what, place, hint)
+}
+
+/// An error of a session outside the measured loop, for a person.
+pub fn server_trouble(error: &OpError, place: impl Into<String>) -> Trouble {
+    let hint = match error.outcome {
+        Outcome::Unknown => "is the server up and its address right?",
+        Outcome::Fail(FailClass::Refused) => "check user, password, rights and the schema's name",
+        Outcome::Fail(FailClass::Overload) => "the server could not take more: check its limits of connections, memory and disk",
+        Outcome::Fail(FailClass::Constraint) => "are there rows of an earlier load? `drop_existing` replaces them",
+        _ => "the server's own log may say more",
+    };
+    let statement = error.statement.as_ref().map(|s| format!(" in {s}")).unwrap_or_default();
+    Trouble::new(TroubleKind::Server, format!("{error}{statement}"), place, hint)
+}
+
+/// A result with everything that does not depend on the phase.
+pub fn empty_result(spec: &RunSpec) -> RunResult {
+    let none = Times::default().to_event();
+    RunResult {
+        format: bakeoff_model::FORMAT,
+        phase: spec.phase,
+        client: spec.client,
+        seed: spec.seed,
+        rows: 0,
+        elapsed_s: 0.0,
+        window_start_s: 0.0,
+        window_end_s: 0.0,
+        epoch_unix_ns: 0,
+        interrupted: false,
+        series: vec![],
+        unfinished: none.clone(),
+        backlog: none.clone(),
+        due: 0,
+        lateness: none.clone(),
+        pool_wait: none,
+        retries: 0,
+        reconnects: 0,
+        connections_lost: 0,
+        revoked: 0,
+        error_ratio: 0.0,
+        error_budget_exceeded: false,
+        errors: vec![],
+        stream_hashes: vec![],
+        endpoints: vec![],
+        cost: ClientCost::default(),
+        witness: None,
+        verdict: ClientVerdict::default(),
+        state: StateReport::default(),
+        checks: vec![],
+    }
+}

@@ -1,0 +1,86 @@
+//! Fewer sessions than users: a free session goes to whoever has waited longest. One pool per worker, so nothing is
+//! shared between threads.
+use crate::session::Slot;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+pub struct Pool<S> {
+    free: RefCell<Vec<Slot<S>>>,
+    waiting: RefCell<VecDeque<Rc<Ticket<S>>>>,
+}
+
+/// One user's place in the queue, made once.
+pub struct Ticket<S> {
+    slot: RefCell<Option<Slot<S>>>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl<S> Default for Ticket<S> {
+    fn default() -> Self {
+        Self {
+            slot: RefCell::new(None),
+            waker: RefCell::new(None),
+        }
+    }
+}
+
+impl<S> Pool<S> {
+    pub fn new(slots: Vec<Slot<S>>, users: usize) -> Self {
+        Self {
+            free: RefCell::new(slots),
+            waiting: RefCell::new(VecDeque::with_capacity(users)),
+        }
+    }
+
+    /// Not to be dropped before it completes.
+    pub async fn acquire(&self, ticket: &Rc<Ticket<S>>) -> Slot<S> {
+        // Whoever gives a session back hands it to the first in the queue, so a free one means an empty queue.
+        if let Some(slot) = self.free.borrow_mut().pop() {
+            return slot;
+        }
+        self.waiting.borrow_mut().push_back(ticket.clone());
+        poll_fn(|cx| match ticket.slot.borrow_mut().take() {
+            Some(slot) => Poll::Ready(slot),
+            None => {
+                *ticket.waker.borrow_mut() = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        })
+        .await
+    }
+
+    pub fn release(&self, slot: Slot<S>) {
+        let Some(next) = self.waiting.borrow_mut().pop_front() else {
+            self.free.borrow_mut().push(slot);
+            return;
+        };
+        *next.slot.borrow_mut() = Some(slot);
+        if let Some(waker) = next.waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::Future;
+    use std::task::Context;
+
+    #[test]
+    fn a_session_goes_to_whoever_has_waited_longest() {
+        let pool = Pool::new(vec![Slot { session: Some("a"), endpoint: 0 }], 3);
+        let tickets: Vec<Rc<Ticket<&str>>> = (0..3).map(|_| Rc::default()).collect();
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut asked: Vec<_> = tickets.iter().map(|t| Box::pin(pool.acquire(t))).collect();
+        let Poll::Ready(slot) = asked[1].as_mut().poll(&mut cx) else { panic!("a session was free") };
+        assert!(asked[2].as_mut().poll(&mut cx).is_pending());
+        assert!(asked[0].as_mut().poll(&mut cx).is_pending());
+        pool.release(slot);
+        assert!(asked[0].as_mut().poll(&mut cx).is_pending());
+        assert!(asked[2].as_mut().poll(&mut cx).is_ready());
+    }
+}

@@ -1,0 +1,272 @@
+//! The measured phase in order: open everything, wait for the common start, keep out of the way, and gather.
+use crate::client_cost::Snapshot;
+use crate::control::{Axis, clocks};
+use crate::gather::{Measured, gather};
+use crate::interval::{Reporter, warn};
+use crate::pacer::{Pacer, Slots, seed};
+use crate::phase::{Job, empty_result};
+use crate::pool::Pool;
+use crate::recorder::{Recorder, Writer};
+use crate::runner::Runner;
+use crate::schedule::Schedule;
+use crate::team::{self, Berth, Placement, Team};
+use crate::witness;
+use crate::worker::{Pace, User, Worker, run_user};
+use bakeoff_model::driver::Driver;
+use bakeoff_model::event::{Event, Ready, RunResult};
+use bakeoff_model::outcome::{Trouble, TroubleKind};
+use bakeoff_model::run::{Arrival, Limit, Pacing, RunSpec};
+use bakeoff_model::time::now_ns;
+use bakeoff_model::workload::{ThreadId, Workload};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Between everybody being ready and a start that was not named: every worker has looked for it by then.
+const LEAD_NS: u64 = 30_000_000;
+/// Beyond the timeout, for an operation to be ended after the window.
+const SETTLE_NS: u64 = 500_000_000;
+
+/// Hash per thread number.
+type Hashes = Vec<(u32, u64)>;
+
+pub fn run<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>>) -> Result<RunResult, Trouble> {
+    let begun_ns = now_ns();
+    let placements = team::place(job, R::BLOCKING);
+    let recorders = new_recorders(job, &placements);
+    let schedules = new_schedules(&job.spec, &placements, R::BLOCKING);
+    let mut team = start_team::<R, D, W>(job, &placements, &recorders, &schedules)?;
+    let witness = match (job.spec.witness_rate_ops_per_s, job.workload.witness_operation()) {
+        (Some(rate), Some(operation)) => Some(witness::start::<R, D, W>(job, rate, operation, placements.len())?),
+        (Some(_), None) => {
+            warn(&job.sink, &job.control, "this mix has no operation a witness could be compared by: no witness");
+            None
+        }
+        (None, _) => None,
+    };
+    let opened = team.wait_ready().and_then(|()| witness.as_ref().map_or(Ok(()), witness::Watch::wait_ready));
+    if let Err(trouble) = opened {
+        job.control.stop();
+        return Err(trouble);
+    }
+    tell_ready::<R, D, W>(job, &placements, begun_ns);
+    let Some(start_unix_ns) = job.control.wait_for_start() else {
+        return Ok(RunResult { interrupted: true, ..empty_result(&job.spec) });
+    };
+    let axis = publish_axis(job, start_unix_ns);
+    let reporter = start_reporter(job, &recorders, &axis)?;
+    let measured = watch_window(job, &mut team, &axis, &recorders)?;
+    let _ = reporter.join();
+    let witness = witness.and_then(|watch| watch.seen(Duration::from_nanos(job.timeout_ns())));
+    Ok(gather(job, &axis, &recorders, &schedules, &measured, witness, R::BLOCKING))
+}
+
+fn new_recorders<D: Driver, W: Workload<D::Session>>(job: &Job<D, W>, placements: &[Placement]) -> Vec<Arc<Recorder>> {
+    let operations = job.workload.operations().len();
+    let endpoints = job.driver.endpoints().max(1);
+    let new = |p: &Placement| Arc::new(Recorder::new(operations, p.threads.len(), endpoints));
+    placements.iter().map(new).collect()
+}
+
+/// The schedules of an open loop, by the threads they serve: one per worker, or one for all blocking threads, or one
+/// per thread (compat). Empty in a closed loop.
+fn new_schedules(spec: &RunSpec, placements: &[Placement], blocking: bool) -> Vec<(Vec<u32>, Arc<Schedule>)> {
+    let Pacing::Open { rate_ops_per_s, arrival } = spec.pacing else {
+        return vec![];
+    };
+    let threads = u64::from(spec.threads);
+    let groups: Vec<Vec<u32>> = match arrival {
+        Arrival::PerSession => (0..spec.threads).map(|thread| vec![thread]).collect(),
+        _ if blocking => vec![(0..spec.threads).collect()],
+        _ => placements.iter().map(|p| p.threads.clone()).collect(),
+    };
+    let stride = groups.len() as u64;
+    let schedule = |(index, group): (usize, &Vec<u32>)| {
+        let count = group.len() as u64;
+        let pacer = match arrival {
+            Arrival::Poisson => Pacer::poisson(
+                rate_ops_per_s * count as f64 / threads as f64,
+                seed(&[spec.seed, u64::from(spec.client.index), index as u64]),
+            ),
+            Arrival::Constant | Arrival::PerSession => Pacer::constant(Slots {
+                rate_ops_per_s,
+                threads,
+                first: index as u64,
+                stride,
+                count,
+                phase: f64::from(spec.client.index) / f64::from(spec.client.count),
+            }),
+        };
+        let operations = group.iter().map(|thread| quota(spec, *thread)).reduce(u64::saturating_add);
+        let limited = operations.filter(|_| matches!(spec.limit, Limit::Operations { .. }));
+        (group.clone(), Arc::new(Schedule::new(pacer, limited, (spec.warm_up_s * 1e9) as u64)))
+    };
+    groups.iter().enumerate().map(schedule).collect()
+}
+
+/// Operations of one thread after the warm-up; the first threads take what does not divide evenly.
+fn quota(spec: &RunSpec, thread: u32) -> u64 {
+    match spec.limit {
+        Limit::Time { .. } => u64::MAX,
+        Limit::Operations { operations, .. } => {
+            let threads = u64::from(spec.threads);
+            operations / threads + u64::from(u64::from(thread) < operations % threads)
+        }
+    }
+}
+
+fn start_team<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: &Arc<Job<D, W>>,
+    placements: &[Placement],
+    recorders: &[Arc<Recorder>],
+    schedules: &[(Vec<u32>, Arc<Schedule>)],
+) -> Result<Team<Hashes>, Trouble> {
+    let mut of_thread = vec![None; job.spec.threads as usize];
+    for (threads, schedule) in schedules {
+        threads.iter().for_each(|thread| of_thread[*thread as usize] = Some(schedule.clone()));
+    }
+    let (job, of_thread) = (job.clone(), Arc::new(of_thread));
+    team::start::<R, _, _, _>(placements, recorders, move |berth| work::<R, D, W>(job.clone(), of_thread.clone(), berth))
+}
+
+/// One worker from its first connection to its last operation.
+async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: Arc<Job<D, W>>,
+    schedules: Arc<Vec<Option<Arc<Schedule>>>>,
+    berth: Rc<Berth<Hashes>>,
+) -> Result<Hashes, Trouble> {
+    let placement = &berth.placement;
+    let cells = team::watched_cells::<R, D, W>(&job, placement.threads.len());
+    let client = Rc::new(job.driver.open(placement.worker).await?);
+    let mut slots = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
+    berth.ready();
+    let Some(axis) = team::wait_for_axis(&job).await else {
+        return Ok(vec![]);
+    };
+    let pooled = slots.len() < placement.threads.len();
+    let pool = pooled.then(|| Pool::new(std::mem::take(&mut slots), placement.threads.len()));
+    let worker = Rc::new(Worker {
+        state: job.workload.worker(placement.worker),
+        writer: Rc::new(Writer::new(berth.recorder.clone(), axis)),
+        client,
+        pool,
+        told_lost: Cell::new(false),
+        job: job.clone(),
+    });
+    let mut slots = slots.into_iter();
+    let users = placement.threads.iter().zip(cells).enumerate().map(|(index, (thread, cell))| {
+        let user = User { index, id: thread_id(&job.spec, *thread), cell, pace: pace(&job.spec, &schedules, *thread) };
+        run_user::<R, D, W>(worker.clone(), user, slots.next())
+    });
+    let hashes = R::join_all(users.collect()).await;
+    Ok(placement.threads.iter().copied().zip(hashes).collect())
+}
+
+pub fn thread_id(spec: &RunSpec, thread: u32) -> ThreadId {
+    let stream = u64::from(spec.client.index) * u64::from(spec.threads) + u64::from(thread);
+    ThreadId { thread, stream, witness: false }
+}
+
+fn pace(spec: &RunSpec, schedules: &[Option<Arc<Schedule>>], thread: u32) -> Pace {
+    match &schedules[thread as usize] {
+        Some(schedule) => Pace::Scheduled(schedule.clone()),
+        None => Pace::Closed { left: quota(spec, thread) },
+    }
+}
+
+pub fn tell_ready<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+    placements: &[Placement],
+    begun_ns: u64,
+) {
+    (job.sink)(Event::Ready(Ready {
+        format: bakeoff_model::FORMAT,
+        engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        runner: R::KIND,
+        workers: placements.len() as u32,
+        sessions: placements.iter().map(|p| p.sessions.len() as u32).sum(),
+        connect_s: (now_ns() - begun_ns) as f64 / 1e9,
+    }));
+}
+
+/// Turns the start named in real time into the axis everybody runs by. `0`: as soon as may be.
+pub fn publish_axis<D, W>(job: &Job<D, W>, start_unix_ns: u64) -> Arc<Axis> {
+    let (unix_ns, now) = clocks();
+    let start_unix_ns = if start_unix_ns > unix_ns {
+        start_unix_ns
+    } else {
+        if start_unix_ns > 0 {
+            let late_s = (unix_ns - start_unix_ns) as f64 / 1e9;
+            warn(&job.sink, &job.control, format!("the start named had passed {late_s:.3} s before: began late"));
+        }
+        unix_ns + LEAD_NS
+    };
+    let window_ns = match job.spec.limit {
+        Limit::Time { window_s } => Some(window_s),
+        Limit::Operations { max_s, .. } => max_s,
+    };
+    let to_ns = |seconds: f64| (seconds * 1e9) as u64;
+    let epoch_ns = now + (start_unix_ns - unix_ns);
+    let axis = Axis::new(epoch_ns, start_unix_ns, to_ns(job.spec.warm_up_s), window_ns.map(to_ns));
+    let axis = Arc::new(axis);
+    bakeoff_model::time::set_epoch_ns(epoch_ns);
+    job.control.set_axis(axis.clone());
+    axis
+}
+
+fn start_reporter<D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+    recorders: &[Arc<Recorder>],
+    axis: &Arc<Axis>,
+) -> Result<std::thread::JoinHandle<()>, Trouble> {
+    let reporter = Reporter {
+        recorders: recorders.to_vec(),
+        operations: job.workload.operations(),
+        axis: axis.clone(),
+        sink: job.sink.clone(),
+    };
+    let spawned = std::thread::Builder::new().name("reporter".into()).spawn(move || reporter.run());
+    spawned.map_err(|e| {
+        let hint = "raise the limit of processes (ulimit -u)";
+        Trouble::new(TroubleKind::Environment, format!("could not start a thread: {e}"), "reporter", hint)
+    })
+}
+
+/// Sleeps through the run; looks at the process's own costs when the window begins and when it ends.
+fn watch_window<D, W>(
+    job: &Job<D, W>,
+    team: &mut Team<Hashes>,
+    axis: &Axis,
+    recorders: &[Arc<Recorder>],
+) -> Result<Measured, Trouble> {
+    job.control.sleep_until(axis.window_start_ns);
+    let before = Snapshot::take(&team.thread_ids, recorders);
+    let mut hashes = vec![];
+    let mut all_done = false;
+    while !all_done && now_ns() < axis.window_end_ns() {
+        match job.spec.limit {
+            Limit::Time { .. } => {
+                job.control.sleep_until(axis.window_end_ns());
+            }
+            Limit::Operations { .. } => {
+                all_done = team.wait_done(Duration::from_millis(10), |more| hashes.extend(more))?;
+            }
+        }
+    }
+    let after = Snapshot::take(&team.thread_ids, recorders);
+    if all_done {
+        let last = recorders.iter().map(|r| r.counters.last_end_ns.load(Relaxed)).max();
+        axis.end_by(last.unwrap_or(0).max(axis.window_start_ns));
+    } else {
+        let patience = Duration::from_nanos(job.timeout_ns() + SETTLE_NS);
+        all_done = team.wait_done(patience, |more| hashes.extend(more))?;
+    }
+    if !all_done {
+        warn(&job.sink, &job.control, "some sessions did not answer within the timeout after the window: left behind");
+    }
+    hashes.sort_unstable();
+    Ok(Measured { before, after, stream_hashes: hashes.iter().map(|(_, hash)| format!("{hash:016x}")).collect(), all_done })
+}

@@ -1,0 +1,242 @@
+//! One `current_thread` tokio runtime per worker, for ordinary async client libraries.
+//!
+//! Tokio's own timer has a resolution of 1 ms, too coarse for pacing. Ours is a heap of deadlines looked after by one
+//! task: it sleeps on a timerfd until shortly before the next deadline, then spins by waking itself, so that between
+//! two looks at the clock everything else that is ready runs and input is polled for.
+use super::{Margin, Runner};
+use crate::recorder::Recorder;
+use crate::times::add;
+use bakeoff_model::outcome::{Trouble, TroubleKind};
+use bakeoff_model::run::RunnerKind;
+use bakeoff_model::time::{Timer, install_timer, now_ns};
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::future::Future;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::runtime::{Builder, LocalOptions};
+
+/// Task polls between two polls for input. Tokio's 61 would leave an answer unread for that many turns of the spin.
+const EVENT_INTERVAL: u32 = 16;
+/// Between two turns of the spin nothing else can have run in less than this.
+const IDLE_TURN_NS: u64 = 2_000;
+
+pub struct TokioRunner;
+
+impl Runner for TokioRunner {
+    const KIND: RunnerKind = RunnerKind::Tokio;
+    const BLOCKING: bool = false;
+
+    fn block_on<F: Future>(recorder: Arc<Recorder>, main: F) -> Result<F::Output, Trouble> {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .event_interval(EVENT_INTERVAL)
+            .build_local(LocalOptions::default())
+            .map_err(environment)?;
+        runtime.block_on(async {
+            let timer = Rc::new(HeapTimer::new(recorder).map_err(environment)?);
+            install_timer(timer.clone());
+            tokio::task::spawn_local(std::future::poll_fn(move |cx| timer.drive(cx)));
+            Ok(main.await)
+        })
+    }
+
+    async fn join_all<F: Future<Output: 'static> + 'static>(futures: Vec<F>) -> Vec<F::Output> {
+        let tasks: Vec<_> = futures.into_iter().map(tokio::task::spawn_local).collect();
+        let mut outputs = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            match task.await {
+                Ok(output) => outputs.push(output),
+                Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
+                Err(_) => {} // cancelled: the runtime is going down
+            }
+        }
+        outputs
+    }
+
+    fn every(period: Duration, mut tick: impl FnMut() + 'static) {
+        tokio::task::spawn_local(async move {
+            loop {
+                tokio::time::sleep(period).await;
+                tick();
+            }
+        });
+    }
+}
+
+fn environment(error: std::io::Error) -> Trouble {
+    Trouble::new(
+        TroubleKind::Environment,
+        format!("could not set up a tokio runtime: {error}"),
+        "engine worker",
+        "raise the limit of open files (ulimit -n), or give the client fewer workers",
+    )
+}
+
+struct HeapTimer {
+    entries: RefCell<BinaryHeap<Reverse<Entry>>>,
+    fd: AsyncFd<OwnedFd>,
+    /// The deadline that `drive` is waiting for; an earlier one must wake it.
+    awaited_ns: Cell<u64>,
+    /// When the timerfd was set to fire; 0: not set.
+    armed_for_ns: Cell<u64>,
+    driver: RefCell<Option<Waker>>,
+    margin: RefCell<Margin>,
+    /// End of the last turn of the spin that had nothing to do; 0: none.
+    idle_since_ns: Cell<u64>,
+    recorder: Arc<Recorder>,
+}
+
+struct Entry {
+    deadline_ns: u64,
+    waker: Waker,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.deadline_ns == other.deadline_ns
+    }
+}
+impl Eq for Entry {}
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.deadline_ns.cmp(&other.deadline_ns)
+    }
+}
+
+impl Timer for HeapTimer {
+    fn wait(&self, deadline_ns: u64, waker: &Waker) -> bool {
+        self.entries.borrow_mut().push(Reverse(Entry {
+            deadline_ns,
+            waker: waker.clone(),
+        }));
+        if deadline_ns < self.awaited_ns.get() {
+            if let Some(driver) = &*self.driver.borrow() {
+                driver.wake_by_ref();
+            }
+        }
+        false
+    }
+}
+
+impl HeapTimer {
+    /// Inside a runtime with its I/O driver enabled.
+    fn new(recorder: Arc<Recorder>) -> std::io::Result<Self> {
+        // SAFETY: makes a new descriptor, checked below.
+        let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC) };
+        if fd < 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        // SAFETY: just created, owned by nobody else.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        // SAFETY: the descriptor is owned by the AsyncFd from here on, and stays open as long as it does.
+        let fd = unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }?;
+        Ok(Self {
+            // Room for many users, so that the heap does not grow inside the window.
+            entries: RefCell::new(BinaryHeap::with_capacity(4096)),
+            fd,
+            awaited_ns: Cell::new(u64::MAX),
+            armed_for_ns: Cell::new(0),
+            driver: RefCell::new(None),
+            margin: RefCell::default(),
+            idle_since_ns: Cell::new(0),
+            recorder,
+        })
+    }
+
+    /// The task that looks after the heap; never completes.
+    fn drive(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.remember(cx);
+        loop {
+            let now = now_ns();
+            self.count_spin(now);
+            let fired = self.fire(now);
+            let Some(next_ns) = self.entries.borrow().peek().map(|entry| entry.0.deadline_ns) else {
+                self.awaited_ns.set(u64::MAX);
+                return Poll::Pending;
+            };
+            self.awaited_ns.set(next_ns);
+            let margin_ns = self.margin.borrow().get_ns();
+            if next_ns > now + margin_ns {
+                ready!(self.sleep(cx, now, next_ns - margin_ns));
+                continue;
+            }
+            if !fired {
+                self.idle_since_ns.set(now);
+            }
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+    }
+
+    fn remember(&self, cx: &Context<'_>) {
+        let mut driver = self.driver.borrow_mut();
+        if driver.is_none() {
+            *driver = Some(cx.waker().clone());
+        }
+    }
+
+    /// Two idle looks at the clock with nothing in between: that time was spent waiting, not working.
+    fn count_spin(&self, now: u64) {
+        let since_ns = self.idle_since_ns.replace(0);
+        if since_ns > 0 && now - since_ns < IDLE_TURN_NS {
+            add(&self.recorder.counters.spin_ns, now - since_ns);
+        }
+    }
+
+    fn fire(&self, now: u64) -> bool {
+        let mut entries = self.entries.borrow_mut();
+        let mut fired = false;
+        while entries.peek().is_some_and(|entry| entry.0.deadline_ns <= now) {
+            if let Some(Reverse(entry)) = entries.pop() {
+                entry.waker.wake();
+                fired = true;
+            }
+        }
+        fired
+    }
+
+    /// Ready once the timerfd has fired (or had fired for an earlier setting: the caller looks again).
+    fn sleep(&self, cx: &mut Context<'_>, now: u64, until_ns: u64) -> Poll<()> {
+        if self.armed_for_ns.get() != until_ns {
+            self.arm(until_ns - now);
+            self.armed_for_ns.set(until_ns);
+        }
+        let Ok(mut guard) = ready!(self.fd.poll_read_ready(cx)) else {
+            return Poll::Pending; // the runtime is shutting down
+        };
+        let mut expirations = [0u8; 8];
+        // SAFETY: reads at most 8 bytes into an array of 8; the descriptor does not block.
+        let read = unsafe { libc::read(self.fd.as_raw_fd(), expirations.as_mut_ptr().cast(), 8) };
+        guard.clear_ready();
+        if read == 8 {
+            let late_ns = now_ns().saturating_sub(self.armed_for_ns.replace(0));
+            self.margin.borrow_mut().learn(late_ns);
+        }
+        Poll::Ready(())
+    }
+
+    fn arm(&self, after_ns: u64) {
+        let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let setting = libc::itimerspec {
+            it_interval: zero,
+            it_value: libc::timespec {
+                tv_sec: (after_ns / 1_000_000_000) as libc::time_t,
+                tv_nsec: (after_ns % 1_000_000_000).max(1) as libc::c_long,
+            },
+        };
+        // SAFETY: valid descriptor and setting; the old setting is not asked for.
+        unsafe { libc::timerfd_settime(self.fd.as_raw_fd(), 0, &setting, std::ptr::null_mut()) };
+    }
+}

@@ -1,0 +1,107 @@
+//! Opening sessions, and replacing lost ones with back-off. A session is ready for use only once the workload has
+//! attached to it.
+use crate::control::Axis;
+use crate::pacer::SplitMix64;
+use crate::phase::Job;
+use crate::watchdog::{UserCell, timed};
+use bakeoff_model::driver::Driver;
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::time::{now_ns, sleep_until};
+use bakeoff_model::workload::Workload;
+
+/// A place for one session; empty while a lost one is being replaced.
+pub struct Slot<S> {
+    pub session: Option<S>,
+    pub endpoint: u32,
+}
+
+/// Connects and attaches, within the run's timeout.
+pub async fn open<D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+    client: &D::Client,
+    cell: &UserCell,
+    endpoint: u32,
+) -> Result<D::Session, OpError> {
+    let opening = async {
+        let mut session = job.driver.session(client, endpoint as usize).await?;
+        job.workload.attach(&mut session).await?;
+        Ok(session)
+    };
+    let answer = timed(cell, now_ns() + job.timeout_ns(), opening).await;
+    answer.unwrap_or_else(|| {
+        let message = format!("no session within {} s", job.spec.timeout_s);
+        Err(OpError::lost("timeout", message))
+    })
+}
+
+/// Tries again and again, at the same endpoint, until it succeeds (true) or the window ends (false).
+pub async fn reopen<D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+    client: &D::Client,
+    cell: &UserCell,
+    axis: &Axis,
+    slot: &mut Slot<D::Session>,
+) -> bool {
+    slot.session = None;
+    let mut backoff = Backoff::new(now_ns() ^ u64::from(slot.endpoint));
+    loop {
+        let at_ns = now_ns() + backoff.next_ns();
+        if !wait_in_window(at_ns, axis).await {
+            return false;
+        }
+        if let Ok(session) = open(job, client, cell, slot.endpoint).await {
+            slot.session = Some(session);
+            return true;
+        }
+    }
+}
+
+/// Sleeps in steps short enough to notice that the window was brought forward.
+async fn wait_in_window(until_ns: u64, axis: &Axis) -> bool {
+    const STEP_NS: u64 = 50_000_000;
+    loop {
+        let now = now_ns();
+        if now >= axis.window_end_ns() {
+            return false;
+        }
+        if now >= until_ns {
+            return true;
+        }
+        sleep_until(until_ns.min(now + STEP_NS)).await;
+    }
+}
+
+/// 10 ms doubling to 1 s, each between half and the whole, so that many users do not come back as one.
+struct Backoff {
+    ceiling_ns: u64,
+    random: SplitMix64,
+}
+
+impl Backoff {
+    fn new(seed: u64) -> Self {
+        Self {
+            ceiling_ns: 10_000_000,
+            random: SplitMix64(seed),
+        }
+    }
+
+    fn next_ns(&mut self) -> u64 {
+        let pause_ns = self.ceiling_ns / 2 + self.random.next() % (self.ceiling_ns / 2);
+        self.ceiling_ns = (self.ceiling_ns * 2).min(1_000_000_000);
+        pause_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn back_off_doubles_from_10_ms_to_1_s() {
+        let mut backoff = Backoff::new(1);
+        for ceiling_ms in [10, 20, 40, 80, 160, 320, 640, 1000, 1000] {
+            let pause_ms = backoff.next_ns() as f64 / 1e6;
+            assert!((ceiling_ms as f64 / 2.0..=ceiling_ms as f64).contains(&pause_ms), "{pause_ms} {ceiling_ms}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Reading a run document, and refusing what cannot be run, in words.
+use crate::phase::usage;
+use bakeoff_model::FORMAT;
+use bakeoff_model::outcome::Trouble;
+use bakeoff_model::run::{Limit, Pacing, RunSpec};
+
+/// What one process may be asked for: beyond it a typing error is likelier than a wish.
+const MOST_THREADS: u32 = 100_000;
+
+/// Checks the format first, so that a newer document is named as such instead of by its first unknown key.
+pub fn parse(text: &str) -> Result<RunSpec, Trouble> {
+    let value: serde_json::Value = serde_json::from_str(text).map_err(|e| unreadable(&e))?;
+    match value.get("format").and_then(serde_json::Value::as_u64) {
+        None => return Err(usage("`format` is missing or no number", "run.json", format!("write \"format\": {FORMAT}"))),
+        Some(format) if format > u64::from(FORMAT) => {
+            let what = format!("the document has format {format}, this engine reads up to {FORMAT}");
+            return Err(usage(what, "run.json: format", "use an engine as new as the controller"));
+        }
+        Some(0) => return Err(usage("there is no format 0", "run.json: format", format!("write \"format\": {FORMAT}"))),
+        Some(_) => {}
+    }
+    let spec: RunSpec = serde_json::from_str(text).map_err(|e| unreadable(&e))?;
+    check(&spec)?;
+    Ok(spec)
+}
+
+fn unreadable(error: &serde_json::Error) -> Trouble {
+    usage(error.to_string(), "run.json", "`bakeoff-engine schema` prints what a run document may hold")
+}
+
+pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
+    let refuse = |what: String, key: &str, hint: &str| Err(usage(what, &format!("run.json: {key}"), hint));
+    if spec.threads == 0 || spec.threads > MOST_THREADS {
+        return refuse(format!("{} threads", spec.threads), "threads", "ask for 1 to 100000");
+    }
+    if let Some(sessions) = spec.sessions.filter(|sessions| *sessions == 0 || *sessions > spec.threads) {
+        let what = format!("{sessions} sessions for {} threads", spec.threads);
+        return refuse(what, "sessions", "a pool has at least 1 session and at most as many as threads");
+    }
+    if spec.client.count == 0 || spec.client.index >= spec.client.count {
+        let what = format!("client {} of {}", spec.client.index, spec.client.count);
+        return refuse(what, "client", "`index` counts from 0 and stays below `count`");
+    }
+    if let Pacing::Open { rate_ops_per_s, .. } = spec.pacing {
+        positive(rate_ops_per_s, "pacing.rate_ops_per_s")?;
+    }
+    match spec.limit {
+        Limit::Time { window_s } => positive(window_s, "limit.window_s")?,
+        Limit::Operations { operations: 0, .. } => {
+            return refuse("0 operations".into(), "limit.operations", "ask for at least 1");
+        }
+        Limit::Operations { max_s, .. } => max_s.map_or(Ok(()), |s| positive(s, "limit.max_s"))?,
+    }
+    not_negative(spec.warm_up_s, "warm_up_s")?;
+    positive(spec.timeout_s, "timeout_s")?;
+    not_negative(spec.retry.backoff_s, "retry.backoff_s")?;
+    if !(0.0..=1.0).contains(&spec.error_budget_ratio) {
+        let what = format!("error budget {}", spec.error_budget_ratio);
+        return refuse(what, "error_budget_ratio", "it is a share, from 0 to 1");
+    }
+    if let Some(rate) = spec.witness_rate_ops_per_s {
+        positive(rate, "witness_rate_ops_per_s")?;
+    }
+    Ok(())
+}
+
+/// A year of seconds and a billion operations a second are beyond use, and keep nanoseconds within 64 bits.
+fn positive(value: f64, key: &str) -> Result<(), Trouble> {
+    if value > 0.0 && value <= 1e9 {
+        return Ok(());
+    }
+    Err(usage(format!("{value}"), &format!("run.json: {key}"), "it must be greater than 0 (and at most 1e9)"))
+}
+
+fn not_negative(value: f64, key: &str) -> Result<(), Trouble> {
+    if value == 0.0 { Ok(()) } else { positive(value, key).map_err(|t| Trouble { hint: "it must not be negative".into(), ..t }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bakeoff_model::outcome::TroubleKind;
+
+    fn document(extra: &str) -> String {
+        format!(r#"{{"format":1,"phase":"run","driver":{{"kind":"null"}},"workload":{{"kind":"ycsb"}}{extra}}}"#)
+    }
+
+    fn refused(extra: &str) -> Trouble {
+        let trouble = parse(&document(extra)).unwrap_err();
+        assert_eq!(trouble.kind, TroubleKind::Usage);
+        trouble
+    }
+
+    #[test]
+    fn the_shortest_document_is_accepted() {
+        assert_eq!(parse(&document("")).unwrap().threads, 1);
+    }
+
+    #[test]
+    fn a_newer_format_is_named_as_such_even_with_unknown_keys() {
+        let trouble = parse(r#"{"format":2,"news":1}"#).unwrap_err();
+        assert!(trouble.what.contains("format 2"), "{trouble}");
+    }
+
+    #[test]
+    fn an_unknown_key_is_named() {
+        assert!(refused(r#","treads":2"#).what.contains("treads"));
+    }
+
+    #[test]
+    fn impossible_numbers_are_refused_by_their_key() {
+        for (extra, key) in [
+            (r#","threads":0"#, "threads"),
+            (r#","threads":2,"sessions":3"#, "sessions"),
+            (r#","sessions":0"#, "sessions"),
+            (r#","client":{"index":2,"count":2}"#, "client"),
+            (r#","pacing":{"kind":"open","rate_ops_per_s":0,"arrival":"constant"}"#, "pacing.rate_ops_per_s"),
+            (r#","pacing":{"kind":"open","rate_ops_per_s":-5,"arrival":"poisson"}"#, "pacing.rate_ops_per_s"),
+            (r#","limit":{"kind":"time","window_s":0}"#, "limit.window_s"),
+            (r#","limit":{"kind":"operations","operations":0,"max_s":null}"#, "limit.operations"),
+            (r#","warm_up_s":-1"#, "warm_up_s"),
+            (r#","timeout_s":0"#, "timeout_s"),
+            (r#","error_budget_ratio":2"#, "error_budget_ratio"),
+            (r#","witness_rate_ops_per_s":0"#, "witness_rate_ops_per_s"),
+        ] {
+            let trouble = refused(extra);
+            assert!(trouble.place.ends_with(key), "{extra}: {trouble}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The OS threads of a phase: who is on which, and how they report. A worker that never returns (a blocked call) is
+//! left behind and cannot keep the others' figures.
+use crate::control::Axis;
+use crate::phase::Job;
+use crate::recorder::Recorder;
+use crate::runner::Runner;
+use crate::session::{Slot, open};
+use crate::watchdog::{self, UserCell};
+use crate::affinity;
+use bakeoff_model::driver::Driver;
+use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
+use bakeoff_model::time::{now_ns, sleep};
+use bakeoff_model::workload::Workload;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Connections that a worker opens at once: a server's queue of new ones is short.
+const OPENED_AT_ONCE: usize = 16;
+
+/// One worker's share of the plan's threads and sessions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    pub worker: usize,
+    /// Thread numbers of this process.
+    pub threads: Vec<u32>,
+    /// Session numbers of this process.
+    pub sessions: Vec<u32>,
+    pub core: Option<u32>,
+}
+
+/// Deals threads and sessions round-robin over the workers: thread t is on worker t mod W.
+pub fn place<D, W>(job: &Job<D, W>, blocking: bool) -> Vec<Placement> {
+    let spec = &job.spec;
+    let sessions = spec.sessions.unwrap_or(spec.threads);
+    let wanted = if spec.workers == 0 { job.cores.len() as u32 } else { spec.workers };
+    let workers = if blocking { spec.threads } else { wanted.clamp(1, sessions) };
+    let dealt = |worker: u32, all: u32| (worker..all).step_by(workers as usize).collect();
+    let core = |worker: u32| {
+        let pinned = !blocking && !spec.cores.is_empty();
+        pinned.then(|| spec.cores[worker as usize % spec.cores.len()])
+    };
+    (0..workers)
+        .map(|worker| Placement {
+            worker: worker as usize,
+            threads: dealt(worker, spec.threads),
+            sessions: dealt(worker, sessions),
+            core: core(worker),
+        })
+        .collect()
+}
+
+pub enum Message<T> {
+    Ready { thread_id: i32 },
+    Failed(Trouble),
+    Done(T),
+}
+
+/// Workers at work.
+pub struct Team<T> {
+    messages: Receiver<(usize, Message<T>)>,
+    threads: Vec<JoinHandle<()>>,
+    pub thread_ids: Vec<i32>,
+    done: usize,
+}
+
+/// What a worker's future is given.
+pub struct Berth<T> {
+    pub placement: Placement,
+    pub recorder: Arc<Recorder>,
+    messages: Sender<(usize, Message<T>)>,
+}
+
+impl<T> Berth<T> {
+    pub fn ready(&self) {
+        // SAFETY: asks the kernel for the calling thread's number, nothing else.
+        let thread_id = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
+        let _ = self.messages.send((self.placement.worker, Message::Ready { thread_id }));
+    }
+}
+
+/// Starts one OS thread per placement; each makes its future with `work` and runs it on a runner of its own.
+pub fn start<R, T, F, Fut>(
+    placements: &[Placement],
+    recorders: &[Arc<Recorder>],
+    work: F,
+) -> Result<Team<T>, Trouble>
+where
+    R: Runner,
+    T: Send + 'static,
+    F: Fn(Rc<Berth<T>>) -> Fut + Send + Clone + 'static,
+    Fut: Future<Output = Result<T, Trouble>>,
+{
+    let (sender, messages) = channel();
+    let mut threads = Vec::with_capacity(placements.len());
+    for (placement, recorder) in placements.iter().zip(recorders) {
+        let (placement, recorder, work, messages) = (placement.clone(), recorder.clone(), work.clone(), sender.clone());
+        let worker = placement.worker;
+        let body = move || {
+            let berth = Berth { placement, recorder: recorder.clone(), messages: messages.clone() };
+            // A panic (where it unwinds) must not leave the others waiting for this worker.
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                pin_to(berth.placement.core)?;
+                R::block_on(recorder, async move { work(Rc::new(berth)).await })?
+            }));
+            let ended = ended.unwrap_or_else(|_| Err(worker_died()));
+            let _ = messages.send((worker, ended.map_or_else(Message::Failed, Message::Done)));
+        };
+        let spawned = std::thread::Builder::new().name(format!("worker-{worker}")).spawn(body);
+        threads.push(spawned.map_err(|e| no_thread(worker, &e))?);
+    }
+    Ok(Team { messages, threads, thread_ids: vec![0; placements.len()], done: 0 })
+}
+
+fn pin_to(core: Option<u32>) -> Result<(), Trouble> {
+    core.map_or(Ok(()), |core| affinity::pin(&[core]))
+}
+
+fn no_thread(worker: usize, error: &std::io::Error) -> Trouble {
+    Trouble::new(
+        TroubleKind::Environment,
+        format!("could not start a thread: {error}"),
+        format!("worker {worker}"),
+        "raise the limit of processes (ulimit -u), or ask for fewer threads",
+    )
+}
+
+impl<T> Team<T> {
+    /// Until all are ready, or one has failed.
+    pub fn wait_ready(&mut self) -> Result<(), Trouble> {
+        let mut ready = 0;
+        while ready < self.threads.len() {
+            match self.receive(Duration::from_secs(3600))? {
+                Some((worker, Message::Ready { thread_id })) => {
+                    self.thread_ids[worker] = thread_id;
+                    ready += 1;
+                }
+                Some((_, Message::Failed(trouble))) => return Err(trouble),
+                Some((_, Message::Done(_))) | None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands results to `each` as they come, for at most `within`; whether all workers have now given theirs.
+    pub fn wait_done(&mut self, within: Duration, mut each: impl FnMut(T)) -> Result<bool, Trouble> {
+        let until_ns = now_ns() + within.as_nanos() as u64;
+        while self.done < self.threads.len() {
+            match self.receive(Duration::from_nanos(until_ns.saturating_sub(now_ns())))? {
+                Some((_, Message::Done(result))) => {
+                    self.done += 1;
+                    each(result);
+                }
+                Some((_, Message::Failed(trouble))) => return Err(trouble),
+                Some((_, Message::Ready { .. })) => {}
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    fn receive(&self, within: Duration) -> Result<Option<(usize, Message<T>)>, Trouble> {
+        let deadline_ns = now_ns() + within.as_nanos() as u64;
+        loop {
+            let left_ns = deadline_ns.saturating_sub(now_ns());
+            match self.messages.recv_timeout(Duration::from_nanos(left_ns.min(200_000_000))) {
+                Ok(message) => return Ok(Some(message)),
+                Err(RecvTimeoutError::Timeout) if now_ns() < deadline_ns => {}
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => return Err(worker_died()),
+            }
+        }
+    }
+}
+
+fn worker_died() -> Trouble {
+    Trouble::new(TroubleKind::Environment, "a worker thread died", "engine", "this is a defect: please report it with the run document")
+}
+
+/// The sessions of one worker, opened a few at a time, each attached to the workload.
+pub async fn open_sessions<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: &Arc<Job<D, W>>,
+    client: &Rc<D::Client>,
+    cells: &[Rc<UserCell>],
+    sessions: &[u32],
+) -> Result<Vec<Slot<D::Session>>, Trouble> {
+    let endpoints = job.driver.endpoints().max(1) as u32;
+    let shift = job.spec.client.index.wrapping_mul(job.spec.sessions.unwrap_or(job.spec.threads));
+    let mut slots = Vec::with_capacity(sessions.len());
+    for group in sessions.iter().zip(cells).collect::<Vec<_>>().chunks(OPENED_AT_ONCE) {
+        let opening = group.iter().map(|(session, cell)| {
+            let (job, client, cell) = (job.clone(), client.clone(), Rc::clone(cell));
+            let endpoint = shift.wrapping_add(**session) % endpoints;
+            async move { (endpoint, open(&job, &client, &cell, endpoint).await) }
+        });
+        for (endpoint, opened) in R::join_all(opening.collect()).await {
+            slots.push(Slot { session: Some(opened.map_err(|e| not_opened(&e, endpoint))?), endpoint });
+        }
+    }
+    Ok(slots)
+}
+
+fn not_opened(error: &OpError, endpoint: u32) -> Trouble {
+    crate::phase::server_trouble(error, format!("opening a session at endpoint {endpoint}"))
+}
+
+/// The cells of one worker's users, and a watchdog over them.
+pub fn watched_cells<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: &Arc<Job<D, W>>,
+    users: usize,
+) -> Vec<Rc<UserCell>> {
+    let cells: Vec<Rc<UserCell>> = (0..users).map(|_| Rc::default()).collect();
+    let (watched, control) = (cells.clone(), job.control.clone());
+    let mut seen_stopped = false;
+    R::every(Duration::from_millis(watchdog::PERIOD_MS), move || {
+        let stopped = control.is_stopped();
+        watchdog::scan(&watched, stopped && !seen_stopped);
+        seen_stopped = stopped;
+    });
+    cells
+}
+
+/// Waits for the start to be published. `None`: stopped before there was one.
+pub async fn wait_for_axis<D, W>(job: &Job<D, W>) -> Option<Arc<Axis>> {
+    loop {
+        if let Some(axis) = job.control.axis() {
+            return Some(axis.clone());
+        }
+        if job.control.is_stopped() {
+            return None;
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+

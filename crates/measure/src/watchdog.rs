@@ -1,0 +1,131 @@
+//! Timeouts that cost nothing per operation: a user writes its deadline into its cell; every 10 ms the worker looks
+//! at all its cells and wakes those overdue, whose operation is then dropped and its session replaced. Nothing here
+//! reaches a blocking runner, where a call returns when it returns.
+use bakeoff_model::time::now_ns;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+pub const PERIOD_MS: u64 = 10;
+
+/// One user, as its worker's watchdog sees it.
+pub struct UserCell {
+    deadline_ns: Cell<u64>,
+    expired: Cell<bool>,
+    /// Whether anything was waited for since `take_pended`.
+    pended: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Default for UserCell {
+    fn default() -> Self {
+        Self {
+            deadline_ns: Cell::new(u64::MAX),
+            expired: Cell::new(false),
+            pended: Cell::new(false),
+            waker: RefCell::new(None),
+        }
+    }
+}
+
+impl UserCell {
+    #[inline]
+    pub fn take_pended(&self) -> bool {
+        self.pended.replace(false)
+    }
+
+    fn expire_if_due(&self, now: u64) {
+        if now > self.deadline_ns.get() {
+            self.expired.set(true);
+            self.wake();
+        }
+    }
+
+    /// Polls the user again, so that it sees what has changed.
+    pub fn wake(&self) {
+        if let Some(waker) = &*self.waker.borrow() {
+            waker.wake_by_ref();
+        }
+    }
+}
+
+/// Runs `future` until it completes or its deadline passes: then it is dropped and the answer is `None`.
+pub async fn timed<F: Future>(cell: &UserCell, deadline_ns: u64, future: F) -> Option<F::Output> {
+    cell.deadline_ns.set(deadline_ns);
+    let future = std::pin::pin!(future);
+    let answer = Timed { cell, future }.await;
+    cell.deadline_ns.set(u64::MAX);
+    cell.expired.set(false);
+    answer
+}
+
+struct Timed<'a, F> {
+    cell: &'a UserCell,
+    future: Pin<&'a mut F>,
+}
+
+impl<F: Future> Future for Timed<'_, F> {
+    type Output = Option<F::Output>;
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.future.as_mut().poll(cx) {
+            Poll::Ready(answer) => Poll::Ready(Some(answer)),
+            Poll::Pending if self.cell.expired.get() => Poll::Ready(None),
+            Poll::Pending => {
+                self.cell.remember(cx);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl UserCell {
+    /// A task's waker is the same for all its life, so it is cloned once.
+    pub fn remember(&self, cx: &Context<'_>) {
+        self.pended.set(true);
+        let mut waker = self.waker.borrow_mut();
+        if !waker.as_ref().is_some_and(|w| w.will_wake(cx.waker())) {
+            *waker = Some(cx.waker().clone());
+        }
+    }
+}
+
+/// One look at all cells. `wake_all`: something has changed that everybody must see.
+pub fn scan(cells: &[Rc<UserCell>], wake_all: bool) {
+    let now = now_ns();
+    for cell in cells {
+        cell.expire_if_due(now);
+        if wake_all {
+            cell.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overdue_future_is_dropped_and_the_next_one_starts_afresh() {
+        let cell = Rc::new(UserCell::default());
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut hanging = Box::pin(timed(&cell, now_ns(), std::future::pending::<()>()));
+        assert!(hanging.as_mut().poll(&mut cx).is_pending());
+        scan(&[cell.clone()], false);
+        assert_eq!(hanging.as_mut().poll(&mut cx), Poll::Ready(None));
+        let mut ready = Box::pin(timed(&cell, u64::MAX, std::future::ready(7)));
+        assert_eq!(ready.as_mut().poll(&mut cx), Poll::Ready(Some(7)));
+    }
+
+    #[test]
+    fn nothing_expires_before_its_deadline() {
+        let cell = Rc::new(UserCell::default());
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut hanging = Box::pin(timed(&cell, now_ns() + 1_000_000_000, std::future::pending::<()>()));
+        assert!(hanging.as_mut().poll(&mut cx).is_pending());
+        scan(&[cell.clone()], false);
+        assert!(hanging.as_mut().poll(&mut cx).is_pending());
+    }
+}

@@ -1,0 +1,172 @@
+//! One session on a thread of its own beside the load, asking a read at a low rate. What it waits is the system's time
+//! without the load's event loop in between: where the load's median is far above it, the client itself queues.
+use crate::gather::{Merged, outcome_of};
+use crate::phase::{Job, server_trouble};
+use crate::pacer::{Pacer, Slots};
+use crate::recorder::Recorder;
+use crate::runner::Runner;
+use crate::session::{Slot, open, reopen};
+use crate::team::{wait_for_axis, watched_cells};
+use crate::times::Times;
+use crate::watchdog::timed;
+use bakeoff_model::driver::Driver;
+use bakeoff_model::event::Witness;
+use bakeoff_model::outcome::{Outcome, Trouble, TroubleKind};
+use bakeoff_model::time::{now_ns, sleep_until};
+use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+/// A witness at work.
+pub struct Watch {
+    operation: usize,
+    messages: Receiver<Message>,
+}
+
+enum Message {
+    Ready,
+    Failed(Trouble),
+    Seen(Box<Times>),
+}
+
+/// What the witness waited for its answers.
+pub struct Seen {
+    operation: usize,
+    service: Times,
+}
+
+pub fn start<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: &Arc<Job<D, W>>,
+    rate_ops_per_s: f64,
+    operation: usize,
+    worker: usize,
+) -> Result<Watch, Trouble> {
+    let (sender, messages) = channel();
+    let job = job.clone();
+    let body = move || {
+        let recorder = Arc::new(Recorder::new(job.workload.operations().len(), 1, 1));
+        let ended = R::block_on(recorder, watch::<R, D, W>(job, rate_ops_per_s, worker, sender.clone()));
+        let last = match ended.and_then(|ended| ended) {
+            Ok(times) => Message::Seen(Box::new(times)),
+            Err(trouble) => Message::Failed(trouble),
+        };
+        let _ = sender.send(last);
+    };
+    let spawned = std::thread::Builder::new().name("witness".into()).spawn(body);
+    spawned.map_err(|e| {
+        let hint = "raise the limit of processes (ulimit -u), or do without a witness";
+        Trouble::new(TroubleKind::Environment, format!("could not start a thread: {e}"), "witness", hint)
+    })?;
+    Ok(Watch { operation, messages })
+}
+
+impl Watch {
+    pub fn wait_ready(&self) -> Result<(), Trouble> {
+        match self.messages.recv() {
+            Ok(Message::Failed(trouble)) => Err(trouble),
+            _ => Ok(()),
+        }
+    }
+
+    /// `None` when it had nothing to tell, or is still waiting for an answer after `patience`.
+    pub fn seen(self, patience: Duration) -> Option<Seen> {
+        match self.messages.recv_timeout(patience) {
+            Ok(Message::Seen(service)) => Some(Seen { operation: self.operation, service: *service }),
+            _ => None,
+        }
+    }
+}
+
+async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: Arc<Job<D, W>>,
+    rate_ops_per_s: f64,
+    worker: usize,
+    messages: Sender<Message>,
+) -> Result<Times, Trouble> {
+    let cells = watched_cells::<R, D, W>(&job, 1);
+    let cell = &cells[0];
+    let client = job.driver.open(worker).await?;
+    let opened = open(&job, &client, cell, 0).await;
+    let session = opened.map_err(|e| server_trouble(&e, "opening the witness's session"))?;
+    let mut slot = Slot { session: Some(session), endpoint: 0 };
+    let _ = messages.send(Message::Ready);
+    let mut times = Times::default();
+    let Some(axis) = wait_for_axis(&job).await else {
+        return Ok(times);
+    };
+    let state = job.workload.worker(worker);
+    let stream = u64::MAX - u64::from(job.spec.client.index);
+    let mut thread = job.workload.thread(&state, ThreadId { thread: job.spec.threads, stream, witness: true });
+    let mut pacer = Pacer::constant(Slots { rate_ops_per_s, threads: 1, first: 0, stride: 1, count: 1, phase: 0.5 });
+    loop {
+        let due_ns = axis.epoch_ns + pacer.next_due_ns();
+        if !wait(due_ns, &axis).await {
+            return Ok(times);
+        }
+        let Some(session) = &mut slot.session else {
+            return Ok(times);
+        };
+        job.workload.next(&state, &mut thread);
+        let begin_ns = now_ns();
+        let mut deaf = Deaf;
+        let asked = job.workload.execute(&state, &mut thread, session, &mut deaf);
+        let answer = timed(cell, begin_ns + job.timeout_ns(), asked).await;
+        let end_ns = now_ns();
+        let (outcome, lost) = match answer {
+            Some(Ok(Answer::Right)) => (Outcome::Ok, false),
+            Some(Ok(Answer::Wrong(_))) => (Outcome::Wrong, false),
+            Some(Err(error)) => (error.outcome, error.connection_lost),
+            None => (Outcome::Unknown, true),
+        };
+        job.workload.settle(&state, &mut thread, outcome, lost, &mut Deaf);
+        if outcome == Outcome::Ok && begin_ns >= axis.window_start_ns && end_ns <= axis.window_end_ns() {
+            times.record(end_ns - begin_ns);
+        }
+        if lost && !reopen(&job, &client, cell, &axis, &mut slot).await {
+            return Ok(times);
+        }
+    }
+}
+
+/// False when the window ended first.
+async fn wait(due_ns: u64, axis: &crate::control::Axis) -> bool {
+    const NAP_NS: u64 = 50_000_000;
+    loop {
+        let now = now_ns();
+        if now.max(due_ns) >= axis.window_end_ns() {
+            return false;
+        }
+        if now >= due_ns {
+            return true;
+        }
+        sleep_until(due_ns.min(now + NAP_NS)).await;
+    }
+}
+
+/// The witness's operations are not the run's.
+struct Deaf;
+
+impl Probe for Deaf {
+    fn now_ns(&self) -> u64 {
+        now_ns()
+    }
+    fn part(&mut self, _: usize, _: Outcome, _: u64, _: u64) {}
+    fn revoke(&mut self, _: u64) {}
+}
+
+impl Seen {
+    /// Beside the same operation under load.
+    pub fn against(self, merged: &[Merged], operations: &[Operation]) -> Witness {
+        let same = |m: &&Merged| {
+            m.series / Outcome::COUNT == self.operation && outcome_of(m.series) == Outcome::Ok && m.service.count() > 0
+        };
+        let under_load_ns = merged.iter().find(same).map(|m| m.service.quantile_ns(0.5));
+        let own_ns = self.service.quantile_ns(0.5);
+        Witness {
+            operation: operations[self.operation].name.to_owned(),
+            service: self.service.to_event(),
+            median_ratio: under_load_ns.filter(|_| own_ns > 0).map(|ns| ns as f64 / own_ns as f64),
+        }
+    }
+}

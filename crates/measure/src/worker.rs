@@ -1,0 +1,426 @@
+//! The loop of one user, and the worker (OS thread) it lives on.
+//!
+//! Cost per operation of the loop itself, null driver and closed loop: two reads of the clock, three histogram
+//! records, a dozen plain stores; no allocation, no lock, no formatting, no atomic that another core writes.
+//! `examples/floor.rs` holds it to that.
+use crate::control::Axis;
+use crate::phase::Job;
+use crate::pool::{Pool, Ticket};
+use crate::recorder::{Ended, Extra, Writer};
+use crate::runner::Runner;
+use crate::samples::Fault;
+use crate::schedule::Schedule;
+use crate::session::{Slot, reopen};
+use crate::times::add;
+use crate::watchdog::{UserCell, timed};
+use bakeoff_model::driver::Driver;
+use bakeoff_model::event::{Event, Warning};
+use bakeoff_model::outcome::{OpError, Outcome};
+use bakeoff_model::time::{SleepUntil, now_ns, sleep, sleep_until};
+use bakeoff_model::workload::{Answer, Probe, ThreadId, Workload};
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// Operations without waiting for anything after which a user lets the others of its worker run.
+const TURN: u32 = 64;
+/// A blocked thread looks this often whether the window was brought forward.
+const NAP_NS: u64 = 50_000_000;
+
+/// What the users of one OS thread share.
+pub struct Worker<D: Driver, W: Workload<D::Session>> {
+    pub job: Arc<Job<D, W>>,
+    pub client: Rc<D::Client>,
+    pub state: W::Worker,
+    pub writer: Rc<Writer>,
+    pub pool: Option<Pool<D::Session>>,
+    /// The first lost connection is told at once; the rest are counted.
+    pub told_lost: Cell<bool>,
+}
+
+/// When a user's next operation is due.
+pub enum Pace {
+    /// When the last one ended. `left`: operations after the warm-up.
+    Closed { left: u64 },
+    Scheduled(Arc<Schedule>),
+}
+
+pub struct User {
+    /// Index on this worker.
+    pub index: usize,
+    pub id: ThreadId,
+    pub cell: Rc<UserCell>,
+    pub pace: Pace,
+}
+
+/// One user from the epoch to the end of the window (and of its last operation). Returns its stream's hash.
+pub async fn run_user<R: Runner, D: Driver, W: Workload<D::Session>>(
+    worker: Rc<Worker<D, W>>,
+    user: User,
+    own: Option<Slot<D::Session>>,
+) -> u64 {
+    let thread = worker.job.workload.thread(&worker.state, user.id);
+    let probe = RecordProbe {
+        writer: worker.writer.clone(),
+        revocable: 0,
+    };
+    let mut turn = UserLoop::<R, D, W> {
+        worker: &worker,
+        user,
+        thread,
+        probe,
+        ticket: Rc::default(),
+        unwaited: 0,
+        runner: PhantomData,
+    };
+    let slot = turn.operate(own).await;
+    turn.finish(slot).await;
+    worker.job.workload.stream_hash(&turn.thread)
+}
+
+struct UserLoop<'a, R, D: Driver, W: Workload<D::Session>> {
+    worker: &'a Worker<D, W>,
+    user: User,
+    thread: W::Thread,
+    probe: RecordProbe,
+    ticket: Rc<Ticket<D::Session>>,
+    unwaited: u32,
+    runner: PhantomData<R>,
+}
+
+/// Why an operation was not begun.
+enum Begin {
+    Now { due_ns: u64 },
+    Over,
+}
+
+struct Attempted {
+    ended: Ended,
+    /// The session must be replaced.
+    lost: bool,
+}
+
+impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
+    fn axis(&self) -> &Axis {
+        &self.worker.writer.axis
+    }
+
+    /// Operation after operation until the window ends. Gives the user's own session back.
+    async fn operate(&mut self, mut own: Option<Slot<D::Session>>) -> Option<Slot<D::Session>> {
+        let mut free_at_ns = self.axis().epoch_ns;
+        while let Begin::Now { due_ns } = self.wait_for_due(free_at_ns).await {
+            let mut slot = match own.take() {
+                Some(slot) => slot,
+                None => match self.acquire(due_ns).await {
+                    Some(slot) => slot,
+                    None => return None,
+                },
+            };
+            let attempted = self.operation(due_ns, &mut slot).await;
+            free_at_ns = attempted.ended.end_ns;
+            let goes_on = !attempted.lost || self.replace(&mut slot, free_at_ns).await;
+            match &self.worker.pool {
+                Some(pool) => pool.release(slot),
+                None => own = Some(slot),
+            }
+            if !goes_on {
+                break;
+            }
+            self.take_turns().await;
+        }
+        own
+    }
+
+    /// Until the next operation is due, or the window has ended.
+    #[inline]
+    async fn wait_for_due(&mut self, free_at_ns: u64) -> Begin {
+        let worker = self.worker;
+        let axis = &*worker.writer.axis;
+        match &mut self.user.pace {
+            Pace::Closed { left } => {
+                if free_at_ns >= axis.window_start_ns {
+                    if *left == 0 {
+                        return Begin::Over;
+                    }
+                    *left -= 1;
+                }
+                let first = free_at_ns == axis.epoch_ns;
+                if free_at_ns >= axis.window_end_ns() || first && !self.sleep_until_due(free_at_ns).await {
+                    return Begin::Over;
+                }
+                Begin::Now { due_ns: free_at_ns }
+            }
+            Pace::Scheduled(schedule) => match schedule.claim() {
+                Some(after_ns) => self.wait_for_slot(axis.epoch_ns + after_ns, free_at_ns).await,
+                None => Begin::Over,
+            },
+        }
+    }
+
+    async fn wait_for_slot(&self, due_ns: u64, free_at_ns: u64) -> Begin {
+        let (writer, axis) = (&self.worker.writer, self.axis());
+        // A user that came free only after the operation fell due says nothing about the generator.
+        let was_free = due_ns >= free_at_ns;
+        if was_free && !self.sleep_until_due(due_ns).await {
+            return Begin::Over;
+        }
+        let now = now_ns();
+        if now >= axis.window_end_ns() {
+            writer.backlog(due_ns);
+            return Begin::Over;
+        }
+        if due_ns >= axis.window_start_ns {
+            add(&writer.recorder().counters.due, 1);
+            if was_free {
+                writer.extra(Extra::Lateness, now - due_ns);
+            }
+        }
+        Begin::Now { due_ns }
+    }
+
+    /// False: the window was brought forward to before `due_ns`.
+    async fn sleep_until_due(&self, due_ns: u64) -> bool {
+        let axis = self.axis();
+        loop {
+            let next_ns = if R::BLOCKING { due_ns.min(now_ns() + NAP_NS) } else { due_ns };
+            Due { sleep: sleep_until(next_ns), due_ns, axis, cell: &self.user.cell }.await;
+            if axis.window_end_ns() <= due_ns {
+                return false;
+            }
+            if now_ns() >= due_ns {
+                return true;
+            }
+        }
+    }
+
+    /// A session from the pool; `None` when the window ended first.
+    async fn acquire(&self, due_ns: u64) -> Option<Slot<D::Session>> {
+        let pool = self.worker.pool.as_ref()?;
+        let asked_ns = now_ns();
+        let slot = pool.acquire(&self.ticket).await;
+        let now = now_ns();
+        if now >= self.axis().window_end_ns() {
+            pool.release(slot);
+            self.worker.writer.backlog(due_ns);
+            return None;
+        }
+        if due_ns >= self.axis().window_start_ns {
+            self.worker.writer.extra(Extra::PoolWait, now - asked_ns);
+        }
+        Some(slot)
+    }
+
+    /// Draws one operation and sees it through to its end, retries included.
+    #[inline]
+    async fn operation(&mut self, due_ns: u64, slot: &mut Slot<D::Session>) -> Attempted {
+        let worker = self.worker;
+        let writer = &*worker.writer;
+        let workload = &worker.job.workload;
+        let operation = workload.next(&worker.state, &mut self.thread);
+        writer.set_in_flight(self.user.index, due_ns);
+        let mut attempts = 0;
+        let attempted = loop {
+            let mut attempted = self.attempt(operation, due_ns, slot).await;
+            if !self.again(&attempted, attempts) {
+                break attempted;
+            }
+            writer.end_recording();
+            attempts += 1;
+            add(&writer.recorder().counters.retries, 1);
+            sleep(Duration::from_secs_f64(worker.job.spec.retry.backoff_s * f64::from(attempts))).await;
+            if attempted.lost && !self.replace(slot, u64::MAX).await {
+                writer.begin_recording();
+                attempted.ended.end_ns = now_ns();
+                break attempted;
+            }
+        };
+        let counted = writer.operation(&attempted.ended);
+        writer.end_recording();
+        writer.set_in_flight(self.user.index, 0);
+        let outcome = attempted.ended.outcome;
+        self.probe.revocable += u64::from(counted && outcome == Outcome::Ok);
+        workload.settle(&worker.state, &mut self.thread, outcome, attempted.lost, &mut self.probe);
+        attempted
+    }
+
+    /// One attempt. On return the writer is recording.
+    #[inline]
+    async fn attempt(&mut self, operation: usize, due_ns: u64, slot: &mut Slot<D::Session>) -> Attempted {
+        let worker = self.worker;
+        let begin_ns = now_ns();
+        let answer = match &mut slot.session {
+            Some(session) => {
+                let execute =
+                    worker.job.workload.execute(&worker.state, &mut self.thread, session, &mut self.probe);
+                timed(&self.user.cell, begin_ns + worker.job.timeout_ns(), execute).await
+            }
+            None => Some(Err(OpError::lost("no session", "the session was lost and could not be replaced"))),
+        };
+        worker.writer.begin_recording();
+        let end_ns = now_ns();
+        let ended = |outcome| Ended { operation, outcome, endpoint: slot.endpoint, due_ns, begin_ns, end_ns };
+        match answer {
+            Some(Ok(Answer::Right)) => Attempted { ended: ended(Outcome::Ok), lost: false },
+            failed => self.fault(failed, ended),
+        }
+    }
+
+    #[cold]
+    fn fault(&self, failed: Option<Result<Answer, OpError>>, ended: impl Fn(Outcome) -> Ended) -> Attempted {
+        let (outcome, lost) = match &failed {
+            Some(Ok(Answer::Right)) => (Outcome::Ok, false),
+            Some(Ok(Answer::Wrong(_))) => (Outcome::Wrong, false),
+            Some(Err(error)) => (error.outcome, error.connection_lost),
+            None => (Outcome::Unknown, true),
+        };
+        let ended = ended(outcome);
+        let timeout;
+        let fault = match &failed {
+            Some(Ok(Answer::Right)) => return Attempted { ended, lost },
+            Some(Ok(Answer::Wrong(why))) => Fault { code: "wrong", message: why, statement: None },
+            Some(Err(error)) => Fault::from(error),
+            None => {
+                timeout = format!("no answer within {} s", self.worker.job.spec.timeout_s);
+                Fault { code: "timeout", message: &timeout, statement: None }
+            }
+        };
+        let recorder = self.worker.writer.recorder();
+        let at_s = self.axis().seconds(ended.end_ns);
+        let name = self.worker.job.workload.operations()[ended.operation].name;
+        recorder.samples.offer(name, outcome, ended.endpoint, at_s, &fault);
+        if lost {
+            self.tell_lost(&fault, ended.endpoint, at_s);
+        }
+        if lost && failed.is_some() {
+            add(&recorder.counters.connections_lost, 1);
+        }
+        Attempted { ended, lost }
+    }
+
+    fn tell_lost(&self, fault: &Fault<'_>, endpoint: u32, at_s: f64) {
+        if !self.worker.told_lost.replace(true) {
+            let what = format!("session at endpoint {endpoint} replaced: {} ({})", fault.message, fault.code);
+            (self.worker.job.sink)(Event::Warning(Warning { what, at_s }));
+        }
+    }
+
+    /// Whether the policy has the same operation tried once more. Not after the window: nobody would count it.
+    fn again(&self, attempted: &Attempted, attempts: u32) -> bool {
+        let retry = &self.worker.job.spec.retry;
+        match attempted.ended.outcome {
+            Outcome::Fail(class) => {
+                attempts < retry.retries
+                    && retry.on.contains(&class)
+                    && attempted.ended.end_ns < self.axis().window_end_ns()
+            }
+            _ => false,
+        }
+    }
+
+    /// Opens another session in the place of a lost one; false when the window ended first. In a closed loop the next
+    /// operation fell due at `due_ns`, and if it was never begun it is owed at its age.
+    #[cold]
+    async fn replace(&self, slot: &mut Slot<D::Session>, due_ns: u64) -> bool {
+        let worker = self.worker;
+        let replaced = reopen(&worker.job, &worker.client, &self.user.cell, self.axis(), slot).await;
+        if replaced {
+            add(&worker.writer.recorder().counters.reconnects, 1);
+        } else if matches!(self.user.pace, Pace::Closed { .. }) {
+            worker.writer.backlog(due_ns);
+        }
+        replaced
+    }
+
+    /// Operations that wait for nothing (null driver) would starve their worker's other users.
+    #[inline]
+    async fn take_turns(&mut self) {
+        if R::BLOCKING || self.user.cell.take_pended() {
+            self.unwaited = 0;
+            return;
+        }
+        self.unwaited += 1;
+        if self.unwaited.is_multiple_of(TURN) {
+            yield_once().await;
+        }
+    }
+
+    /// Commits what is open, with the session the user has or one from the pool.
+    async fn finish(&mut self, slot: Option<Slot<D::Session>>) {
+        let worker = self.worker;
+        let Some(Slot { session: Some(mut session), endpoint }) = slot else {
+            return;
+        };
+        let finish = worker.job.workload.finish(&worker.state, &mut self.thread, &mut session, &mut self.probe);
+        let deadline_ns = now_ns() + worker.job.timeout_ns();
+        let error = match timed(&self.user.cell, deadline_ns, finish).await {
+            Some(Ok(())) => return,
+            Some(Err(error)) => error,
+            None => OpError::lost("timeout", "no answer to the last commit"),
+        };
+        let at_s = self.axis().seconds(now_ns());
+        worker.writer.recorder().samples.offer("finish", error.outcome, endpoint, at_s, &Fault::from(&error));
+    }
+}
+
+async fn yield_once() {
+    let mut yielded = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Sleeps, but completes at once when the window is brought forward (its worker then wakes everybody).
+struct Due<'a> {
+    sleep: SleepUntil,
+    due_ns: u64,
+    axis: &'a Axis,
+    cell: &'a UserCell,
+}
+
+impl Future for Due<'_> {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.axis.window_end_ns() <= self.due_ns {
+            return Poll::Ready(());
+        }
+        let polled = Pin::new(&mut self.sleep).poll(cx);
+        if polled.is_pending() {
+            self.cell.remember(cx);
+        }
+        polled
+    }
+}
+
+struct RecordProbe {
+    writer: Rc<Writer>,
+    /// Operations of this user in the run's figures as `ok`.
+    revocable: u64,
+}
+
+impl Probe for RecordProbe {
+    fn now_ns(&self) -> u64 {
+        now_ns()
+    }
+
+    fn part(&mut self, operation: usize, outcome: Outcome, start_ns: u64, end_ns: u64) {
+        self.writer.begin_recording();
+        self.writer.part(operation, outcome, start_ns, end_ns);
+        self.writer.end_recording();
+    }
+
+    fn revoke(&mut self, count: u64) {
+        let taken = count.min(self.revocable);
+        self.revocable -= taken;
+        add(&self.writer.recorder().counters.revoked, taken);
+    }
+}
