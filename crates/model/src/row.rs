@@ -26,19 +26,24 @@ pub struct RowBuf {
 }
 
 impl RowBuf {
+    #[inline]
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.slots.clear();
     }
+    #[inline]
     pub fn push_null(&mut self) {
         self.slots.push(Slot::Null);
     }
+    #[inline]
     pub fn push_int(&mut self, value: i64) {
         self.slots.push(Slot::Int(value));
     }
+    #[inline]
     pub fn push_float(&mut self, value: f64) {
         self.slots.push(Slot::Float(value));
     }
+    #[inline]
     pub fn push_bytes(&mut self, value: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(value);
@@ -47,13 +52,16 @@ impl RowBuf {
             end: self.bytes.len(),
         });
     }
+    #[inline]
     pub fn len(&self) -> usize {
         self.slots.len()
     }
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
     /// The cell at `index` (0-based), or `None` past the end.
+    #[inline]
     pub fn cell(&self, index: usize) -> Option<Cell<'_>> {
         Some(match *self.slots.get(index)? {
             Slot::Null => Cell::Null,
@@ -62,6 +70,7 @@ impl RowBuf {
             Slot::Bytes { start, end } => Cell::Bytes(&self.bytes[start..end]),
         })
     }
+    #[inline]
     pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
         (0..self.len()).filter_map(|i| self.cell(i))
     }
