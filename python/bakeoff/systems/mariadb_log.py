@@ -30,10 +30,7 @@ def explain_failed_start(
             hint=nearest(name, known()),
         )
     if found := _BAD_VALUE.search(log) or _UNKNOWN_SUFFIX.search(log):
-        return PlanError(
-            f"the server does not take {found['value']!r} as {found['name'].replace('-', '_')!r}",
-            where=f"{where}.start.settings",
-        )
+        return _bad_value(found, where)
     if "Address already in use" in log or "already have another server running on port" in log:
         return port_taken(port, where)
     if "No space left on device" in log or re.search(r"\b(errno|error|OS error):? 28\b", log):
@@ -52,16 +49,22 @@ def port_taken(port: int, where: str) -> ServerError:
     )
 
 
+#: Values that the server passes over with a warning, and then runs with something else.
+_PASSED_OVER = (
+    re.compile(r"option '(?P<name>[^']+)': boolean value '(?P<value>[^']*)' (?:wasn't|was not) recognized"),
+    re.compile(r"ignoring option '--(?P<name>[^']+)' due to invalid value '(?P<value>[^']*)'"),
+)
+
+
 def refused_values(log: str, where: str) -> PlanError | None:
-    """A switch whose value the server did not recognise: it starts all the same, with the switch off."""
-    found = re.search(r"option '(?P<name>[^']+)': boolean value '(?P<value>[^']*)' (?:wasn't|was not) recognized", log)
-    if found is None:
-        return None
-    return PlanError(
-        f"the server does not take {found['value']!r} as {found['name'].replace('-', '_')!r}",
-        where=f"{where}.start.settings",
-        hint="write true or false",
-    )
+    """A value that the server did not take and started without: a benchmark of something else."""
+    found = next((match for pattern in _PASSED_OVER if (match := pattern.search(log))), None)
+    return None if found is None else _bad_value(found, where)
+
+
+def _bad_value(found: re.Match[str], where: str) -> PlanError:
+    name = found["name"].replace("-", "_")
+    return PlanError(f"the server does not take {found['value']!r} as {name!r}", where=f"{where}.start.settings")
 
 
 def adjusted_settings(log: str) -> list[str]:

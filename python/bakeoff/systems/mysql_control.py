@@ -6,6 +6,7 @@ and the next statement opens a new one. Every failure becomes a ServerError that
 
 from __future__ import annotations
 
+import socket
 import ssl
 import threading
 from contextlib import suppress
@@ -113,7 +114,7 @@ class Control:
     def _open(self) -> pymysql.Connection[Any]:
         if self._connection is None:
             login = self._login
-            self._connection = pymysql.connect(
+            connection = pymysql.connect(
                 host=login.address.host or None,
                 port=login.address.port,
                 unix_socket=login.address.socket or None,
@@ -126,7 +127,10 @@ class Control:
                 write_timeout=self._timeout_s,
                 autocommit=True,
                 charset="utf8mb4",
+                defer_connect=True,
             )
+            connection.connect(_unix_socket(login.address.socket, self._timeout_s) if login.address.socket else None)
+            self._connection = connection
         return self._connection
 
     def _drop(self) -> None:
@@ -134,6 +138,18 @@ class Control:
             connection, self._connection = self._connection, None
             with suppress(Exception):
                 connection._force_close()  # type: ignore[attr-defined]  # close() says farewell, perhaps to a frozen server
+
+
+def _unix_socket(path: str, timeout_s: float) -> socket.socket:
+    """Connected by us, because PyMySQL 1.1 leaks its own where nobody listens."""
+    connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connected.settimeout(timeout_s)
+        connected.connect(path)
+    except BaseException:
+        connected.close()
+        raise
+    return connected
 
 
 def explain(error: Exception, login: Login, where: str) -> ServerError:
@@ -170,6 +186,8 @@ def explain(error: Exception, login: Login, where: str) -> ServerError:
 
 def _code_and_message(error: Exception) -> tuple[int, str]:
     arguments = error.args
+    if isinstance(error, OSError):
+        return CR.CR_CONN_HOST_ERROR, error.strerror or str(error)
     if isinstance(error, pymysql.err.Error) and len(arguments) >= 2 and isinstance(arguments[0], int):
         return arguments[0], str(arguments[1])
     return 0, str(error) or type(error).__name__

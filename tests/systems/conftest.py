@@ -1,0 +1,50 @@
+"""A real MariaDB for whoever needs one: fetched if this machine has none, started once, shared by the session."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+from bakeoff.errors import ServerError
+from bakeoff.provision import debian
+from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.mariadb_program import Program, find_program
+from system_builders import configured
+
+
+@pytest.fixture(scope="session")
+def mariadb_program() -> Program:
+    """A MariaDB server program of this machine, or else a fetched one (needs apt and the network)."""
+    try:
+        return find_program(None)
+    except ServerError:
+        debian.install("mariadb")
+        return find_program(None)
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that a server may reach which runs as nobody (pytest's own are closed to other users)."""
+    folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
+    os.chmod(folder, 0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def mariadb(mariadb_program: Program) -> Iterator[MariaDb]:
+    """A running private MariaDB, for tests that leave it as they found it."""
+    folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
+    os.chmod(folder, 0o755)
+    system = cast(MariaDb, configured("mariadb", folder / "mariadb", {"start": True}))
+    try:
+        system.start()
+        yield system
+    finally:
+        system.stop()
+        shutil.rmtree(folder)
