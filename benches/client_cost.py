@@ -28,6 +28,7 @@ from typing import Any
 from bakeoff.fleet.binary import engine_path
 from bakeoff.provision.instance import new_instance
 from bakeoff.systems.mariadb import MariaDb, PrivateMariaDb
+from bakeoff.systems.mariadb_server import BENCH_USER
 
 
 @dataclass
@@ -127,7 +128,7 @@ def compare(system: PrivateMariaDb, options: argparse.Namespace) -> None:
         folder = Path(name)
         engine({**base, "phase": "load", "threads": 4, "drop_existing": True, "timeout_s": 60}, env, folder)
         if not options.alone:
-            sysbench(system, "prepare", 1, 1, options.rows)
+            sysbench(system, "prepare", 1, 1, options.rows, folder)
         for threads in options.threads:
             pairs = [one_pair(system, base, env, threads, options, folder, i) for i in range(options.pairs)]
             show(threads, pairs)
@@ -147,8 +148,8 @@ def one_pair(
         return run_engine(base, env, threads, options.window, folder), None
     if random.Random(index).random() < 0.5:
         ours = run_engine(base, env, threads, options.window, folder)
-        return ours, sysbench(system, "run", threads, options.window, options.rows)
-    theirs = sysbench(system, "run", threads, options.window, options.rows)
+        return ours, sysbench(system, "run", threads, options.window, options.rows, folder)
+    theirs = sysbench(system, "run", threads, options.window, options.rows, folder)
     return run_engine(base, env, threads, options.window, folder), theirs
 
 
