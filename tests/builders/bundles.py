@@ -410,17 +410,20 @@ def _server(
         noise = math.exp(random.normal(0, 0.05))
         row = {
             "second": float(second),
-            "os.server.cpu_cores": rate * 38e-6 * stall * noise,
-            "os.server.rss_bytes": contender.memory_bytes * (0.6 + 0.3 * second / (second + 10)),
-            "os.server.write_bytes_per_s": rate * writes * 2_600 * noise + 1_000,
-            "os.machine.dirty_bytes": 4e6 * noise,
+            "length_s": 1.0,
+            "os.cpu_user_s_per_s": rate * 26e-6 * stall * noise,
+            "os.cpu_system_s_per_s": rate * 12e-6 * stall * noise,
+            "os.rss_bytes": contender.memory_bytes * (0.6 + 0.3 * second / (second + 10)),
+            "os.write_bytes_per_s": rate * writes * 2_600 * noise + 1_000,
+            "machine.cpu_busy_s_per_s": rate * 48e-6 * stall * noise,
+            "machine.dirty_bytes": 4e6 * noise,
         }
         if contender.kind == "mariadb":
             row |= {
-                "db.Innodb_os_log_fsyncs": rate * writes * noise,
+                "db.Innodb_os_log_fsyncs_per_s": rate * writes * noise,
                 "db.Innodb_buffer_pool_pages_dirty": 900 + (second % 23) * 60 * writes,
                 "db.Innodb_checkpoint_age": 2e6 + (second % 23) * 1e5,
-                "db.Questions": rate * stall * noise,
+                "db.Questions_per_s": rate * stall * noise,
                 "db.Threads_running": 4 * noise,
             }
         rows.append(row)

@@ -49,6 +49,14 @@ def bytes_words(value_bytes: float) -> str:
     return f"{value_bytes:.0f} B"
 
 
+def bytes_tick(value_bytes: float) -> str:
+    """At an axis, where the number is round: 0, 500 MB, 1 GB."""
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value_bytes >= size * 0.9995:
+            return f"{value_bytes / size:.4g} {unit}"
+    return f"{value_bytes:.4g}"
+
+
 def three_digits(value: float) -> str:
     if value == 0:
         return "0"

@@ -58,7 +58,7 @@ class Panel:
             at = self.x_scale(tick)
             words = fitted(self.x_words(tick), max(room - 4, 24))
             half = text_width(words) / 2
-            if at - half < taken + 4:
+            if at - half < taken + 7:
                 continue
             canvas.line(at, self.bottom, at, self.bottom + 4, stroke=AXIS, class_="axis")
             canvas.text(at, self.bottom + 17, words, anchor="middle")

@@ -85,7 +85,7 @@ class Log:
     def ticks(self) -> list[float]:
         numbers = [n for n in _one_two_five(self.low, self.high) if self.low * 0.999 <= n <= self.high * 1.001]
         decades = [n for n in numbers if abs(math.log10(n) - round(math.log10(n))) < 1e-9]
-        if len(numbers) <= 7:
+        if len(numbers) * 22 <= abs(self.end - self.start):
             return numbers
         ends = [n for n in (numbers[0], numbers[-1]) if not decades]
         return decades + ends
@@ -130,7 +130,7 @@ class Nines:
         return self.start + nines(value) / nines(self.high) * (self.end - self.start)
 
     def ticks(self) -> list[float]:
-        shares = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 0.9999999]
+        shares = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 0.9999999]
         return [share for share in shares if share <= self.high]
 
 

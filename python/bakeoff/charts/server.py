@@ -1,30 +1,33 @@
 """What was watched beside the load, on the load's time axis: which of the columns are shown, and how they are named.
 
-A server may tell of a hundred things each second. All of them are in the bundle (server.parquet); the report shows
-those of the operating system and, of the server's own, the few that most often explain a change of speed.
+A server may tell of a hundred things each second. All of them are in the bundle (server.parquet); the report shows the
+operating system's view and, of the server's own, the few that most often explain a change of speed.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from .numbers import bytes_words, short
+from .numbers import bytes_tick, short
 
 OWN_METRICS_MAX = 8
-#: Words in the names of things that explain stalls and slow-downs, whatever the product calls the whole.
-_TELLING = ("fsync", "dirty", "checkpoint", "history", "wait", "lock", "flush", "compact", "pending", "miss", "read")
-_UNITS = (
-    ("_bytes_per_s", "bytes/s"),
-    ("_per_s", "per second"),
-    ("_bytes", "bytes"),
-    ("_cores", "cores"),
-    ("_ratio", "share"),
-    ("_ms", "ms"),
-    ("_s", "s"),
-)
+#: Made of two columns: time on a core is what counts, not in which mode.
+CPU_COLUMN = "os.cpu_cores"
+CPU_PARTS = ("os.cpu_user_s_per_s", "os.cpu_system_s_per_s")
+#: The operating system's view, in the order it is shown. `os` is the server's processes, or the engine's where the
+#: database is embedded in it.
+_WATCHED = {
+    CPU_COLUMN: "CPU of the server's processes, cores",
+    "machine.cpu_busy_s_per_s": "CPU of the whole machine, cores",
+    "os.write_bytes_per_s": "written to storage by the server, bytes/s",
+    "os.read_bytes_per_s": "read from storage by the server, bytes/s",
+    "machine.dirty_bytes": "waiting in the kernel to be written, bytes",
+    "os.rss_bytes": "memory of the server's processes, bytes",
+}
+#: Words in the names of what explains stalls and slow-downs, whatever the product calls the whole.
+_TELLING = ("fsync", "dirty", "checkpoint", "history", "wait", "lock", "flush", "compact", "pending", "wal", "reads")
 
 Series = Sequence[tuple[float, float]]
 
@@ -38,31 +41,28 @@ class Metric:
 
 
 def metrics_of(runs: Sequence[Mapping[str, Series]]) -> list[Metric]:
-    """The columns worth a panel: all of the operating system, then the most telling of the servers' own."""
-    moving = [column for column in dict.fromkeys(chain.from_iterable(runs)) if _moves(runs, column)]
-    system = [column for column in moving if column.startswith("os.")]
-    own = sorted((c for c in moving if not c.startswith("os.")), key=lambda c: (_rank(c), c))
-    return [describe(column) for column in [*system, *own[:OWN_METRICS_MAX]]]
+    """The columns worth a panel: the operating system's, then the most telling of the servers' own that moved."""
+    columns = [column for column in dict.fromkeys(chain.from_iterable(runs)) if _says_something(runs, column)]
+    own = sorted((c for c in columns if c.startswith("db.")), key=lambda c: (_rank(c), c))
+    return [describe(column) for column in [*(c for c in _WATCHED if c in columns), *own[:OWN_METRICS_MAX]]]
 
 
 def describe(column: str) -> Metric:
-    """ "os.server_cpu_cores" -> server cpu, cores."""
-    origin, _, name = column.partition(".")
-    unit = ""
-    for ending, meaning in _UNITS:
-        if name.endswith(ending):
-            name, unit = name.removesuffix(ending), meaning
-            break
-    if origin != "os" and not unit:
-        unit = "per second or momentary, as the server counts it"
-    title = re.sub(r"_+", " ", name) if origin == "os" else name
-    short_unit = unit if len(unit) < 12 else ""
-    return Metric(column, f"{title}, {unit}" if unit else title, short_unit, bytes_words if "bytes" in unit else short)
+    """ "db.Innodb_os_log_fsyncs_per_s" -> "Innodb_os_log_fsyncs, per second"."""
+    is_bytes = "_bytes" in column
+    words = bytes_tick if is_bytes else short
+    if column in _WATCHED:
+        return Metric(column, _WATCHED[column], _WATCHED[column].rpartition(", ")[2], words)
+    name = column.partition(".")[2]
+    if name.endswith("_per_s"):
+        return Metric(column, f"{name.removesuffix('_per_s')}, per second", "/s", words)
+    return Metric(column, name, "bytes" if is_bytes else "", words)
 
 
-def _moves(runs: Sequence[Mapping[str, Series]], column: str) -> bool:
+def _says_something(runs: Sequence[Mapping[str, Series]], column: str) -> bool:
+    """The server's own constants are not worth a panel; what the operating system shows is, unless it is all zero."""
     values = {value for run in runs for _, value in run.get(column, ())}
-    return len(values) > 1
+    return len(values) > 1 if column.startswith("db.") else bool(values - {0.0})
 
 
 def _rank(column: str) -> int:

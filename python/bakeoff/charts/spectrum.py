@@ -9,12 +9,12 @@ from .numbers import milliseconds_tick
 from .panel import Panel, apart
 from .scales import Nines, for_latency
 from .style import INVALID, fill, legend, stroke
-from .svg import Canvas, fitted, text_width
+from .svg import Attributes, Canvas, fitted, text_width
 
 TITLE = "Latency spectrum"
 CAPTION = (
-    "All valid repetitions together. Each step to the right is the tenth of operations that were slowest. A line that"
-    " ends early: failed operations begin there, so higher percentiles are not defined."
+    "All valid repetitions together, from p10 up. Each step to the right is the tenth of operations that were slowest."
+    " A line that ends early: failed operations begin there, so higher percentiles are not defined."
 )
 WIDTH = 1000.0
 _LEFT = 66.0
@@ -41,14 +41,15 @@ def spectrum(facets: Sequence[Facet], names: Sequence[str]) -> Canvas:
     highest = max((share for share, _ in points), default=0.99)
     columns = 1 if len(facets) == 1 else 2 if len(facets) in (2, 4) else 3
     rows = -(-len(facets) // columns)
-    room = min(max((text_width(n, 12) for n in names), default=0.0) + 14, 150.0) if len(names) > 1 else 14.0
+    labelled = len(names) > 1 and columns < 3
+    room = min(max((text_width(n, 12) for n in names), default=0.0) + 14, 150.0) if labelled else 14.0
     height = 300.0 if rows == 1 else 200.0
-    pitch = (WIDTH - _LEFT) / columns
+    pitch = WIDTH / columns
     canvas = Canvas(WIDTH, 0)
     top = 36.0 + (legend(canvas, _LEFT, 14, list(names), WIDTH - _LEFT) if len(names) > 1 else 0)
     for index, facet in enumerate(facets):
-        x, y = _LEFT + index % columns * pitch, top + index // columns * (height + 84)
-        width = pitch - room - (50 if columns > 1 else 0)
+        x, y = index % columns * pitch + _LEFT, top + index // columns * (height + 84)
+        width = pitch - _LEFT - room
         y_scale = for_latency([ms for _, ms in points], y + height, y)
         panel = Panel(
             x, y, width, height, Nines(max(highest, 0.9), x, x + width), y_scale, share_words, milliseconds_tick
@@ -58,7 +59,7 @@ def spectrum(facets: Sequence[Facet], names: Sequence[str]) -> Canvas:
         with canvas.group(**panel.readable(facet.title, x_unit="percentile", y_unit="ms")):
             for curve in facet.curves:
                 _curve(canvas, panel, curve)
-        if len(names) > 1:
+        if labelled:
             _end_labels(canvas, panel, facet, room)
     canvas.height = top + rows * (height + 84) - 84 + 48
     return canvas
@@ -88,5 +89,5 @@ def _end_labels(canvas: Canvas, panel: Panel, facet: Facet, room: float) -> None
     ends = [(panel.x_scale(c.points[-1][0]), panel.y_scale(c.points[-1][1])) for c in shown]
     places = apart([y for _, y in ends], 15, panel.y + 6, panel.bottom - 6)
     for curve, (x, _), y in zip(shown, ends, places, strict=True):
-        attributes = {**fill(curve.series), "data-series": str(curve.series)}
-        canvas.text(x + 8, y, fitted(curve.name, room - 8, 12), "name", middle=True, **attributes)
+        attributes: Attributes = {**fill(curve.series), "data-series": str(curve.series)}
+        canvas.text(x + 8, y, fitted(curve.name, room - 8, 12), "name", middle=True, attributes=attributes)

@@ -6,7 +6,7 @@ shapes tell the same lines apart in a grey print. The report's style sheet has t
 
 from __future__ import annotations
 
-from .svg import Canvas
+from .svg import Attributes, Canvas, fitted, text_width
 
 COLOURS = ("#0072b2", "#d55e00", "#00805e", "#aa4499", "#b07d00", "#3d8fc4", "#8c510a", "#5b5b5b")
 DARK_COLOURS = ("#5cb3f0", "#ff8f4d", "#3ecf9d", "#e58bd0", "#e6b84a", "#9ad1f5", "#d19a5b", "#b8b8b8")
@@ -21,7 +21,7 @@ def colour(series: int) -> str:
     return COLOURS[series % len(COLOURS)]
 
 
-def stroke(series: int, *, width: float = 2.0, opacity: float | None = None) -> dict[str, str | float | None]:
+def stroke(series: int, *, width: float = 2.0, opacity: float | None = None) -> Attributes:
     """Attributes of a line: the colour itself, and the class by which the page may change it."""
     return {
         "class": f"s{series % len(COLOURS)} st",
@@ -32,7 +32,7 @@ def stroke(series: int, *, width: float = 2.0, opacity: float | None = None) -> 
     }
 
 
-def fill(series: int) -> dict[str, str | float | None]:
+def fill(series: int) -> Attributes:
     return {"class": f"s{series % len(COLOURS)} fi", "fill": colour(series)}
 
 
@@ -62,14 +62,12 @@ def repetition(canvas: Canvas, x: float, y: float, series: int, words: str, *, v
     canvas.tip(words, "circle", cx=x, cy=y, r=4.5, fill=INVALID, fill_opacity="0")
 
 
-def _ring(series: int) -> dict[str, str | float | None]:
+def _ring(series: int) -> Attributes:
     return {"stroke": colour(series), "stroke-width": 1.0, "stroke-opacity": "0.75"}
 
 
 def legend(canvas: Canvas, x: float, y: float, names: list[str], width: float) -> float:
     """Names with their markers in rows; clicking one sets it off in the report. Returns the height taken."""
-    from .svg import fitted, text_width
-
     at_x, at_y = x, y
     for series, name in enumerate(names):
         shown = fitted(name, width - 24, 12)

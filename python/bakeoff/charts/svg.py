@@ -19,6 +19,7 @@ _STYLES: dict[str, dict[str, str]] = {
 }
 
 Point = tuple[float, float]
+Attributes = dict[str, str | float | None]
 
 
 class Canvas:
@@ -48,17 +49,17 @@ class Canvas:
         anchor: str = "start",
         middle: bool = False,
         rotate: bool = False,
-        **attributes: str | float | None,
+        attributes: Attributes | None = None,
     ) -> None:
         """middle: `y` is the text's middle, not its base line. rotate: reads from bottom to top."""
         size = float(_STYLES[style]["font-size"])
         place = f"translate({_number(x)},{_number(y + (size * 0.35 if middle else 0))})"
-        written = {
+        written: Attributes = {
             "class": style,
             "transform": place + (" rotate(-90)" if rotate else ""),
             "text-anchor": None if anchor == "start" else anchor,
             **_STYLES[style],
-            **{k.rstrip("_").replace("_", "-"): v for k, v in attributes.items()},
+            **(attributes or {}),
         }
         self._parts.append(f"<text{_written(written)}>{clean(words)}</text>")
 
@@ -97,11 +98,14 @@ def clean(words: str) -> str:
 
 
 def text_width(words: str, size: float = 11) -> float:
-    """Within some 10 % for a sans serif face: wide scripts take one em, capitals and digits more than the rest."""
-    ems = sum(
-        1.0 if ord(c) > 0x2E7F else 0.3 if c in " .,:;'|ilI()[]" else 0.65 if c.isupper() else 0.56 for c in words
-    )
-    return ems * size
+    """An upper bound for most sans serif faces: wide scripts take one em, capitals and digits more than the rest."""
+    return size * sum(map(_ems, words))
+
+
+def _ems(character: str) -> float:
+    if ord(character) > 0x2E7F:
+        return 1.0
+    return 0.34 if character in " .,:;'|ilI()[]" else 0.72 if character.isupper() else 0.6
 
 
 def fitted(words: str, width: float, size: float = 11) -> str:
@@ -115,7 +119,7 @@ def fitted(words: str, width: float, size: float = 11) -> str:
     return f"{words[:head]}…{words[len(words) - (keep - head - 1) :]}"
 
 
-def _written(attributes: dict[str, str | float | None]) -> str:
+def _written(attributes: Attributes) -> str:
     return "".join(
         f' {name.rstrip("_").replace("_", "-")}="{clean(value) if isinstance(value, str) else _number(value)}"'
         for name, value in attributes.items()

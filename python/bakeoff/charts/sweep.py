@@ -79,23 +79,23 @@ class Sweep:
 def draw(sweep: Sweep) -> Canvas:
     columns = 1 if len(sweep.facets) == 1 else 2 if len(sweep.facets) in (2, 4) else 3
     rows = -(-len(sweep.facets) // columns)
-    labels = max((text_width(n, 12) for n in sweep.names), default=0.0)
-    label_room = min(labels + 14, 150.0) if len(sweep.levels) > 1 and len(sweep.names) > 1 else 12.0
+    labelled = len(sweep.levels) > 1 and len(sweep.names) > 1 and columns < 3
+    label_room = min(max(text_width(n, 12) for n in sweep.names) + 8, 150.0) if labelled else 12.0
     height = 300.0 if rows == 1 else 200.0
-    pitch = (WIDTH - _LEFT) / columns
+    pitch = WIDTH / columns
     canvas = Canvas(WIDTH, 0)
     top = _TOP + (legend(canvas, _LEFT, 14, list(sweep.names), WIDTH - _LEFT) if len(sweep.names) > 1 else 0)
     for index, facet in enumerate(sweep.facets):
         column, row = index % columns, index // columns
-        x = _LEFT + column * pitch
+        x = column * pitch + _LEFT
         y = top + row * (height + _GAP_Y)
-        width = pitch - label_room - (50 if columns > 1 else 0)
+        width = pitch - _LEFT - label_room
         panel = _panel(sweep, x, y, width, height)
         panel.axes(canvas, title=facet.title, x_title=sweep.x_title, y_title=sweep.y_title if column == 0 else "")
         with canvas.group(**panel.readable(facet.title, x_unit="level", y_unit=sweep.unit)):
             for line in facet.lines:
                 _line(canvas, panel, line, len(facet.lines))
-        if len(sweep.levels) > 1 and len(sweep.names) > 1:
+        if labelled:
             _end_labels(canvas, panel, facet, label_room)
     canvas.height = top + rows * (height + _GAP_Y) - _GAP_Y + 48
     return canvas
@@ -140,6 +140,6 @@ def _end_labels(canvas: Canvas, panel: Panel, facet: Facet, room: float) -> None
     shown = [(line, places[-1]) for line, places in ends if places]
     wished = [panel.y_scale(place.value or 0.0) for _, place in shown]
     for (line, place), y in zip(shown, apart(wished, 15, panel.y + 6, panel.bottom - 6), strict=True):
-        x = max(panel.x_scale(place.position) + 16, panel.right - 6)
+        x = panel.x_scale(place.position) + 22
         words = fitted(line.name, room - 8, 12)
-        canvas.text(x, y, words, "name", middle=True, **{**fill(line.series), "data-series": str(line.series)})
+        canvas.text(x, y, words, "name", middle=True, attributes={**fill(line.series), "data-series": str(line.series)})

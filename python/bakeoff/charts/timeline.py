@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from .numbers import milliseconds_tick, short
 from .panel import Panel
-from .scales import Linear, for_latency
+from .scales import Linear, Scale, for_latency
 from .server import Metric, metrics_of
 from .style import INVALID, WARM_UP, legend, stroke
 from .svg import Canvas
@@ -53,12 +53,12 @@ def overview(settings: Sequence[Setting], names: Sequence[str]) -> Canvas:
     """Rate over time, a small panel a setting, each from zero on an axis of its own."""
     columns = 1 if len(settings) == 1 else 2 if len(settings) in (2, 4) else 3
     rows = -(-len(settings) // columns)
-    pitch = (WIDTH - 10) / columns
+    pitch = WIDTH / columns
     height = 220.0 if len(settings) == 1 else 120.0
     canvas = Canvas(WIDTH, 0)
     top = 36.0 + (legend(canvas, _LEFT, 14, list(names), WIDTH - _LEFT) if len(names) > 1 else 0)
     for index, setting in enumerate(settings):
-        x, y = _LEFT + index % columns * pitch, top + index // columns * (height + 70)
+        x, y = index % columns * pitch + _LEFT, top + index // columns * (height + 70)
         width = pitch - _LEFT - 10
         end_s = setting.end_s()
         high = max((value for run in setting.runs for _, value in run.rate), default=1.0)
@@ -98,7 +98,7 @@ class _Row:
     unit: str
     height: float
     words: Callable[[float], str]
-    scale: Callable[[float, float], Linear]
+    scale: Callable[[float, float], Scale]
     parts: tuple[tuple[Callable[[RunOverTime], Series], str | None], ...]
 
 
@@ -113,7 +113,7 @@ def _rows(setting: Setting) -> Iterator[_Row]:
         "ms",
         150,
         milliseconds_tick,
-        lambda start, end: for_latency(times, start, end),  # type: ignore[arg-type,return-value]
+        lambda start, end: for_latency(times, start, end),
         ((lambda run: run.p99_ms, None), (lambda run: run.p50_ms, "1.5 3")),
     )
     for metric in metrics_of([run.metrics for run in setting.runs]):
@@ -128,13 +128,13 @@ def _metric_row(metric: Metric, setting: Setting) -> _Row:
     return _Row(metric.title, metric.unit, 62, metric.words, _from_zero(values, 2), ((part, None),))
 
 
-def _from_zero(values: Sequence[float], count: int = 4) -> Callable[[float, float], Linear]:
+def _from_zero(values: Sequence[float], count: int = 4) -> Callable[[float, float], Scale]:
     high = max(values, default=1.0)
     return lambda start, end: Linear.from_zero(high, start, end, count)
 
 
 def _panel(
-    x: float, y: float, width: float, height: float, end_s: float, y_scale: Linear, words: Callable[[float], str]
+    x: float, y: float, width: float, height: float, end_s: float, y_scale: Scale, words: Callable[[float], str]
 ) -> Panel:
     x_scale = Linear(0.0, end_s, x, x + width, 8 if width > 500 else 4)
     return Panel(x, y, width, height, x_scale, y_scale, lambda value: f"{value:g}", words)

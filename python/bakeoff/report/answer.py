@@ -26,6 +26,7 @@ OBJECTIVES: dict[str, str] = {
     "latency_p99": "p99 of response time (less is better)",
     "latency_p999": "p99.9 of response time (less is better)",
 }
+_STATES = {"interrupted": "it was interrupted", "failed": "it was stopped by an error", "running": "it still runs"}
 DEMONSTRATION = (
     "This is a demonstration: its runs are short and its machine is shared. It shows how a comparison is made and read,"
     " not which of these systems is faster for you."
@@ -304,14 +305,9 @@ def _validity_words(runs: Sequence[RunRecord]) -> list[str]:
 def _incomplete(bundle: Source) -> str:
     planned = len(bundle.plan.cells) * bundle.plan.repetitions
     missing = planned - len(bundle.runs)
-    why = {
-        "interrupted": "it was interrupted",
-        "failed": "it was stopped by an error",
-        "running": "it is still running",
-    }
     if missing <= 0 and bundle.info.state == "complete":
         return ""
-    reason = why.get(bundle.info.state, "some results are missing")
+    reason = _STATES.get(bundle.info.state, "some results are missing")
     return f"Not the whole plan: {reason}; {len(bundle.runs)} of {planned} runs are here."
 
 

@@ -92,8 +92,9 @@ class Contest:
             return ()
         first = self.without_axis(self.settings[0])
         along = [s for s in self.settings if self.without_axis(s) == first]
-        ordered = sorted(along, key=lambda s: float(dict(s)[self.axis])) if self.axis else along
-        return ordered[len(ordered) // 2]
+        if self.axis is not None:
+            along.sort(key=lambda s: self.axis_levels.index(dict(s)[self.axis or ""]))
+        return along[len(along) // 2]
 
 
 def setting_words(setting: Setting) -> str:

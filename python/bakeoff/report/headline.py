@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..analysis.objective import Objective
 from ..analysis.wording import percent_words
 from ..charts.numbers import milliseconds_words, rate_words
 from .contest import Contest, Setting, setting_words
 
 if TYPE_CHECKING:
     from .answer import CellAnswer, ComparisonAnswer
+
+
+#: So many settings are named in a headline; more are only counted.
+NAMED_MAX = 2
 
 
 def headline_words(contest: Contest, comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]) -> list[str]:
@@ -33,41 +38,59 @@ def value_words(value: float | None, objective: str) -> str:
 
 
 def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> str:
-    """One setting: the comparison itself. Several: in how many, by how much, and the one in the middle."""
-    middle = _at(found, contest.middle) or found[0]
+    """One setting: the comparison itself. Several: in how many, by how much, and the figures of the one in mid-sweep."""
     if len(found) == 1:
         where = f" ({found[0].setting_words})" if found[0].setting_words else ""
         return f"{_sentence(found[0])}{where}: {_values(contest, found[0])}."
-    objective = contest.plan.objective
-    claimed = [c for c in found if c.better is not None]
-    parts = [
-        _count_words(name, [c for c in claimed if c.verdict == verdict], len(found))
-        for verdict, name in (("higher", _word(objective, True)), ("lower", _word(objective, False)))
-    ]
-    none_shown = sum(c.verdict == "no difference" for c in found)
-    parts.append(f"no difference shown in {none_shown}" if none_shown else "")
-    unjudged = sum(c.verdict in ("too few", "not comparable") for c in found)
-    parts.append(f"not compared in {unjudged}" if unjudged else "")
-    listed = "; ".join(part for part in parts if part)
-    example = f"At {middle.setting_words}: {_values(contest, middle)}" if middle.base_value is not None else ""
-    summary = f"{other} against {contest.baseline}, {len(found)} settings: {listed}."
-    return f"{summary} {example}.".strip() if example else summary
+    clauses = _claims(contest, other, found)
+    for verdicts, words in (
+        (("no difference",), "no difference shown"),
+        (("too few", "not comparable"), "not compared"),
+    ):
+        count = sum(c.verdict in verdicts for c in found)
+        if count:
+            clauses.append(f"{words} in {count}")
+    if not any(c.better for c in found):
+        clauses[0] = f"{other} against {contest.baseline} in {len(found)} settings: {clauses[0]}"
+    summary = "; ".join(clauses) + "."
+    middle = _at(found, contest.middle)
+    if middle is None or middle.base_value is None or middle.other_value is None:
+        return summary
+    return f"{summary} At {middle.setting_words}: {_values(contest, middle)}."
 
 
-def _count_words(name: str, claimed: Sequence[ComparisonAnswer], settings: int) -> str:
-    sizes = sorted(abs(c.ratio - 1) for c in claimed if c.ratio is not None)
-    if not sizes:
+def _claims(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> list[str]:
+    """ "A is faster than B in 6 of 8 settings, by 22 % to 60 %" and "slower in 2 (...), by 5 %": the commoner first."""
+    label = Objective.parse(contest.plan.objective)
+    by_rate = label.name == "rate"
+    words = {"higher": "faster" if by_rate else "higher", "lower": "slower" if by_rate else "lower"}
+    groups = [(verdict, [c for c in found if c.verdict == verdict]) for verdict in words]
+    clauses: list[str] = []
+    for verdict, claimed in sorted(groups, key=lambda group: -len(group[1])):
+        if not claimed:
+            continue
+        where = f"in {len(claimed)}{_named(claimed, found)}, by {_sizes(claimed)}"
+        if not clauses:
+            where = f"in {len(claimed)} of {len(found)} settings{_named(claimed, found)}, by {_sizes(claimed)}"
+            subject, base = other, contest.baseline
+            if not by_rate:
+                subject, base = f"{other}'s {label.label}", f"{contest.baseline}'s"
+            clauses.append(f"{subject} is {words[verdict]} than {base} {where}")
+        else:
+            clauses.append(f"{words[verdict]} {where}")
+    return clauses
+
+
+def _named(claimed: Sequence[ComparisonAnswer], found: Sequence[ComparisonAnswer]) -> str:
+    if len(claimed) > NAMED_MAX or len(claimed) == len(found):
         return ""
-    size = percent_words(sizes[0])
-    if len(sizes) > 1 and percent_words(sizes[-1]) != size:
-        size += f" to {percent_words(sizes[-1])}"
-    return f"{name} in {len(claimed) if len(claimed) < settings else 'all'} (by {size})"
+    return f" ({'; '.join(c.setting_words for c in claimed)})"
 
 
-def _word(objective: str, up: bool) -> str:
-    if objective == "rate":
-        return "faster" if up else "slower"
-    return f"{objective.removeprefix('latency_')} {'higher' if up else 'lower'}"
+def _sizes(claimed: Sequence[ComparisonAnswer]) -> str:
+    sizes = sorted(abs(c.ratio - 1) for c in claimed if c.ratio is not None)
+    low, high = percent_words(sizes[0]), percent_words(sizes[-1])
+    return low if low == high else f"{low} to {high}"
 
 
 def _sentence(found: ComparisonAnswer) -> str:

@@ -23,9 +23,9 @@ def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
         _loop(plan.pacing),
         _window(plan.window_s),
         _memory(bundle, cells),
-        "Repetitions were made in one session on one machine: the intervals cover its noise, not that of other machines,"
-        " days or data.",
-        "No system was tuned beyond the settings listed under Configuration; an expert could make each of them faster.",
+        "Repetitions were made in one session on one machine: the intervals cover its noise, not that of other"
+        " machines, days or data.",
+        "No system was tuned beyond the settings listed under Configuration; an expert could make each faster.",
         _repetitions(plan.repetitions),
         _damaged(bundle),
     ]
@@ -35,9 +35,7 @@ def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
 def _workload(cells: Sequence[CellAnswer]) -> str:
     names = list(dict.fromkeys(cell.workload for cell in cells))
     listed = "; ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return (
-        f"The work is synthetic ({listed}): other queries, data and access patterns may rank the systems differently."
-    )
+    return f"The work is synthetic ({listed}): other queries, data and access patterns may give another order."
 
 
 def _machine(bundle: Source) -> str:
@@ -73,7 +71,7 @@ def _memory(bundle: Source, cells: Sequence[CellAnswer]) -> str:
         return ""
     return (
         f"The largest data set takes {bytes_words(max(sizes))}, the machine has"
-        f" {bytes_words(bundle.machine.memory_bytes)} of memory: reads are served from caches, storage is hardly tested."
+        f" {bytes_words(bundle.machine.memory_bytes)} of memory: reads come from caches, storage is hardly tested."
     )
 
 

@@ -1,0 +1,172 @@
+"""The configuration listing: what all systems have in common, what is each one's own, and what differs without having
+been declared. The last block is where unfair comparisons hide: it is made of what was read back, never of the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import Field
+
+from ..charts.numbers import bytes_words
+from ..model.boundary import Document
+from ..model.records import CellRecord, FactsRecord
+from .contest import Contest
+from .source import Source
+
+#: Portable facts that decide comparisons, in the order they are listed.
+DECIDING = ("durability", "isolation", "memory_bytes", "tls")
+UNKNOWN = "not known"
+
+
+class SystemEntry(Document):
+    """One contestant."""
+
+    name: str
+    product: str
+    version: str
+    where: str  # private or existing
+    client: str
+    #: Settings that only it has, or that differ: name -> value.
+    settings: dict[str, str] = Field(default_factory=dict)
+    #: Names of settings that the plan asked for.
+    declared: list[str] = Field(default_factory=list)
+
+
+class Difference(Document):
+    """values: by contestant."""
+
+    name: str
+    values: dict[str, str]
+    deciding: bool = False
+
+
+class Configuration(Document):
+    common: dict[str, str]
+    systems: list[SystemEntry]
+    #: Differences that the plan declares: a factor, or a portable level it gives to the systems.
+    declared: list[Difference]
+    undeclared: list[Difference]
+
+
+def configuration_of(bundle: Source) -> Configuration:
+    contest = Contest(bundle.plan)
+    facts = {name: _facts_of(contest, name, bundle.facts) for name in contest.contestants}
+    facts = {name: found for name, found in facts.items() if found}
+    portable = {name: _joined(f.portable for f in found) for name, found in facts.items()}
+    settings = {name: _joined(f.settings for f in found) for name, found in facts.items()}
+    on_purpose = _declared_settings(contest, facts)
+    differences = [*_portable(contest, portable), *_settings(settings, on_purpose)]
+    common = {_label(k): _shown(k, v) for k, v in _equal(portable).items()} | _equal(settings)
+    return Configuration(
+        common=common,
+        systems=[_entry(name, found, settings[name], common, on_purpose) for name, found in facts.items()],
+        declared=[difference for declared, difference in differences if declared],
+        undeclared=[*_not_as_asked(contest, bundle.facts), *(d for declared, d in differences if not declared)],
+    )
+
+
+def _facts_of(contest: Contest, contestant: str, facts: dict[str, FactsRecord]) -> list[FactsRecord]:
+    return [facts[c.id] for c in contest.plan.cells if contest.contestant(c) == contestant and c.id in facts]
+
+
+def _joined(parts: Iterable[dict[str, str]]) -> dict[str, str]:
+    """One value each; "a | b" where a contestant's cells differ, as a factor made them."""
+    values: dict[str, dict[str, None]] = {}
+    for part in parts:
+        for name, value in part.items():
+            values.setdefault(name, {})[value] = None
+    return {name: " | ".join(found) for name, found in values.items()}
+
+
+def _equal(of_each: dict[str, dict[str, str]]) -> dict[str, str]:
+    """What everybody has, with the same value."""
+    tables = list(of_each.values())
+    if not tables:
+        return {}
+    return {name: value for name, value in tables[0].items() if all(t.get(name) == value for t in tables)}
+
+
+def _portable(contest: Contest, of_each: dict[str, dict[str, str]]) -> list[tuple[bool, Difference]]:
+    """(declared, difference). One that a system says nothing of may differ, which is said, too."""
+    names = [*DECIDING, *sorted({n for table in of_each.values() for n in table} - set(DECIDING))]
+    found = []
+    for name in names:
+        values = {contestant: table.get(name, UNKNOWN) for contestant, table in of_each.items()}
+        if len(set(values.values())) > 1:
+            shown = {contestant: _shown(name, value) for contestant, value in values.items()}
+            difference = Difference(name=_label(name), values=shown, deciding=name in DECIDING)
+            found.append((_is_declared(contest, name), difference))
+    return found
+
+
+def _settings(of_each: dict[str, dict[str, str]], on_purpose: set[str]) -> list[tuple[bool, Difference]]:
+    """Settings that several have by the same name with different values."""
+    names = sorted({name for table in of_each.values() for name in table})
+    found = []
+    for name in names:
+        values = {contestant: table[name] for contestant, table in of_each.items() if name in table}
+        if len(set(values.values())) > 1:
+            found.append((name in on_purpose, Difference(name=name, values=values)))
+    return found
+
+
+def _declared_settings(contest: Contest, facts: dict[str, list[FactsRecord]]) -> set[str]:
+    """By name: given to a system in the plan, or varied by it."""
+    given = {name for found in facts.values() for f in found for name in f.declared}
+    varied = {name.rpartition("settings.")[2] for name in _factors(contest)}
+    return given | varied
+
+
+def _factors(contest: Contest) -> set[str]:
+    return {name for cell in contest.plan.cells for name in cell.levels} | {contest.factor}
+
+
+def _is_declared(contest: Contest, name: str) -> bool:
+    """A portable level that is a factor, or that the plan gives to each system and not to all the same."""
+    if any(factor == name or factor.endswith(f".{name}") for factor in _factors(contest)):
+        return True
+    asked = {_asked(cell, name) for cell in contest.plan.cells}
+    return len(asked) > 1 and None not in asked
+
+
+def _asked(cell: CellRecord, name: str) -> str | None:
+    return {"durability": cell.durability, "isolation": cell.isolation}.get(name)
+
+
+def _not_as_asked(contest: Contest, facts: dict[str, FactsRecord]) -> list[Difference]:
+    """Portable levels that the plan asked for and the system does not have."""
+    found: dict[tuple[str, str], Difference] = {}
+    for cell in contest.plan.cells:
+        for name in ("durability", "isolation"):
+            asked = _asked(cell, name)
+            has = facts[cell.id].portable.get(name) if cell.id in facts else None
+            if asked is not None and has is not None and has != asked:
+                values = {contest.contestant(cell): f"{has}, though the plan asks for {asked}"}
+                found[(cell.system, name)] = Difference(name=name, values=values, deciding=True)
+    return list(found.values())
+
+
+def _entry(
+    name: str, facts: Sequence[FactsRecord], settings: dict[str, str], common: dict[str, str], on_purpose: set[str]
+) -> SystemEntry:
+    own = {key: value for key, value in settings.items() if common.get(key) != value}
+    return SystemEntry(
+        name=name,
+        product=" | ".join(dict.fromkeys(f.product for f in facts)),
+        version=" | ".join(dict.fromkeys(f.version for f in facts)),
+        where="private instance" if facts[0].private else "existing server",
+        client=", ".join(filter(None, (facts[0].client_library, facts[0].runner and f"runner {facts[0].runner}"))),
+        settings=dict(sorted(own.items())),
+        declared=sorted(on_purpose & own.keys()),
+    )
+
+
+def _label(name: str) -> str:
+    return name.removesuffix("_bytes").replace("_", " ")
+
+
+def _shown(name: str, value: str) -> str:
+    if not name.endswith("_bytes"):
+        return value
+    return " | ".join(bytes_words(float(v)) if v.strip().isdigit() else v for v in value.split(" | "))

@@ -1,0 +1,243 @@
+"""From the answer and the bundle's tables to charts: which numbers go where. Drawing itself is `bakeoff.charts`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..charts import latency as latency_chart
+from ..charts import spectrum as spectrum_chart
+from ..charts import sweep, timeline
+from ..charts.numbers import milliseconds_words, rate_words
+from ..charts.server import CPU_COLUMN, CPU_PARTS
+from ..charts.spectrum import spectrum
+from ..charts.svg import Canvas
+from ..charts.throughput import throughput
+from ..model.records import CellRecord, RunRecord
+from .answer import Answer, CellAnswer, runs_by_cell, used_runs
+from .contest import Contest, Setting, level_words, setting_words
+from .distribution import QUANTILE_WORDS, is_overloaded, merged_distribution
+from .source import Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SPECTRUM_POINTS = 120
+#: Settings drawn in detail in the page; the bundle holds the seconds of all.
+DETAILS_MAX = 40
+
+
+@dataclass(frozen=True)
+class Figure:
+    """name: of its file. label: what it shows, for those who do not see it."""
+
+    name: str
+    label: str
+    canvas: Canvas
+
+
+@dataclass(frozen=True)
+class Detail:
+    setting: str
+    figure: Figure
+
+
+@dataclass(frozen=True)
+class Figures:
+    throughput: Figure
+    latency: dict[str, Figure]  # by percentile in words
+    leading: str  # the percentile that is shown first
+    spectrum: Figure | None
+    overview: Figure | None
+    details: list[Detail]
+    middle: Figure | None
+
+    def files(self) -> Iterator[Figure]:
+        """Those that are written as files of their own."""
+        yield self.throughput
+        yield from self.latency.values()
+        yield from (f for f in (self.spectrum, self.overview, self.middle) if f is not None)
+
+
+def figures_of(bundle: Source, answer: Answer) -> Figures:
+    contest = Contest(bundle.plan)
+    maker = _Maker(contest, answer, bundle, runs_by_cell(bundle.runs))
+    settings = [maker.over_time(setting) for setting in contest.settings]
+    middle = maker.over_time(contest.middle) if contest.settings else None
+    return Figures(
+        throughput=maker.throughput(),
+        latency={words: maker.latency(name, words) for name, words in QUANTILE_WORDS.items()},
+        leading=QUANTILE_WORDS.get(answer.objective.removeprefix("latency_") + "_ms", "p99"),
+        spectrum=maker.spectrum(),
+        overview=maker.overview([s for s in settings if s.runs]),
+        details=[maker.detail(n, s) for n, s in enumerate(settings[:DETAILS_MAX]) if s.runs],
+        middle=maker.middle(middle) if middle and middle.runs else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Maker:
+    contest: Contest
+    answer: Answer
+    bundle: Source
+    runs: dict[str, list[RunRecord]]
+
+    @property
+    def names(self) -> list[str]:
+        return self.contest.contestants
+
+    def throughput(self) -> Figure:
+        canvas = throughput(self._facets("rate"), self.names, self._levels(), self._axis_title())
+        return Figure("throughput", f"Throughput of {', '.join(self.names)}", canvas)
+
+    def latency(self, name: str, words: str) -> Figure:
+        canvas = latency_chart.latency(words, self._facets(name), self.names, self._levels(), self._axis_title())
+        return Figure(f"latency-{words}", f"{words} response time of {', '.join(self.names)}", canvas)
+
+    def spectrum(self) -> Figure | None:
+        facets = [
+            spectrum_chart.Facet(setting_words(setting), tuple(self._curves(setting)))
+            for setting in self.contest.settings
+        ]
+        shown = [facet for facet in facets if any(curve.points for curve in facet.curves)]
+        if not shown:
+            return None
+        return Figure("spectrum", "Response time at every percentile", spectrum(shown, self.names))
+
+    def overview(self, settings: Sequence[timeline.Setting]) -> Figure | None:
+        if not any(run.rate for setting in settings for run in setting.runs):
+            return None
+        return Figure("timeline", "Rate of every run over time", timeline.overview(settings, self.names))
+
+    def detail(self, number: int, setting: timeline.Setting) -> Detail:
+        label = f"Rate, response time and server over time{f' at {setting.title}' if setting.title else ''}"
+        title = setting.title or "all runs"
+        return Detail(title, Figure(f"detail-{number}", label, timeline.detail(setting, self.names)))
+
+    def middle(self, setting: timeline.Setting) -> Figure:
+        """As a file: the setting in mid-sweep, the first valid repetition of each contestant."""
+        first: dict[int, timeline.RunOverTime] = {}
+        for run in sorted(setting.runs, key=lambda run: not run.valid):
+            first.setdefault(run.series, run)
+        shown = timeline.Setting(setting.title, setting.warm_up_s, tuple(first.values()))
+        label = f"One run of each over time{f' at {setting.title}' if setting.title else ''}"
+        return Figure("server", label, timeline.detail(shown, self.names))
+
+    def over_time(self, setting: Setting) -> timeline.Setting:
+        runs = [
+            self._run_over_time(series, name, run)
+            for series, name in enumerate(self.names)
+            for run in self._finished(self.contest.cell(name, setting))
+        ]
+        return timeline.Setting(setting_words(setting), self.contest.plan.warm_up_s, tuple(runs))
+
+    def _facets(self, name: str) -> list[sweep.Facet]:
+        by_place = {(c.contestant, tuple(c.setting.items())): c for c in self.answer.cells}
+        facets = []
+        for panel in self.contest.panels:
+            along = [s for s in self.contest.settings if self.contest.without_axis(s) == panel]
+            lines = []
+            for series, contestant in enumerate(self.names):
+                cells = [by_place[(contestant, s)] for s in along if (contestant, s) in by_place]
+                places = sorted((self._place(cell, series, name) for cell in cells), key=lambda place: place.position)
+                lines.append(sweep.Line(series, contestant, tuple(places)))
+            facets.append(sweep.Facet(setting_words(panel), tuple(lines)))
+        return facets
+
+    def _place(self, cell: CellAnswer, series: int, name: str) -> sweep.Place:
+        """name: "rate" or a percentile's. Without an axis each contestant has a position of its own."""
+        axis = self.contest.axis
+        position = series if axis is None else self.contest.axis_levels.index(cell.setting[axis])
+        words = rate_words if name == "rate" else milliseconds_words
+        value, low, high = _figure(cell, name)
+        where = f"{cell.contestant}{f', {cell.setting_words}' if cell.setting_words else ''}"
+        said = "" if value is None else f"{where}: {words(value)}"
+        if low is not None and high is not None:
+            said += f" ({words(low)} to {words(high)})"
+        repetitions = [
+            sweep.Repetition(found, run.valid, f"{where}, repetition {run.block}: {words(found)}{_doubt(run)}")
+            for run in self._finished_by_id(cell.cell)
+            if (found := run.rate_ops_per_s if name == "rate" else getattr(run.response, name)) is not None
+        ]
+        return sweep.Place(position, value, low, high, said, tuple(repetitions))
+
+    def _levels(self) -> list[str]:
+        levels = self.contest.axis_levels
+        return [level_words(level) for level in levels] if levels else self.names
+
+    def _axis_title(self) -> str:
+        axis = self.contest.axis
+        return {None: "", "rate": "offered rate, operations per second"}.get(axis, axis or "")
+
+    def _curves(self, setting: Setting) -> Iterator[spectrum_chart.Curve]:
+        for series, name in enumerate(self.names):
+            cell = self.contest.cell(name, setting)
+            runs = used_runs(self.runs[cell.id]) if cell else []
+            if not runs or any(is_overloaded(run) for run in runs):
+                continue
+            found = merged_distribution(runs)
+            points = tuple(
+                (p.quantile, p.value_ns / 1e6) for p in found.spectrum(SPECTRUM_POINTS) if 0.1 <= p.quantile < 1
+            )
+            failed_from = 1 - found.failed_ratio if found.failed_ratio else None
+            yield spectrum_chart.Curve(series, name, points, failed_from)
+
+    def _finished(self, cell: CellRecord | None) -> list[RunRecord]:
+        return self._finished_by_id(cell.id) if cell else []
+
+    def _finished_by_id(self, cell: str) -> list[RunRecord]:
+        return [run for run in self.runs[cell] if run.state == "done"]
+
+    def _run_over_time(self, series: int, name: str, run: RunRecord) -> timeline.RunOverTime:
+        intervals = _columns(self.bundle.intervals(run.id), ("rate_ops_per_s", "p50_ms", "p99_ms"))
+        return timeline.RunOverTime(
+            series=series,
+            name=name,
+            repetition=run.block,
+            valid=run.valid,
+            rate=intervals.get("rate_ops_per_s", ()),
+            p50_ms=intervals.get("p50_ms", ()),
+            p99_ms=intervals.get("p99_ms", ()),
+            metrics=_metrics(self.bundle.server(run.id)),
+        )
+
+
+def _figure(cell: CellAnswer, name: str) -> tuple[float | None, float | None, float | None]:
+    """Value and interval. Rates: 95 % interval of the mean; percentiles: from the lowest to the highest repetition."""
+    if name == "rate":
+        rate = cell.rate_ops_per_s
+        if rate is None:
+            return None, None, None
+        return rate.value, None if rate.low is None else max(0.0, rate.low), rate.high
+    value: float | None = getattr(cell.response, name)
+    low, high = cell.response_ranges.get(name, (None, None))
+    return (value, low, high) if value is not None else (None, None, None)
+
+
+def _doubt(run: RunRecord) -> str:
+    words = [v.words for v in run.validity if v.severity == "invalid" and v.ok is False]
+    return f" (not valid: {'; '.join(words)})" if words else ""
+
+
+def _columns(table: pa.Table | None, names: Iterable[str]) -> dict[str, timeline.Series]:
+    """Columns as (second, value), seconds without a value left out."""
+    if table is None or "second" not in table.column_names:
+        return {}
+    seconds = [float(s) for s in table.column("second").to_pylist()]
+    found: dict[str, timeline.Series] = {}
+    for name in names:
+        if name in table.column_names:
+            values = table.column(name).to_pylist()
+            found[name] = tuple((s, float(v)) for s, v in zip(seconds, values, strict=True) if v is not None)
+    return found
+
+
+def _metrics(table: pa.Table | None) -> dict[str, timeline.Series]:
+    if table is None:
+        return {}
+    columns = _columns(table, [name for name in table.column_names if "." in name])
+    user, system = (columns.get(part, ()) for part in CPU_PARTS)
+    if user and len(user) == len(system):
+        columns[CPU_COLUMN] = tuple((s, u + v) for (s, u), (_, v) in zip(user, system, strict=True))
+    return columns

@@ -1,0 +1,86 @@
+"""report.html: one file that needs nothing else, and the charts as files of their own.
+
+Everything that came from a plan, a server or an error message is escaped by the template engine or by `charts.svg`; the
+page's policy lets no script run but its own, by its hash, and loads nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..bundle.files import write_bytes, write_text
+from .answer import Answer, answer_of
+from .source import Source
+
+if TYPE_CHECKING:
+    from .figures import Figures
+
+PNG_SCALE = 1.5
+
+
+@dataclass(frozen=True)
+class ReportPaths:
+    html: Path
+    charts: list[Path]
+
+
+def write_report(bundle: Source, out: Path | None = None) -> ReportPaths:
+    """Writes report.html and charts/ into `out`, the bundle's folder unless given."""
+    from .figures import figures_of
+
+    folder = out or bundle.folder
+    answer = answer_of(bundle)
+    figures = figures_of(bundle, answer)
+    html = folder / "report.html"
+    write_text(html, render_html(bundle, answer, figures))
+    return ReportPaths(html, _write_charts(figures, folder / "charts"))
+
+
+def render_html(bundle: Source, answer: Answer, figures: Figures) -> str:
+    import jinja2
+    from markupsafe import Markup
+
+    from .page import page_of
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("bakeoff.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        finalize=_unbroken,
+    )
+    script = resources.files(__package__).joinpath("templates", "report.js").read_text()
+    page: dict[str, Any] = page_of(bundle, answer, figures)
+    return environment.get_template("report.html").render(
+        **page, script=Markup(script), script_hash=Markup(_hash(script))
+    )
+
+
+def _unbroken(value: Any) -> Any:
+    """A number and its per cent sign stay on one line."""
+    return value.replace(" %", "\u00a0%") if type(value) is str else value
+
+
+def _hash(script: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _write_charts(figures: Figures, folder: Path) -> list[Path]:
+    """An SVG and a PNG of each."""
+    import vl_convert
+
+    paths = []
+    for figure in figures.files():
+        drawing = figure.canvas.standalone(figure.label)
+        for path, data in (
+            (folder / f"{figure.name}.svg", drawing.encode()),
+            (folder / f"{figure.name}.png", vl_convert.svg_to_png(drawing, scale=PNG_SCALE)),
+        ):
+            write_bytes(path, data)
+            paths.append(path)
+    return paths

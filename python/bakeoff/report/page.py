@@ -1,0 +1,208 @@
+"""What the template shows, in words: the only place where figures become text for the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from markupsafe import Markup
+
+from ..charts import latency, spectrum, throughput, timeline
+from ..charts.interval import interval, reach_of
+from ..charts.numbers import bytes_words, grouped, milliseconds_words, rate_words
+from ..charts.style import COLOURS, DARK_COLOURS
+from ..model.boundary import Check, ErrorSample
+from ..model.records import LoadRecord, RunRecord
+from .answer import Answer, CellAnswer, ComparisonAnswer
+from .config_diff import configuration_of
+from .contest import Contest, setting_words
+from .distribution import QUANTILE_WORDS, QUANTILES
+from .figures import Figures
+from .headline import value_words
+from .source import Source
+from .text import error_words
+
+ERRORS_MAX = 30
+
+
+def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
+    contest = Contest(bundle.plan)
+    return {
+        "answer": answer,
+        "machine": bundle.machine,
+        "machine_rows": list(_machine_rows(bundle)),
+        "configuration": configuration_of(bundle),
+        "figures": figures,
+        "percentiles": list(figures.latency),
+        "captions": {
+            "throughput": throughput.CAPTION,
+            "latency": latency.CAPTION,
+            "spectrum": spectrum.CAPTION,
+            "timeline": timeline.CAPTION,
+        },
+        "colours": COLOURS,
+        "dark_colours": DARK_COLOURS,
+        "has_settings": bool(contest.shared),
+        "objective_short": "rate" if answer.objective == "rate" else _percentile_words(answer.objective),
+        "comparisons": _comparisons(answer),
+        "cells": _cells(answer),
+        "middle": setting_words(contest.middle),
+        "blocks": sorted({run.block for run in bundle.runs}),
+        "left_out": len(contest.settings) - len(figures.details),
+        "runs": [_run(contest, run) for run in bundle.runs],
+        "errors": list(_errors(bundle))[:ERRORS_MAX],
+        "broken_checks": list(_broken_checks(bundle)),
+        "loads": [_load(load) for load in bundle.loads],
+        "finished": bundle.info.finished,
+        "one_run": bundle.runs[0].rerun if bundle.runs else "",
+        "resolved": json.dumps(bundle.plan.resolved, indent=1, ensure_ascii=False, default=str),
+    }
+
+
+def _percentile_words(objective: str) -> str:
+    return QUANTILE_WORDS.get(objective.removeprefix("latency_") + "_ms", "mean response time")
+
+
+def _comparisons(answer: Answer) -> list[dict[str, Any]]:
+    found = answer.comparisons
+    reach = reach_of([r for c in found for r in (c.low, c.high, c.ratio) if r is not None])
+    rows = []
+    for before, c in zip([None, *found], found, strict=False):
+        rows.append(
+            {
+                "found": c,
+                "first": before is None or before.setting != c.setting,
+                "series": answer.contestants.index(c.other),
+                "other_value": value_words(c.other_value, answer.objective),
+                "base_value": value_words(c.base_value, answer.objective),
+                "picture": _picture(answer, c, reach),
+            }
+        )
+    return rows
+
+
+def _picture(answer: Answer, c: ComparisonAnswer, reach: float) -> Markup | None:
+    if c.ratio is None or c.low is None or c.high is None:
+        return None
+    series = answer.contestants.index(c.other)
+    canvas = interval(c.ratio, c.low, c.high, series=series, reach=reach, words=c.words)
+    return Markup(canvas.inline(c.words))  # the canvas escapes
+
+
+def _cells(answer: Answer) -> list[dict[str, Any]]:
+    cells = answer.cells
+    return [
+        {
+            "cell": cell,
+            "first": before is None or before.setting != cell.setting,
+            "series": answer.contestants.index(cell.contestant),
+            "rate": grouped(cell.rate_ops_per_s.value) if cell.rate_ops_per_s else "–",
+            "rate_range": _rate_range(cell),
+            "offered": rate_words(cell.offered_ops_per_s) if cell.offered_ops_per_s else "",
+            "times": list(_times(cell)),
+            "errors": error_words(cell),
+            "cpu": _cpu(cell),
+            "costs": list(_costs(cell)),
+        }
+        for before, cell in zip([None, *cells], cells, strict=False)
+    ]
+
+
+def _rate_range(cell: CellAnswer) -> str:
+    rate = cell.rate_ops_per_s
+    if rate is None or rate.low is None or rate.high is None:
+        return ""
+    return f"{grouped(max(0.0, rate.low))} – {grouped(rate.high)}"
+
+
+def _times(cell: CellAnswer) -> Iterator[dict[str, str]]:
+    for name in (*QUANTILES, "max_ms"):
+        value = getattr(cell.response, name)
+        words = cell.response.words.get(name, "")
+        yield {"value": "–" if value is None else milliseconds_words(value), "words": words}
+
+
+def _cpu(cell: CellAnswer) -> str:
+    parts = (cell.client_cpu_us_per_op, cell.server_cpu_us_per_op)
+    return " + ".join("–" if value is None else f"{value:.3g}" for value in parts)
+
+
+def _costs(cell: CellAnswer) -> Iterator[str]:
+    client, server = cell.client_cpu_us_per_op, cell.server_cpu_us_per_op
+    total = None if client is None or server is None else client + server
+    for value in (client, server, total):
+        yield "–" if value is None else f"{value:.3g}"
+    for size in (cell.client_memory_peak_bytes, cell.server_memory_peak_bytes, cell.size_on_disk_bytes):
+        yield "–" if size is None else bytes_words(size)
+    yield "–" if cell.write_bytes_per_user_byte is None else f"{cell.write_bytes_per_user_byte:.3g}"
+    yield f"{cell.retries:,}"
+
+
+def _run(contest: Contest, run: RunRecord) -> dict[str, Any]:
+    cell = next(cell for cell in contest.plan.cells if cell.id == run.cell)
+    against = [{"severity": v.severity, "text": f"{v.name}: {v.words}"} for v in run.validity if v.ok is False]
+    if run.state == "failed":
+        against.insert(0, {"severity": "invalid", "text": run.failure})
+    untested = ", ".join(v.name for v in run.validity if v.ok is None)
+    return {
+        "id": run.id,
+        "contestant": contest.contestant(cell),
+        "setting": setting_words(contest.setting(cell)),
+        "block": run.block,
+        "rate": grouped(run.rate_ops_per_s) if run.state == "done" else "–",
+        "p99": "–" if run.response.p99_ms is None else milliseconds_words(run.response.p99_ms),
+        "valid": run.valid,
+        "against": against,
+        "untested": f"not tested: {untested}" if untested else "",
+    }
+
+
+def _errors(bundle: Source) -> Iterator[tuple[str, ErrorSample]]:
+    """One of each operation, outcome and code: the first."""
+    seen = set()
+    for run in bundle.runs:
+        for sample in run.error_samples:
+            kind = (run.cell, sample.operation, sample.outcome, sample.code)
+            if kind not in seen:
+                seen.add(kind)
+                yield run.id, sample
+
+
+def _broken_checks(bundle: Source) -> Iterator[tuple[str, Check]]:
+    for load in bundle.loads:
+        yield from ((f"after loading {load.system}", check) for check in load.checks if not check.ok)
+    for run in bundle.runs:
+        yield from ((run.id, check) for check in run.checks if not check.ok)
+
+
+def _load(load: LoadRecord) -> dict[str, Any]:
+    broken = sum(not check.ok for check in load.checks)
+    size = load.size_on_disk_bytes
+    return {
+        "system": load.system,
+        "dataset": load.dataset,
+        "figures": [
+            f"{load.rows:,}",
+            f"{load.elapsed_s:.3g} s",
+            grouped(load.rows_per_s),
+            "–" if size is None else bytes_words(size),
+        ],
+        "checks": f"{broken} of {len(load.checks)} failed" if broken else f"all {len(load.checks)} held",
+    }
+
+
+def _machine_rows(bundle: Source) -> Iterator[tuple[str, str]]:
+    m = bundle.machine
+    yield "CPU", f"{m.cpu_model}, {m.cores} cores; governor {m.cpu_governor or 'not known'}"
+    yield "Memory", f"{bytes_words(m.memory_bytes)}; swap {bytes_words(m.swap_bytes) if m.swap_bytes else 'none'}"
+    yield "System", f"{m.os}, kernel {m.kernel}"
+    yield "Virtualisation", m.virtualisation or "none"
+    yield "File system", m.filesystem
+    yield "Clock", m.clock_source
+    yield "Engine", f"{m.engine}; Python {m.python}"
+    placement = bundle.plan.placement
+    yield "Placement", "; ".join(f"{k} on cores {', '.join(map(str, v))}" for k, v in placement.items()) or "not pinned"
+    yield "Data", f"reset: {bundle.plan.reset}; cache: {bundle.plan.cache}"
+    yield "Error budget", f"{bundle.plan.error_budget_ratio * 100:g} % of the operations of a run"
+    yield "Seed", str(bundle.plan.seed)
