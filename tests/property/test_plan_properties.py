@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from bakeoff.errors import PlanError
 from bakeoff.model.records import PlanRecord
 from bakeoff.plan.document import TABLES, PlanDocument, keys_of, plan_tree
 from bakeoff.plan.nearest import nearest
 from bakeoff.plan.read import resolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 few = settings(max_examples=60, deadline=None)
 

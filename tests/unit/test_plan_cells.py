@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.model.boundary import Closed, Open, OperationsLimit, TimeLimit
 from bakeoff.plan.read import resolve

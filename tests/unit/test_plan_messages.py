@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from bakeoff.errors import ExitCode, PlanError
 from bakeoff.plan.read import read_plan, resolve
 
@@ -29,7 +28,7 @@ def plan(measure: str = "", *, systems: str = "[systems.sqlite]", workload: str 
         (plan("warmup = '1s'"), "unknown key `warmup`", "did you mean `warm_up`?"),
         (plan("repetition = 5"), "unknown key `repetition`", "did you mean `repetitions`?"),
         (plan("threads = 4"), "unknown key `threads`", "`threads` belongs in [factors]"),
-        (plan("title = 'x'"), "unknown key `title`", "the nearest known one is"),
+        (plan("title = 'x'"), "unknown key `title`", "`title` belongs at the top of the plan"),
         (plan("backoff = '1s'"), "unknown key `backoff`", "`backoff` belongs in [measure.retry]"),
         (plan("pacing = { rat = 5 }"), "unknown key `rat`", "did you mean `rate`?"),
         (plan("retry = { retires = 5 }"), "unknown key `retires`", "did you mean `retries`?"),
@@ -57,7 +56,9 @@ def test_an_unknown_key_is_refused_with_the_nearest_known_one(text: str, what: s
         (plan("retry = 3"), "`retry` must be a table, not 3"),
         (plan("retry = { retries = 3 }"), "`retry`: `retries` needs `on`"),
         (plan("reset = 'restor'"), '`reset` cannot be the text "restor"'),
-        (plan("pacing = 'open'"), '`pacing`: "open" is not a way of pacing'),
+        (plan("pacing = 'open'"), "`pacing`: 'open' is not a way of pacing"),
+        (plan("pacing = 3"), "`pacing`: 3 is not a way of pacing"),
+        (plan(systems="[systems.mariadb]\naddress = ['a', 'b']"), "`address`: an address is a text"),
         (plan("pacing = { arrival = 'poisson' }"), "an open loop needs a rate"),
         (plan("pacing = { rate = 0 }"), "`rate`: a rate is above 0"),
         (plan("placement = { client = 'a' }"), "`client`: 'a' is not a list of cores"),
@@ -86,6 +87,15 @@ def test_a_message_names_file_line_and_table(tmp_path: Path) -> None:
     with pytest.raises(PlanError) as caught:
         read_plan(path)
     assert caught.value.where == f"{path}, line 8, [measure] windw"
+
+
+@pytest.mark.parametrize("table", ["start = { versoin = '10' }", "start = true\ntls = { verfy = true }"])
+def test_a_system_s_own_complaint_gets_the_place_in_the_file(table: str) -> None:
+    error = refused(plan(systems=f"[systems.db]\nkind = 'mariadb'\n{table}"))
+    assert "unknown key" in error.what
+    assert "did you mean" in error.hint
+    assert error.where.startswith("the plan, line ")
+    assert "[systems.db]" in error.where
 
 
 def test_a_word_of_the_wrong_choice_names_the_nearest_and_all() -> None:

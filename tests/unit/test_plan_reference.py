@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from bakeoff.plan.describe import describe
 from bakeoff.plan.document import TABLES, keys_of
 from bakeoff.plan.nearest import LOAD_FACTORS

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from bakeoff.plan.units import (
     UnitError,
     format_duration,

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import ServerError
+from ..errors import PlanError, ServerError
 from ..model.boundary import OperationsLimit
 from ..systems.base import Capabilities, System
 from .document import MeasureTable, PlanDocument
 from .factors import Source
-from .nearest import line_of
+from .nearest import line_of, where
 from .resolved import Cell
 from .units import words_bytes
 
@@ -165,20 +166,33 @@ def configure_once(cells: Iterable[Cell], kinds: Kinds, measure: MeasureTable, s
         if key in seen:
             continue
         seen.add(key)
-        system = kinds[name].configure(
-            name,
-            cell.system_options,
-            durability=cell.durability,
-            isolation=cell.isolation,
-            workdir=Path(os.devnull) / "unused",  # checking makes no files; one that tried would fail loudly
-            timeout_s=measure.timeout,
-            base_dir=source.base_dir,
-        )
+        with _placed(name, kinds, source):
+            system = kinds[name].configure(
+                name,
+                cell.system_options,
+                durability=cell.durability,
+                isolation=cell.isolation,
+                workdir=Path(os.devnull) / "unused",  # checking makes no files; one that tried would fail loudly
+                timeout_s=measure.timeout,
+                base_dir=source.base_dir,
+            )
         private[name] = system.private
     return private
 
 
-def find_missing(options: Iterable[tuple[str, dict[str, Any]]], kinds: Kinds) -> dict[str, str]:
+@contextmanager
+def _placed(name: str, kinds: Kinds, source: Source) -> Iterator[None]:
+    """A system's complaint about "systems.NAME.key" (or "kind.key") gets the file and line of that key."""
+    try:
+        yield
+    except PlanError as error:
+        head, *rest = error.where.removeprefix("systems.").split(".")
+        if head in (name, kinds[name].kind):
+            error.where = where(source.path, source.text, ("systems", name, *rest))
+        raise
+
+
+def find_missing(options: Iterable[tuple[str, dict[str, Any]]], kinds: Kinds, source: Source) -> dict[str, str]:
     """Systems that this machine cannot run with one of their sets of options: name -> why."""
     missing: dict[str, str] = {}
     asked: set[str] = set()
@@ -187,7 +201,9 @@ def find_missing(options: Iterable[tuple[str, dict[str, Any]]], kinds: Kinds) ->
         if name in missing or key in asked:
             continue
         asked.add(key)
-        if why := kinds[name].available(system_options):
+        with _placed(name, kinds, source):
+            why = kinds[name].available(system_options)
+        if why:
             missing[name] = why
     return missing
 

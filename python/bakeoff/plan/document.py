@@ -52,10 +52,9 @@ def _start(value: Any) -> Any:
 
 
 def _address(value: Any) -> Any:
-    addresses = value if isinstance(value, list) else [value]
-    if not addresses or not all(isinstance(a, str) and a for a in addresses):
-        raise UnitError("an address is a text, or a list of them", 'for instance address = "db1:3306"')
-    if any("@" in a for a in addresses):
+    if not isinstance(value, str) or not value:
+        raise UnitError("an address is a text", 'for instance address = "db1:3306"')
+    if "@" in value:
         raise UnitError(
             "an address holds no user and no password", 'write user = "..." and password = { env = "NAME" } beside it'
         )
@@ -149,9 +148,9 @@ class PlacementTable(Table):
 def _pacing(value: Any) -> Any:
     if value == "closed":
         return None
-    if isinstance(value, str):
+    if not isinstance(value, dict | OpenLoop | None):
         raise UnitError(
-            f'"{value}" is not a way of pacing',
+            f"{value!r} is not a way of pacing",
             'write pacing = "closed" or pacing = { rate = 5000, arrival = "poisson" }',
         )
     return value

@@ -122,6 +122,8 @@ def _unknown_key(key: str, table: Place) -> tuple[str, str]:
     for place, model in TABLES.items():
         if key in keys_of(model) and place:
             return what, f"`{key}` belongs in {_table(place)}"
+    if key in keys_of(TABLES[()]) and TABLES[()].model_fields[key].annotation in (str, bool, int):
+        return what, f"`{key}` belongs at the top of the plan"
     if key in LOAD_FACTORS:
         return what, f"`{key}` belongs in [factors]"
     return what, meant(key, own)

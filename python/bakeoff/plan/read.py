@@ -116,7 +116,7 @@ def _find_missing(builder: Builder, combinations: list[Combination]) -> dict[str
     options = [(one.system, builder.system_options(one)) for one in combinations]
     for name, said in options:
         check.check_access(name, said, builder.kinds[name], builder.source)
-    return check.find_missing(options, builder.kinds)
+    return check.find_missing(options, builder.kinds, builder.source)
 
 
 def _finish(
