@@ -197,24 +197,24 @@ def _refuse_other_version(name: str, candidate: Candidate, version: str | None) 
 
 
 def _unpack(deb: Path, root: Path) -> Package:
-    fields = subprocess.run(
-        ["dpkg-deb", "-W", "--showformat=${Package}\n${Version}\n${Architecture}", str(deb)],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split("\n")
+    fields = _dpkg_deb(deb, "-W", "--showformat=${Package}\n${Version}\n${Architecture}", str(deb)).split("\n")
     with deb.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     package = Package(fields[0], fields[1], fields[2], sha256)
     if package.name not in _SYSTEMS_OWN:
         root.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(["dpkg-deb", "-x", str(deb), str(root)], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise ServerError(
-                f"could not unpack {deb.name}: {done.stderr.strip()}",
-                hint="free some space there, or set BAKEOFF_CACHE to another folder",
-            )
+        _dpkg_deb(deb, "-x", str(deb), str(root))
     return package
+
+
+def _dpkg_deb(deb: Path, *arguments: str) -> str:
+    done = subprocess.run(["dpkg-deb", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ServerError(
+            f"could not unpack {deb.name}: {done.stderr.strip()}",
+            hint="free some space there, or set BAKEOFF_CACHE to another folder",
+        )
+    return done.stdout
 
 
 def _size_bytes(folder: Path) -> int:

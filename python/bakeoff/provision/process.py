@@ -22,6 +22,9 @@ from typing import Any
 
 from bakeoff.errors import ServerError
 
+#: We may have died before setpriv asked for that signal; then nobody would send it. $1 is our pid, the rest the server.
+_ONLY_WITH_PARENT = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
+
 
 @dataclass(frozen=True)
 class Account:
@@ -110,7 +113,7 @@ class ServerProcess:
             )
         with log.open("ab") as output:
             self._process = subprocess.Popen(
-                [setpriv, "--pdeathsig", "KILL", "--", *argv],
+                [setpriv, "--pdeathsig", "KILL", "--", "sh", "-c", _ONLY_WITH_PARENT, "sh", str(os.getpid()), *argv],
                 env=dict(env),
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,

@@ -260,6 +260,8 @@ class MariaDbServer:
         give_to_account(self.data)
         argv = [str(tool), f"--defaults-file={self._config}", f"--basedir={self.spec.program.base}"]
         argv += ["--auth-root-authentication-method=normal", "--skip-test-db", "--force"]
+        # Nothing here needs to survive a power cut. With syncs 3.7 s, without 1.1 s (busy 2-core machine, 2026-11).
+        argv += ["--innodb-flush-method=nosync", "--debug-no-sync"]
         try:
             done = run_as_account(
                 argv, env=self.spec.program.child_environment(), timeout_s=_INIT_TIMEOUT_S, cwd=self._folder.path

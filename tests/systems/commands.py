@@ -1,0 +1,140 @@
+"""Running bakeoff as a user does: in a process of its own, with a plan in a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bakeoff.bundle.read import Bundle
+
+SQLITE = """
+title = "A short one"
+seed = 5
+
+[systems.sqlite]
+durability = "relaxed"
+
+[workload]
+kind = "ycsb"
+preset = "a"
+records = 500
+data_integrity = true
+
+[factors]
+threads = [1, 2]
+
+[measure]
+warm_up = "200ms"
+window = "1s"
+repetitions = 2
+"""
+
+
+@dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.out)
+
+
+def bakeoff(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, timeout_s: float = 120) -> Done:
+    done = subprocess.run(
+        [sys.executable, "-m", "bakeoff", *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def started(*arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "bakeoff", *map(str, arguments)],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process: subprocess.Popen[str], timeout_s: float = 60) -> Done:
+    out, err = process.communicate(timeout=timeout_s)
+    assert "Traceback" not in err, err
+    return Done(process.returncode, out, err)
+
+
+def write_plan(folder: Path, text: str, name: str = "plan.toml") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def only_bundle(folder: Path) -> Bundle:
+    found = list((folder / "bakeoff-results").iterdir())
+    assert len(found) == 1, found
+    return Bundle.open(found[0])
+
+
+def wait_until(true: Callable[[], Any], what: str, timeout_s: float = 40) -> Any:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        found = true()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"waited {timeout_s} s in vain until {what}")
+
+
+def descendants(pid: int, name: str) -> list[int]:
+    """Living processes below `pid` whose command is `name`."""
+    import psutil
+
+    try:
+        children = psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+    found = []
+    for child in children:
+        try:
+            if child.name() == name[:15] and child.status() != psutil.STATUS_ZOMBIE:
+                found.append(child.pid)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def gone(pid: int) -> bool:
+    import psutil
+
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """For tests that failed half way."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()

@@ -1,0 +1,155 @@
+"""What the kinds of systems make of a plan's [systems.NAME] table, before anything starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bakeoff.errors import PlanError
+from bakeoff.systems import SYSTEMS
+from bakeoff.systems.mysql_control import Address
+from system_builders import configured
+
+
+def refusal(kind: str, options: dict[str, Any], **levels: Any) -> PlanError:
+    with pytest.raises(PlanError) as refused:
+        configured(kind, Path("/nowhere"), options, **levels)
+    return refused.value
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "where", "hint"),
+    [
+        ("mariadb", {"adress": "db1"}, "systems.mariadb.adress", "did you mean 'address'?"),
+        ("mariadb", {"start": {"versoin": "10"}}, "systems.mariadb.start.versoin", "did you mean 'version'?"),
+        ("mysql", {"address": "a", "tls": {"cafile": "x"}}, "systems.mysql.tls.cafile", "did you mean 'ca_file'?"),
+        ("sqlite", {"setings": {}}, "systems.sqlite.setings", "did you mean 'settings'?"),
+        ("null", {"latency_ms": 1}, "systems.null.latency_ms", "did you mean 'latency_ns'?"),
+    ],
+)
+def test_an_unknown_key_is_refused_at_its_place_with_the_nearest_known(
+    kind: str, options: dict[str, Any], where: str, hint: str
+) -> None:
+    refused = refusal(kind, options)
+    assert refused.what.startswith("unknown key")
+    assert (refused.where, refused.hint) == (where, hint)
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({}, "needs either `start`"),
+        ({"start": True, "address": "db1"}, "exclude each other"),
+        ({"address": "db1:0"}, "is not an address"),
+        ({"address": "db1:99999"}, "is not an address"),
+        ({"address": "db1", "password": {"env": "A", "file": "b"}}, "needs either env"),
+        ({"address": "db1", "password": "secret"}, "must be a table"),
+        ({"address": "db1", "settings": {"sync_binlog": 1}}, "are not ours to change"),
+        ({"start": {"settings": {"datadir": "/x"}}}, "datadir of a private server is set by bakeoff"),
+        ({"start": {"settings": {"Skip-Grant-Tables": True}}}, "skip_grant_tables of a private server"),
+        ({"start": {"settings": {"a": "1\nuser=root"}}}, "cannot be a setting"),
+        ({"start": {"settings": {"sync_binlog": 1}}, "settings": {"sync-binlog": 0}}, "said twice"),
+    ],
+)
+def test_impossible_mariadb_tables_are_refused_before_anything_starts(options: dict[str, Any], what: str) -> None:
+    assert what in refusal("mariadb", options).what
+
+
+def test_a_literal_password_is_not_repeated_in_the_refusal() -> None:
+    refused = refusal("mariadb", {"address": "db1", "password": "hunter2"})
+    assert "hunter2" not in f"{refused}{refused.hint}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("mariadb", {"start": {"settings": {"innodb-flush-log-at-trx-commit": 2}}}),
+        ("sqlite", {"settings": {"synchronous": "OFF"}}),
+    ],
+)
+def test_durability_and_the_setting_it_means_exclude_each_other(kind: str, options: dict[str, Any]) -> None:
+    refused = refusal(kind, options, durability="full")
+    assert "also durability = 'full', which sets it" in refused.what
+
+
+@pytest.mark.parametrize(
+    ("kind", "level"), [("mariadb", "snapshot"), ("sqlite", "read-committed"), ("null", "snapshot")]
+)
+def test_an_isolation_level_that_a_kind_lacks_is_refused(kind: str, level: str) -> None:
+    options = {"start": True} if kind == "mariadb" else {}
+    assert "isolation" in refusal(kind, options, isolation=level).what
+
+
+def test_a_kind_that_cannot_be_started_says_what_to_do_instead() -> None:
+    refused = refusal("mysql", {"start": True})
+    assert refused.what == "bakeoff cannot start a private mysql"
+    assert refused.hint == "give its `address`"
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "again"),
+    [
+        ("db1", Address("db1", 3306), "db1:3306"),
+        ("db1:3307", Address("db1", 3307), "db1:3307"),
+        ("[::1]:3307", Address("::1", 3307), "[::1]:3307"),
+        ("[::1]", Address("::1", 3306), "[::1]:3306"),
+        ("/run/s.sock", Address(socket="/run/s.sock"), "/run/s.sock"),
+    ],
+)
+def test_addresses_are_read_and_written_as_the_engine_wants_them(text: str, address: Address, again: str) -> None:
+    assert Address.parse(text, "") == address
+    assert str(address) == again
+
+
+def test_an_existing_system_gives_the_engine_the_name_of_the_secret_and_never_the_secret(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DB_PASSWORD", "hunter2")
+    options = {
+        "address": "db1",
+        "user": "bench",
+        "password": {"env": "DB_PASSWORD"},
+        "schema": "bench",
+        "tls": {"ca_file": "ca.pem"},
+        "session": {"sort_buffer_size": 1048576, "big_tables": True},
+    }
+    driver, environment = configured("mysql", Path("/plans"), options).engine_driver()
+    assert driver == {
+        "kind": "mysql",
+        "endpoints": [{"name": "server", "role": "primary", "address": "db1:3306"}],
+        "user": "bench",
+        "password": {"env": "DB_PASSWORD"},
+        "schema": "bench",
+        "tls": {"ca_file": "/plans/ca.pem", "verify": True},
+        "session_variables": {"sort_buffer_size": "1048576", "big_tables": "ON"},
+    }
+    assert environment == {}
+
+
+def test_a_password_file_is_found_relative_to_the_plan(tmp_path: Path) -> None:
+    options = {"address": "db1", "password": {"file": "secret.txt"}}
+    driver, _ = configured("mysql", tmp_path, options).engine_driver()
+    assert driver["password"] == {"file": str(tmp_path / "secret.txt")}
+
+
+def test_a_password_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DB_PASSWORD", raising=False)
+    system = configured("mysql", Path("/"), {"address": "127.0.0.1:1", "password": {"env": "DB_PASSWORD"}})
+    with pytest.raises(PlanError, match="DB_PASSWORD that holds the password is not set"):
+        system.start()
+
+
+def test_the_null_systems_options_become_the_drivers() -> None:
+    options = {"latency_ns": 1000, "latency": "exponential", "stalls": [{"at_s": 1, "for_s": 2}], "store": True}
+    driver, _ = configured("null", Path("/"), options).engine_driver()
+    assert driver["kind"] == "null"
+    assert (driver["latency_ns"], driver["latency"], driver["store"]) == (1000, "exponential", True)
+    assert driver["stalls"] == [{"at_s": 1.0, "for_s": 2.0}]
+
+
+def test_every_kind_is_listed_under_its_own_name_with_a_summary() -> None:
+    for name, kind in SYSTEMS.items():
+        assert kind.kind == name
+        assert kind.summary
+        assert kind.capabilities().runners

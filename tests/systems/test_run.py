@@ -1,0 +1,241 @@
+"""The main job end to end on SQLite, as a user runs it: plan to bundle to answer, and what can go wrong between."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from .commands import (
+    SQLITE,
+    bakeoff,
+    descendants,
+    end,
+    finish,
+    gone,
+    only_bundle,
+    started,
+    wait_until,
+    write_plan,
+)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the short plan has been run once."""
+    folder = tmp_path_factory.mktemp("ran")
+    done = bakeoff("run", write_plan(folder, SQLITE), "--json", cwd=folder)
+    assert done.code == 0, done.err
+    (folder / "answer.json").write_text(done.out)
+    return folder
+
+
+def test_every_run_of_a_plan_is_in_its_bundle_and_right(ran: Path) -> None:
+    bundle = only_bundle(ran)
+    assert bundle.info.state == "complete"
+    assert len(bundle.runs) == 4
+    for run in bundle.runs:
+        assert run.state == "done"
+        assert run.ok > 100
+        assert run.errors == {}
+        assert run.checks
+        assert all(check.ok for check in run.checks), run.checks
+        assert run.client_cpu_us_per_op is not None
+        assert bundle.intervals(run.id).num_rows >= 2
+    assert set(bundle.facts) == {cell.id for cell in bundle.plan.cells}
+
+
+def test_the_same_seed_draws_the_same_operations_in_every_repetition(ran: Path) -> None:
+    runs = only_bundle(ran).runs
+    for cell in {run.cell for run in runs}:
+        hashes = {tuple(run.stream_hashes) for run in runs if run.cell == cell}
+        assert len(hashes) == 1
+
+
+def test_the_answer_is_one_json_document(ran: Path) -> None:
+    document = json.loads((ran / "answer.json").read_text())
+    assert Path(ran / document["report"]).is_file()
+    assert document["answer"]
+
+
+def test_a_report_is_made_from_the_bundle_alone(ran: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "elsewhere"
+    shutil.copytree(only_bundle(ran).folder, copy)
+    for made in [copy / "report.html", *copy.glob("charts/*")]:
+        made.unlink()
+    done = bakeoff("report", copy, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert (copy / "report.html").stat().st_size > 10_000
+
+
+def test_a_bundle_compared_with_itself_shows_too_few_repetitions(ran: Path) -> None:
+    folder = only_bundle(ran).folder
+    done = bakeoff("compare", folder, folder, "--json", cwd=ran)
+    assert done.code == 0
+    assert {c["verdict"] for c in done.document["comparisons"]} == {"too few"}
+
+
+def test_a_condition_that_cannot_be_judged_fails(ran: Path) -> None:
+    folder = only_bundle(ran).folder
+    assert bakeoff("compare", folder, folder, "--fail-if", "rate < -5%", cwd=ran).code == 1
+    done = bakeoff("compare", folder, folder, "--fail-if", "speed < -5%", cwd=ran)
+    assert done.code == 2
+    assert "speed" in done.err
+
+
+def test_a_dry_run_starts_nothing(tmp_path: Path) -> None:
+    done = bakeoff("run", write_plan(tmp_path, SQLITE), "--dry-run", "--json", cwd=tmp_path)
+    assert done.code == 0
+    assert done.document["runs"] == 4
+    assert not (tmp_path / "bakeoff-results").exists()
+
+
+def test_ctrl_c_keeps_finished_runs_and_resume_makes_the_rest(tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, SQLITE)
+    process = started("run", plan, cwd=tmp_path)
+    try:
+        wait_until(lambda: list(tmp_path.glob("bakeoff-results/*/runs/*/result.json")), "a run is finished")
+        os.killpg(process.pid, signal.SIGINT)
+        done = finish(process)
+    finally:
+        end(process)
+    assert done.code == 130
+    assert "--resume" in done.err
+    before = {run.id: run.started for run in only_bundle(tmp_path).runs}
+    assert only_bundle(tmp_path).info.state == "interrupted"
+    assert 1 <= len(before) < 4
+    again = bakeoff("run", plan, "--resume", cwd=tmp_path)
+    assert again.code == 0, again.err
+    bundle = only_bundle(tmp_path)
+    assert bundle.info.state == "complete"
+    assert len(bundle.runs) == 4
+    assert before.items() <= {run.id: run.started for run in bundle.runs}.items()
+
+
+@pytest.mark.parametrize("phase", ["load.json", "run.json"])
+def test_ctrl_c_in_a_phase_leaves_no_engine(tmp_path: Path, phase: str) -> None:
+    text = SQLITE.replace("records = 500", "records = 400_000").replace('window = "1s"', 'window = "30s"')
+    if phase == "run.json":
+        text = text.replace("records = 400_000", "records = 500")
+    process = started("run", write_plan(tmp_path, text), cwd=tmp_path)
+    try:
+        wait_until(lambda: list(tmp_path.glob(f"bakeoff-results/*/*/*/{phase}")), f"{phase} is there")
+        engines = wait_until(lambda: descendants(process.pid, "bakeoff-engine"), "an engine runs")
+        os.killpg(process.pid, signal.SIGINT)
+        assert finish(process).code == 130
+    finally:
+        end(process)
+    wait_until(lambda: all(gone(pid) for pid in engines), "the engine has ended", 15)
+
+
+def test_no_engine_outlives_a_killed_controller(tmp_path: Path) -> None:
+    process = started("run", write_plan(tmp_path, SQLITE.replace('"1s"', '"30s"')), cwd=tmp_path)
+    try:
+        engines = wait_until(lambda: descendants(process.pid, "bakeoff-engine"), "an engine runs")
+        process.kill()
+        process.communicate()
+    finally:
+        end(process)
+    wait_until(lambda: all(gone(pid) for pid in engines), "the engine has ended", 15)
+
+
+def test_a_killed_engine_is_a_failed_run_and_the_others_stay(tmp_path: Path) -> None:
+    process = started("run", write_plan(tmp_path, SQLITE), cwd=tmp_path)
+    try:
+        wait_until(lambda: list(tmp_path.glob("bakeoff-results/*/runs/*/result.json")), "a run is finished")
+        before = set(tmp_path.glob("bakeoff-results/*/runs/*/run.json"))
+        wait_until(lambda: set(tmp_path.glob("bakeoff-results/*/runs/*/run.json")) - before, "the next run begins")
+        for pid in wait_until(lambda: descendants(process.pid, "bakeoff-engine"), "its engine runs"):
+            os.kill(pid, signal.SIGKILL)
+        done = finish(process)
+    finally:
+        end(process)
+    runs = only_bundle(tmp_path).runs
+    failed = [run for run in runs if run.state == "failed"]
+    assert len(runs) == 4
+    assert len(failed) == 1
+    assert "SIGKILL" in failed[0].failure
+    assert done.code == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("seed = 5", "sede = 5"), "seed"),
+        (('window = "1s"', 'window = "1 parsec"'), "window"),
+        (('preset = "a"', 'presett = "a"'), "preset"),
+        (('durability = "relaxed"', 'durability = "eternal"'), "eternal"),
+        (("threads = [1, 2]", "threads = [0]"), "threads"),
+        (('kind = "ycsb"', 'kind = "ycsd"'), "ycsb"),
+    ],
+)
+def test_a_wrong_plan_is_one_sentence_with_a_hint_and_exit_2(
+    tmp_path: Path, change: tuple[str, str], said: str
+) -> None:
+    assert change[0] in SQLITE
+    done = bakeoff("run", write_plan(tmp_path, SQLITE.replace(*change)), cwd=tmp_path)
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.count("error:") == 1
+    assert not (tmp_path / "bakeoff-results").exists()
+
+
+def test_a_missing_plan_is_said(tmp_path: Path) -> None:
+    done = bakeoff("run", "nowhere.toml", cwd=tmp_path)
+    assert done.code == 2
+    assert "nowhere.toml" in done.err
+
+
+def test_a_damaged_bundle_is_named_and_the_rest_is_reported(ran: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "damaged"
+    shutil.copytree(only_bundle(ran).folder, copy)
+    victim = sorted(copy.glob("runs/*/result.json"))[0]
+    victim.write_bytes(victim.read_bytes()[:200])
+    table = sorted(copy.glob("runs/*/intervals.parquet"))[1]
+    table.write_bytes(table.read_bytes()[:50])
+    done = bakeoff("report", copy, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert victim.parent.name in done.err
+    (copy / "plan.json").unlink()
+    done = bakeoff("report", copy, cwd=tmp_path)
+    assert done.code == 2
+    assert "plan.json" in done.err
+
+
+def test_a_bundle_of_a_newer_format_is_refused_kindly(ran: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "newer"
+    shutil.copytree(only_bundle(ran).folder, copy)
+    info = json.loads((copy / "bundle.json").read_text()) | {"format": 99, "new_thing": 1}
+    (copy / "bundle.json").write_text(json.dumps(info))
+    done = bakeoff("report", copy, cwd=tmp_path)
+    assert done.code == 2
+    assert "99" in done.err
+    assert "newer" in done.err
+
+
+def test_a_planted_lost_write_is_reported_and_not_compared(tmp_path: Path) -> None:
+    """The null driver with a store acknowledges writes that it does not keep: the checks must see it."""
+    text = """
+title = "Lost writes"
+[systems.null]
+store = true
+lost_write_ratio = 0.05
+[workload]
+kind = "ycsb"
+records = 2000
+data_integrity = true
+[factors]
+threads = [2]
+[measure]
+warm_up = "100ms"
+window = "1s"
+repetitions = 1
+reset = "reload"
+"""
+    done = bakeoff("run", write_plan(tmp_path, text), cwd=tmp_path)
+    assert done.code == 1, done.err
+    assert "check" in (done.out + done.err).lower()

@@ -1,0 +1,207 @@
+"""Package sets in the cache. Fetching for real is shown by the tests of the systems."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bakeoff.errors import PlanError, ServerError
+from bakeoff.provision import apt, debian
+
+
+@pytest.fixture(autouse=True)
+def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("BAKEOFF_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def put(store: Path, version: str, date: str = "2026-01-01T00:00:00+00:00", **changes: Any) -> Path:
+    """An installation as a finished `install` leaves it."""
+    folder = store / "packages" / "mariadb" / version
+    program = folder / "root" / "usr" / "sbin" / "mariadbd"
+    program.parent.mkdir(parents=True)
+    program.write_text("")
+    manifest = {
+        "format": 1,
+        "name": "mariadb",
+        "version": version,
+        "package_version": f"1:{version}-0",
+        "date": date,
+        "size_bytes": 1,
+        "packages": [{"name": "mariadb-server-core", "version": version, "architecture": "amd64", "sha256": "00"}],
+    }
+    (folder / "manifest.json").write_text(json.dumps({**manifest, **changes}))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("debian_version", "upstream"),
+    [
+        ("1:10.11.19-0+deb12u1", "10.11.19"),
+        ("1.0.20+ds-5", "1.0.20"),
+        ("156.0.8078.79-1~deb12u1", "156.0.8078.79"),
+        ("2.4", "2.4"),
+    ],
+)
+def test_the_upstream_version_is_debians_without_epoch_and_revision(debian_version: str, upstream: str) -> None:
+    assert apt.upstream_version(debian_version) == upstream
+
+
+def test_a_version_fits_by_whole_parts() -> None:
+    assert debian.version_fits("10.11.19", "10.11")
+    assert debian.version_fits("10.11.19", "10.11.19")
+    assert not debian.version_fits("10.11.19", "10.1")
+    assert not debian.version_fits("10.1", "10.11")
+
+
+def test_find_takes_the_newest_that_fits(store: Path) -> None:
+    put(store, "10.11.9", date="2026-03-01")
+    put(store, "10.11.19", date="2026-02-01")
+    put(store, "11.4.2")
+    found = debian.find("mariadb", "10.11")
+    assert found is not None
+    assert found.version == "10.11.19"
+    newest = debian.find("mariadb")
+    assert newest is not None
+    assert newest.version == "11.4.2"
+    assert debian.find("mariadb", "12") is None
+
+
+def test_installed_lists_by_date_and_passes_over_what_is_broken_or_foreign(store: Path) -> None:
+    put(store, "10.11.19", date="2026-02-01")
+    put(store, "10.6.1", date="2026-01-01")
+    put(store, "1.0", format=2)
+    put(store, "2.0", packages=[{"nonsense": 1}])
+    (put(store, "3.0") / "root" / "usr" / "sbin" / "mariadbd").unlink()
+    (store / "packages" / "mariadb" / "4.0").mkdir()
+    (put(store, "5.0") / "manifest.json").write_text("{")
+    assert [one.version for one in debian.installed()] == ["10.6.1", "10.11.19"]
+
+
+def test_what_is_there_is_not_fetched_again(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(store, "10.11.19")
+    monkeypatch.setattr(debian, "PrivateApt", lambda _: pytest.fail("asked apt"))
+    assert debian.install("mariadb", "10.11").version == "10.11.19"
+
+
+def test_remove_takes_only_what_fits(store: Path) -> None:
+    gone = put(store, "10.11.19")
+    kept = put(store, "10.6.1")
+    assert [one.version for one in debian.remove("mariadb", "10.11")] == ["10.11.19"]
+    assert not gone.exists()
+    assert kept.exists()
+    assert [one.version for one in debian.remove("mariadb")] == ["10.6.1"]
+
+
+def test_an_unknown_package_set_names_the_known_ones() -> None:
+    with pytest.raises(PlanError, match="called 'oracle'") as refused:
+        debian.install("oracle")
+    assert "mariadb" in refused.value.hint
+
+
+def test_a_machine_without_apt_gets_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ServerError, match="apt-get and apt-cache and dpkg-deb not found") as refused:
+        debian.install("mariadb")
+    assert "PATH" in refused.value.hint
+
+
+class FakeApt:
+    """Offers one version and hands out ready .deb files."""
+
+    def __init__(self, debs: list[Path], version: str = "1:10.11.19-0+deb12u1") -> None:
+        self.debs, self.version = debs, version
+
+    def __call__(self, _: Path) -> FakeApt:
+        _.mkdir()
+        return self
+
+    def update(self) -> None: ...
+
+    def candidate(self, package: str) -> apt.Candidate:
+        return apt.Candidate(package, self.version)
+
+    def download(self, _: list[str]) -> list[Path]:
+        return self.debs
+
+
+def make_deb(folder: Path, name: str, files: dict[str, str]) -> Path:
+    tree = folder / name
+    for path, text in files.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text(text)
+    (tree / "DEBIAN").mkdir(parents=True)
+    control = f"Package: {name}\nVersion: 1.0\nArchitecture: all\nMaintainer: nobody\nDescription: test\n"
+    (tree / "DEBIAN" / "control").write_text(control)
+    subprocess.run(["dpkg-deb", "-b", str(tree), str(folder / f"{name}.deb")], check=True, capture_output=True)
+    return folder / f"{name}.deb"
+
+
+needs_dpkg = pytest.mark.skipif(apt.missing() is not None, reason="needs dpkg-deb")
+
+
+@needs_dpkg
+def test_an_installation_has_its_files_and_a_manifest_with_checksums(
+    store: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = tmp_path_factory.mktemp("debs")
+    server = make_deb(outside, "mariadb-server-core", {"usr/sbin/mariadbd": "program"})
+    libc = make_deb(outside, "libc6", {"lib/x86_64-linux-gnu/libc.so.6": "library"})
+    monkeypatch.setattr(debian, "PrivateApt", FakeApt([server, libc]))
+    said: list[str] = []
+    one = debian.install("mariadb", "10.11", said.append)
+    assert one.program().read_text() == "program"
+    assert not (one.root / "lib").exists()  # the C library stays the system's own
+    assert {p.name: p.sha256 for p in one.packages}["libc6"] == hashlib.sha256(libc.read_bytes()).hexdigest()
+    assert debian.installed() == [one]
+    assert "unpacking 2 packages" in " ".join(said)
+    assert not list(store.glob(".partial-*"))
+
+
+@needs_dpkg
+def test_a_broken_package_leaves_nothing_behind(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = store / "broken.deb"
+    broken.write_text("not a package")
+    monkeypatch.setattr(debian, "PrivateApt", FakeApt([broken]))
+    with pytest.raises(ServerError, match=r"could not unpack broken\.deb"):
+        debian.install("mariadb")
+    assert debian.installed() == []
+    assert not list(store.glob(".partial-*"))
+
+
+def test_another_version_than_the_sources_have_is_refused_before_the_download(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(debian, "PrivateApt", FakeApt([]))
+    with pytest.raises(ServerError, match=r"offer mariadb 10\.11\.19, not 11\.4"):
+        debian.install("mariadb", "11.4")
+
+
+def test_leftovers_of_a_killed_installation_are_cleared(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (store / ".partial-abc" / "apt").mkdir(parents=True)
+    monkeypatch.setattr(debian, "PrivateApt", FakeApt([]))
+    with pytest.raises(ServerError):
+        debian.install("mariadb", "11.4")
+    assert not list(store.glob(".partial-*"))
+
+
+def fake_program(folder: Path, name: str, script: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+def test_a_network_that_refuses_is_said_with_apts_own_words(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path_factory.mktemp("bin")
+    fake_program(folder, "apt-get", "echo 'W: Failed to fetch x  Could not resolve host' >&2; exit 0")
+    fake_program(folder, "apt-cache", "echo 'mariadb-server-core:'; echo '  Candidate: (none)'")
+    fake_program(folder, "dpkg-deb", "exit 1")
+    monkeypatch.setenv("PATH", str(folder))
+    with pytest.raises(ServerError, match="Could not resolve host") as refused:
+        debian.install("mariadb")
+    assert "network" in refused.value.hint

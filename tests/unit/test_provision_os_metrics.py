@@ -1,0 +1,108 @@
+"""What the operating system says, checked against processes whose behaviour is known."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from bakeoff.provision import os_metrics
+
+
+@contextmanager
+def running(code: str) -> Iterator[subprocess.Popen[str]]:
+    """A Python process that has said it is ready."""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_cpu_time_of_a_busy_process_grows_like_the_clock() -> None:
+    with running("print(1, flush=True)\nwhile True: pass") as busy:
+        before = os_metrics.sample_processes([busy.pid]).counters
+        time.sleep(0.5)
+        after = os_metrics.sample_processes([busy.pid]).counters
+    cpu_s = sum(after[name] - before[name] for name in ("cpu_user_s", "cpu_system_s"))
+    assert 0.1 < cpu_s < 1.0  # other programs may hold the cores
+
+
+def test_written_bytes_are_counted() -> None:
+    with tempfile.NamedTemporaryFile(dir=Path.cwd()) as file:
+        code = (
+            f"import os, sys; f = os.open({file.name!r}, os.O_WRONLY); print(1, flush=True); sys.stdin.read(1);"
+            "os.write(f, b'x' * 1000000); os.fsync(f); print(2, flush=True); sys.stdin.read(1)"
+        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with subprocess.Popen([sys.executable, "-c", code], text=True, **pipes) as writer:  # type: ignore[call-overload]
+            assert writer.stdin
+            assert writer.stdout
+            writer.stdout.readline()
+            before = os_metrics.sample_processes([writer.pid])
+            writer.stdin.write("\n")
+            writer.stdin.flush()
+            writer.stdout.readline()
+            after = os_metrics.sample_processes([writer.pid])
+            writer.kill()
+    assert after.counters["write_bytes"] - before.counters["write_bytes"] >= 1_000_000
+    assert after.counters["write_calls"] > before.counters["write_calls"]
+
+
+def test_descendants_are_part_of_a_process() -> None:
+    code = "import subprocess; p = subprocess.Popen(['sleep', '60']); print(1, flush=True); p.wait()"
+    with running(code) as parent:
+        sample = os_metrics.sample_processes([parent.pid])
+        family = os_metrics.with_descendants([parent.pid])
+        assert len(family) == 2
+        assert sample.gauges["processes"] == 2
+        assert sample.gauges["rss_bytes"] > os_metrics.sample_processes(family[1:]).gauges["rss_bytes"]
+        os.kill(family[1], 9)
+
+
+def test_a_process_that_has_gone_gives_no_figures() -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    sample = os_metrics.sample_processes([process.pid])
+    assert sample == os_metrics.Sample()
+    assert os_metrics.sample_processes([]) == os_metrics.Sample()
+
+
+def test_a_figure_that_one_process_withholds_is_absent_and_not_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = os_metrics._text
+    monkeypatch.setattr(os_metrics, "_text", lambda path: "" if path.name == "io" else read(path))
+    sample = os_metrics.sample_processes([os.getpid()])
+    assert "write_bytes" not in sample.counters
+    assert sample.counters["cpu_user_s"] > 0
+
+
+def test_the_machines_figures_are_plausible() -> None:
+    sample = os_metrics.sample_machine()
+    assert sample.counters["cpu_busy_s"] > 0
+    assert sample.counters["cpu_steal_s"] >= 0
+    assert sample.gauges["memory_available_bytes"] > 1 << 20
+    assert {"dirty_bytes", "writeback_bytes", "load_1min", "runnable"} <= sample.gauges.keys()
+
+
+def test_waiting_for_write_back_ends_when_the_kernel_is_quiet_or_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sync", lambda: None)
+    readings = iter([{"Dirty": 1 << 30}, {"Dirty": 1 << 20, "Writeback": 1 << 30}, {"Dirty": 4096, "Writeback": 0}])
+    monkeypatch.setattr(os_metrics, "meminfo_bytes", lambda: next(readings))
+    assert os_metrics.wait_for_writeback(5.0)
+    monkeypatch.setattr(os_metrics, "meminfo_bytes", lambda: {"Dirty": 1 << 30})
+    assert not os_metrics.wait_for_writeback(0.1)
+
+
+def test_pinning_moves_every_thread() -> None:
+    with running("import threading, time; print(1, flush=True); time.sleep(60)") as process:
+        core = min(os.sched_getaffinity(0))
+        os_metrics.pin(process.pid, [core])
+        assert os.sched_getaffinity(process.pid) == {core}

@@ -1,0 +1,148 @@
+"""Servers are started, watched and ended for certain. `sleep` stands in for one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bakeoff.errors import ServerError
+from bakeoff.provision.process import (
+    ServerProcess,
+    end_process,
+    free_port,
+    port_is_free,
+    server_account,
+    start_ticks,
+)
+
+ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+def start(place: Path, *argv: str) -> ServerProcess:
+    return ServerProcess(argv, env=ENVIRONMENT, log=place / "log", cwd=place)
+
+
+def wait_for(condition: object, timeout_s: float = 5.0) -> bool:
+    assert callable(condition)
+    deadline = time.monotonic() + timeout_s
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return bool(condition())
+
+
+def test_a_stopped_server_has_ended_by_itself(place: Path) -> None:
+    server = start(place, "sleep", "60")
+    assert server.alive()
+    assert server.exit_text() == ""
+    assert server.stop(5.0)
+    assert not server.alive()
+    assert server.exit_text() == "killed by SIGTERM"
+    assert server.stop(5.0)
+
+
+def test_a_server_that_ignores_sigterm_is_killed_with_what_it_started(place: Path) -> None:
+    server = start(place, "sh", "-c", "trap '' TERM; sleep 61 & echo $!; wait; sleep 60")
+    assert wait_for(lambda: (place / "log").read_text().endswith("\n"))
+    child = int((place / "log").read_text())
+    assert not server.stop(0.2)
+    assert server.exit_text() == "killed by SIGKILL"
+    assert wait_for(lambda: start_ticks(child) is None)
+
+
+def test_a_frozen_server_is_killed(place: Path) -> None:
+    server = start(place, "sleep", "60")
+    os.kill(server.pid, signal.SIGSTOP)
+    assert wait_for(lambda: ") T " in Path(f"/proc/{server.pid}/stat").read_text())
+    assert not server.stop(0.2)
+    assert not server.alive()
+
+
+def test_a_server_that_dies_is_seen_and_its_output_is_in_the_log(place: Path) -> None:
+    server = start(place, "sh", "-c", "echo out; echo err >&2; exit 7")
+    assert wait_for(lambda: not server.alive())
+    assert server.exit_text() == "exit code 7"
+    assert (place / "log").read_text() == "out\nerr\n"
+
+
+def test_servers_are_started_from_the_main_thread_only(place: Path) -> None:
+    caught: list[Exception] = []
+
+    def elsewhere() -> None:
+        try:
+            start(place, "sleep", "60")
+        except RuntimeError as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert "main thread" in str(caught[0])
+
+
+def test_a_machine_without_setpriv_is_told_why_that_matters(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(place))
+    with pytest.raises(ServerError, match="setpriv is missing") as refused:
+        start(place, "sleep", "60")
+    assert "util-linux" in refused.value.hint
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.002, 0.005, 0.3])  # also while the server is only about to be started
+def test_a_server_dies_with_a_parent_that_is_killed(place: Path, delay_s: float) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from bakeoff.provision.process import ServerProcess;"
+        "p = Path(sys.argv[1]); s = ServerProcess(['sleep', '60'], env={'PATH': '/usr/bin:/bin'}, log=p / 'l', cwd=p);"
+        "print(s.pid, flush=True); time.sleep(60)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "python")}
+    argv = [sys.executable, "-c", code, str(place)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environment) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        time.sleep(delay_s)
+        parent.kill()
+    assert wait_for(lambda: start_ticks(pid) is None)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root drops privileges")
+def test_started_by_root_it_is_nobody_with_no_groups(place: Path) -> None:
+    account = server_account()
+    assert account is not None
+    server = start(place, "sh", "-c", "id -u; id -G")
+    assert wait_for(lambda: not server.alive())
+    assert (place / "log").read_text() == f"{account.uid}\n{account.gid}\n"
+
+
+def test_a_process_is_known_by_pid_and_start_time(place: Path) -> None:
+    server = start(place, "sleep", "60")
+    ticks = start_ticks(server.pid)
+    assert ticks == server.start_ticks
+    assert not end_process(server.pid, ticks + 1)
+    assert server.alive()
+    assert end_process(server.pid, ticks)
+    assert server.exit_text() == "killed by SIGKILL"
+    assert start_ticks(server.pid) is None
+
+
+def test_a_free_port_can_be_bound_and_is_then_taken() -> None:
+    port = free_port()
+    assert port_is_free(port)
+    with socket.socket() as taker:
+        taker.bind(("127.0.0.1", port))
+        taker.listen()
+        assert not port_is_free(port)
