@@ -1,4 +1,4 @@
-//! What the workload costs itself, per operation: `cargo bench -p bakeoff-workloads`.
+//! What the workload costs itself, per operation: `cargo bench -p bakeoff-workloads`, or `-- PART-OF-A-NAME`.
 //!
 //! The median of 15 rounds, because the machine has other work; the time of the measuring loop is included.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
@@ -18,6 +18,10 @@ const ROUNDS: usize = 15;
 const STEPS: u32 = 200_000;
 
 fn measure(name: &str, mut step: impl FnMut()) {
+    let wanted = std::env::args().nth(1).filter(|arg| !arg.starts_with('-'));
+    if wanted.is_some_and(|part| !name.contains(&part)) {
+        return;
+    }
     let mut rounds: Vec<f64> = (0..ROUNDS)
         .map(|_| {
             let start = Instant::now();

@@ -101,7 +101,7 @@ impl Ycsb {
 
     async fn scan<S: RecordSession>(&self, thread: &mut Thread, session: &mut S) -> Result<Answer, OpError> {
         let (rule, limit) = (self.rule(thread.drawn.field), thread.drawn.limit);
-        let (start, scratch) = (thread.key.as_slice(), &mut thread.scratch);
+        let (start, scratch) = (&*thread.key, &mut thread.scratch);
         let mut found = Answer::Right;
         let mut rows = 0u64;
         let mut each = |row: &RowBuf| {

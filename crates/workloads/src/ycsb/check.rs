@@ -39,7 +39,7 @@ impl Ycsb {
         let total = self.space.base();
         let sample = spec.sample.min(total);
         let (mut wrong, mut evidence) = (0u64, Vec::new());
-        let mut key = Vec::new();
+        let mut key = self.key_text.key();
         for i in 0..sample {
             let number = (u128::from(i) * u128::from(total) / u128::from(sample)) as u64;
             let keynum = self.space.keynum(number);

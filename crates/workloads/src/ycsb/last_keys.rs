@@ -8,16 +8,16 @@ use std::collections::BinaryHeap;
 /// whatever the table's size; about 0.1 us per record.
 pub fn last_keys(key_text: &KeyText, space: &KeySpace, count: usize) -> Vec<u64> {
     let mut greatest: BinaryHeap<Reverse<(Vec<u8>, u64)>> = BinaryHeap::with_capacity(count + 1);
-    let mut key = Vec::new();
+    let mut key = key_text.key();
     for number in 0..space.base() {
         let keynum = space.keynum(number);
         key_text.write(keynum, &mut key);
         if greatest.len() < count {
-            greatest.push(Reverse((key.clone(), keynum)));
+            greatest.push(Reverse((key.to_vec(), keynum)));
         } else if let Some(mut least) = greatest.peek_mut()
-            && key > least.0.0
+            && *key > *least.0.0
         {
-            *least = Reverse((key.clone(), keynum));
+            *least = Reverse((key.to_vec(), keynum));
         }
     }
     let mut sorted: Vec<_> = greatest.into_iter().map(|Reverse(entry)| entry).collect();

@@ -152,7 +152,6 @@ impl Ycsb {
         let (_, field) = self.fields.length_bounds();
         let fields = self.fields.field_count() as usize;
         Sizes {
-            key: self.key_text.longest(),
             field,
             record: field * fields,
             fields,
@@ -221,6 +220,7 @@ impl<S: RecordSession + 'static> Workload<S> for Ycsb {
             Stream::new(self.seed, id.stream),
             id.witness,
             self.accounts.open(),
+            self.key_text.key(),
             self.sizes(),
         )
     }

@@ -1,5 +1,6 @@
 //! One user: the random stream, the operation drawn last and its bytes, and the open transaction.
 use super::account::Account;
+use super::key_text::Key;
 use super::transaction::Transaction;
 use crate::rng::{Stream, mix};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ pub struct Thread {
     pub(super) stream: Stream,
     pub(super) witness: bool,
     pub(super) drawn: Drawn,
-    pub(super) key: Vec<u8>,
+    pub(super) key: Key,
     /// Values to write, end to end, and where each ends.
     pub(super) values: Vec<u8>,
     pub(super) ends: Vec<u32>,
@@ -43,12 +44,12 @@ pub struct Drawn {
 
 impl Thread {
     /// Reserves what the largest operation needs, so that none allocates.
-    pub(super) fn new(stream: Stream, witness: bool, account: Arc<Account>, sizes: Sizes) -> Self {
+    pub(super) fn new(stream: Stream, witness: bool, account: Arc<Account>, key: Key, sizes: Sizes) -> Self {
         Self {
             stream,
             witness,
             drawn: Drawn::default(),
-            key: Vec::with_capacity(sizes.key),
+            key,
             values: Vec::with_capacity(sizes.record + sizes.slack),
             ends: Vec::with_capacity(sizes.fields),
             scratch: Vec::with_capacity(sizes.field + sizes.slack),
@@ -62,7 +63,6 @@ impl Thread {
 /// Largest sizes, bytes or entries.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    pub key: usize,
     pub field: usize,
     pub record: usize,
     pub fields: usize,

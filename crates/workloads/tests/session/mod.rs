@@ -7,6 +7,8 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+const FIELDS: usize = 10;
+
 /// Answers at once: every row has ten fields, every write finds one row.
 #[derive(Default)]
 pub struct Yes {
@@ -26,10 +28,15 @@ impl RecordSession for Yes {
     async fn table_exists(&mut self, _: &TableSpec) -> Result<bool, OpError> {
         Ok(true)
     }
-    async fn read(&mut self, _: Table, key: &[u8], _: Fields) -> Result<Option<&RowBuf>, OpError> {
-        self.row.clear();
-        self.row.push_bytes(key);
-        (0..10).for_each(|_| self.row.push_bytes(b"value"));
+    async fn read(&mut self, _: Table, key: &[u8], fields: Fields) -> Result<Option<&RowBuf>, OpError> {
+        // Without the key every row is the same, and then this session itself costs nothing.
+        if fields == Fields::All || self.row.len() != FIELDS {
+            self.row.clear();
+            if fields == Fields::All {
+                self.row.push_bytes(key);
+            }
+            (0..FIELDS).for_each(|_| self.row.push_bytes(b"value"));
+        }
         Ok(Some(&self.row))
     }
     async fn insert(&mut self, _: Table, _: Record<'_>) -> Result<u64, OpError> {

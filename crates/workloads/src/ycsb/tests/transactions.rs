@@ -75,7 +75,7 @@ fn a_retried_insert_keeps_its_key_and_is_counted_once() {
     let mut bench = Bench::new(only(INSERT));
     bench.store.change(|state| state.write_errors = vec![conflict()]);
     bench.next();
-    let key = bench.thread.key.clone();
+    let key = bench.thread.key.to_vec();
     assert!(bench.execute().is_err());
     assert!(bench.execute().is_ok());
     bench.settle(Outcome::Ok, false);
