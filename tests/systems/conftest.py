@@ -14,7 +14,7 @@ from bakeoff.errors import ServerError
 from bakeoff.provision import debian
 from bakeoff.systems.mariadb import MariaDb
 from bakeoff.systems.mariadb_program import Program, find_program
-from system_builders import configured
+from builders.systems import configured
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ from bakeoff.provision.instance import remove_stale
 from bakeoff.provision.process import server_account, start_ticks
 from bakeoff.systems.mariadb import MariaDb
 from bakeoff.systems.mysql import MySql
-from system_builders import configured
+from builders.systems import configured
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("mariadb_program")]
 

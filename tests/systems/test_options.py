@@ -9,7 +9,7 @@ import pytest
 from bakeoff.errors import PlanError
 from bakeoff.systems import SYSTEMS
 from bakeoff.systems.mysql_control import Address
-from system_builders import configured
+from builders.systems import configured
 
 
 def refusal(kind: str, options: dict[str, Any], **levels: Any) -> PlanError:

@@ -11,7 +11,7 @@ import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.systems.sqlite import Sqlite, durability_of
-from system_builders import configured
+from builders.systems import configured
 
 
 def started(place: Path, options: dict[str, Any] | None = None, **levels: Any) -> Sqlite:
