@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from bakeoff.analysis.steady import FloatArray, fit_trend, judge, largest_deviation, mser5, variation
+from bakeoff.analysis.steady import FloatArray, Trend, fit_trend, judge, largest_deviation, mser5, variation
+from scipy import stats
 
 
 def noisy(seconds: int, *, correlation: float = 0.0, cv: float = 0.03, seed: int = 1) -> FloatArray:
@@ -63,14 +64,37 @@ def test_a_fitted_line_says_what_it_gains_over_the_series() -> None:
     assert fit_trend(np.full(100, 5.0)).p_value == 1.0
 
 
-def test_mser_minimises_its_score_over_every_cut_up_to_half() -> None:
-    series = noisy(90, correlation=0.7)
-    series[:13] += 150
+@pytest.mark.parametrize("seed", range(10))
+def test_mser_minimises_its_score_over_every_cut_up_to_half(seed: int) -> None:
+    series = noisy(90, correlation=0.7, seed=seed)
+    series[:13] += 10 * seed
     means = series.reshape(-1, 5).mean(axis=1)
     scores = {d: ((means[d:] - means[d:].mean()) ** 2).sum() / (18 - d) ** 2 for d in range(10)}
     assert mser5(series) == 5 * min(scores, key=lambda d: scores[d])
+
+
+def test_mser_never_cuts_more_than_half_nor_a_constant() -> None:
     assert mser5(np.arange(100.0)) <= 50
     assert mser5(np.full(60, 3.0)) == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_slope_has_the_p_value_that_scipy_gives_it(seed: int) -> None:
+    series = noisy(60, cv=0.1, seed=seed)
+    reference = stats.linregress(np.arange(10), series.reshape(10, 6).mean(axis=1))
+    assert fit_trend(series).p_value == pytest.approx(reference.pvalue, rel=1e-9)
+    assert fit_trend(series).change_ratio == pytest.approx(10 * reference.slope / series.mean(), rel=1e-9)
+
+
+def test_values_that_fill_no_batch_are_left_out_at_the_start_of_a_trend() -> None:
+    series = noisy(60)
+    assert fit_trend(np.concatenate(([9e9, 9e9], series))) == fit_trend(series)
+
+
+def test_a_large_slope_that_may_be_chance_is_no_trend() -> None:
+    assert not Trend(0.3, 0.06).shown
+    assert not Trend(0.049, 0.0).shown
+    assert Trend(-0.3, 0.04).shown
 
 
 def test_silent_seconds_are_left_out_and_counted() -> None:

@@ -125,6 +125,7 @@ def test_what_was_not_tested_is_said_and_never_passes_for_a_yes() -> None:
     untested = {f.name: f for f in bare if f.ok is None}
     assert set(untested) == {"integrity", "client", "steady state"}
     assert all(f.words.startswith("not tested") for f in untested.values())
+    assert usable(bare)
     short = finding(replace(GOOD, steady=judge([1.0] * 10)), "steady state")
     assert (short.ok, short.severity) == (None, "note")
 
