@@ -89,6 +89,8 @@ class Story:
     state: str = "complete"
     skipped: dict[str, str] = field(default_factory=dict)
     noise: float = 0.02
+    #: How many counters a server tells of besides the few that are named; real ones tell of a hundred.
+    more_counters: int = 0
     seed: int = 20261121
     change: Callable[[RunRecord], RunRecord] = lambda run: run
 
@@ -426,5 +428,6 @@ def _server(
                 "db.Questions_per_s": rate * stall * noise,
                 "db.Threads_running": 4 * noise,
             }
+            row |= {f"db.Counter_{n:02d}_per_s": rate * noise * n for n in range(story.more_counters)}
         rows.append(row)
     return rows

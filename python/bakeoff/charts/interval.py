@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .style import AXIS, fill, stroke
 from .svg import Canvas
 
-WIDTH = 190.0
+WIDTH = 160.0
 HEIGHT = 20.0
 _EDGE = 6.0
 

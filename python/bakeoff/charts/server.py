@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from .numbers import bytes_tick, short
+from .series import EMPTY, Series
 
 OWN_METRICS_MAX = 8
 #: Made of two columns: time on a core is what counts, not in which mode.
@@ -28,8 +29,6 @@ _WATCHED = {
 }
 #: Words in the names of what explains stalls and slow-downs, whatever the product calls the whole.
 _TELLING = ("fsync", "dirty", "checkpoint", "history", "wait", "lock", "flush", "compact", "pending", "wal", "reads")
-
-Series = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -59,10 +58,19 @@ def describe(column: str) -> Metric:
     return Metric(column, name, "bytes" if is_bytes else "", words)
 
 
+def candidates(columns: Sequence[str]) -> list[str]:
+    """The columns of a table that a report could show; of a server's own, some more than there will be panels."""
+    own = sorted((c for c in columns if c.startswith("db.")), key=lambda c: (_rank(c), c))
+    return [*(c for c in columns if c in _WATCHED or c in CPU_PARTS), *own[: 3 * OWN_METRICS_MAX]]
+
+
 def _says_something(runs: Sequence[Mapping[str, Series]], column: str) -> bool:
     """The server's own constants are not worth a panel; what the operating system shows is, unless it is all zero."""
-    values = {value for run in runs for _, value in run.get(column, ())}
-    return len(values) > 1 if column.startswith("db.") else bool(values - {0.0})
+    parts = [part.values for run in runs if len(part := run.get(column, EMPTY))]
+    if not parts:
+        return False
+    low, high = min(float(p.min()) for p in parts), max(float(p.max()) for p in parts)
+    return high > low if column.startswith("db.") else high > 0
 
 
 def _rank(column: str) -> int:

@@ -67,8 +67,9 @@ class Canvas:
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
 
     def polyline(self, points: Iterable[Point], **attributes: str | float | None) -> None:
-        path = " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
-        self.add("polyline", points=path, fill="none", **attributes)
+        flat = tuple(number for point in points for number in point)
+        path = (("%.1f,%.1f " * (len(flat) // 2)) % flat).replace(".0,", ",").replace(".0 ", " ")
+        self.add("polyline", points=path.rstrip(), fill="none", **attributes)
 
     def tip(self, words: str, tag: str, **attributes: str | float | None) -> None:
         """A mark that says something when pointed at: to a reader without scripts and to a screen reader too."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .numbers import milliseconds_tick, short
 from .panel import Panel
 from .scales import Linear, Scale, for_latency
+from .series import EMPTY, Series, pixels
 from .server import Metric, metrics_of
 from .style import INVALID, WARM_UP, legend, stroke
 from .svg import Canvas
@@ -17,10 +17,6 @@ TITLE = "Over time"
 CAPTION = "Each line is one repetition; grey: warm-up, not counted; dashed red: a run that is not valid."
 WIDTH = 1000.0
 _LEFT = 66.0
-#: More points than this are not told apart on paper; longer runs are drawn in steps of several seconds.
-POINTS_MAX = 300
-
-Series = tuple[tuple[float, float], ...]  # (second, value)
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ class Setting:
     runs: tuple[RunOverTime, ...]
 
     def end_s(self) -> float:
-        return max((run.rate[-1][0] + 1 for run in self.runs if run.rate), default=1.0)
+        return max((float(run.rate.seconds[-1]) + 1 for run in self.runs if len(run.rate)), default=1.0)
 
 
 def overview(settings: Sequence[Setting], names: Sequence[str]) -> Canvas:
@@ -61,8 +57,8 @@ def overview(settings: Sequence[Setting], names: Sequence[str]) -> Canvas:
         x, y = index % columns * pitch + _LEFT, top + index // columns * (height + 70)
         width = pitch - _LEFT - 10
         end_s = setting.end_s()
-        high = max((value for run in setting.runs for _, value in run.rate), default=1.0)
-        panel = _panel(x, y, width, height, end_s, Linear.from_zero(high, y + height, y, 3), short)
+        y_scale = _from_zero([run.rate for run in setting.runs], 3)(y + height, y)
+        panel = _panel(x, y, width, height, end_s, y_scale, short)
         _warm_up(canvas, panel, setting.warm_up_s)
         first = index % columns == 0
         x_title = "seconds" if index // columns == rows - 1 else ""
@@ -103,17 +99,18 @@ class _Row:
 
 
 def _rows(setting: Setting) -> Iterator[_Row]:
-    rates = [value for run in setting.runs for _, value in run.rate]
+    rates = [run.rate for run in setting.runs]
     yield _Row(
         "achieved rate, operations per second", "ops/s", 150, short, _from_zero(rates), ((lambda run: run.rate, None),)
     )
-    times = [v for run in setting.runs for part in (run.p50_ms, run.p99_ms) for _, v in part]
+    times = [part for run in setting.runs for part in (run.p50_ms, run.p99_ms)]
+    lowest = [low for part in times if (low := part.lowest_positive) is not None]
     yield _Row(
         "response time: p99 (solid) and p50 (dotted)",
         "ms",
         150,
         milliseconds_tick,
-        lambda start, end: for_latency(times, start, end),
+        lambda start, end: for_latency([*lowest, *(part.highest for part in times)], start, end),
         ((lambda run: run.p99_ms, None), (lambda run: run.p50_ms, "1.5 3")),
     )
     for metric in metrics_of([run.metrics for run in setting.runs]):
@@ -122,14 +119,14 @@ def _rows(setting: Setting) -> Iterator[_Row]:
 
 def _metric_row(metric: Metric, setting: Setting) -> _Row:
     def part(run: RunOverTime) -> Series:
-        return run.metrics.get(metric.column, ())
+        return run.metrics.get(metric.column, EMPTY)
 
-    values = [value for run in setting.runs for _, value in part(run)]
-    return _Row(metric.title, metric.unit, 62, metric.words, _from_zero(values, 2), ((part, None),))
+    scale = _from_zero([part(run) for run in setting.runs], 2)
+    return _Row(metric.title, metric.unit, 62, metric.words, scale, ((part, None),))
 
 
-def _from_zero(values: Sequence[float], count: int = 4) -> Callable[[float, float], Scale]:
-    high = max(values, default=1.0)
+def _from_zero(parts: Sequence[Series], count: int = 4) -> Callable[[float, float], Scale]:
+    high = max((part.highest for part in parts), default=1.0)
     return lambda start, end: Linear.from_zero(high, start, end, count)
 
 
@@ -160,9 +157,10 @@ def _lines(
 ) -> None:
     with canvas.group(**panel.readable(name, x_unit="s", y_unit=unit)):
         for run in runs:
-            points = [(panel.x_scale(second), panel.y_scale(value)) for second, value in thinned(part(run))]
-            if not points:
+            shown = part(run).thinned()
+            if not len(shown):
                 continue
+            xs, ys = pixels(panel.x_scale, shown.seconds), pixels(panel.y_scale, shown.values)
             style = {**stroke(run.series, width=1.1, opacity=0.75), "stroke-dasharray": dash}
             if not run.valid:
                 style |= {"class": "invalid", "stroke": INVALID, "stroke-dasharray": "4 3"}
@@ -171,13 +169,4 @@ def _lines(
                 data_rep=str(run.repetition),
                 data_name=f"{run.name}, repetition {run.repetition}",
             ):
-                canvas.polyline(points, **style)
-
-
-def thinned(series: Series) -> Series:
-    """At most POINTS_MAX points: means over steps of as many seconds as that takes, each at its step's begin."""
-    step = math.ceil(len(series) / POINTS_MAX)
-    if step <= 1:
-        return series
-    groups = [series[i : i + step] for i in range(0, len(series), step)]
-    return tuple((group[0][0], sum(value for _, value in group) / len(group)) for group in groups)
+                canvas.polyline(zip(xs.tolist(), ys.tolist(), strict=True), **style)

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..charts import latency as latency_chart
 from ..charts import spectrum as spectrum_chart
 from ..charts import sweep, timeline
 from ..charts.numbers import milliseconds_words, rate_words
-from ..charts.server import CPU_COLUMN, CPU_PARTS
+from ..charts.series import EMPTY, FloatArray, Series
+from ..charts.server import CPU_COLUMN, CPU_PARTS, candidates
 from ..charts.spectrum import spectrum
 from ..charts.svg import Canvas
 from ..charts.throughput import throughput
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SPECTRUM_POINTS = 120
+#: The fastest operations say little, and would take half of a logarithmic axis.
+SPECTRUM_FROM = 0.1
 #: Settings drawn in detail in the page; the bundle holds the seconds of all.
 DETAILS_MAX = 40
 
@@ -56,15 +61,15 @@ class Figures:
     def files(self) -> Iterator[Figure]:
         """Those that are written as files of their own."""
         yield self.throughput
-        yield from self.latency.values()
+        yield from (self.latency[words] for words in dict.fromkeys(("p50", "p99", self.leading)))
         yield from (f for f in (self.spectrum, self.overview, self.middle) if f is not None)
 
 
 def figures_of(bundle: Source, answer: Answer) -> Figures:
     contest = Contest(bundle.plan)
     maker = _Maker(contest, answer, bundle, runs_by_cell(bundle.runs))
-    settings = [maker.over_time(setting) for setting in contest.settings]
-    middle = maker.over_time(contest.middle) if contest.settings else None
+    over_time = {setting: maker.over_time(setting) for setting in contest.settings}
+    settings, middle = list(over_time.values()), over_time.get(contest.middle)
     return Figures(
         throughput=maker.throughput(),
         latency={words: maker.latency(name, words) for name, words in QUANTILE_WORDS.items()},
@@ -106,7 +111,7 @@ class _Maker:
         return Figure("spectrum", "Response time at every percentile", spectrum(shown, self.names))
 
     def overview(self, settings: Sequence[timeline.Setting]) -> Figure | None:
-        if not any(run.rate for setting in settings for run in setting.runs):
+        if not any(len(run.rate) for setting in settings for run in setting.runs):
             return None
         return Figure("timeline", "Rate of every run over time", timeline.overview(settings, self.names))
 
@@ -177,9 +182,8 @@ class _Maker:
             if not runs or any(is_overloaded(run) for run in runs):
                 continue
             found = merged_distribution(runs)
-            points = tuple(
-                (p.quantile, p.value_ns / 1e6) for p in found.spectrum(SPECTRUM_POINTS) if 0.1 <= p.quantile < 1
-            )
+            spread = found.spectrum(SPECTRUM_POINTS)
+            points = tuple((p.quantile, p.value_ns / 1e6) for p in spread if SPECTRUM_FROM <= p.quantile < 1)
             failed_from = 1 - found.failed_ratio if found.failed_ratio else None
             yield spectrum_chart.Curve(series, name, points, failed_from)
 
@@ -196,9 +200,9 @@ class _Maker:
             name=name,
             repetition=run.block,
             valid=run.valid,
-            rate=intervals.get("rate_ops_per_s", ()),
-            p50_ms=intervals.get("p50_ms", ()),
-            p99_ms=intervals.get("p99_ms", ()),
+            rate=intervals.get("rate_ops_per_s", EMPTY),
+            p50_ms=intervals.get("p50_ms", EMPTY),
+            p99_ms=intervals.get("p99_ms", EMPTY),
             metrics=_metrics(self.bundle.server(run.id)),
         )
 
@@ -220,24 +224,24 @@ def _doubt(run: RunRecord) -> str:
     return f" (not valid: {'; '.join(words)})" if words else ""
 
 
-def _columns(table: pa.Table | None, names: Iterable[str]) -> dict[str, timeline.Series]:
-    """Columns as (second, value), seconds without a value left out."""
+def _columns(table: pa.Table | None, names: Iterable[str]) -> dict[str, Series]:
     if table is None or "second" not in table.column_names:
         return {}
-    seconds = [float(s) for s in table.column("second").to_pylist()]
-    found: dict[str, timeline.Series] = {}
-    for name in names:
-        if name in table.column_names:
-            values = table.column(name).to_pylist()
-            found[name] = tuple((s, float(v)) for s, v in zip(seconds, values, strict=True) if v is not None)
-    return found
+    seconds = _array(table, "second")
+    there = set(table.column_names)
+    return {name: Series.of(seconds, _array(table, name)) for name in names if name in there}
 
 
-def _metrics(table: pa.Table | None) -> dict[str, timeline.Series]:
+def _array(table: pa.Table, name: str) -> FloatArray:
+    """Nulls as NaN."""
+    return np.asarray(table.column(name).to_numpy(), dtype=np.float64)
+
+
+def _metrics(table: pa.Table | None) -> dict[str, Series]:
     if table is None:
         return {}
-    columns = _columns(table, [name for name in table.column_names if "." in name])
-    user, system = (columns.get(part, ()) for part in CPU_PARTS)
-    if user and len(user) == len(system):
-        columns[CPU_COLUMN] = tuple((s, u + v) for (s, u), (_, v) in zip(user, system, strict=True))
+    columns = _columns(table, candidates(table.column_names))
+    user, system = (columns.get(part, EMPTY) for part in CPU_PARTS)
+    if len(user) and len(user) == len(system):
+        columns[CPU_COLUMN] = user + system
     return columns

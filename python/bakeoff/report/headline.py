@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 #: So many settings are named in a headline; more are only counted.
 NAMED_MAX = 2
+_UNDECIDED = {"no difference shown": ("no difference",), "not compared": ("too few", "not comparable")}
 
 
 def headline_words(contest: Contest, comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]) -> list[str]:
@@ -38,15 +39,12 @@ def value_words(value: float | None, objective: str) -> str:
 
 
 def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> str:
-    """One setting: the comparison itself. Several: in how many, by how much, and the figures of the one in mid-sweep."""
+    """One setting: the comparison itself. Several: in how many, by how much, and the figures in mid-sweep."""
     if len(found) == 1:
         where = f" ({found[0].setting_words})" if found[0].setting_words else ""
         return f"{_sentence(found[0])}{where}: {_values(contest, found[0])}."
     clauses = _claims(contest, other, found)
-    for verdicts, words in (
-        (("no difference",), "no difference shown"),
-        (("too few", "not comparable"), "not compared"),
-    ):
+    for words, verdicts in _UNDECIDED.items():
         count = sum(c.verdict in verdicts for c in found)
         if count:
             clauses.append(f"{words} in {count}")

@@ -13,14 +13,12 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..bundle.files import write_bytes, write_text
+from ..bundle.files import write_text
 from .answer import Answer, answer_of
 from .source import Source
 
 if TYPE_CHECKING:
     from .figures import Figures
-
-PNG_SCALE = 1.5
 
 
 @dataclass(frozen=True)
@@ -31,14 +29,18 @@ class ReportPaths:
 
 def write_report(bundle: Source, out: Path | None = None) -> ReportPaths:
     """Writes report.html and charts/ into `out`, the bundle's folder unless given."""
+    from ..charts.png import Conversion
     from .figures import figures_of
 
     folder = out or bundle.folder
     answer = answer_of(bundle)
     figures = figures_of(bundle, answer)
+    drawings = _write_drawings(figures, folder / "charts")
+    conversion = Conversion(drawings)
     html = folder / "report.html"
     write_text(html, render_html(bundle, answer, figures))
-    return ReportPaths(html, _write_charts(figures, folder / "charts"))
+    conversion.wait()
+    return ReportPaths(html, [*drawings, *conversion.files])
 
 
 def render_html(bundle: Source, answer: Answer, figures: Figures) -> str:
@@ -70,17 +72,10 @@ def _hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _write_charts(figures: Figures, folder: Path) -> list[Path]:
-    """An SVG and a PNG of each."""
-    import vl_convert
-
+def _write_drawings(figures: Figures, folder: Path) -> list[Path]:
     paths = []
     for figure in figures.files():
-        drawing = figure.canvas.standalone(figure.label)
-        for path, data in (
-            (folder / f"{figure.name}.svg", drawing.encode()),
-            (folder / f"{figure.name}.png", vl_convert.svg_to_png(drawing, scale=PNG_SCALE)),
-        ):
-            write_bytes(path, data)
-            paths.append(path)
+        path = folder / f"{figure.name}.svg"
+        write_text(path, figure.canvas.standalone(figure.label))
+        paths.append(path)
     return paths

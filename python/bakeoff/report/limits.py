@@ -51,7 +51,7 @@ def _loop(pacing: str) -> str:
     if pacing.startswith("closed"):
         return (
             "The load is a closed loop: each user waits for an answer before asking again, so a slow system is asked"
-            " less. For response times at a given load, offer a rate (`pacing = { rate = ... }`)."
+            " less. For response times at a given load, offer a rate."
         )
     return ""
 
