@@ -44,8 +44,20 @@ class Figure:
 
 @dataclass(frozen=True)
 class Detail:
-    setting: str
-    figure: Figure
+    """Drawn when it is asked for: by the page, while the other charts are already being made into PNG files."""
+
+    over_time: timeline.Setting
+    names: list[str]
+
+    @property
+    def setting(self) -> str:
+        return self.over_time.title or "all runs"
+
+    @property
+    def figure(self) -> Figure:
+        where = f" at {self.over_time.title}" if self.over_time.title else ""
+        canvas = timeline.detail(self.over_time, self.names)
+        return Figure("detail", f"Rate, response time and server over time{where}", canvas)
 
 
 @dataclass(frozen=True)
@@ -76,7 +88,7 @@ def figures_of(bundle: Source, answer: Answer) -> Figures:
         leading=QUANTILE_WORDS.get(answer.objective.removeprefix("latency_") + "_ms", "p99"),
         spectrum=maker.spectrum(),
         overview=maker.overview([s for s in settings if s.runs]),
-        details=[maker.detail(n, s) for n, s in enumerate(settings[:DETAILS_MAX]) if s.runs],
+        details=[Detail(s, maker.names) for s in settings[:DETAILS_MAX] if s.runs],
         middle=maker.middle(middle) if middle and middle.runs else None,
     )
 
@@ -114,11 +126,6 @@ class _Maker:
         if not any(len(run.rate) for setting in settings for run in setting.runs):
             return None
         return Figure("timeline", "Rate of every run over time", timeline.overview(settings, self.names))
-
-    def detail(self, number: int, setting: timeline.Setting) -> Detail:
-        label = f"Rate, response time and server over time{f' at {setting.title}' if setting.title else ''}"
-        title = setting.title or "all runs"
-        return Detail(title, Figure(f"detail-{number}", label, timeline.detail(setting, self.names)))
 
     def middle(self, setting: timeline.Setting) -> Figure:
         """As a file: the setting in mid-sweep, the first valid repetition of each contestant."""
