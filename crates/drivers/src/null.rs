@@ -145,9 +145,13 @@ impl Attached {
         }
     }
 
-    fn prebuilt(&self, fields: Fields) -> &RowBuf {
+    /// The answer to a question about `key`: the prebuilt row, with the key that was asked for where rows have one.
+    fn answer(&mut self, key: &[u8], fields: Fields) -> &RowBuf {
         match fields {
-            Fields::All => &self.all,
+            Fields::All => {
+                self.all.set_bytes(0, key);
+                &self.all
+            }
             Fields::AllByName => &self.by_name,
             Fields::One(_) => &self.one,
         }
@@ -281,7 +285,7 @@ impl RecordSession for NullSession {
             return Ok(None);
         }
         if !self.stores() {
-            return Ok(Some(self.attached(table).prebuilt(fields)));
+            return Ok(Some(self.tables[table.0 as usize].answer(key, fields)));
         }
         let memory = self.tables[table.0 as usize].memory.clone();
         let found = lock(&memory).read(key, fields, &mut self.row)?;
@@ -329,7 +333,7 @@ impl RecordSession for NullSession {
         }
         if !self.stores() {
             let rows = limit.unwrap_or(SCAN_TO_END_ROWS);
-            let row = self.attached(table).prebuilt(fields);
+            let row = self.tables[table.0 as usize].answer(start, fields);
             (0..rows).for_each(|_| each(row));
             return Ok(rows.into());
         }

@@ -52,6 +52,18 @@ impl RowBuf {
             end: self.bytes.len(),
         });
     }
+    /// Replaces the cell at `index`, which must exist. Replacing the same cell again and again takes no more room.
+    #[inline]
+    pub fn set_bytes(&mut self, index: usize, value: &[u8]) {
+        if let Slot::Bytes { start, end } = self.slots[index]
+            && end == self.bytes.len()
+        {
+            self.bytes.truncate(start);
+        }
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.slots[index] = Slot::Bytes { start, end: self.bytes.len() };
+    }
     #[inline]
     pub fn len(&self) -> usize {
         self.slots.len()
