@@ -1,0 +1,25 @@
+"""What can be asked of a system: the visible list. One entry a workload; its file has the same name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import ycsb
+
+
+@dataclass(frozen=True)
+class WorkloadKind:
+    summary: str
+    #: Presets by name, each with a few words.
+    presets: Mapping[str, str]
+    #: Names that the plan's [workload] may hold beside `kind`, and that may be factors.
+    options: Collection[str]
+    resolve: Callable[[dict[str, Any], Path], ycsb.YcsbWorkload]
+
+
+WORKLOADS: dict[str, WorkloadKind] = {
+    "ycsb": WorkloadKind(ycsb.SUMMARY, ycsb.PRESET_WORDS, ycsb.OPTIONS, ycsb.resolve),
+}
