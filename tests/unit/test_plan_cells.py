@@ -299,3 +299,54 @@ def test_secrets_enter_the_record_by_name_only(monkeypatch: pytest.MonkeyPatch) 
     plan = read(systems=f"{OLD}\nuser = 'u'\npassword = {{ env = 'DB_PASSWORD' }}")
     assert "hunter2" not in plan.record.model_dump_json()
     assert plan.record.resolved["systems"]["old"]["password"] == {"env": "DB_PASSWORD"}
+
+
+PROPERTIES = "recordcount=500\noperationcount=900\nthreadcount=6\ntarget=300\nreadproportion=1\nupdateproportion=0\n"
+
+
+def test_a_property_file_says_what_the_plan_does_not(tmp_path: Path) -> None:
+    (tmp_path / "w").write_text(PROPERTIES + "exporter=x\n")
+    head = "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\nycsb_file = 'w'\n"
+    plan = resolve(head + "[factors]\nclients = 2\n", tmp_path)
+    cell = plan.cells[0]
+    assert cell.threads == 6
+    assert cell.pacing == Open(rate_ops_per_s=300, arrival="constant")  # the original's target is per process
+    assert cell.record.rate_ops_per_s == 600
+    assert cell.limit == OperationsLimit(operations=900)
+    assert plan.record.operations == 1800
+    assert "property `exporter` of the original has no meaning here and is ignored" in plan.warnings
+
+
+def test_the_plan_goes_before_the_property_file(tmp_path: Path) -> None:
+    (tmp_path / "w").write_text(PROPERTIES)
+    head = "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\nycsb_file = 'w'\nrecords = 70\n"
+    plan = resolve(head + "[factors]\nthreads = 2\n[measure]\nwindow = '5s'\npacing = 'closed'\n", tmp_path)
+    cell = plan.cells[0]
+    assert (cell.threads, cell.pacing, cell.limit) == (2, Closed(), TimeLimit(window_s=5))
+    assert cell.workload.spec["records"] == 70
+
+
+@pytest.mark.parametrize(
+    ("workload", "factors", "what", "place"),
+    [
+        ("records = 0", "", "`records` is 0", "line 5, [workload] records"),
+        ("recods = 5", "", "unknown option `recods` of ycsb", "line 5, [workload] recods"),
+        ("threads = 5", "", "unknown key `threads`", "line 5, [workload] threads"),
+        ("window = '1s'", "", "unknown key `window`", "line 5, [workload] window"),
+        ("preset = 'z'", "", "there is no preset `z`", "line 5, [workload] preset"),
+        ("", "preset = ['a', 'z']", "there is no preset `z`", "line 7, [factors] preset"),
+        ("ycsb_file = 'none'", "", "the workload file cannot be read", "none"),
+    ],
+)
+def test_what_is_wrong_with_a_workload_is_told_with_its_place(
+    workload: str, factors: str, what: str, place: str
+) -> None:
+    error = refused(factors, workload=workload)
+    assert what in error.what
+    assert place in error.where
+
+
+def test_threads_whose_transactions_span_operations_cannot_share_sessions() -> None:
+    workload = "preset = 'a'\nops_per_transaction = 10"
+    error = refused("threads = [8]\nsessions = [2]", systems=MARIADB, workload=workload)
+    assert "keeps its session" in error.what

@@ -46,6 +46,10 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
         raise source.error(
             f"{asks}: {kind} has no pool of fewer sessions than threads", "factors", "sessions", hint=hint
         )
+    if cell.sessions is not None and cell.sessions < cell.threads and cell.workload.keeps_session:
+        hint = "leave `sessions` out, or write ops_per_transaction = 1"
+        what = f"{asks}: a transaction of several operations keeps its session, so threads cannot share one"
+        raise source.error(what, "factors", "sessions", hint=hint)
     for what, level, offered in (
         ("isolation", cell.isolation, capabilities.isolation),
         ("durability", cell.durability, capabilities.durability),
@@ -62,8 +66,6 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
             *("measure", "operations"),
             hint=hint,
         )
-    if cell.workload.spec["records"] == 0:
-        raise source.error(f"{asks} has no records", "workload", "records", hint="at least 1")
 
 
 def check_access(system: str, options: Mapping[str, object], kind: type[System], source: Source) -> None:

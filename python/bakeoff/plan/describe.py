@@ -137,7 +137,7 @@ def describe(plan: ResolvedPlan, results: Path) -> DryRun:
 
 def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
     """One run: the data put back, warmed, warm-up, window, checks."""
-    rows = int(cell.workload.spec["records"])
+    rows = cell.workload.loaded_rows
     total_s = _ENGINE_START_S * cell.clients + _CHECK_S + plan.warm_up_s + _window_s(cell)
     if plan.reset == "restore":
         total_s += _restore_s(cell)
@@ -185,7 +185,7 @@ def _load_line(cells: list[Cell]) -> LoadLine:
         system=first.record.system,
         dataset=first.record.dataset,
         workload=first.record.workload,
-        rows=int(first.workload.spec["records"]),
+        rows=first.workload.loaded_rows,
         size_bytes=_size_bytes(first),
         load_s=round(_load_s(first), 2),
         cells=[cell.record.id for cell in cells],
@@ -208,7 +208,7 @@ def _window_s(cell: Cell) -> float:
 
 
 def _load_s(cell: Cell) -> float:
-    return _ENGINE_START_S + int(cell.workload.spec["records"]) / _LOAD_ROWS_PER_S + _start_s(cell)
+    return _ENGINE_START_S + cell.workload.loaded_rows / _LOAD_ROWS_PER_S + _start_s(cell)
 
 
 def _restore_s(cell: Cell) -> float:

@@ -261,7 +261,7 @@ class Builder:
             sessions=_count(load, "sessions", 0) or None,
             clients=clients,
             workers=_count(load, "workers", 0),
-            pacing=self._pacing(rate, clients),
+            pacing=self._pacing(rate, clients, from_file="rate" not in load),
             limit=self._limit(workload, clients),
             durability=durability,
             isolation=isolation,
@@ -298,11 +298,13 @@ class Builder:
         # The original's `target` is per process.
         return None if said or workload.hints.rate_ops_per_s is None else workload.hints.rate_ops_per_s * clients
 
-    def _pacing(self, rate_ops_per_s: float | None, clients: int) -> Pacing:
+    def _pacing(self, rate_ops_per_s: float | None, clients: int, *, from_file: bool) -> Pacing:
         if rate_ops_per_s is None:
             return Closed()
         pacing = self.document.measure.pacing
-        return Open(rate_ops_per_s=rate_ops_per_s / clients, arrival=pacing.arrival if pacing else "poisson")
+        # A rate that only a property file gives is paced as the original does it: evenly.
+        arrival = pacing.arrival if pacing else "constant" if from_file else "poisson"
+        return Open(rate_ops_per_s=rate_ops_per_s / clients, arrival=arrival)
 
     def _limit(self, workload: YcsbWorkload, clients: int) -> Limit:
         measure, hints = self.document.measure, workload.hints

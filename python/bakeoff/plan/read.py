@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import PlanError
-from ..model.boundary import OperationsLimit, Retry, TimeLimit
+from ..model.boundary import Open, OperationsLimit, Retry, TimeLimit
 from ..model.records import PlanRecord, Scalar
 from ..systems.base import System
 from . import check
@@ -189,7 +189,7 @@ def _record(
         warm_up_s=measure.warm_up,
         window_s=windows.pop() if len(windows) == 1 else None,
         operations=operations.pop() if len(operations) == 1 else measure.operations,
-        pacing=_pacing_words(document, cells),
+        pacing=_pacing_words(cells),
         error_budget_ratio=measure.error_budget,
         reset=reset,
         cache=cache,
@@ -237,13 +237,13 @@ def _among(wanted: Any, levels: list[Scalar]) -> Scalar | None:
     return next(same, None)
 
 
-def _pacing_words(document: PlanDocument, cells: list[Cell]) -> str:
+def _pacing_words(cells: list[Cell]) -> str:
+    """ "closed loop", "open loop, 5000/s, Poisson arrivals"."""
     rates = {cell.record.rate_ops_per_s for cell in cells}
     if rates == {None}:
         return "closed loop"
-    pacing = document.measure.pacing
     names = {"constant": "constant arrivals", "poisson": "Poisson arrivals", "per_session": "a schedule per session"}
-    arrival = names[pacing.arrival if pacing else "poisson"]
-    rate = rates.pop()
-    words = f"{rate:g}/s" if not rates and rate is not None else "the rate is a factor"
-    return f"open loop, {words}, {arrival}"
+    arrivals = sorted({names[cell.pacing.arrival] for cell in cells if isinstance(cell.pacing, Open)})
+    rate = next(iter(rates))
+    words = f"{rate:g}/s" if len(rates) == 1 and rate is not None else "the rate is a factor"
+    return f"open loop, {words}, {' or '.join(arrivals)}"

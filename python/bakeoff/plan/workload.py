@@ -10,9 +10,9 @@ from ..errors import PlanError
 from ..model.records import Scalar
 from ..workloads import WORKLOADS
 from ..workloads.ycsb import YcsbWorkload
-from .document import WorkloadTable
+from .document import MeasureTable, WorkloadTable, keys_of
 from .factors import Source
-from .nearest import meant, where
+from .nearest import LOAD_FACTORS, meant, where
 
 
 class PlanWorkloads:
@@ -27,6 +27,11 @@ class PlanWorkloads:
         self._said: dict[str, Any] = dict(table.model_extra or {})
         self._source = source
         self._known: dict[str, YcsbWorkload] = {}
+        for name in self._said.keys() - set(self._kind.options):
+            for place, known in ((("factors",), LOAD_FACTORS), (("measure",), keys_of(MeasureTable))):
+                if name in known:
+                    hint = f"`{name}` belongs in [{place[0]}]"
+                    raise source.error(f"unknown key `{name}`", "workload", name, hint=hint)
 
     def options(self) -> Collection[str]:
         return self._kind.options
@@ -48,5 +53,12 @@ class PlanWorkloads:
             return self._kind.resolve(options, self._source.base_dir)
         except PlanError as error:
             if not error.where:
-                error.where = where(self._source.path, self._source.text, ("workload",))
+                error.where = where(self._source.path, self._source.text, self._place(error.what, options))
             raise
+
+    def _place(self, what: str, options: dict[str, Any]) -> tuple[str, ...]:
+        """The option that the sentence is about stands in [workload] or is a factor."""
+        about = next((name for name in options if f"`{name}`" in what or f"`{options[name]}`" in what), None)
+        if about is None:
+            return ("workload",)
+        return ("workload", about) if about in self._said else ("factors", about)
