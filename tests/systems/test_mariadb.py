@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -386,6 +387,43 @@ def test_an_unreachable_server_is_named_with_its_address(address: str) -> None:
         system.start()
     assert "Errno" not in refused.value.what
     assert refused.value.hint
+
+
+# -- encryption -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def encrypted(mariadb_program: Any) -> Iterator[MariaDb]:
+    """A private server with TLS."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        system = cast(MariaDb, configured("mariadb", Path(folder) / "a", {"start": True, "tls": True}))
+        system.start()
+        yield system
+        system.stop()
+
+
+def test_a_private_server_with_tls_has_a_certificate_that_the_load_trusts(encrypted: MariaDb) -> None:
+    driver, _ = encrypted.engine_driver()
+    assert driver["tls"] == {"ca_file": str(encrypted.server.authority), "verify": True}
+    assert encrypted.facts().portable["tls"].startswith("TLS_")
+
+
+def test_an_existing_servers_certificate_is_verified(encrypted: MariaDb, monkeypatch: pytest.MonkeyPatch) -> None:
+    trusting = existing(encrypted, monkeypatch, tls={"ca_file": str(encrypted.server.authority)})
+    trusting.start()
+    assert trusting.facts().portable["tls"].startswith("TLS_")
+    trusting.stop()
+    with pytest.raises(ServerError, match="certificate"):
+        existing(encrypted, monkeypatch, tls=True).start()
+    unverified = existing(encrypted, monkeypatch, tls={"verify": False})
+    unverified.start()
+    unverified.stop()
+
+
+def test_asking_a_server_without_tls_for_it_is_refused(mariadb: MariaDb, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ServerError, match=r"SSL|TLS"):
+        existing(mariadb, monkeypatch, tls=True).start()
 
 
 # -- life and death -------------------------------------------------------------------------------------------------

@@ -49,6 +49,9 @@ def test_an_unknown_key_is_refused_at_its_place_with_the_nearest_known(
         ({"start": {"settings": {"datadir": "/x"}}}, "datadir of a private server is set by bakeoff"),
         ({"start": {"settings": {"Skip-Grant-Tables": True}}}, "skip_grant_tables of a private server"),
         ({"start": {"settings": {"a": "1\nuser=root"}}}, "cannot be a setting"),
+        ({"start": True, "tls": {"ca_file": "ca.pem"}}, "no certificate of yours"),
+        ({"start": {"connect": "socket"}, "tls": True}, "a unix socket cannot be encrypted"),
+        ({"start": {"settings": {"ssl_cert": "x"}}}, "ssl_cert of a private server is set by bakeoff"),
         ({"start": {"settings": {"sync_binlog": 1}}, "settings": {"sync-binlog": 0}}, "said twice"),
     ],
 )

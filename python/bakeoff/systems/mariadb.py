@@ -24,15 +24,16 @@ from bakeoff.provision.instance import InstanceFolder
 from bakeoff.systems.base import Capabilities, System
 from bakeoff.systems.mariadb_log import adjusted_settings
 from bakeoff.systems.mariadb_program import find_program
-from bakeoff.systems.mariadb_server import BENCH_USER, MariaDbServer, ServerSpec
+from bakeoff.systems.mariadb_server import MariaDbServer, ServerSpec
 from bakeoff.systems.mysql import MySql
-from bakeoff.systems.mysql_control import Control
+from bakeoff.systems.mysql_control import Control, Tls
 from bakeoff.systems.mysql_server import (
     DURABILITY,
     MySqlOptions,
     MySqlServer,
     StartOptions,
     family_capabilities,
+    read_cipher,
     read_family_options,
 )
 from bakeoff.systems.options import read_options
@@ -40,7 +41,7 @@ from bakeoff.systems.options import read_options
 #: Set by us, because the instance could not be kept private or found again otherwise.
 _OURS = {
     "basedir", "bind_address", "datadir", "init_file", "log_error", "pid_file", "port", "skip_grant_tables",
-    "skip_networking", "socket", "tmpdir", "user",
+    "skip_networking", "skip_ssl", "socket", "ssl", "ssl_ca", "ssl_cert", "ssl_key", "tmpdir", "user",
 }  # fmt: skip
 
 
@@ -71,6 +72,7 @@ class MariaDb(MySqlServer):
         read = read_family_options(options, isolation, where)
         if read.private is None:
             return ExistingMariaDb(name, read, durability, isolation, timeout_s, base_dir)
+        _refuse_impossible_tls(read, where)
         settings = _private_settings(read, durability, where)
         return cls(name, read, read.private, settings, isolation, workdir, base_dir)
 
@@ -98,6 +100,7 @@ class MariaDb(MySqlServer):
         super().__init__(name, options, isolation)
         self._start = start
         self._place = (base_dir / start.path).absolute() if start.path else None
+        self._tls = bool(options.tls)
         self._settings = settings
         self._workdir = workdir
         self._server: MariaDbServer | None = None
@@ -106,7 +109,7 @@ class MariaDb(MySqlServer):
         """The server, its folder made at the first call."""
         if self._server is None:
             program = find_program(self._start.version)
-            spec = ServerSpec(program, self._settings, self._options.schema_, self._start.port, self._place)
+            spec = ServerSpec(program, self._settings, self._options.schema_, self._start.port, self._tls, self._place)
             self._server = MariaDbServer(spec, InstanceFolder(self._workdir), where=self._where)
         return self._server
 
@@ -135,9 +138,9 @@ class MariaDb(MySqlServer):
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
         server = self._made()
-        address = str(server.socket) if self._start.connect == "socket" else f"127.0.0.1:{server.port}"
+        login = server.bench_login(self._start.connect)
         variable = "BAKEOFF_PASSWORD_" + re.sub(r"\W", "_", self.name).upper()
-        driver = self._driver(address, BENCH_USER, {"env": variable})
+        driver = self._driver(login, {"env": variable})
         return driver, {variable: server.bench_password}
 
     def drain_debt(self, timeout_s: float) -> bool:
@@ -183,6 +186,14 @@ class MariaDb(MySqlServer):
     def log_tail(self, lines: int = 40) -> str:
         return self._server.log_tail(lines) if self._server else ""
 
+    def _cipher(self) -> str:
+        """Of the connections that the load makes: ours goes over the socket."""
+        control = Control(self._made().bench_login(self._start.connect), where=self._where)
+        try:
+            return read_cipher(control)
+        finally:
+            control.close()
+
     def _own_facts(self) -> dict[str, str]:
         adjusted = adjusted_settings(self._made().log_tail(10_000))
         return {"transport": self._start.connect, **({"adjusted": "; ".join(adjusted)} if adjusted else {})}
@@ -191,6 +202,14 @@ class MariaDb(MySqlServer):
 class ExistingMariaDb(MySql):
     kind: ClassVar[str] = "mariadb"
     summary: ClassVar[str] = MariaDb.summary
+
+
+def _refuse_impossible_tls(options: MySqlOptions, where: str) -> None:
+    if isinstance(options.tls, Tls):
+        hint = "write tls = true: its certificate is made and trusted for you"
+        raise PlanError("a private server has no certificate of yours", where=f"{where}.tls", hint=hint)
+    if options.tls and options.private and options.private.connect == "socket":
+        raise PlanError("a unix socket cannot be encrypted", where=f"{where}.tls", hint='remove connect = "socket"')
 
 
 def _private_settings(options: MySqlOptions, durability: str | None, where: str) -> dict[str, str]:

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.errors import BakeoffError, ServerError
+from bakeoff.provision.certificate import make_certificate
 from bakeoff.provision.files import copy_tree, write_private
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.process import ServerProcess, free_port, give_to_account, port_is_free, run_as_account
 from bakeoff.systems.mariadb_log import explain_failed_start, port_taken, refused_values
 from bakeoff.systems.mariadb_program import Program
-from bakeoff.systems.mysql_control import Address, Control, Login
+from bakeoff.systems.mysql_control import Address, Control, Login, Tls
 from bakeoff.systems.mysql_facts import like, quoted
 
 BENCH_USER = "bench"
@@ -61,6 +62,7 @@ class ServerSpec:
     settings: dict[str, str]
     schema: str
     port: int | None = None  # None: a free one
+    tls: bool = False  # with a certificate of its own
     place: Path | None = None  # the folder under which the data go; None: the instance's own
 
 
@@ -70,6 +72,7 @@ class MariaDbServer:
         self.bench_password = secrets.token_urlsafe(18)
         self.timings = Timings()
         self.port = 0
+        self.authority: Path | None = None  # the certificate that clients are to trust, if there is TLS
         self._root_password = secrets.token_urlsafe(18)
         self._folder = folder
         self._where = where
@@ -167,6 +170,12 @@ class MariaDbServer:
             login = Login(Address(socket=str(self.socket)), "root", self._root_password)
             self._control = Control(login, where=self._where)
         return self._control
+
+    def bench_login(self, connect: str) -> Login:
+        """As the load logs in: over "tcp" or the "socket"."""
+        address = Address(socket=str(self.socket)) if connect == "socket" else Address("127.0.0.1", self.port)
+        tls = Tls(ca_file=str(self.authority)) if self.authority else None
+        return Login(address, BENCH_USER, self.bench_password, tls)
 
     def log_tail(self, lines: int) -> str:
         text = "\n".join(self._log_since(0).splitlines()[-lines:])
@@ -292,10 +301,17 @@ class MariaDbServer:
             "pid_file": str(self._folder.path / "tmp" / "server.pid"),
             "bind_address": "127.0.0.1",
         }
-        lines = [
-            f"{name} = {_config_value(value)}" for name, value in {**DEFAULTS, **fixed, **self.spec.settings}.items()
-        ]
+        options = {**DEFAULTS, **fixed, **self._tls_options(), **self.spec.settings}
+        lines = [f"{name} = {_config_value(value)}" for name, value in options.items()]
         self._config.write_text("[mariadbd]\n" + "\n".join(lines) + "\n")
+
+    def _tls_options(self) -> dict[str, str]:
+        """Without TLS it is switched off: newer servers would make themselves a certificate, which takes seconds."""
+        if not self.spec.tls:
+            return {"ssl": "OFF"}
+        files = make_certificate(self._folder.path)
+        self.authority = files.authority
+        return {"ssl_ca": str(files.authority), "ssl_cert": str(files.certificate), "ssl_key": str(files.key)}
 
     def _account_statements(self) -> str:
         """One statement a line, as init files want it."""

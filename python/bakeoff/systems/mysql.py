@@ -102,11 +102,9 @@ class MySql(MySqlServer):
             return False
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
-        secret = self._password.as_secret() if self._password else None
-        driver = self._driver(str(self._address), self._options.user, secret)
-        if self._tls is not None:
-            driver["tls"] = {"ca_file": self._tls.ca_file, "verify": self._tls.verify}
-        return driver, {}
+        """The engine finds the password where we do; it is not passed on."""
+        login = Login(self._address, self._options.user, "", self._tls)
+        return self._driver(login, self._password.as_secret() if self._password else None), {}
 
     def size_on_disk_bytes(self) -> int | None:
         return mysql_facts.schema_size_bytes(self.control, self.product(), self._options.schema_)

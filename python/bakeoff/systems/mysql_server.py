@@ -12,7 +12,7 @@ from pydantic import Field
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems import mysql_facts
 from bakeoff.systems.base import Capabilities, Facts, System
-from bakeoff.systems.mysql_control import Control, Tls
+from bakeoff.systems.mysql_control import Control, Login, Tls
 from bakeoff.systems.mysql_facts import Product, Status
 from bakeoff.systems.options import Options, Password, Settings, read_options
 
@@ -120,14 +120,15 @@ class MySqlServer(System):
     def control(self) -> Control:
         """Statements of ours, beside the load."""
 
-    def _driver(self, address: str, user: str, secret: dict[str, str] | None) -> dict[str, Any]:
+    def _driver(self, login: Login, secret: dict[str, str] | None) -> dict[str, Any]:
+        tls = login.tls
         return {
             "kind": "mysql",
-            "endpoints": [{"name": "server", "role": "primary", "address": address}],
-            "user": user,
+            "endpoints": [{"name": "server", "role": "primary", "address": str(login.address)}],
+            "user": login.user,
             "password": secret,
             "schema": self._options.schema_,
-            "tls": None,
+            "tls": {"ca_file": tls.ca_file, "verify": tls.verify} if tls else None,
             "session_variables": dict(self._options.session),
         }
 
@@ -159,8 +160,8 @@ class MySqlServer(System):
         )
 
     def _cipher(self) -> str:
-        rows = self.control.rows("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
-        return str(rows[0][1]) if rows else ""
+        """That connections of the load have; empty without TLS."""
+        return read_cipher(self.control)
 
     def _own_facts(self) -> dict[str, str]:
         return {}
@@ -188,3 +189,8 @@ class MySqlServer(System):
             except ServerError:
                 self._status = None
         return self._status
+
+
+def read_cipher(control: Control) -> str:
+    rows = control.rows("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+    return str(rows[0][1]) if rows else ""

@@ -1,0 +1,66 @@
+"""A certificate for one private server, signed by an authority that exists only for that server."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bakeoff.provision.files import write_private
+from bakeoff.provision.process import give_to_account
+
+_VALID_DAYS = 30
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """PEM files."""
+
+    authority: Path  # what clients are to trust
+    certificate: Path
+    key: Path
+
+
+def make_certificate(folder: Path) -> Certificate:
+    """For 127.0.0.1 and localhost; the authority's key is not kept, so nothing else can be signed with it."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
+    def name(text: str) -> x509.Name:
+        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+    def unsigned(subject: str, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+        now = datetime.datetime.now(datetime.UTC)
+        return (
+            x509.CertificateBuilder()
+            .subject_name(name(subject))
+            .issuer_name(name("bakeoff private authority"))
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(hours=1))
+            .not_valid_after(now + datetime.timedelta(days=_VALID_DAYS))
+        )
+
+    authority_key, server_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    authority = (
+        unsigned("bakeoff private authority", authority_key)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(authority_key, hashes.SHA256())
+    )
+    places = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    server = (
+        unsigned("localhost", server_key)
+        .add_extension(x509.SubjectAlternativeName(places), critical=False)
+        .sign(authority_key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    files = Certificate(folder / "ca.pem", folder / "server.pem", folder / "server.key")
+    files.authority.write_bytes(authority.public_bytes(pem))
+    files.certificate.write_bytes(server.public_bytes(pem))
+    plain = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    write_private(files.key, server_key.private_bytes(pem, *plain).decode())
+    give_to_account(files.key)
+    return files
