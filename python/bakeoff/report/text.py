@@ -27,7 +27,7 @@ _HEADS = (
 
 
 def render(answer: Answer) -> str:
-    return "\n".join(_lines(answer)).rstrip() + "\n"
+    return "\n".join(map(_printable, _lines(answer))).rstrip() + "\n"
 
 
 def _lines(answer: Answer) -> Iterator[str]:
@@ -90,11 +90,14 @@ def _comparisons(answer: Answer) -> Iterator[str]:
             c.setting_words,
             value_words(c.other_value, answer.objective),
             value_words(c.base_value, answer.objective),
-            "; ".join([c.words if c.better else f"{c.other}: {c.words}", *c.notes]),
+            c.words if c.better else f"{c.other}: {c.words}",
         ]
         for c in answer.comparisons
     ]
     yield from table(["setting", "value", "base", "finding"], rows, left={0, 3})
+    for c in answer.comparisons:
+        for note in c.notes:
+            yield from _wrapped(f"{c.setting_words or c.other}: {note}", "  note: ")
 
 
 def _doubts(answer: Answer) -> Iterator[str]:
@@ -108,7 +111,7 @@ def _doubts(answer: Answer) -> Iterator[str]:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: set[int]) -> Iterator[str]:
     """Columns two spaces apart; those in `left` to the left, figures to the right."""
-    lines = [[_one_line(cell) for cell in line] for line in [head, *rows]]
+    lines = [[_printable(cell) for cell in line] for line in [head, *rows]]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     for number, line in enumerate(lines):
         cells = [c.ljust(w) if i in left else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True))]
@@ -117,10 +120,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: set[int])
             yield "  ".join("-" * width for width in widths)
 
 
-def _one_line(words: str) -> str:
+def _printable(words: str) -> str:
     """Whatever a database said, a terminal gets one line of printable characters."""
     return "".join(c if c.isprintable() else " " for c in words)
 
 
 def _wrapped(words: str, bullet: str = "") -> list[str]:
-    return textwrap.wrap(_one_line(words), _WIDTH, initial_indent=bullet, subsequent_indent=" " * len(bullet)) or [""]
+    return textwrap.wrap(_printable(words), _WIDTH, initial_indent=bullet, subsequent_indent=" " * len(bullet)) or [""]

@@ -1,0 +1,230 @@
+"""The answer: what is said of each cell and comparison, and what is not said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bakeoff.bundle.read import Bundle
+from bakeoff.model.records import RunRecord, Validity
+from bakeoff.report.answer import Answer, answer_of
+from builders.bundles import MARIADB, SQLITE, Contender, Story, failed, invalid, write_bundle
+from hdrh.histogram import HdrHistogram
+
+SMALL = Story(threads=(1, 8), presets=("a",), window_s=20, warm_up_s=2)
+
+
+def answer(folder: Path, story: Story = SMALL) -> tuple[Bundle, Answer]:
+    bundle = write_bundle(folder / "bundle", story)
+    return bundle, answer_of(bundle)
+
+
+def only(run: RunRecord, cell: str, block: int | None = None) -> bool:
+    return run.cell == cell and block in (None, run.block)
+
+
+def test_every_cell_has_its_rate_between_its_slowest_and_fastest_repetition(tmp_path: Path) -> None:
+    bundle, found = answer(tmp_path)
+    assert [(c.contestant, c.setting) for c in found.cells] == [
+        ("mariadb", {"threads": 1}),
+        ("sqlite_full", {"threads": 1}),
+        ("mariadb", {"threads": 8}),
+        ("sqlite_full", {"threads": 8}),
+    ]
+    for cell in found.cells:
+        rates = [run.rate_ops_per_s for run in bundle.runs if run.cell == cell.cell]
+        spread = cell.rate_ops_per_s
+        assert spread is not None
+        assert (spread.minimum, spread.maximum) == (min(rates), max(rates))
+        assert min(rates) <= spread.value <= max(rates)
+        assert spread.low is not None
+        assert spread.high is not None
+        assert spread.low < spread.value < spread.high
+
+
+def test_percentiles_are_of_all_repetitions_together_as_an_independent_library_finds(tmp_path: Path) -> None:
+    bundle, found = answer(tmp_path)
+    cell = found.cells[0]
+    judge = HdrHistogram(1, 3_600_000_000_000, 3)
+    for run in bundle.runs:
+        if run.cell == cell.cell:
+            judge.decode_and_add(run.headline.hdr)
+    assert cell.response.p99_ms == pytest.approx(judge.get_value_at_percentile(99) / 1e6, rel=2e-3)
+    assert cell.response.p50_ms == pytest.approx(judge.get_value_at_percentile(50) / 1e6, rel=2e-3)
+
+
+def test_cpu_per_operation_is_over_all_valid_repetitions(tmp_path: Path) -> None:
+    _, found = answer(tmp_path)
+    mariadb, sqlite = found.cells[:2]
+    assert mariadb.client_cpu_us_per_op == pytest.approx(7.5)
+    assert mariadb.server_cpu_us_per_op == pytest.approx(38)
+    assert sqlite.server_cpu_us_per_op is None  # embedded: nobody to watch
+
+
+def test_the_headline_counts_settings_and_leads_with_the_middle_of_the_sweep(tmp_path: Path) -> None:
+    _, found = answer(tmp_path, replace(SMALL, threads=(1, 4, 64)))
+    (sentence,) = found.headline
+    assert sentence.startswith("sqlite_full is slower than mariadb in 2 of 3 settings (4 threads; 64 threads), by ")
+    assert "faster in 1 (1 thread), by " in sentence
+    assert "At 4 threads: sqlite_full 6," in sentence
+
+
+def test_with_one_setting_the_headline_is_the_comparison_with_both_values(tmp_path: Path) -> None:
+    _, found = answer(tmp_path, replace(SMALL, threads=(64,)))
+    (sentence,) = found.headline
+    assert sentence.startswith("sqlite_full is ")
+    assert " slower than mariadb (95 % interval " in sentence
+    assert sentence.endswith("/s.")
+    assert sentence.count("/s") == 2
+
+
+def test_a_latency_objective_is_worded_by_the_percentile(tmp_path: Path) -> None:
+    _, found = answer(tmp_path, replace(SMALL, objective="latency_p99"))
+    assert "'s p99 is " in found.headline[0]
+    assert found.comparisons[1].better == "mariadb"
+
+
+def test_equal_systems_are_not_ranked_and_the_visible_difference_is_named(tmp_path: Path) -> None:
+    twins = (MARIADB, replace(MARIADB, name="mariadb_again"))
+    _, found = answer(tmp_path, replace(SMALL, contenders=twins))
+    assert [c.verdict for c in found.comparisons] == ["no difference", "no difference"]
+    assert found.headline[0].startswith("mariadb_again against mariadb in 2 settings: no difference shown in 2.")
+    assert all("could have been seen" in c.words for c in found.comparisons)
+
+
+def test_an_invalid_run_takes_no_part_and_is_named(tmp_path: Path) -> None:
+    story = replace(SMALL, change=lambda run: invalid(run) if only(run, "c01", 2) else run)
+    bundle, found = answer(tmp_path, story)
+    cell = found.cells[0]
+    assert (cell.repetitions_valid, cell.validity) == (4, "4 of 5 valid")
+    assert cell.findings == [
+        "invalid: errors (1 of 5 runs): 2.5 % of the operations did not end ok; the budget is 0.1 %"
+    ]
+    bad = next(run for run in bundle.runs if not run.valid)
+    assert cell.errors == {}  # its errors stand in the run's own row
+    assert cell.operations == sum(run.ok for run in bundle.runs if run.cell == "c01" and run.id != bad.id)
+    comparison = found.comparisons[0]
+    assert comparison.verdict == "too few"
+    assert comparison.notes[-1] == "1 of 5 runs of mariadb / threads=1 are not valid and were left out"
+    assert found.validity[0] == "19 of 20 runs are valid"
+
+
+def test_a_cell_without_a_valid_run_shows_its_figures_as_not_valid(tmp_path: Path) -> None:
+    story = replace(SMALL, change=lambda run: invalid(run) if only(run, "c01") else run)
+    _, found = answer(tmp_path, story)
+    cell = found.cells[0]
+    assert (cell.valid, cell.validity) == (False, "NOT VALID")
+    assert cell.rate_ops_per_s is not None
+    assert cell.error_ratio == pytest.approx(0.0244, abs=1e-3)
+    assert found.comparisons[0].verdict == "too few"
+
+
+def test_a_failed_run_is_counted_and_its_reason_kept(tmp_path: Path) -> None:
+    story = replace(SMALL, change=lambda run: failed(run) if only(run, "c02", 5) else run)
+    _, found = answer(tmp_path, story)
+    assert found.runs_valid == 19
+    assert "invalid: run failed (1 of 20 runs): the server died or froze during the run" in found.validity
+    cell = next(c for c in found.cells if c.cell == "c02")
+    assert cell.repetitions_finished == 4
+
+
+def test_an_interrupted_bundle_says_so_and_still_answers(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", replace(SMALL, state="interrupted"))
+    for run in bundle.folder.glob("runs/b05-*/result.json"):
+        run.unlink()
+    found = answer_of(Bundle.open(bundle.folder))
+    assert found.incomplete == "Not the whole plan: it was interrupted; 16 of 20 runs are here."
+    assert {c.verdict for c in found.comparisons} == {"too few"}
+
+
+def test_an_empty_bundle_has_an_answer_too(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", replace(SMALL, repetitions=0, state="failed"))
+    found = answer_of(bundle)
+    assert {c.validity for c in found.cells} == {"not run"}
+    assert found.validity == ["no run was finished"]
+
+
+def test_failures_that_reach_a_percentile_leave_it_undefined_with_the_reason(tmp_path: Path) -> None:
+    def many_failures(run: RunRecord) -> RunRecord:
+        return run.model_copy(update={"errors": {"fail_conflict": run.ok // 50}})  # 2 %
+
+    _, found = answer(tmp_path, replace(SMALL, change=many_failures))
+    response = found.cells[0].response
+    assert response.p95_ms is not None
+    assert response.p99_ms is None
+    assert response.words["p99_ms"] == "not defined (2.0 % failed)"
+
+
+def test_an_overloaded_run_has_no_percentiles(tmp_path: Path) -> None:
+    def overload(run: RunRecord) -> RunRecord:
+        return run.model_copy(update={"offered_ops_per_s": run.rate_ops_per_s * 1.5})
+
+    _, found = answer(tmp_path, replace(SMALL, change=overload))
+    assert found.cells[0].response.p50_ms is None
+    assert found.cells[0].response.words["p50_ms"] == "not stated (overloaded)"
+
+
+def test_different_data_sets_are_not_compared(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", SMALL)
+    for cell in bundle.plan.cells:
+        if cell.system == "sqlite_full":
+            cell.dataset = "ycsb-1-other"
+    found = answer_of(bundle)
+    assert {c.words for c in found.comparisons} == {"not compared: their data sets differ"}
+
+
+def test_different_operations_are_noted_beside_the_comparison(tmp_path: Path) -> None:
+    def other_stream(run: RunRecord) -> RunRecord:
+        return run.model_copy(update={"stream_hashes": ["feed"] * 8}) if run.cell == "c04" else run
+
+    _, found = answer(tmp_path, replace(SMALL, window_s=60, change=other_stream))
+    assert "operations" in found.comparisons[1].notes[-1]
+    assert found.comparisons[0].notes == []
+
+
+def test_warnings_stand_beside_the_figure(tmp_path: Path) -> None:
+    warning = Validity(name="client", severity="warning", ok=False, words="the client may have been the limit (x)")
+
+    def suspect(run: RunRecord) -> RunRecord:
+        return run.model_copy(update={"validity": [warning]}) if only(run, "c02") else run
+
+    _, found = answer(tmp_path, replace(SMALL, change=suspect))
+    cell = next(c for c in found.cells if c.cell == "c02")
+    assert cell.validity == "valid; see client"
+    assert any("the client may have been the limit" in words for words in found.validity)
+
+
+def test_limits_name_short_windows_shared_machine_and_data_in_memory(tmp_path: Path) -> None:
+    _, found = answer(tmp_path)
+    said = " ".join(found.limits)
+    for words in ("synthetic", "shared one machine", "closed loop", "Windows of 20 s", "caches"):
+        assert words in said
+    assert "too few to compare" not in said
+
+
+def test_a_demonstration_says_that_it_is_one(tmp_path: Path) -> None:
+    _, found = answer(tmp_path, replace(SMALL, demonstration=True))
+    assert found.demonstration.startswith("This is a demonstration")
+    assert answer_of(write_bundle(tmp_path / "other", SMALL)).demonstration == ""
+
+
+def test_the_answer_survives_json(tmp_path: Path) -> None:
+    _, found = answer(tmp_path)
+    assert Answer.model_validate_json(found.model_dump_json()) == found
+
+
+def test_one_system_alone_has_figures_and_no_comparison(tmp_path: Path) -> None:
+    _, found = answer(tmp_path, replace(SMALL, contenders=(SQLITE,)))
+    assert found.comparisons == []
+    assert found.headline[0].startswith("sqlite_full at 8 threads: ")
+
+
+def test_three_systems_are_each_compared_with_the_first(tmp_path: Path) -> None:
+    third = Contender("mariadb_fast", rate_1=6_000, rate_max=40_000)
+    _, found = answer(tmp_path, replace(SMALL, contenders=(MARIADB, SQLITE, third)))
+    assert [(c.base, c.other) for c in found.comparisons[:2]] == [
+        ("mariadb", "sqlite_full"),
+        ("mariadb", "mariadb_fast"),
+    ]
+    assert len(found.headline) == 2

@@ -1,0 +1,80 @@
+"""The configuration listing finds what the plan does not declare."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from bakeoff.bundle.read import Bundle
+from bakeoff.report.config_diff import configuration_of
+from builders.bundles import MARIADB, Contender, Story, write_bundle
+
+SMALL = Story(threads=(1,), presets=("c",), repetitions=1, window_s=2, warm_up_s=1)
+A = replace(MARIADB, name="a", settings={"sync_binlog": "1", "io_capacity": "200", "mode": "STRICT"})
+
+
+def bundle(folder: Path, *contenders: Contender) -> Bundle:
+    return write_bundle(folder, replace(SMALL, contenders=contenders))
+
+
+def test_equal_settings_are_common_and_the_rest_stands_with_each_system(tmp_path: Path) -> None:
+    b = replace(A, name="b", settings={"sync_binlog": "1", "io_capacity": "2000", "extra": "x"})
+    found = configuration_of(bundle(tmp_path, A, b))
+    assert found.common["sync_binlog"] == "1"
+    assert found.common["durability"] == "full"
+    assert found.common["memory"] == "1.07 GB"
+    assert found.systems[0].settings == {"io_capacity": "200", "mode": "STRICT"}
+    assert found.systems[1].settings == {"extra": "x", "io_capacity": "2000"}
+
+
+def test_a_setting_that_differs_unasked_is_undeclared(tmp_path: Path) -> None:
+    b = replace(A, name="b", settings={**A.settings, "io_capacity": "2000"})
+    (difference,) = configuration_of(bundle(tmp_path, A, b)).undeclared
+    assert (difference.name, difference.values) == ("io_capacity", {"a": "200", "b": "2000"})
+    assert not difference.deciding
+
+
+def test_a_setting_that_the_plan_gives_is_declared(tmp_path: Path) -> None:
+    b = replace(A, name="b", settings={**A.settings, "io_capacity": "2000"}, declared={"io_capacity": "2000"})
+    found = configuration_of(bundle(tmp_path, A, b))
+    assert found.undeclared == []
+    assert [d.name for d in found.declared] == ["io_capacity"]
+    assert found.systems[1].declared == ["io_capacity"]
+
+
+def test_memory_that_differs_is_a_deciding_difference(tmp_path: Path) -> None:
+    b = replace(A, name="b", memory_bytes=64 << 20)
+    (difference,) = configuration_of(bundle(tmp_path, A, b)).undeclared
+    assert (difference.name, difference.deciding) == ("memory", True)
+    assert difference.values == {"a": "1.07 GB", "b": "67.1 MB"}
+
+
+def test_a_fact_that_one_system_does_not_tell_is_a_difference(tmp_path: Path) -> None:
+    found = bundle(tmp_path, A, replace(A, name="b"))
+    del found.facts["c02"].portable["tls"]
+    (difference,) = configuration_of(found).undeclared
+    assert difference.values == {"a": "off", "b": "not known"}
+
+
+def test_durability_that_the_plan_sets_apart_is_declared(tmp_path: Path) -> None:
+    b = replace(A, name="b", durability="relaxed")
+    found = configuration_of(bundle(tmp_path, A, b))
+    assert [d.name for d in found.declared] == ["durability"]
+    assert found.undeclared == []
+
+
+def test_durability_that_a_system_does_not_have_though_asked_is_named(tmp_path: Path) -> None:
+    found = bundle(tmp_path, A, replace(A, name="b"))
+    found.facts["c02"].portable["durability"] = "none"
+    listed = configuration_of(found).undeclared
+    assert listed[0].values == {"b": "none, though the plan asks for full"}
+    assert {d.name for d in listed} == {"durability"}
+
+
+def test_isolation_that_differs_unasked_is_undeclared(tmp_path: Path) -> None:
+    found = bundle(tmp_path, A, replace(A, name="b"))
+    for cell in found.plan.cells:
+        cell.isolation = None
+    found.facts["c02"].portable["isolation"] = "serializable"
+    (difference,) = configuration_of(found).undeclared
+    assert (difference.name, difference.deciding) == ("isolation", True)

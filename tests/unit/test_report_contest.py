@@ -1,0 +1,99 @@
+"""Contestants, settings and what stands on an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bakeoff.model.records import CellRecord, PlanRecord, Scalar
+from bakeoff.report.contest import Contest, setting_words
+
+
+def plan(*cells: Mapping[str, Scalar], compare: str = "system", baseline: Scalar | None = None) -> PlanRecord:
+    records = [
+        CellRecord(
+            id=f"c{n:02d}",
+            system=str(levels["system"]),
+            kind="null",
+            label="",
+            levels=dict(levels),
+            threads=1,
+            clients=1,
+            rate_ops_per_s=None,
+            workload="",
+            dataset="",
+            durability=None,
+            isolation=None,
+        )
+        for n, levels in enumerate(cells, 1)
+    ]
+    fields: dict[str, Any] = {
+        "title": "t",
+        "seed": 1,
+        "objective": "rate",
+        "repetitions": 5,
+        "warm_up_s": 1,
+        "window_s": 1,
+        "operations": None,
+        "pacing": "closed loop",
+        "error_budget_ratio": 0,
+        "reset": "reuse",
+        "cache": "warm",
+        "placement": {},
+        "factors": {},
+        "resolved": {},
+    }
+    return PlanRecord(cells=records, compare_factor=compare, baseline=baseline, **fields)
+
+
+def grid(**factors: list[Scalar]) -> list[dict[str, Scalar]]:
+    cells: list[dict[str, Scalar]] = [{}]
+    for name, levels in factors.items():
+        cells = [{**cell, name: level} for cell in cells for level in levels]
+    return cells
+
+
+def test_systems_meet_in_the_settings_they_share() -> None:
+    contest = Contest(plan(*grid(system=["a", "b"], preset=["c"], threads=[1, 4])))
+    assert contest.contestants == ["a", "b"]
+    assert contest.settings == [(("preset", "c"), ("threads", 1)), (("preset", "c"), ("threads", 4))]
+    assert contest.axis == "threads"
+    assert contest.panels == [(("preset", "c"),)]
+
+
+def test_threads_stand_on_the_axis_before_other_numbers() -> None:
+    assert Contest(plan(*grid(system=["a"], rate=[10.0, 20.0], threads=[1, 2]))).axis == "threads"
+    assert Contest(plan(*grid(system=["a"], rate=[10.0, 20.0]))).axis == "rate"
+
+
+def test_words_and_switches_never_stand_on_the_axis() -> None:
+    assert Contest(plan(*grid(system=["a"], preset=["a", "c"], binlog=[True, False]))).axis is None
+
+
+def test_a_factor_of_one_system_makes_contestants() -> None:
+    cells = [{"system": "a", "threads": 1}, *grid(system=["b"], threads=[1], **{"b.settings.x": [0, 1]})]
+    contest = Contest(plan(*cells))
+    assert contest.contestants == ["a", "b, b.settings.x=0", "b, b.settings.x=1"]
+    assert contest.settings == [(("threads", 1),)]
+
+
+def test_the_baseline_comes_first_and_is_the_plans() -> None:
+    cells = grid(system=["a", "b"], threads=[1])
+    assert Contest(plan(*cells, baseline="b")).contestants == ["b", "a"]
+
+
+def test_another_factor_can_be_compared_and_systems_become_settings() -> None:
+    contest = Contest(plan(*grid(system=["a", "b"], durability=["full", "none"]), compare="durability"))
+    assert contest.contestants == ["full", "none"]
+    assert contest.settings == [(("system", "a"),), (("system", "b"),)]
+
+
+def test_the_leading_setting_is_not_an_end_of_the_sweep() -> None:
+    contest = Contest(plan(*grid(system=["a"], preset=["a", "c"], threads=[64, 1, 8])))
+    assert dict(contest.middle) == {"preset": "a", "threads": 8}
+
+
+def test_settings_read_as_people_say_them() -> None:
+    assert setting_words((("preset", "a"), ("threads", 1))) == "preset a, 1 thread"
+    assert setting_words((("threads", 16), ("rate", 5000.0))) == "16 threads, 5,000/s offered"
+    assert setting_words((("log_bin", True),)) == "log_bin on"

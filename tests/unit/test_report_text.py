@@ -1,0 +1,47 @@
+"""What a terminal shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from bakeoff.report.answer import answer_of, render_text
+from builders.bundles import MARIADB, SQLITE, Story, invalid, write_bundle
+from builders.golden import assert_golden
+
+SMALL = Story(threads=(1, 8), presets=("a",), window_s=20, warm_up_s=2)
+
+
+def rendered(folder: Path, story: Story) -> str:
+    return render_text(answer_of(write_bundle(folder / "bundle", story)))
+
+
+def test_the_table_is_as_agreed(tmp_path: Path) -> None:
+    story = replace(
+        SMALL,
+        demonstration=True,
+        skipped={"postgres": "no postgres on the PATH"},
+        change=lambda run: invalid(run) if (run.cell, run.block) == ("c02", 3) else run,
+    )
+    assert_golden("report.txt", rendered(tmp_path, story))
+
+
+def test_columns_stand_under_their_heads(tmp_path: Path) -> None:
+    lines = rendered(tmp_path, SMALL).splitlines()
+    head = next(n for n, line in enumerate(lines) if line.startswith("setting") and "p99.9" in line)
+    end = lines[head].index("p99.9") + len("p99.9")
+    assert all(line[end - 1] == "s" for line in lines[head + 2 : head + 6])  # ms, right-aligned
+
+
+def test_what_a_database_said_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    story = replace(SMALL, skipped={"evil\x1b[2J": "first\r\nsecond\x07"}, title="t\x1b]0;pwned\x07")
+    text = rendered(tmp_path, story)
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "skipped evil [2J: first  second" in text
+
+
+def test_without_other_factors_there_is_no_setting_column(tmp_path: Path) -> None:
+    text = rendered(tmp_path, replace(SMALL, threads=(4,), contenders=(MARIADB, SQLITE)))
+    assert "setting  " not in text.split("Compared")[0]
+    assert "Compared with mariadb:" in text
