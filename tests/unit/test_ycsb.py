@@ -57,7 +57,6 @@ def test_the_generator_version_is_that_of_the_engine() -> None:
 
 def test_operations_have_the_engines_names() -> None:
     source = (ROOT / "crates/workloads/src/ycsb/mod.rs").read_text()
-    mixed = ycsb(read_proportion=1, update_proportion=1, insert_proportion=1, scan_proportion=1)
     mixed = ycsb(**{name: 1 for name in OPTIONS if name.endswith("_proportion")})
     assert len(mixed.operations) == 5
     for name in mixed.operations:
@@ -152,8 +151,17 @@ def test_the_label_tells_what_differs() -> None:
         ({"read_proportion": 0, "update_proportion": 0}, "are 0", "weight"),
         ({"min_scan_length": 1001}, "`min_scan_length` 1001", "lower"),
         ({"scan_last_keys": 1001}, "`scan_last_keys` 1001", "records"),
-        ({"request_distribution": "zipf"}, "`request_distribution` cannot be", "'zipfian'"),
-        ({"request_distribution": {"kind": "zipfian_exact", "theta": 1}}, "`request_distribution` cannot be 1", "less"),
+        ({"request_distribution": "zipf"}, '`request_distribution` cannot be "zipf"', "zipfian, latest"),
+        (
+            {"request_distribution": {"kind": "zipfian_exact", "theta": 1}},
+            "`request_distribution` `theta` cannot be 1",
+            "less",
+        ),
+        ({"request_distribution": {"theta": 1}}, '`request_distribution` cannot be {"theta": 1}', "kind"),
+        ({"request_distribution": 3}, "`request_distribution` cannot be 3", "a table such as"),
+        ({"payload": "binary"}, '`payload` cannot be "binary"', "printable, compat"),
+        ({"field_length_distribution": "normal"}, '`field_length_distribution` cannot be "normal"', "histogram"),
+        ({"field_length_distribution": {"kind": "histogram", "block_size": 1}}, "needs `buckets`", ""),
         ({"request_distribution": {"kind": "uniform", "theta": 1}}, "no part `theta`", ""),
         ({"ycsb_file": "no/such/file"}, "cannot be read: No such file", "relative to the plan"),
     ],

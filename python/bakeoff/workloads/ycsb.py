@@ -9,11 +9,13 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from ..errors import PlanError
 from .ycsb_file import Hints, YcsbFile, read_ycsb_file
@@ -254,13 +256,33 @@ def _spec(merged: dict[str, Any], said: dict[str, Any], file_name: str | None) -
         first = error.errors(include_url=False)[0]
         option = str(first["loc"][0])
         place = "" if option in said or not file_name else f"{file_name}, as `{option}`"
-        value = json.dumps(first["input"], default=str)
-        if first["type"] == "extra_forbidden":
-            what = f"`{option}` has no part `{first['loc'][-1]}`"
-        else:
-            what = f"`{option}` cannot be {value}"
-        message = first["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
-        raise PlanError(what, where=place, hint=message) from None
+        what, hint = _sentence(first)
+        raise PlanError(what, where=place, hint=hint) from None
+
+
+def _sentence(detail: ErrorDetails) -> tuple[str, str]:
+    """What is wrong with an option, and what may stand there."""
+    option, *inner = (str(part) for part in detail["loc"])
+    part = f" `{inner[-1]}`" if len(inner) > 1 else ""
+    value, context = detail["input"], detail.get("ctx", {})
+    kind = detail["type"]
+    if kind == "extra_forbidden":
+        return f"`{option}` has no part `{inner[-1]}`", ""
+    if kind == "missing":
+        return f"`{option}` needs{part}", ""
+    if kind in ("union_tag_invalid", "literal_error"):
+        expected = str(context.get("expected_tags") or context["expected"])
+        known = tuple(re.findall(r"'([^']*)'", expected))
+        said = value.get("kind") if isinstance(value, dict) else value
+        return f"`{option}`{part} cannot be {_shown(said)}", f"it is one of: {', '.join(known)}"
+    if kind == "union_tag_not_found" or kind.startswith("model_"):
+        return f"`{option}` cannot be {_shown(value)}", 'it is a name, or a table such as { kind = "uniform" }'
+    words = re.sub("^(Input|String|List) should (be|have) ", "", detail["msg"])
+    return f"`{option}`{part} cannot be {_shown(value)}", f"it must be {words}"
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, default=str)
 
 
 def _nearest(word: str, known: tuple[str, ...]) -> str:
