@@ -317,7 +317,7 @@ def test_a_version_that_is_not_here_is_refused_with_what_is(place: Path, mariadb
     system = configured("mariadb", place / "a", {"start": {"version": "9.9"}})
     with pytest.raises(ServerError, match=f"no MariaDB server 9.9 .*{mariadb_program.version}") as refused:
         system.start()
-    assert "bakeoff systems install mariadb 9.9" in refused.value.hint
+    assert "bakeoff systems install mariadb --version 9.9" in refused.value.hint
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's server may go where the user may")

@@ -87,7 +87,10 @@ class Installed:
 
     def environment(self) -> dict[str, str]:
         """Variables that its programs need, to be added to the caller's."""
-        return {"LD_LIBRARY_PATH": ":".join(str(folder) for folder in self.library_folders())}
+        variables = {"LD_LIBRARY_PATH": ":".join(str(folder) for folder in self.library_folders())}
+        if (self.root / "etc" / "fonts").is_dir():
+            variables["FONTCONFIG_SYSROOT"] = str(self.root)  # its own fonts: a bare machine has none
+        return variables
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "folder": str(self.folder)}

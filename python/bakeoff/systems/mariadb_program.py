@@ -71,7 +71,7 @@ def find_program(version: str | None) -> Program:
     there = ", ".join(f"{program.version} ({program.path})" for program in found)
     raise ServerError(
         f"no MariaDB server {version} on this machine; there is {there}",
-        hint=f"ask for one of these, put {version} on the PATH, or try `bakeoff systems install mariadb {version}`",
+        hint=f"ask for one of these, put {version} on the PATH, or try `bakeoff systems install mariadb --version {version}`",
     )
 
 

@@ -138,11 +138,11 @@ class MariaDbServer:
         """Slow clean shutdown (history purged, all pages written), copy, start again."""
         self.control.rows("SET GLOBAL innodb_fast_shutdown = 0")
         self._close_control()
-        process, self._process = self._process, None
-        if process is None or not process.stop(_SLOW_SHUTDOWN_TIMEOUT_S):
+        if self._process is None or not self._process.stop(_SLOW_SHUTDOWN_TIMEOUT_S):
             raise ServerError(
                 f"the server did not shut down cleanly within {_SLOW_SHUTDOWN_TIMEOUT_S:.0f} s", where=self._where
             )
+        self._process = None
         if "ib_logfile0" not in os.listdir(self.data):
             raise ServerError(f"the data directory {self.data} is not whole", where=self._where)
         self.timings.copy_s = self._copy(self.data, path)
