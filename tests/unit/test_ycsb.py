@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from bakeoff.errors import PlanError
 from bakeoff.workloads import WORKLOADS
 from bakeoff.workloads.java_properties import parse
 from bakeoff.workloads.ycsb import GENERATOR_VERSION, OPTIONS, YcsbSpec, YcsbWorkload, resolve
-from bakeoff.workloads.ycsb_file import MAPPED
+from bakeoff.workloads.ycsb_file import DISTRIBUTION_DEFAULTS, HINTS, LENGTH_DEFAULTS, MAPPED
 from bakeoff.workloads.ycsb_presets import PRESET_WORDS, PRESETS
 
 ROOT = Path(__file__).parents[2]
@@ -386,3 +387,21 @@ def test_the_size_is_rows_times_key_and_values() -> None:
 def test_the_spec_is_plain_json() -> None:
     spec = ycsb(preset="d", request_distribution="exponential").spec
     assert json.loads(json.dumps(spec)) == spec
+
+
+# ---- The reference page ----
+
+
+def test_the_reference_page_names_every_option_preset_and_property() -> None:
+    page = (ROOT / "docs/reference/workloads/ycsb.md").read_text()
+    named = set(re.findall(r"`([^`]+)`", page))
+    properties = {*MAPPED, *DISTRIBUTION_DEFAULTS, *LENGTH_DEFAULTS, *HINTS}
+    assert {*OPTIONS, *PRESETS, *properties} <= named
+
+
+def test_the_example_of_the_reference_page_is_accepted() -> None:
+    page = (ROOT / "docs/reference/workloads/ycsb.md").read_text()
+    (example,) = re.findall(r"```toml\n(.+?)```", page, re.DOTALL)
+    table = tomllib.loads(example)["workload"]
+    assert table.pop("kind") == "ycsb"
+    assert ycsb(**table).operations == {"READ": 0.95, "UPDATE": 0.05}
