@@ -13,13 +13,14 @@ from .check import disk_free_bytes
 from .resolved import Cell, ResolvedPlan
 from .units import words_bytes, words_duration
 
-# Estimates, on the careful side, from runs on a two-core machine (2026-11).
-_LOAD_ROWS_PER_S = 25_000
+# Estimates from runs of plans/quickstart.toml on a two-core machine (2026-11).
+_LOAD_ROWS_PER_S = 15_000
 _SCAN_ROWS_PER_S = 250_000
 _COPY_BYTES_PER_S = 200e6
-_SERVER_START_S = 1.5  # stop, start and wait until ready
-_ENGINE_START_S = 0.3  # start, connect and end, for each engine process in turn
-_CHECK_S = 0.2
+_SERVER_START_S = 0.8  # stop, start and wait until ready
+_DRAIN_S = 2.0  # after work that writes, until a server has written back what it owes
+_ENGINE_START_S = 0.1  # start, connect and end, for each engine process in turn
+_CHECK_S = 0.1
 _OPERATIONS_PER_S = 2_000  # where a limit by operations says nothing about time
 _TABLE_OVERHEAD_RATIO = 1.6  # pages, keys and logs, over the bytes of the rows
 _SERVER_BYTES = 200 * 1024**2  # a server's own files: redo log, system tables
@@ -139,6 +140,8 @@ def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
     """One run: the data put back, warmed, warm-up, window, checks."""
     rows = cell.workload.loaded_rows
     total_s = _ENGINE_START_S * cell.clients + _CHECK_S + plan.warm_up_s + _window_s(cell)
+    if cell.workload.writes and _has_server(cell):
+        total_s += _DRAIN_S
     if plan.reset == "restore":
         total_s += _restore_s(cell)
     elif plan.reset == "reload":
@@ -212,7 +215,7 @@ def _load_s(cell: Cell) -> float:
 
 
 def _restore_s(cell: Cell) -> float:
-    return _start_s(cell) + _size_bytes(cell) / _COPY_BYTES_PER_S
+    return _start_s(cell) + cell.workload.size_estimate_bytes * _TABLE_OVERHEAD_RATIO / _COPY_BYTES_PER_S
 
 
 def _start_s(cell: Cell) -> float:
