@@ -1,0 +1,77 @@
+"""The dry run: what a plan would do and cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from bakeoff.errors import ExitCode, ServerError
+from bakeoff.plan import check, describe
+from bakeoff.plan.describe import DryRun
+from bakeoff.plan.read import resolve
+
+
+def dry(tmp_path: Path, measure: str = "", workload: str = "preset = 'a'") -> DryRun:
+    text = (
+        f"title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\n{workload}\n"
+        f"[factors]\nthreads = [1, 4]\n[measure]\n{measure}\n"
+    )
+    return describe.describe(resolve(text, tmp_path), tmp_path)
+
+
+def test_it_names_every_cell_and_every_load(tmp_path: Path) -> None:
+    found = dry(tmp_path)
+    assert [(line.id, line.label, line.runs) for line in found.cells] == [
+        ("c01", "sqlite / threads=1", 5),
+        ("c02", "sqlite / threads=4", 5),
+    ]
+    assert [(load.system, load.rows, load.cells) for load in found.loads] == [("sqlite", 1000, ["c01", "c02"])]
+    assert (found.runs, found.repetitions, found.reset, found.cache) == (10, 5, "restore", "warm")
+
+
+def test_it_is_one_json_document(tmp_path: Path) -> None:
+    found = dry(tmp_path)
+    tree = json.loads(json.dumps(found.to_json()))
+    assert tree["runs"] == 10
+    assert tree["cells"][1]["levels"] == {"system": "sqlite", "threads": 4}
+
+
+def test_time_counts_warm_up_window_and_repetitions(tmp_path: Path) -> None:
+    short = dry(tmp_path, "warm_up = '5s'\nwindow = '10s'\nrepetitions = 5")
+    long = dry(tmp_path, "warm_up = '5s'\nwindow = '70s'\nrepetitions = 10")
+    assert 2 * 5 * 15 < short.time_s < 2 * 5 * 17
+    assert 2 * 10 * 75 < long.time_s < 2 * 10 * 77
+    assert long.time_words.startswith("25 min")
+
+
+def test_the_time_of_operations_is_called_a_guess_unless_a_rate_says_it(tmp_path: Path) -> None:
+    assert any("guess" in words for words in dry(tmp_path, "operations = 10_000").warnings)
+    paced = dry(tmp_path, "operations = 10_000\nwarm_up = 0\npacing = { rate = 100 }\nrepetitions = 1")
+    assert not any("guess" in words for words in paced.warnings)
+    assert 200 < paced.time_s < 203
+
+
+def test_disk_grows_with_the_data_and_with_a_copy_to_restore_from(tmp_path: Path) -> None:
+    copied = dry(tmp_path, "reset = 'restore'", "records = 1_000_000")
+    reloaded = dry(tmp_path, "reset = 'reload'", "records = 1_000_000")
+    assert reloaded.disk_bytes > 1_000_000 * 1000
+    assert copied.disk_bytes - copied.bundle_bytes == 2 * (reloaded.disk_bytes - reloaded.bundle_bytes)
+
+
+def test_too_little_disk_is_a_warning_here_and_a_refusal_when_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert dry(tmp_path).warnings == []
+    monkeypatch.setattr(describe, "disk_free_bytes", lambda folder: 1000)
+    assert any("1000 B are free" in words for words in dry(tmp_path).warnings)
+    monkeypatch.setattr(check, "disk_free_bytes", lambda folder: 1000)
+    with pytest.raises(ServerError) as caught:
+        check.check_disk(10**9, tmp_path)
+    assert "953.7 MiB" in caught.value.what
+    assert caught.value.exit_code == ExitCode.ENVIRONMENT
+    check.check_disk(1000, tmp_path)
+
+
+def test_disk_is_asked_of_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
+    assert check.disk_free_bytes(tmp_path / "not" / "yet") > 0
