@@ -130,7 +130,9 @@ def write_bundle(folder: Path, story: Story | None = None) -> Bundle:
     for cell, (contender, _, _) in zip(cells, story.levels(), strict=True):
         writer.facts(cell.id, _facts(contender))
     for contender in story.contenders:
-        writer.load(contender.name, _load(contender, [c.id for c in cells if c.system == contender.name]))
+        writer.load(
+            contender.kind + contender.name[:8], _load(contender, [c.id for c in cells if c.system == contender.name])
+        )
     order = 0
     for block in range(1, story.repetitions + 1):
         for cell, levels in zip(cells, story.levels(), strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 D = TypeVar("D", bound=Document)
+#: Of a table's columns those that are wanted: a server tells of a hundred, and reading them all takes its time.
+Pick = Callable[[list[str]], list[str]]
 
 
 @dataclass
@@ -72,11 +75,11 @@ class Bundle:
     def loads(self) -> list[LoadRecord]:
         return [read_document(p, LoadRecord) for p in sorted((self.folder / "loads").glob("*.json"))]
 
-    def intervals(self, run: str) -> pa.Table | None:
-        return self._table(run, "intervals.parquet")
+    def intervals(self, run: str, pick: Pick | None = None) -> pa.Table | None:
+        return self._table(run, "intervals.parquet", pick)
 
-    def server(self, run: str) -> pa.Table | None:
-        return self._table(run, "server.parquet")
+    def server(self, run: str, pick: Pick | None = None) -> pa.Table | None:
+        return self._table(run, "server.parquet", pick)
 
     def histograms(self, run: str) -> list[dict[str, Any]]:
         """Per second, operation and outcome: {second, operation, outcome, hdr}."""
@@ -89,7 +92,7 @@ class Bundle:
         except (OSError, EOFError, ValueError, KeyError) as error:
             raise cut_short(path, error) from error
 
-    def _table(self, run: str, name: str) -> pa.Table | None:
+    def _table(self, run: str, name: str, pick: Pick | None) -> pa.Table | None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -98,7 +101,9 @@ class Bundle:
             return None
         try:
             # Without the dataset layer and its thread pool: 80 small files open in a tenth of the time.
-            return pq.ParquetFile(path).read(use_threads=False)
+            file = pq.ParquetFile(path)
+            columns = None if pick is None else pick(file.schema_arrow.names)
+            return file.read(columns=columns, use_threads=False)
         except (pa.ArrowException, OSError) as error:
             self.damage.append(cut_short(path, error).what)
             return None

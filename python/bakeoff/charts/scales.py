@@ -9,6 +9,7 @@ from typing import Protocol
 
 #: A logarithmic axis only where the values differ by more than this; below, it would hide how little they differ.
 LOG_FROM_RATIO = 8.0
+_NEARLY = 1 + 1e-9
 
 
 class Scale(Protocol):
@@ -33,15 +34,21 @@ class Linear:
     high: float
     start: float
     end: float
-    count: int = 5
+    step: float  # between the numbers at the axis
 
     kind = "linear"
 
     @classmethod
+    def over(cls, low: float, high: float, start: float, end: float, count: int = 5) -> Linear:
+        """Exactly from `low` to `high`, with about `count` numbers between."""
+        return cls(low, high, start, end, nice_step(high - low, count))
+
+    @classmethod
     def from_zero(cls, high: float, start: float, end: float, count: int = 5) -> Linear:
         """Ends at the round number above `high`; an axis of nothing still has one."""
-        step = nice_step(high if high > 0 else 1.0, count)
-        return cls(0.0, math.ceil((high if high > 0 else 1.0) / step - 1e-9) * step, start, end, count)
+        high = high if high > 0 else 1.0
+        step = nice_step(high, count)
+        return cls(0.0, math.ceil(high / step - 1e-9) * step, start, end, step)
 
     @property
     def domain(self) -> tuple[float, float]:
@@ -51,9 +58,8 @@ class Linear:
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def ticks(self) -> list[float]:
-        step = nice_step(self.high - self.low, self.count)
-        first = math.ceil(self.low / step - 1e-9)
-        return [n * step for n in range(first, math.floor(self.high / step + 1e-9) + 1)]
+        first = math.ceil(self.low / self.step - 1e-9)
+        return [n * self.step for n in range(first, math.floor(self.high / self.step + 1e-9) + 1)]
 
 
 @dataclass(frozen=True)
@@ -70,8 +76,8 @@ class Log:
     @classmethod
     def around(cls, low: float, high: float, start: float, end: float) -> Log:
         """Ends at the 1-2-5 numbers around the values."""
-        below = max(n for n in _one_two_five(low / 10, low * 1.001))
-        above = min(n for n in _one_two_five(high * 0.999, high * 10))
+        below = max(n for n in _one_two_five(low / 10, low * _NEARLY))
+        above = min(n for n in _one_two_five(high / _NEARLY, high * 10))
         return cls(below, above if above > below else below * 10, start, end)
 
     @property

@@ -133,7 +133,7 @@ def _from_zero(parts: Sequence[Series], count: int = 4) -> Callable[[float, floa
 def _panel(
     x: float, y: float, width: float, height: float, end_s: float, y_scale: Scale, words: Callable[[float], str]
 ) -> Panel:
-    x_scale = Linear(0.0, end_s, x, x + width, 8 if width > 500 else 4)
+    x_scale = Linear.over(0.0, end_s, x, x + width, 8 if width > 500 else 4)
     return Panel(x, y, width, height, x_scale, y_scale, lambda value: f"{value:g}", words)
 
 

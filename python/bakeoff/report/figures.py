@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -201,7 +201,7 @@ class _Maker:
         return [run for run in self.runs[cell] if run.state == "done"]
 
     def _run_over_time(self, series: int, name: str, run: RunRecord) -> timeline.RunOverTime:
-        intervals = _columns(self.bundle.intervals(run.id), ("rate_ops_per_s", "p50_ms", "p99_ms"))
+        intervals = _columns(self.bundle.intervals(run.id, _interval_columns))
         return timeline.RunOverTime(
             series=series,
             name=name,
@@ -210,7 +210,7 @@ class _Maker:
             rate=intervals.get("rate_ops_per_s", EMPTY),
             p50_ms=intervals.get("p50_ms", EMPTY),
             p99_ms=intervals.get("p99_ms", EMPTY),
-            metrics=_metrics(self.bundle.server(run.id)),
+            metrics=_metrics(self.bundle.server(run.id, _server_columns)),
         )
 
 
@@ -231,12 +231,20 @@ def _doubt(run: RunRecord) -> str:
     return f" (not valid: {'; '.join(words)})" if words else ""
 
 
-def _columns(table: pa.Table | None, names: Iterable[str]) -> dict[str, Series]:
+def _interval_columns(names: list[str]) -> list[str]:
+    return [name for name in names if name in ("second", "rate_ops_per_s", "p50_ms", "p99_ms")]
+
+
+def _server_columns(names: list[str]) -> list[str]:
+    return [*(name for name in names if name == "second"), *candidates(names)]
+
+
+def _columns(table: pa.Table | None) -> dict[str, Series]:
+    """Each column over time, but for the seconds themselves."""
     if table is None or "second" not in table.column_names:
         return {}
     seconds = _array(table, "second")
-    there = set(table.column_names)
-    return {name: Series.of(seconds, _array(table, name)) for name in names if name in there}
+    return {name: Series.of(seconds, _array(table, name)) for name in table.column_names if name != "second"}
 
 
 def _array(table: pa.Table, name: str) -> FloatArray:
@@ -245,9 +253,7 @@ def _array(table: pa.Table, name: str) -> FloatArray:
 
 
 def _metrics(table: pa.Table | None) -> dict[str, Series]:
-    if table is None:
-        return {}
-    columns = _columns(table, candidates(table.column_names))
+    columns = _columns(table)
     user, system = (columns.get(part, EMPTY) for part in CPU_PARTS)
     if len(user) and len(user) == len(system):
         columns[CPU_COLUMN] = user + system

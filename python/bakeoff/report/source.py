@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
+
+Pick = Callable[[list[str]], list[str]]
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +29,6 @@ class Source(Protocol):
     @property
     def runs(self) -> list[RunRecord]: ...
 
-    def intervals(self, run: str) -> pa.Table | None: ...
+    def intervals(self, run: str, pick: Pick | None = None) -> pa.Table | None: ...
 
-    def server(self, run: str) -> pa.Table | None: ...
+    def server(self, run: str, pick: Pick | None = None) -> pa.Table | None: ...

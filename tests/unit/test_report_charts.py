@@ -1,0 +1,190 @@
+"""Charts: axes that do not deceive, marks where the values are."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from bakeoff.charts import server, sweep
+from bakeoff.charts.numbers import bytes_words, grouped, milliseconds_words, short
+from bakeoff.charts.panel import apart
+from bakeoff.charts.png import Conversion
+from bakeoff.charts.scales import Linear, Log, Nines, Points, for_latency
+from bakeoff.charts.series import Series, pixels
+from bakeoff.charts.spectrum import Curve, Facet, spectrum
+from bakeoff.charts.sweep import Line, Place, Repetition
+from bakeoff.charts.throughput import throughput
+from bakeoff.charts.timeline import RunOverTime, Setting, detail, overview
+from bakeoff.errors import BakeoffError
+from hypothesis import given
+from hypothesis import strategies as st
+
+positive = st.floats(1e-3, 1e9)
+
+
+def elements(drawing: str, tag: str) -> list[ET.Element]:
+    return [e for e in ET.fromstring(drawing).iter() if e.tag.endswith("}" + tag)]
+
+
+@given(positive)
+def test_a_rate_axis_starts_at_zero_and_ends_at_a_round_number_above(high: float) -> None:
+    scale = Linear.from_zero(high, 300, 0)
+    ticks = scale.ticks()
+    assert ticks[0] == 0
+    assert scale.high >= high * (1 - 1e-9)
+    assert ticks[-1] == pytest.approx(scale.high)
+    assert 2 <= len(ticks) <= 8
+
+
+@given(positive, st.floats(1.0, 1e6))
+def test_a_logarithmic_axis_holds_its_values_and_has_at_least_two_numbers(low: float, ratio: float) -> None:
+    scale = Log.around(low, low * ratio, 300, 0)
+    assert 0 - 1e-6 <= scale(low * ratio) <= scale(low) <= 300 + 1e-6
+    assert len(scale.ticks()) >= 2
+
+
+def test_latency_is_logarithmic_only_where_the_range_asks_for_it() -> None:
+    assert for_latency([1.0, 7.9], 300, 0).kind == "linear"
+    assert for_latency([1.0, 8.1], 300, 0).kind == "log"
+    assert for_latency([], 300, 0).kind == "linear"
+    assert for_latency([0.0, 5.0], 300, 0).domain[0] == 0
+
+
+def test_every_nine_takes_the_same_room() -> None:
+    scale = Nines(0.999999, 0, 600)
+    assert [round(scale(share)) for share in (0.9, 0.99, 0.999, 0.999999)] == [100, 200, 300, 600]
+
+
+@given(st.lists(positive, min_size=1, max_size=50))
+def test_many_values_at_once_lie_where_each_alone_does(values: list[float]) -> None:
+    low, high = min(values), max(values)
+    for scale in (Linear.from_zero(high, 300, 0), Log.around(low, high, 300, 0), Points(3, 0, 90)):
+        assert pixels(scale, np.asarray(values)) == pytest.approx([scale(v) for v in values], abs=1e-6)
+
+
+@given(st.lists(st.floats(0, 300), min_size=1, max_size=12))
+def test_labels_keep_their_distance_and_their_order(places: list[float]) -> None:
+    moved = apart(places, 15, 0, 300)
+    in_order = sorted(range(len(places)), key=lambda i: places[i])
+    gaps = [moved[b] - moved[a] for a, b in pairwise(in_order)]
+    assert all(gap >= 15 - 1e-6 for gap in gaps)
+    assert max(moved) <= 300 + 1e-6
+    assert min(moved) >= -1e-6
+
+
+def test_labels_that_are_apart_stay_where_they_are() -> None:
+    assert apart([10, 200, 100], 15, 0, 300) == [10, 200, 100]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0.00085, "850 ns"), (0.0123, "12.3 µs"), (1.25, "1.25 ms"), (999.6, "1.00 s"), (2_000, "2.00 s"), (0, "0 ns")],
+)
+def test_times_have_three_digits_and_a_unit_that_suits(value: float, words: str) -> None:
+    assert milliseconds_words(value) == words
+
+
+def test_numbers_are_short_at_an_axis_and_whole_in_a_table() -> None:
+    assert [short(v) for v in (0, 0.5, 999, 1_000, 2_500_000)] == ["0", "0.5", "999", "1k", "2.5M"]
+    assert [grouped(v) for v in (0.1234, 12.34, 12_345.6)] == ["0.123", "12.3", "12,346"]
+    assert bytes_words(1_500_000) == "1.50 MB"
+
+
+def place(position: int, value: float, *, valid: bool = True) -> Place:
+    run = Repetition(value, valid, f"run {value}")
+    return Place(position, value, value * 0.9, value * 1.1, f"cell {value}", (run,))
+
+
+def test_a_marker_stands_at_its_value_and_an_error_bar_around_it() -> None:
+    lines = (Line(0, "a", (place(0, 500.0), place(1, 1000.0))),)
+    drawing = throughput([sweep.Facet("", lines)], ["a"], ["1", "2"], "threads").standalone("t")
+    marks = {e[0].text: e for e in elements(drawing, "circle")}
+    zero, full = (next(t for t in elements(drawing, "text") if t.text == words) for words in ("0", "1k"))
+    heights = [float(re.findall(r",([\d.]+)\)", t.get("transform") or "")[0]) for t in (zero, full)]
+    at_500, at_1000 = (float(marks[f"cell {v}"].get("cy") or 0) for v in (500.0, 1000.0))
+    per_unit = (heights[0] - heights[1]) / 1000
+    assert at_500 - at_1000 == pytest.approx(500 * per_unit, abs=0.2)
+
+
+def test_a_run_that_is_not_valid_is_a_cross_with_its_reason() -> None:
+    lines = (Line(0, "a", (place(0, 500.0, valid=False),)),)
+    drawing = throughput([sweep.Facet("", lines)], ["a"], ["1"], "threads").standalone("t")
+    assert sum(e.get("class") == "invalid" for e in elements(drawing, "line")) == 2
+
+
+def test_a_cell_without_a_value_leaves_a_gap_and_no_mark() -> None:
+    empty = Place(0, None, None, None, "")
+    drawing = throughput([sweep.Facet("", (Line(0, "a", (empty,)),))], ["a"], ["1"], "threads").standalone("t")
+    assert elements(drawing, "circle") == []
+
+
+def test_each_contestant_has_its_own_colour_and_shape() -> None:
+    lines = tuple(Line(n, name, (place(0, 100.0 + n), place(1, 200.0))) for n, name in enumerate("abcd"))
+    drawing = throughput([sweep.Facet("", lines)], list("abcd"), ["1", "2"], "threads").standalone("t")
+    strokes = {e.get("stroke") for e in elements(drawing, "polyline")}
+    assert len(strokes) == 4
+    shapes = {len((e.get("points") or "").split()) for e in elements(drawing, "polygon")}
+    assert shapes == {3, 4}
+
+
+def test_a_spectrum_ends_with_a_cross_where_failures_begin() -> None:
+    whole = Curve(0, "a", ((0.5, 1.0), (0.99, 5.0)))
+    short_one = Curve(1, "b", ((0.5, 1.0), (0.9, 5.0)), failed_from=0.95)
+    drawing = spectrum([Facet("", (whole, short_one))], ["a", "b"]).standalone("t")
+    assert [e.text for e in elements(drawing, "title")][-1] == "b: failures begin at p95"
+
+
+def run_over_time(*, valid: bool = True, seconds: int = 70, **metrics: float) -> RunOverTime:
+    at = np.arange(float(seconds))
+    rate = Series(at, 100 + at % 7)
+    watched = {name: Series(at, value + at % 3) for name, value in metrics.items()}
+    return RunOverTime(0, "a", 1, valid, rate, rate, rate, watched)
+
+
+def test_warm_up_is_marked_in_every_panel() -> None:
+    run = run_over_time(**{"os.rss_bytes": 1e6})
+    drawing = detail(Setting("8 threads", 10, (run,)), ["a"]).standalone("t")
+    shades = [e for e in elements(drawing, "rect") if e.get("class") == "warm-up"]
+    assert len(shades) == 3
+    assert len({(e.get("x"), e.get("width")) for e in shades}) == 1  # one time axis
+
+
+def test_an_invalid_run_is_dashed_in_the_overview() -> None:
+    drawing = overview([Setting("", 0, (run_over_time(valid=False), run_over_time()))], ["a"]).standalone("t")
+    dashes = [e.get("stroke-dasharray") for e in elements(drawing, "polyline")]
+    assert dashes == ["4 3", None]
+
+
+def test_long_runs_are_drawn_in_steps_and_keep_their_mean() -> None:
+    series = Series(np.arange(3600.0), np.random.default_rng(1).normal(100, 5, 3600))
+    thin = series.thinned()
+    assert len(thin) == 300
+    assert thin.values.mean() == pytest.approx(series.values.mean())
+
+
+def test_seconds_without_a_value_are_left_out() -> None:
+    series = Series.of(np.arange(3.0), np.asarray([1.0, np.nan, 3.0]))
+    assert series.seconds.tolist() == [0.0, 2.0]
+
+
+def test_server_panels_show_the_operating_system_first_and_few_of_the_servers_own() -> None:
+    at = np.arange(5.0)
+    columns = {f"db.Thing_{n}_per_s": Series(at, at * n) for n in range(40)}
+    columns |= {"db.Log_fsyncs_per_s": Series(at, at), "db.Constant": Series(at, at * 0 + 5)}
+    columns |= {"os.write_bytes_per_s": Series(at, at), "os.cpu_cores": Series(at, at), "os.nothing": Series(at, at)}
+    found = [metric.column for metric in server.metrics_of([columns])]
+    assert found[:3] == ["os.cpu_cores", "os.write_bytes_per_s", "db.Log_fsyncs_per_s"]
+    assert len(found) == 2 + server.OWN_METRICS_MAX
+    assert "db.Constant" not in found
+
+
+def test_a_drawing_that_cannot_be_converted_is_told_in_one_sentence(tmp_path: object) -> None:
+    from pathlib import Path
+
+    path = Path(str(tmp_path)) / "broken.svg"
+    path.write_text("<svg")
+    with pytest.raises(BakeoffError, match="could not make PNG files of the charts"):
+        Conversion([path]).wait()
