@@ -294,6 +294,21 @@ def test_few_repetitions_and_a_rate_as_objective_of_an_open_loop_are_allowed_wit
     assert any("latency_p99" in words for words in plan.warnings)
 
 
+def test_comparing_over_a_factor_that_changes_the_data_is_warned_of() -> None:
+    assert any("different data" in words for words in read("records = [100, 200]\nthreads = [1, 4]").warnings)
+    rest = "[compare]\nfactor = 'threads'"
+    assert not any(
+        "different data" in words for words in read("records = [1, 2]\nthreads = [1, 4]", rest=rest).warnings
+    )
+
+
+def test_client_and_server_on_the_same_core_are_warned_of() -> None:
+    together = read(measure="placement = { client = '0', server = '0' }")
+    assert (together.client_cores, together.server_cores) == ([0], [0])
+    assert any("share the cores 0" in words for words in together.warnings)
+    assert read(measure="placement = { client = '0' }").record.placement == {"client": [0]}
+
+
 def test_secrets_enter_the_record_by_name_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DB_PASSWORD", "hunter2")
     plan = read(systems=f"{OLD}\nuser = 'u'\npassword = {{ env = 'DB_PASSWORD' }}")

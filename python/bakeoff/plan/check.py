@@ -239,7 +239,9 @@ def disk_free_bytes(folder: Path) -> int:
     return shutil.disk_usage(existing).free
 
 
-def advice(document: PlanDocument, cells: list[Cell], reset: str, private: Mapping[str, bool]) -> list[str]:
+def advice(
+    document: PlanDocument, cells: list[Cell], reset: str, private: Mapping[str, bool], compare_factor: str
+) -> list[str]:
     """What is allowed but will limit the answer."""
     measure, words = document.measure, []
     if measure.repetitions < REPETITIONS_FOR_A_COMPARISON:
@@ -248,6 +250,8 @@ def advice(document: PlanDocument, cells: list[Cell], reset: str, private: Mappi
         )
     if measure.objective == "rate" and any(cell.record.rate_ops_per_s is not None for cell in cells):
         words.append('in an open loop the achieved rate is what was offered; judge by objective = "latency_p99"')
+    if _has_other_data(cells, compare_factor):
+        words.append(f"the levels of `{compare_factor}` have different data, which are never compared")
     if reset == "reload" and not all(private.values()):
         names = ", ".join(name for name, own in private.items() if not own)
         words.append(
@@ -262,6 +266,16 @@ def advice(document: PlanDocument, cells: list[Cell], reset: str, private: Mappi
     for workload in {id(cell.workload): cell.workload for cell in cells}.values():
         words += [f"property `{name}` of the original has no meaning here and is ignored" for name in workload.ignored]
     return list(dict.fromkeys(words))
+
+
+def _has_other_data(cells: list[Cell], factor: str) -> bool:
+    """Whether cells that differ only in this factor differ in their data too."""
+    seen: dict[str, str] = {}
+    for cell in cells:
+        rest = repr({name: level for name, level in cell.record.levels.items() if name != factor})
+        if seen.setdefault(rest, cell.record.dataset) != cell.record.dataset:
+            return True
+    return False
 
 
 def _place(what: str, system: str, source: Source) -> tuple[str, ...]:

@@ -136,7 +136,7 @@ def _finish(
     factors = varying(combinations)
     comparison = _comparison(document, varying(builder.grid.combinations), factors, source)
     record = _record(document, cells, factors, comparison, reset, cache)
-    warnings += check.advice(document, cells, reset, private)
+    warnings += check.advice(document, cells, reset, private, comparison[0])
     return ResolvedPlan(
         path=source.path,
         text=source.text,
