@@ -151,6 +151,20 @@ def test_the_null_systems_options_become_the_drivers() -> None:
     assert driver["stalls"] == [{"at_s": 1.0, "for_s": 2.0}]
 
 
+def test_what_can_only_be_had_at_an_address_says_so_without_one() -> None:
+    assert "address" in str(SYSTEMS["mysql"].available({}))
+    assert SYSTEMS["mysql"].available({"address": "db1"}) is None
+    assert SYSTEMS["mariadb"].available({"address": "db1"}) is None
+    assert SYSTEMS["sqlite"].available({}) is None
+
+
+def test_a_server_version_that_is_not_here_is_unavailable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BAKEOFF_CACHE", str(tmp_path))
+    missing = SYSTEMS["mariadb"].available({"start": {"version": "9.9"}})
+    assert missing is not None
+    assert "no MariaDB server 9.9" in missing
+
+
 def test_every_kind_is_listed_under_its_own_name_with_a_summary() -> None:
     for name, kind in SYSTEMS.items():
         assert kind.kind == name

@@ -21,6 +21,8 @@ pub struct Listed {
     pub kind: &'static str,
     pub runners: &'static [RunnerKind],
     pub capabilities: Capabilities,
+    /// Name and, where it tells, version of the client library or of the embedded database. Empty: our own code.
+    pub library: String,
 }
 
 /// The drivers in this build.
@@ -30,18 +32,21 @@ pub fn list() -> Vec<Listed> {
             kind: "null",
             runners: null::RUNNERS,
             capabilities: null::capabilities(),
+            library: String::new(),
         },
         #[cfg(feature = "sqlite")]
         Listed {
             kind: "sqlite",
             runners: sqlite::RUNNERS,
             capabilities: sqlite::capabilities(),
+            library: format!("SQLite {}", rusqlite::version()),
         },
         #[cfg(feature = "mysql")]
         Listed {
             kind: "mysql",
             runners: mysql::RUNNERS,
             capabilities: mysql::capabilities(),
+            library: "mysql_async".into(),
         },
     ]
 }

@@ -48,6 +48,10 @@ class MySql(MySqlServer):
             raise PlanError(f"bakeoff cannot start a private {cls.kind}", where=where, hint="give its `address`")
         return cls(name, read, durability, isolation, timeout_s, base_dir)
 
+    @classmethod
+    def available(cls, options: dict[str, Any]) -> str | None:
+        return None if options.get("address") else "bakeoff cannot start one: give an `address`"
+
     def __init__(
         self,
         name: str,

@@ -217,5 +217,5 @@ def _engine_sqlite_version() -> str:
         listing = engine_list()
     except EngineError:
         return ""
-    libraries = listing.get("libraries", {})
-    return str(libraries.get("sqlite", "")) if isinstance(libraries, dict) else ""
+    library = next((str(one.get("library", "")) for one in listing.get("drivers", []) if one["kind"] == "sqlite"), "")
+    return library.removeprefix("SQLite").strip()
