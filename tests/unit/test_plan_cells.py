@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -303,10 +304,11 @@ def test_comparing_over_a_factor_that_changes_the_data_is_warned_of() -> None:
 
 
 def test_client_and_server_on_the_same_core_are_warned_of() -> None:
-    together = read(measure="placement = { client = '0', server = '0' }")
-    assert (together.client_cores, together.server_cores) == ([0], [0])
-    assert any("share the cores 0" in words for words in together.warnings)
-    assert read(measure="placement = { client = '0' }").record.placement == {"client": [0]}
+    core = min(os.sched_getaffinity(0))
+    together = read(measure=f"placement = {{ client = {core}, server = '{core}' }}")
+    assert (together.client_cores, together.server_cores) == ([core], [core])
+    assert any(f"share the cores {core}" in words for words in together.warnings)
+    assert read(measure=f"placement = {{ client = [{core}] }}").record.placement == {"client": [core]}
 
 
 def test_secrets_enter_the_record_by_name_only(monkeypatch: pytest.MonkeyPatch) -> None:
