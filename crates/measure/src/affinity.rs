@@ -9,7 +9,9 @@ pub fn allowed() -> Vec<u32> {
         if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) != 0 {
             return vec![0];
         }
-        (0..libc::CPU_SETSIZE as u32).filter(|core| libc::CPU_ISSET(*core as usize, &set)).collect()
+        (0..libc::CPU_SETSIZE as u32)
+            .filter(|core| libc::CPU_ISSET(*core as usize, &set))
+            .collect()
     }
 }
 
@@ -17,11 +19,14 @@ pub fn allowed() -> Vec<u32> {
 pub fn pin(cores: &[u32]) -> Result<(), Trouble> {
     let unknown = cores.iter().find(|core| **core >= libc::CPU_SETSIZE as u32);
     // SAFETY: bits below CPU_SETSIZE only; affects the calling thread.
-    let pinned = unknown.is_none() && unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        cores.iter().for_each(|core| libc::CPU_SET(*core as usize, &mut set));
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) == 0
-    };
+    let pinned = unknown.is_none()
+        && unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            cores
+                .iter()
+                .for_each(|core| libc::CPU_SET(*core as usize, &mut set));
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) == 0
+        };
     if pinned {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use crate::recorder::Recorder;
 use bakeoff_model::event::{ClientCost, WorkerCost};
 use bakeoff_model::time::now_ns;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub struct Snapshot {
     at_ns: u64,
@@ -42,7 +42,11 @@ impl Snapshot {
             switches_involuntary: usage.ru_nivcsw as u64,
             steal_ticks,
             all_ticks,
-            threads: thread_ids.iter().zip(recorders).map(|(id, recorder)| thread_times(*id, recorder)).collect(),
+            threads: thread_ids
+                .iter()
+                .zip(recorders)
+                .map(|(id, recorder)| thread_times(*id, recorder))
+                .collect(),
         }
     }
 }
@@ -63,25 +67,48 @@ fn read(path: &str) -> Option<String> {
 /// First line of /proc/stat: user nice system idle iowait irq softirq steal (guest is part of user).
 fn steal_and_all(stat: &str) -> (u64, u64) {
     let first = stat.lines().next().unwrap_or_default();
-    let ticks: Vec<u64> = first.split_whitespace().skip(1).take(8).filter_map(|t| t.parse().ok()).collect();
+    let ticks: Vec<u64> = first
+        .split_whitespace()
+        .skip(1)
+        .take(8)
+        .filter_map(|t| t.parse().ok())
+        .collect();
     (ticks.get(7).copied().unwrap_or(0), ticks.iter().sum())
 }
 
 fn thread_times(thread_id: i32, recorder: &Recorder) -> ThreadTimes {
-    let text = read(&format!("/proc/self/task/{thread_id}/schedstat")).unwrap_or_default();
-    let mut numbers = text.split_whitespace().filter_map(|n| n.parse().ok());
+    let counters = &recorder.counters;
+    // First whether it had ended: it may do so while /proc is read, and then writes down its last figures before.
+    let alive = schedstat(&format!("/proc/self/task/{thread_id}/schedstat"));
+    let (cpu_ns, delay_ns) = match counters.ended_cpu_ns.load(Acquire) {
+        0 => alive,
+        ended_cpu_ns => (ended_cpu_ns, counters.ended_delay_ns.load(Relaxed)),
+    };
     ThreadTimes {
-        cpu_ns: numbers.next().unwrap_or(0),
-        delay_ns: numbers.next().unwrap_or(0),
-        spin_ns: recorder.counters.spin_ns.load(Relaxed),
+        cpu_ns,
+        delay_ns,
+        spin_ns: counters.spin_ns.load(Relaxed),
     }
+}
+
+/// CPU time and run-queue delay, ns.
+fn schedstat(path: &str) -> (u64, u64) {
+    let text = read(path).unwrap_or_default();
+    let mut numbers = text.split_whitespace().filter_map(|n| n.parse().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+/// The calling thread has done its work; what it cost must outlive its entry in /proc.
+pub fn write_down(recorder: &Recorder) {
+    let (cpu_ns, delay_ns) = schedstat("/proc/thread-self/schedstat");
+    recorder.counters.ended_delay_ns.store(delay_ns, Relaxed);
+    recorder.counters.ended_cpu_ns.store(cpu_ns, Release);
 }
 
 pub fn cost_between(before: &Snapshot, after: &Snapshot) -> ClientCost {
     let span_ns = after.at_ns.saturating_sub(before.at_ns).max(1) as f64;
     let all_ticks = after.all_ticks.saturating_sub(before.all_ticks).max(1);
     let worker = |(before, after): (&ThreadTimes, &ThreadTimes)| {
-        // A thread that ended within the window is no longer in /proc: its last reading is all there is.
         let cpu_ns = after.cpu_ns.saturating_sub(before.cpu_ns) as f64;
         let spin_ns = after.spin_ns.saturating_sub(before.spin_ns) as f64;
         WorkerCost {
@@ -103,7 +130,9 @@ pub fn cost_between(before: &Snapshot, after: &Snapshot) -> ClientCost {
 
 fn mean_mhz(cpuinfo: &str) -> Option<f64> {
     let lines = cpuinfo.lines().filter(|line| line.starts_with("cpu MHz"));
-    let all: Vec<f64> = lines.filter_map(|line| line.split(':').nth(1)?.trim().parse().ok()).collect();
+    let all: Vec<f64> = lines
+        .filter_map(|line| line.split(':').nth(1)?.trim().parse().ok())
+        .collect();
     (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
 }
 
@@ -119,7 +148,10 @@ mod tests {
 
     #[test]
     fn means_the_frequencies_of_all_cores() {
-        assert_eq!(mean_mhz("cpu MHz\t\t: 2000.0\nx\ncpu MHz\t\t: 3000.0\n"), Some(2500.0));
+        assert_eq!(
+            mean_mhz("cpu MHz\t\t: 2000.0\nx\ncpu MHz\t\t: 3000.0\n"),
+            Some(2500.0)
+        );
         assert_eq!(mean_mhz("nothing"), None);
     }
 

@@ -24,7 +24,9 @@ impl Axis {
             epoch_ns,
             epoch_unix_ns,
             window_start_ns,
-            window_end_ns: AtomicU64::new(window_ns.map_or(u64::MAX, |window_ns| window_start_ns + window_ns)),
+            window_end_ns: AtomicU64::new(
+                window_ns.map_or(u64::MAX, |window_ns| window_start_ns + window_ns),
+            ),
         }
     }
 
@@ -137,7 +139,11 @@ impl Control {
                 return true;
             }
             let left = Duration::from_nanos(deadline_ns - now);
-            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self
+                .changed
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
     }
 }

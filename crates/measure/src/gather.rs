@@ -62,13 +62,22 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
     });
     RunResult {
         elapsed_s: axis.seconds(axis.window_end_ns()).max(0.0),
-        window_start_s: axis.seconds(axis.window_start_ns).min(axis.seconds(axis.window_end_ns()).max(0.0)),
+        window_start_s: axis
+            .seconds(axis.window_start_ns)
+            .min(axis.seconds(axis.window_end_ns()).max(0.0)),
         window_end_s: axis.seconds(axis.window_end_ns()).max(0.0),
         epoch_unix_ns: axis.epoch_unix_ns,
-        interrupted: job.control.stopped_at_ns().is_some_and(|at_ns| at_ns <= axis.window_end_ns()),
+        interrupted: job
+            .control
+            .stopped_at_ns()
+            .is_some_and(|at_ns| at_ns <= axis.window_end_ns()),
         series: series_events(&merged, recorders, operations),
         unfinished: unfinished.to_event(),
-        due: if open { sum(&|r| r.counters.due.load(Relaxed)) + backlog.count() } else { 0 },
+        due: if open {
+            sum(&|r| r.counters.due.load(Relaxed)) + backlog.count()
+        } else {
+            0
+        },
         backlog: backlog.to_event(),
         lateness: lateness.to_event(),
         pool_wait: extra(recorders, Extra::PoolWait).to_event(),
@@ -81,7 +90,10 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
         errors: earliest(recorders.iter().flat_map(|r| r.samples.taken()).collect()),
         stream_hashes: measured.stream_hashes.clone(),
         endpoints: (0..job.driver.endpoints().max(1))
-            .map(|e| EndpointCount { endpoint: e as u32, operations: sum(&|r| r.endpoint(e)) })
+            .map(|e| EndpointCount {
+                endpoint: e as u32,
+                operations: sum(&|r| r.endpoint(e)),
+            })
             .collect(),
         cost,
         witness,
@@ -101,7 +113,11 @@ pub struct Merged {
 fn merge_series(recorders: &[Arc<Recorder>], operations: &[Operation]) -> Vec<Merged> {
     let mut all = Vec::new();
     for series in 0..operations.len() * Outcome::COUNT {
-        let mut merged = Merged { series, response: Times::default(), service: Times::default() };
+        let mut merged = Merged {
+            series,
+            response: Times::default(),
+            service: Times::default(),
+        };
         for recorder in recorders {
             recorder.response(series, &mut merged.response);
             recorder.service(series, &mut merged.service);
@@ -131,13 +147,17 @@ fn series_events(merged: &[Merged], recorders: &[Arc<Recorder>], operations: &[O
 }
 
 pub fn outcome_of(series_index: usize) -> Outcome {
-    let found = Outcome::ALL.into_iter().find(|o| series(0, *o) == series_index % Outcome::COUNT);
+    let found = Outcome::ALL
+        .into_iter()
+        .find(|o| series(0, *o) == series_index % Outcome::COUNT);
     found.unwrap_or(Outcome::Unknown)
 }
 
 fn extra(recorders: &[Arc<Recorder>], which: Extra) -> Times {
     let mut total = Times::default();
-    recorders.iter().for_each(|recorder| recorder.extra(which, &mut total));
+    recorders
+        .iter()
+        .for_each(|recorder| recorder.extra(which, &mut total));
     total
 }
 
@@ -163,7 +183,9 @@ fn unfinished(axis: &Axis, recorders: &[Arc<Recorder>], some_missing: bool) -> T
     let in_window = |due_ns: &u64| *due_ns >= axis.window_start_ns && *due_ns < end_ns;
     if some_missing {
         let stuck = recorders.iter().flat_map(|recorder| recorder.in_flight());
-        stuck.filter(in_window).for_each(|due_ns| total.record(end_ns - due_ns));
+        stuck
+            .filter(in_window)
+            .for_each(|due_ns| total.record(end_ns - due_ns));
     }
     total
 }
@@ -171,9 +193,16 @@ fn unfinished(axis: &Axis, recorders: &[Arc<Recorder>], some_missing: bool) -> T
 /// Share of operations (parts apart) in the window that did not end `ok`, or whose transaction did not commit.
 fn error_ratio(merged: &[Merged], operations: &[Operation], revoked: u64) -> f64 {
     let (mut all, mut failed) = (0, revoked);
-    for merged in merged.iter().filter(|m| operations[m.series / Outcome::COUNT].part_of.is_none()) {
+    for merged in merged
+        .iter()
+        .filter(|m| operations[m.series / Outcome::COUNT].part_of.is_none())
+    {
         all += merged.response.count();
-        failed += if outcome_of(merged.series) == Outcome::Ok { 0 } else { merged.response.count() };
+        failed += if outcome_of(merged.series) == Outcome::Ok {
+            0
+        } else {
+            merged.response.count()
+        };
     }
     if all == 0 { 0.0 } else { failed as f64 / all as f64 }
 }

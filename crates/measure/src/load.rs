@@ -29,7 +29,9 @@ struct Shared {
     retries: AtomicU64,
 }
 
-pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>>) -> Result<RunResult, Trouble> {
+pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: &Arc<Job<D, W>>,
+) -> Result<RunResult, Trouble> {
     let begun_ns = now_ns();
     if job.spec.client.index == 0 {
         create_tables::<R, D, W>(job)?;
@@ -37,7 +39,10 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>>)
     let placements = team::place(job, R::BLOCKING);
     tell_ready::<R, D, W>(job, &placements, begun_ns);
     if job.control.wait_for_start().is_none() {
-        return Ok(RunResult { interrupted: true, ..empty_result(&job.spec) });
+        return Ok(RunResult {
+            interrupted: true,
+            ..empty_result(&job.spec)
+        });
     }
     // Only now are the tables there for every client's sessions to attach to.
     let started_ns = now_ns();
@@ -48,7 +53,11 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>>)
     let mut team = team::start::<R, _, _, _>(&placements, &recorders, move |berth| {
         work::<R, D, W>(their_job.clone(), their_shared.clone(), berth)
     })?;
-    let progress = Progress { elapsed_from_ns: started_ns, total: job.workload.load_units(), sink: job.sink.clone() };
+    let progress = Progress {
+        elapsed_from_ns: started_ns,
+        total: job.workload.load_units(),
+        sink: job.sink.clone(),
+    };
     while !team.wait_done(Duration::from_secs(1), drop)? {
         progress.report(shared.rows.load(Relaxed));
         let given_up = |at_ns: u64| now_ns() > at_ns + job.timeout_ns();
@@ -87,9 +96,10 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     // A pool makes no sense for batches: as many threads load as there are sessions.
     let slots = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
     let state = Rc::new(job.workload.worker(placement.worker));
-    let users = placement.threads.iter().zip(slots).map(|(thread, slot)| {
-        load_chunks::<D, W>(job.clone(), shared.clone(), state.clone(), *thread, slot)
-    });
+    let users =
+        placement.threads.iter().zip(slots).map(|(thread, slot)| {
+            load_chunks::<D, W>(job.clone(), shared.clone(), state.clone(), *thread, slot)
+        });
     R::join_all(users.collect()).await.into_iter().collect()
 }
 
@@ -113,16 +123,28 @@ async fn load_chunks<D: Driver, W: Workload<D::Session>>(
         let count = chunk.min(total - first);
         let mut tries = 1;
         let rows = loop {
-            match job.workload.load_chunk(&state, &mut user, &mut session, first, count).await {
+            match job
+                .workload
+                .load_chunk(&state, &mut user, &mut session, first, count)
+                .await
+            {
                 Ok(rows) => break rows,
                 Err(error) if tries < TRIES && worth_another_try(&error) && !job.control.is_stopped() => {
                     shared.retries.fetch_add(1, Relaxed);
                     let pause_ms = (10u64 << tries.min(10)).min(LONGEST_PAUSE_MS);
-                    sleep(Duration::from_millis(pause_ms / 2 + u64::from(thread) % pause_ms / 2)).await;
+                    sleep(Duration::from_millis(
+                        pause_ms / 2 + u64::from(thread) % pause_ms / 2,
+                    ))
+                    .await;
                     tries += 1;
                 }
                 Err(_) if job.control.is_stopped() => return Ok(()),
-                Err(error) => return Err(server_trouble(&error, format!("loading units {first} to {}", first + count))),
+                Err(error) => {
+                    return Err(server_trouble(
+                        &error,
+                        format!("loading units {first} to {}", first + count),
+                    ));
+                }
             }
         };
         shared.rows.fetch_add(rows, Relaxed);
@@ -131,6 +153,9 @@ async fn load_chunks<D: Driver, W: Workload<D::Session>>(
 
 /// Definitely not applied, and perhaps applied when asked again.
 fn worth_another_try(error: &OpError) -> bool {
-    let passing = matches!(error.outcome, Outcome::Fail(FailClass::Conflict | FailClass::Overload));
+    let passing = matches!(
+        error.outcome,
+        Outcome::Fail(FailClass::Conflict | FailClass::Overload)
+    );
     passing && !error.connection_lost
 }

@@ -8,8 +8,15 @@
 /// Next due time, ns after the epoch.
 #[derive(Clone, Debug)]
 pub enum Pacer {
-    Constant { slots: Slots, next: u64 },
-    Poisson { gap_ns: f64, at_ns: f64, random: SplitMix64 },
+    Constant {
+        slots: Slots,
+        next: u64,
+    },
+    Poisson {
+        gap_ns: f64,
+        at_ns: f64,
+        random: SplitMix64,
+    },
 }
 
 /// Which of the evenly spaced slots of a process are one worker's (or one thread's).
@@ -56,7 +63,11 @@ impl Pacer {
                 *next += 1;
                 slots.due_ns(*next - 1)
             }
-            Pacer::Poisson { gap_ns, at_ns, random } => {
+            Pacer::Poisson {
+                gap_ns,
+                at_ns,
+                random,
+            } => {
                 *at_ns -= random.open_unit().ln() * *gap_ns;
                 *at_ns as u64
             }
@@ -84,7 +95,9 @@ impl SplitMix64 {
 
 /// Several numbers made into one seed.
 pub fn seed(parts: &[u64]) -> u64 {
-    parts.iter().fold(0, |state, part| SplitMix64(state ^ part).next())
+    parts
+        .iter()
+        .fold(0, |state, part| SplitMix64(state ^ part).next())
 }
 
 #[cfg(test)]
@@ -157,19 +170,33 @@ mod tests {
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
         assert!((mean / 1e6 - 1.0).abs() < 0.01, "{mean}");
-        assert!((variance.sqrt() / mean - 1.0).abs() < 0.02, "{}", variance.sqrt() / mean);
+        assert!(
+            (variance.sqrt() / mean - 1.0).abs() < 0.02,
+            "{}",
+            variance.sqrt() / mean
+        );
     }
 
     #[test]
     fn the_same_seed_gives_the_same_arrivals() {
-        let due = |seed| (0..100).map({ let mut p = Pacer::poisson(50.0, seed); move |_| p.next_due_ns() }).collect::<Vec<_>>();
+        let due = |seed| {
+            (0..100)
+                .map({
+                    let mut p = Pacer::poisson(50.0, seed);
+                    move |_| p.next_due_ns()
+                })
+                .collect::<Vec<_>>()
+        };
         assert_eq!(due(seed(&[1, 2])), due(seed(&[1, 2])));
         assert_ne!(due(seed(&[1, 2])), due(seed(&[2, 1])));
     }
 
     #[test]
     fn clients_interleave() {
-        let slots = |phase| Slots { phase, ..worker_slots(10.0, 1, 1, 0) };
+        let slots = |phase| Slots {
+            phase,
+            ..worker_slots(10.0, 1, 1, 0)
+        };
         assert_eq!(slots(0.0).due_ns(3), 300_000_000);
         assert_eq!(slots(0.5).due_ns(3), 350_000_000);
     }

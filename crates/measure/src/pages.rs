@@ -29,7 +29,10 @@ impl Pages {
                 0,
             )
         };
-        assert!(start != libc::MAP_FAILED, "no memory for {bytes} bytes of counters");
+        assert!(
+            start != libc::MAP_FAILED,
+            "no memory for {bytes} bytes of counters"
+        );
         // SAFETY: the mapping just made. Advice may fail on kernels without huge pages, which is as well.
         unsafe { libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE) };
         Self {

@@ -3,13 +3,13 @@ use crate::control::{Control, Sink};
 use crate::runner::Runner;
 use crate::runner::thread::ThreadRunner;
 use crate::runner::tokio::TokioRunner;
+use crate::times::Times;
 use crate::{affinity, load, run, single};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{ClientCost, ClientVerdict, RunResult, StateReport};
-use bakeoff_model::outcome::{OpError, Outcome, FailClass, Trouble, TroubleKind};
+use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble, TroubleKind};
 use bakeoff_model::run::{Phase, RunSpec, RunnerKind};
 use bakeoff_model::workload::Workload;
-use crate::times::Times;
 use std::sync::Arc;
 
 /// What every thread of a phase shares.
@@ -57,7 +57,9 @@ pub fn execute<D: Driver, W: Workload<D::Session>>(
     }
 }
 
-fn execute_on<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>>) -> Result<RunResult, Trouble> {
+fn execute_on<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: &Arc<Job<D, W>>,
+) -> Result<RunResult, Trouble> {
     match job.spec.phase {
         Phase::Load => load::load::<R, D, W>(job),
         Phase::Warm => single::warm::<R, D, W>(job),
@@ -70,14 +72,22 @@ fn execute_on<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>
 fn choose_runner<D: Driver>(spec: &RunSpec, driver: &D) -> Result<RunnerKind, Trouble> {
     let suited = driver.runners();
     let Some(runner) = spec.runner.or(suited.first().copied()) else {
-        return Err(usage("the driver names no runner", "driver", "report this as a defect of the driver"));
+        return Err(usage(
+            "the driver names no runner",
+            "driver",
+            "report this as a defect of the driver",
+        ));
     };
     if runner == RunnerKind::Reactor {
         return Err(no_reactor());
     }
     if !suited.contains(&runner) {
         let hint = format!("this driver runs on {suited:?}; leave `runner` out to take its preferred one");
-        return Err(usage(format!("runner {runner:?} does not suit the driver"), "run.json: runner", hint));
+        return Err(usage(
+            format!("runner {runner:?} does not suit the driver"),
+            "run.json: runner",
+            hint,
+        ));
     }
     if runner == RunnerKind::Thread && spec.sessions.is_some_and(|sessions| sessions < spec.threads) {
         return Err(usage(
@@ -90,14 +100,25 @@ fn choose_runner<D: Driver>(spec: &RunSpec, driver: &D) -> Result<RunnerKind, Tr
 }
 
 fn no_reactor() -> Trouble {
-    usage("the reactor runner is not built yet", "run.json: runner", "use `tokio` or `thread`, or leave `runner` out")
+    usage(
+        "the reactor runner is not built yet",
+        "run.json: runner",
+        "use `tokio` or `thread`, or leave `runner` out",
+    )
 }
 
 fn check_capabilities<D: Driver>(spec: &RunSpec, driver: &D, keeps_session: bool) -> Result<(), Trouble> {
     let can = driver.capabilities();
-    if let Some(isolation) = spec.isolation.filter(|isolation| !can.isolation.contains(isolation)) {
+    if let Some(isolation) = spec
+        .isolation
+        .filter(|isolation| !can.isolation.contains(isolation))
+    {
         let hint = format!("this system offers {:?}", can.isolation);
-        return Err(usage(format!("the system has no isolation {isolation:?}"), "run.json: isolation", hint));
+        return Err(usage(
+            format!("the system has no isolation {isolation:?}"),
+            "run.json: isolation",
+            hint,
+        ));
     }
     if keeps_session && spec.sessions.is_some_and(|sessions| sessions < spec.threads) {
         return Err(usage(
@@ -118,11 +139,19 @@ pub fn server_trouble(error: &OpError, place: impl Into<String>) -> Trouble {
     let hint = match error.outcome {
         Outcome::Unknown => "is the server up and its address right?",
         Outcome::Fail(FailClass::Refused) => "check user, password, rights and the schema's name",
-        Outcome::Fail(FailClass::Overload) => "the server could not take more: check its limits of connections, memory and disk",
-        Outcome::Fail(FailClass::Constraint) => "are there rows of an earlier load? `drop_existing` replaces them",
+        Outcome::Fail(FailClass::Overload) => {
+            "the server could not take more: check its limits of connections, memory and disk"
+        }
+        Outcome::Fail(FailClass::Constraint) => {
+            "are there rows of an earlier load? `drop_existing` replaces them"
+        }
         _ => "the server's own log may say more",
     };
-    let statement = error.statement.as_ref().map(|s| format!(" in {s}")).unwrap_or_default();
+    let statement = error
+        .statement
+        .as_ref()
+        .map(|s| format!(" in {s}"))
+        .unwrap_or_default();
     Trouble::new(TroubleKind::Server, format!("{error}{statement}"), place, hint)
 }
 

@@ -72,11 +72,19 @@ mod tests {
 
     #[test]
     fn a_session_goes_to_whoever_has_waited_longest() {
-        let pool = Pool::new(vec![Slot { session: Some("a"), endpoint: 0 }], 3);
+        let pool = Pool::new(
+            vec![Slot {
+                session: Some("a"),
+                endpoint: 0,
+            }],
+            3,
+        );
         let tickets: Vec<Rc<Ticket<&str>>> = (0..3).map(|_| Rc::default()).collect();
         let mut cx = Context::from_waker(Waker::noop());
         let mut asked: Vec<_> = tickets.iter().map(|t| Box::pin(pool.acquire(t))).collect();
-        let Poll::Ready(slot) = asked[1].as_mut().poll(&mut cx) else { panic!("a session was free") };
+        let Poll::Ready(slot) = asked[1].as_mut().poll(&mut cx) else {
+            panic!("a session was free")
+        };
         assert!(asked[2].as_mut().poll(&mut cx).is_pending());
         assert!(asked[0].as_mut().poll(&mut cx).is_pending());
         pool.release(slot);

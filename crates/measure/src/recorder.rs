@@ -32,6 +32,9 @@ pub struct Counters {
     pub spin_ns: AtomicU64,
     /// End of the last operation recorded, ns.
     pub last_end_ns: AtomicU64,
+    /// CPU time and run-queue delay of this thread when it had ended; 0 before.
+    pub ended_cpu_ns: AtomicU64,
+    pub ended_delay_ns: AtomicU64,
 }
 
 pub struct Recorder {
@@ -109,7 +112,10 @@ impl Recorder {
 
     /// Due times of operations begun and not ended.
     pub fn in_flight(&self) -> impl Iterator<Item = u64> {
-        self.in_flight.iter().map(|due| due.load(Ordering::Relaxed)).filter(|due| *due > 0)
+        self.in_flight
+            .iter()
+            .map(|due| due.load(Ordering::Relaxed))
+            .filter(|due| *due > 0)
     }
 
     /// Adds everything up to `second` to `totals` (one per series) and frees its buffers. Called some milliseconds
@@ -189,7 +195,9 @@ impl Writer {
         let due_in_window = ended.due_ns >= self.axis.window_start_ns;
         if ended.end_ns > window_end_ns {
             if due_in_window && ended.due_ns < window_end_ns {
-                recorder.extra.record(Extra::Unfinished as usize, window_end_ns - ended.due_ns);
+                recorder
+                    .extra
+                    .record(Extra::Unfinished as usize, window_end_ns - ended.due_ns);
             }
             return false;
         }
@@ -205,8 +213,13 @@ impl Writer {
             return false;
         }
         recorder.run.record(2 * series, response_ns);
-        recorder.run.record(2 * series + 1, ended.end_ns.saturating_sub(ended.begin_ns));
-        recorder.counters.last_end_ns.store(ended.end_ns, Ordering::Relaxed);
+        recorder
+            .run
+            .record(2 * series + 1, ended.end_ns.saturating_sub(ended.begin_ns));
+        recorder
+            .counters
+            .last_end_ns
+            .store(ended.end_ns, Ordering::Relaxed);
         true
     }
 
@@ -238,7 +251,8 @@ impl Writer {
     #[cold]
     fn next_second(&self, end_ns: u64) {
         let second = end_ns.saturating_sub(self.axis.epoch_ns) / SECOND_NS;
-        self.current_end_ns.set(self.axis.epoch_ns + (second + 1) * SECOND_NS);
+        self.current_end_ns
+            .set(self.axis.epoch_ns + (second + 1) * SECOND_NS);
         let mut seconds = self.recorder.seconds();
         let set = match seconds.free.pop() {
             Some(set) => set,
@@ -275,14 +289,25 @@ mod tests {
     }
 
     fn ended(due_ns: u64, end_ns: u64) -> Ended {
-        Ended { operation: 0, outcome: Outcome::Ok, endpoint: 0, due_ns, begin_ns: due_ns + 1, end_ns }
+        Ended {
+            operation: 0,
+            outcome: Outcome::Ok,
+            endpoint: 0,
+            due_ns,
+            begin_ns: due_ns + 1,
+            end_ns,
+        }
     }
 
     fn counts(writer: &Writer) -> (u64, u64, u64) {
         let (mut response, mut unfinished) = (Times::default(), Times::default());
         writer.recorder.response(0, &mut response);
         writer.recorder.extra(Extra::Unfinished, &mut unfinished);
-        (response.count(), writer.recorder.carried_in(0), unfinished.count())
+        (
+            response.count(),
+            writer.recorder.carried_in(0),
+            unfinished.count(),
+        )
     }
 
     #[test]

@@ -32,38 +32,62 @@ const SETTLE_NS: u64 = 500_000_000;
 /// Hash per thread number.
 type Hashes = Vec<(u32, u64)>;
 
-pub fn run<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>>) -> Result<RunResult, Trouble> {
+pub fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: &Arc<Job<D, W>>,
+) -> Result<RunResult, Trouble> {
     let begun_ns = now_ns();
     let placements = team::place(job, R::BLOCKING);
     let recorders = new_recorders(job, &placements);
     let schedules = new_schedules(&job.spec, &placements, R::BLOCKING);
     let mut team = start_team::<R, D, W>(job, &placements, &recorders, &schedules)?;
     let witness = match (job.spec.witness_rate_ops_per_s, job.workload.witness_operation()) {
-        (Some(rate), Some(operation)) => Some(witness::start::<R, D, W>(job, rate, operation, placements.len())?),
+        (Some(rate), Some(operation)) => {
+            Some(witness::start::<R, D, W>(job, rate, operation, placements.len())?)
+        }
         (Some(_), None) => {
-            warn(&job.sink, &job.control, "this mix has no operation a witness could be compared by: no witness");
+            warn(
+                &job.sink,
+                &job.control,
+                "this mix has no operation a witness could be compared by: no witness",
+            );
             None
         }
         (None, _) => None,
     };
-    let opened = team.wait_ready().and_then(|()| witness.as_ref().map_or(Ok(()), witness::Watch::wait_ready));
+    let opened = team
+        .wait_ready()
+        .and_then(|()| witness.as_ref().map_or(Ok(()), witness::Watch::wait_ready));
     if let Err(trouble) = opened {
         job.control.stop();
         return Err(trouble);
     }
     tell_ready::<R, D, W>(job, &placements, begun_ns);
     let Some(start_unix_ns) = job.control.wait_for_start() else {
-        return Ok(RunResult { interrupted: true, ..empty_result(&job.spec) });
+        return Ok(RunResult {
+            interrupted: true,
+            ..empty_result(&job.spec)
+        });
     };
     let axis = publish_axis(job, start_unix_ns);
     let reporter = start_reporter(job, &recorders, &axis)?;
     let measured = watch_window(job, &mut team, &axis, &recorders)?;
     let _ = reporter.join();
     let witness = witness.and_then(|watch| watch.seen(Duration::from_nanos(job.timeout_ns())));
-    Ok(gather(job, &axis, &recorders, &schedules, &measured, witness, R::BLOCKING))
+    Ok(gather(
+        job,
+        &axis,
+        &recorders,
+        &schedules,
+        &measured,
+        witness,
+        R::BLOCKING,
+    ))
 }
 
-fn new_recorders<D: Driver, W: Workload<D::Session>>(job: &Job<D, W>, placements: &[Placement]) -> Vec<Arc<Recorder>> {
+fn new_recorders<D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+    placements: &[Placement],
+) -> Vec<Arc<Recorder>> {
     let operations = job.workload.operations().len();
     let endpoints = job.driver.endpoints().max(1);
     let new = |p: &Placement| Arc::new(Recorder::new(operations, p.threads.len(), endpoints));
@@ -73,7 +97,11 @@ fn new_recorders<D: Driver, W: Workload<D::Session>>(job: &Job<D, W>, placements
 /// The schedules of an open loop, by the threads they serve: one per worker, or one for all blocking threads, or one
 /// per thread (compat). Empty in a closed loop.
 fn new_schedules(spec: &RunSpec, placements: &[Placement], blocking: bool) -> Vec<(Vec<u32>, Arc<Schedule>)> {
-    let Pacing::Open { rate_ops_per_s, arrival } = spec.pacing else {
+    let Pacing::Open {
+        rate_ops_per_s,
+        arrival,
+    } = spec.pacing
+    else {
         return vec![];
     };
     let threads = u64::from(spec.threads);
@@ -99,9 +127,15 @@ fn new_schedules(spec: &RunSpec, placements: &[Placement], blocking: bool) -> Ve
                 phase: f64::from(spec.client.index) / f64::from(spec.client.count),
             }),
         };
-        let operations = group.iter().map(|thread| quota(spec, *thread)).reduce(u64::saturating_add);
+        let operations = group
+            .iter()
+            .map(|thread| quota(spec, *thread))
+            .reduce(u64::saturating_add);
         let limited = operations.filter(|_| matches!(spec.limit, Limit::Operations { .. }));
-        (group.clone(), Arc::new(Schedule::new(pacer, limited, (spec.warm_up_s * 1e9) as u64)))
+        (
+            group.clone(),
+            Arc::new(Schedule::new(pacer, limited, (spec.warm_up_s * 1e9) as u64)),
+        )
     };
     groups.iter().enumerate().map(schedule).collect()
 }
@@ -125,10 +159,14 @@ fn start_team<R: Runner, D: Driver, W: Workload<D::Session>>(
 ) -> Result<Team<Hashes>, Trouble> {
     let mut of_thread = vec![None; job.spec.threads as usize];
     for (threads, schedule) in schedules {
-        threads.iter().for_each(|thread| of_thread[*thread as usize] = Some(schedule.clone()));
+        threads
+            .iter()
+            .for_each(|thread| of_thread[*thread as usize] = Some(schedule.clone()));
     }
     let (job, of_thread) = (job.clone(), Arc::new(of_thread));
-    team::start::<R, _, _, _>(placements, recorders, move |berth| work::<R, D, W>(job.clone(), of_thread.clone(), berth))
+    team::start::<R, _, _, _>(placements, recorders, move |berth| {
+        work::<R, D, W>(job.clone(), of_thread.clone(), berth)
+    })
 }
 
 /// One worker from its first connection to its last operation.
@@ -156,23 +194,39 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
         job: job.clone(),
     });
     let mut slots = slots.into_iter();
-    let users = placement.threads.iter().zip(cells).enumerate().map(|(index, (thread, cell))| {
-        let user = User { index, id: thread_id(&job.spec, *thread), cell, pace: pace(&job.spec, &schedules, *thread) };
-        run_user::<R, D, W>(worker.clone(), user, slots.next())
-    });
+    let users = placement
+        .threads
+        .iter()
+        .zip(cells)
+        .enumerate()
+        .map(|(index, (thread, cell))| {
+            let user = User {
+                index,
+                id: thread_id(&job.spec, *thread),
+                cell,
+                pace: pace(&job.spec, &schedules, *thread),
+            };
+            run_user::<R, D, W>(worker.clone(), user, slots.next())
+        });
     let hashes = R::join_all(users.collect()).await;
     Ok(placement.threads.iter().copied().zip(hashes).collect())
 }
 
 pub fn thread_id(spec: &RunSpec, thread: u32) -> ThreadId {
     let stream = u64::from(spec.client.index) * u64::from(spec.threads) + u64::from(thread);
-    ThreadId { thread, stream, witness: false }
+    ThreadId {
+        thread,
+        stream,
+        witness: false,
+    }
 }
 
 fn pace(spec: &RunSpec, schedules: &[Option<Arc<Schedule>>], thread: u32) -> Pace {
     match &schedules[thread as usize] {
         Some(schedule) => Pace::Scheduled(schedule.clone()),
-        None => Pace::Closed { left: quota(spec, thread) },
+        None => Pace::Closed {
+            left: quota(spec, thread),
+        },
     }
 }
 
@@ -200,7 +254,11 @@ pub fn publish_axis<D, W>(job: &Job<D, W>, start_unix_ns: u64) -> Arc<Axis> {
     } else {
         if start_unix_ns > 0 {
             let late_s = (unix_ns - start_unix_ns) as f64 / 1e9;
-            warn(&job.sink, &job.control, format!("the start named had passed {late_s:.3} s before: began late"));
+            warn(
+                &job.sink,
+                &job.control,
+                format!("the start named had passed {late_s:.3} s before: began late"),
+            );
         }
         unix_ns + LEAD_NS
     };
@@ -210,7 +268,12 @@ pub fn publish_axis<D, W>(job: &Job<D, W>, start_unix_ns: u64) -> Arc<Axis> {
     };
     let to_ns = |seconds: f64| (seconds * 1e9) as u64;
     let epoch_ns = now + (start_unix_ns - unix_ns);
-    let axis = Axis::new(epoch_ns, start_unix_ns, to_ns(job.spec.warm_up_s), window_ns.map(to_ns));
+    let axis = Axis::new(
+        epoch_ns,
+        start_unix_ns,
+        to_ns(job.spec.warm_up_s),
+        window_ns.map(to_ns),
+    );
     let axis = Arc::new(axis);
     bakeoff_model::time::set_epoch_ns(epoch_ns);
     job.control.set_axis(axis.clone());
@@ -228,10 +291,17 @@ fn start_reporter<D: Driver, W: Workload<D::Session>>(
         axis: axis.clone(),
         sink: job.sink.clone(),
     };
-    let spawned = std::thread::Builder::new().name("reporter".into()).spawn(move || reporter.run());
+    let spawned = std::thread::Builder::new()
+        .name("reporter".into())
+        .spawn(move || reporter.run());
     spawned.map_err(|e| {
         let hint = "raise the limit of processes (ulimit -u)";
-        Trouble::new(TroubleKind::Environment, format!("could not start a thread: {e}"), "reporter", hint)
+        Trouble::new(
+            TroubleKind::Environment,
+            format!("could not start a thread: {e}"),
+            "reporter",
+            hint,
+        )
     })
 }
 
@@ -258,15 +328,27 @@ fn watch_window<D, W>(
     }
     let after = Snapshot::take(&team.thread_ids, recorders);
     if all_done {
-        let last = recorders.iter().map(|r| r.counters.last_end_ns.load(Relaxed)).max();
+        let last = recorders
+            .iter()
+            .map(|r| r.counters.last_end_ns.load(Relaxed))
+            .max();
         axis.end_by(last.unwrap_or(0).max(axis.window_start_ns));
     } else {
         let patience = Duration::from_nanos(job.timeout_ns() + SETTLE_NS);
         all_done = team.wait_done(patience, |more| hashes.extend(more))?;
     }
     if !all_done {
-        warn(&job.sink, &job.control, "some sessions did not answer within the timeout after the window: left behind");
+        warn(
+            &job.sink,
+            &job.control,
+            "some sessions did not answer within the timeout after the window: left behind",
+        );
     }
     hashes.sort_unstable();
-    Ok(Measured { before, after, stream_hashes: hashes.iter().map(|(_, hash)| format!("{hash:016x}")).collect(), all_done })
+    Ok(Measured {
+        before,
+        after,
+        stream_hashes: hashes.iter().map(|(_, hash)| format!("{hash:016x}")).collect(),
+        all_done,
+    })
 }

@@ -8,6 +8,7 @@ use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_model::workload::Workload;
+use std::pin::pin;
 
 /// A place for one session; empty while a lost one is being replaced.
 pub struct Slot<S> {
@@ -22,11 +23,11 @@ pub async fn open<D: Driver, W: Workload<D::Session>>(
     cell: &UserCell,
     endpoint: u32,
 ) -> Result<D::Session, OpError> {
-    let opening = async {
+    let opening = pin!(async {
         let mut session = job.driver.session(client, endpoint as usize).await?;
         job.workload.attach(&mut session).await?;
         Ok(session)
-    };
+    });
     let answer = timed(cell, now_ns() + job.timeout_ns(), opening).await;
     answer.unwrap_or_else(|| {
         let message = format!("no session within {} s", job.spec.timeout_s);
@@ -101,7 +102,10 @@ mod tests {
         let mut backoff = Backoff::new(1);
         for ceiling_ms in [10, 20, 40, 80, 160, 320, 640, 1000, 1000] {
             let pause_ms = backoff.next_ns() as f64 / 1e6;
-            assert!((ceiling_ms as f64 / 2.0..=ceiling_ms as f64).contains(&pause_ms), "{pause_ms} {ceiling_ms}");
+            assert!(
+                (ceiling_ms as f64 / 2.0..=ceiling_ms as f64).contains(&pause_ms),
+                "{pause_ms} {ceiling_ms}"
+            );
         }
     }
 }

@@ -15,30 +15,52 @@ use std::sync::Arc;
 /// The same full scan on every system, so that all are equally warm.
 pub fn warm<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Job<D, W>) -> Result<RunResult, Trouble> {
     let (elapsed_s, rows) = with_session::<R, D, W, _>(job, true, async |session| {
-        job.workload.scan_all(session).await.map_err(|e| server_trouble(&e, "reading all rows"))
+        job.workload
+            .scan_all(session)
+            .await
+            .map_err(|e| server_trouble(&e, "reading all rows"))
     })?;
-    Ok(RunResult { rows, ..finished(job, elapsed_s) })
+    Ok(RunResult {
+        rows,
+        ..finished(job, elapsed_s)
+    })
 }
 
 pub fn check<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Job<D, W>) -> Result<RunResult, Trouble> {
     let Some(spec) = &job.spec.check else {
-        return Err(usage("nothing to check", "run.json: check", "a check phase says in `check` what must hold"));
+        return Err(usage(
+            "nothing to check",
+            "run.json: check",
+            "a check phase says in `check` what must hold",
+        ));
     };
     let (elapsed_s, checks) = with_session::<R, D, W, _>(job, true, async |session| {
-        job.workload.check(session, spec).await.map_err(|e| server_trouble(&e, "checking the data"))
+        job.workload
+            .check(session, spec)
+            .await
+            .map_err(|e| server_trouble(&e, "checking the data"))
     })?;
-    Ok(RunResult { checks, ..finished(job, elapsed_s) })
+    Ok(RunResult {
+        checks,
+        ..finished(job, elapsed_s)
+    })
 }
 
 /// Does not attach first: there may be no table to attach to.
-pub fn drop_tables<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Job<D, W>) -> Result<RunResult, Trouble> {
+pub fn drop_tables<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+) -> Result<RunResult, Trouble> {
     let dropping = async |session: &mut D::Session| job.workload.drop(session).await;
     let (elapsed_s, ()) = with_session::<R, D, W, _>(job, false, dropping)?;
     Ok(finished(job, elapsed_s))
 }
 
 fn finished<D, W>(job: &Job<D, W>, elapsed_s: f64) -> RunResult {
-    RunResult { elapsed_s, interrupted: Control::is_stopped(&job.control), ..empty_result(&job.spec) }
+    RunResult {
+        elapsed_s,
+        interrupted: Control::is_stopped(&job.control),
+        ..empty_result(&job.spec)
+    }
 }
 
 /// Opens one session on this thread, tells `ready` and does `work`; the seconds it took, and its answer.

@@ -11,12 +11,28 @@ const MOST_THREADS: u32 = 100_000;
 pub fn parse(text: &str) -> Result<RunSpec, Trouble> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(|e| unreadable(&e))?;
     match value.get("format").and_then(serde_json::Value::as_u64) {
-        None => return Err(usage("`format` is missing or no number", "run.json", format!("write \"format\": {FORMAT}"))),
+        None => {
+            return Err(usage(
+                "`format` is missing or no number",
+                "run.json",
+                format!("write \"format\": {FORMAT}"),
+            ));
+        }
         Some(format) if format > u64::from(FORMAT) => {
             let what = format!("the document has format {format}, this engine reads up to {FORMAT}");
-            return Err(usage(what, "run.json: format", "use an engine as new as the controller"));
+            return Err(usage(
+                what,
+                "run.json: format",
+                "use an engine as new as the controller",
+            ));
         }
-        Some(0) => return Err(usage("there is no format 0", "run.json: format", format!("write \"format\": {FORMAT}"))),
+        Some(0) => {
+            return Err(usage(
+                "there is no format 0",
+                "run.json: format",
+                format!("write \"format\": {FORMAT}"),
+            ));
+        }
         Some(_) => {}
     }
     let spec: RunSpec = serde_json::from_str(text).map_err(|e| unreadable(&e))?;
@@ -25,17 +41,32 @@ pub fn parse(text: &str) -> Result<RunSpec, Trouble> {
 }
 
 fn unreadable(error: &serde_json::Error) -> Trouble {
-    usage(error.to_string(), "run.json", "`bakeoff-engine schema` prints what a run document may hold")
+    usage(
+        error.to_string(),
+        "run.json",
+        "`bakeoff-engine schema` prints what a run document may hold",
+    )
 }
 
 pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
     let refuse = |what: String, key: &str, hint: &str| Err(usage(what, &format!("run.json: {key}"), hint));
     if spec.threads == 0 || spec.threads > MOST_THREADS {
-        return refuse(format!("{} threads", spec.threads), "threads", "ask for 1 to 100000");
+        return refuse(
+            format!("{} threads", spec.threads),
+            "threads",
+            "ask for 1 to 100000",
+        );
     }
-    if let Some(sessions) = spec.sessions.filter(|sessions| *sessions == 0 || *sessions > spec.threads) {
+    if let Some(sessions) = spec
+        .sessions
+        .filter(|sessions| *sessions == 0 || *sessions > spec.threads)
+    {
         let what = format!("{sessions} sessions for {} threads", spec.threads);
-        return refuse(what, "sessions", "a pool has at least 1 session and at most as many as threads");
+        return refuse(
+            what,
+            "sessions",
+            "a pool has at least 1 session and at most as many as threads",
+        );
     }
     if spec.client.count == 0 || spec.client.index >= spec.client.count {
         let what = format!("client {} of {}", spec.client.index, spec.client.count);
@@ -69,11 +100,22 @@ fn positive(value: f64, key: &str) -> Result<(), Trouble> {
     if value > 0.0 && value <= 1e9 {
         return Ok(());
     }
-    Err(usage(format!("{value}"), &format!("run.json: {key}"), "it must be greater than 0 (and at most 1e9)"))
+    Err(usage(
+        format!("{value}"),
+        &format!("run.json: {key}"),
+        "it must be greater than 0 (and at most 1e9)",
+    ))
 }
 
 fn not_negative(value: f64, key: &str) -> Result<(), Trouble> {
-    if value == 0.0 { Ok(()) } else { positive(value, key).map_err(|t| Trouble { hint: "it must not be negative".into(), ..t }) }
+    if value == 0.0 {
+        Ok(())
+    } else {
+        positive(value, key).map_err(|t| Trouble {
+            hint: "it must not be negative".into(),
+            ..t
+        })
+    }
 }
 
 #[cfg(test)]
@@ -82,7 +124,9 @@ mod tests {
     use bakeoff_model::outcome::TroubleKind;
 
     fn document(extra: &str) -> String {
-        format!(r#"{{"format":1,"phase":"run","driver":{{"kind":"null"}},"workload":{{"kind":"ycsb"}}{extra}}}"#)
+        format!(
+            r#"{{"format":1,"phase":"run","driver":{{"kind":"null"}},"workload":{{"kind":"ycsb"}}{extra}}}"#
+        )
     }
 
     fn refused(extra: &str) -> Trouble {
@@ -114,10 +158,19 @@ mod tests {
             (r#","threads":2,"sessions":3"#, "sessions"),
             (r#","sessions":0"#, "sessions"),
             (r#","client":{"index":2,"count":2}"#, "client"),
-            (r#","pacing":{"kind":"open","rate_ops_per_s":0,"arrival":"constant"}"#, "pacing.rate_ops_per_s"),
-            (r#","pacing":{"kind":"open","rate_ops_per_s":-5,"arrival":"poisson"}"#, "pacing.rate_ops_per_s"),
+            (
+                r#","pacing":{"kind":"open","rate_ops_per_s":0,"arrival":"constant"}"#,
+                "pacing.rate_ops_per_s",
+            ),
+            (
+                r#","pacing":{"kind":"open","rate_ops_per_s":-5,"arrival":"poisson"}"#,
+                "pacing.rate_ops_per_s",
+            ),
             (r#","limit":{"kind":"time","window_s":0}"#, "limit.window_s"),
-            (r#","limit":{"kind":"operations","operations":0,"max_s":null}"#, "limit.operations"),
+            (
+                r#","limit":{"kind":"operations","operations":0,"max_s":null}"#,
+                "limit.operations",
+            ),
             (r#","warm_up_s":-1"#, "warm_up_s"),
             (r#","timeout_s":0"#, "timeout_s"),
             (r#","error_budget_ratio":2"#, "error_budget_ratio"),

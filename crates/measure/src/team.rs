@@ -1,12 +1,13 @@
 //! The OS threads of a phase: who is on which, and how they report. A worker that never returns (a blocked call) is
 //! left behind and cannot keep the others' figures.
+use crate::affinity;
+use crate::client_cost::write_down;
 use crate::control::Axis;
 use crate::phase::Job;
 use crate::recorder::Recorder;
 use crate::runner::Runner;
 use crate::session::{Slot, open};
 use crate::watchdog::{self, UserCell};
-use crate::affinity;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::time::{now_ns, sleep};
@@ -37,8 +38,16 @@ pub struct Placement {
 pub fn place<D, W>(job: &Job<D, W>, blocking: bool) -> Vec<Placement> {
     let spec = &job.spec;
     let sessions = spec.sessions.unwrap_or(spec.threads);
-    let wanted = if spec.workers == 0 { job.cores.len() as u32 } else { spec.workers };
-    let workers = if blocking { spec.threads } else { wanted.clamp(1, sessions) };
+    let wanted = if spec.workers == 0 {
+        job.cores.len() as u32
+    } else {
+        spec.workers
+    };
+    let workers = if blocking {
+        spec.threads
+    } else {
+        wanted.clamp(1, sessions)
+    };
     let dealt = |worker: u32, all: u32| (worker..all).step_by(workers as usize).collect();
     let core = |worker: u32| {
         let pinned = !blocking && !spec.cores.is_empty();
@@ -79,7 +88,9 @@ impl<T> Berth<T> {
     pub fn ready(&self) {
         // SAFETY: asks the kernel for the calling thread's number, nothing else.
         let thread_id = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
-        let _ = self.messages.send((self.placement.worker, Message::Ready { thread_id }));
+        let _ = self
+            .messages
+            .send((self.placement.worker, Message::Ready { thread_id }));
     }
 }
 
@@ -98,22 +109,36 @@ where
     let (sender, messages) = channel();
     let mut threads = Vec::with_capacity(placements.len());
     for (placement, recorder) in placements.iter().zip(recorders) {
-        let (placement, recorder, work, messages) = (placement.clone(), recorder.clone(), work.clone(), sender.clone());
+        let (placement, recorder, work, messages) =
+            (placement.clone(), recorder.clone(), work.clone(), sender.clone());
         let worker = placement.worker;
         let body = move || {
-            let berth = Berth { placement, recorder: recorder.clone(), messages: messages.clone() };
+            let counted = recorder.clone();
+            let berth = Berth {
+                placement,
+                recorder: recorder.clone(),
+                messages: messages.clone(),
+            };
             // A panic (where it unwinds) must not leave the others waiting for this worker.
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 pin_to(berth.placement.core)?;
                 R::block_on(recorder, async move { work(Rc::new(berth)).await })?
             }));
             let ended = ended.unwrap_or_else(|_| Err(worker_died()));
+            write_down(&counted);
             let _ = messages.send((worker, ended.map_or_else(Message::Failed, Message::Done)));
         };
-        let spawned = std::thread::Builder::new().name(format!("worker-{worker}")).spawn(body);
+        let spawned = std::thread::Builder::new()
+            .name(format!("worker-{worker}"))
+            .spawn(body);
         threads.push(spawned.map_err(|e| no_thread(worker, &e))?);
     }
-    Ok(Team { messages, threads, thread_ids: vec![0; placements.len()], done: 0 })
+    Ok(Team {
+        messages,
+        threads,
+        thread_ids: vec![0; placements.len()],
+        done: 0,
+    })
 }
 
 fn pin_to(core: Option<u32>) -> Result<(), Trouble> {
@@ -167,7 +192,10 @@ impl<T> Team<T> {
         let deadline_ns = now_ns() + within.as_nanos() as u64;
         loop {
             let left_ns = deadline_ns.saturating_sub(now_ns());
-            match self.messages.recv_timeout(Duration::from_nanos(left_ns.min(200_000_000))) {
+            match self
+                .messages
+                .recv_timeout(Duration::from_nanos(left_ns.min(200_000_000)))
+            {
                 Ok(message) => return Ok(Some(message)),
                 Err(RecvTimeoutError::Timeout) if now_ns() < deadline_ns => {}
                 Err(RecvTimeoutError::Timeout) => return Ok(None),
@@ -178,7 +206,12 @@ impl<T> Team<T> {
 }
 
 fn worker_died() -> Trouble {
-    Trouble::new(TroubleKind::Environment, "a worker thread died", "engine", "this is a defect: please report it with the run document")
+    Trouble::new(
+        TroubleKind::Environment,
+        "a worker thread died",
+        "engine",
+        "this is a defect: please report it with the run document",
+    )
 }
 
 /// The sessions of one worker, opened a few at a time, each attached to the workload.
@@ -189,16 +222,28 @@ pub async fn open_sessions<R: Runner, D: Driver, W: Workload<D::Session>>(
     sessions: &[u32],
 ) -> Result<Vec<Slot<D::Session>>, Trouble> {
     let endpoints = job.driver.endpoints().max(1) as u32;
-    let shift = job.spec.client.index.wrapping_mul(job.spec.sessions.unwrap_or(job.spec.threads));
+    let shift = job
+        .spec
+        .client
+        .index
+        .wrapping_mul(job.spec.sessions.unwrap_or(job.spec.threads));
     let mut slots = Vec::with_capacity(sessions.len());
-    for group in sessions.iter().zip(cells).collect::<Vec<_>>().chunks(OPENED_AT_ONCE) {
+    for group in sessions
+        .iter()
+        .zip(cells)
+        .collect::<Vec<_>>()
+        .chunks(OPENED_AT_ONCE)
+    {
         let opening = group.iter().map(|(session, cell)| {
             let (job, client, cell) = (job.clone(), client.clone(), Rc::clone(cell));
             let endpoint = shift.wrapping_add(**session) % endpoints;
             async move { (endpoint, open(&job, &client, &cell, endpoint).await) }
         });
         for (endpoint, opened) in R::join_all(opening.collect()).await {
-            slots.push(Slot { session: Some(opened.map_err(|e| not_opened(&e, endpoint))?), endpoint });
+            slots.push(Slot {
+                session: Some(opened.map_err(|e| not_opened(&e, endpoint))?),
+                endpoint,
+            });
         }
     }
     Ok(slots)
@@ -236,4 +281,3 @@ pub async fn wait_for_axis<D, W>(job: &Job<D, W>) -> Option<Arc<Axis>> {
         sleep(Duration::from_millis(5)).await;
     }
 }
-

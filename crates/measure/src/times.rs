@@ -4,8 +4,8 @@
 //! stores of atomics, so an increment costs what it costs on ordinary memory (record: 2-4 ns, no branch taken but for
 //! a new minimum or maximum). [`Times`] is the ordinary value it is merged into, and what becomes an event.
 use crate::pages::Pages;
-use base64::Engine;
 use bakeoff_model::event;
+use base64::Engine;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -195,7 +195,11 @@ impl Times {
             count: self.count,
             out_of_range: self.out_of_range,
             min_ns: if self.count == 0 { 0 } else { self.min_ns },
-            mean_ns: if self.count == 0 { 0.0 } else { self.sum_ns() / self.count as f64 },
+            mean_ns: if self.count == 0 {
+                0.0
+            } else {
+                self.sum_ns() / self.count as f64
+            },
             p50_ns: self.quantile_ns(0.5),
             p95_ns: self.quantile_ns(0.95),
             p99_ns: self.quantile_ns(0.99),
@@ -285,14 +289,20 @@ mod tests {
     #[test]
     fn a_value_out_of_range_is_counted_and_its_maximum_kept_exactly() {
         let event = times(&[5, HIGHEST_NS + 7]).to_event();
-        assert_eq!((event.count, event.out_of_range, event.max_ns), (2, 1, HIGHEST_NS + 7));
+        assert_eq!(
+            (event.count, event.out_of_range, event.max_ns),
+            (2, 1, HIGHEST_NS + 7)
+        );
         assert_eq!(decode(&event.hdr).len(), 2);
     }
 
     #[test]
     fn an_empty_histogram_is_all_zeros() {
         let event = Times::default().to_event();
-        assert_eq!((event.count, event.min_ns, event.p50_ns, event.max_ns), (0, 0, 0, 0));
+        assert_eq!(
+            (event.count, event.min_ns, event.p50_ns, event.max_ns),
+            (0, 0, 0, 0)
+        );
         assert_eq!(decode(&event.hdr).len(), 0);
     }
 }

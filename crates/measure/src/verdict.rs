@@ -49,30 +49,60 @@ pub fn judge(seen: &Evidence<'_>) -> ClientVerdict {
         }
     };
     sign(!seen.blocking && busy > BUSY, &|| {
-        format!("a worker was busy {:.0} % of the window (bound {:.0} %)", busy * 100.0, BUSY * 100.0)
+        format!(
+            "a worker was busy {:.0} % of the window (bound {:.0} %)",
+            busy * 100.0,
+            BUSY * 100.0
+        )
     });
     sign(!seen.blocking && delay > RUN_QUEUE_DELAY, &|| {
         let bound = RUN_QUEUE_DELAY * 100.0;
-        format!("a worker waited for a core {:.0} % of the window (bound {bound:.0} %)", delay * 100.0)
+        format!(
+            "a worker waited for a core {:.0} % of the window (bound {bound:.0} %)",
+            delay * 100.0
+        )
     });
     let steal = seen.cost.steal_ratio;
     sign(steal > STEAL, &|| {
-        format!("the hypervisor took {:.0} % of the machine's time (bound {:.0} %)", steal * 100.0, STEAL * 100.0)
+        format!(
+            "the hypervisor took {:.0} % of the machine's time (bound {:.0} %)",
+            steal * 100.0,
+            STEAL * 100.0
+        )
     });
-    let ratio = seen.witness.and_then(|witness| witness.median_ratio).unwrap_or(0.0);
-    sign(!seen.blocking && ratio > WITNESS_RATIO && busy > WITNESS_BUSY, &|| {
-        format!("median service time {ratio:.1} times that of the witness (bound {WITNESS_RATIO}) with a worker {:.0} % busy", busy * 100.0)
-    });
+    let ratio = seen
+        .witness
+        .and_then(|witness| witness.median_ratio)
+        .unwrap_or(0.0);
+    sign(
+        !seen.blocking && ratio > WITNESS_RATIO && busy > WITNESS_BUSY,
+        &|| {
+            format!(
+                "median service time {ratio:.1} times that of the witness (bound {WITNESS_RATIO}) with a worker {:.0} % busy",
+                busy * 100.0
+            )
+        },
+    );
     let (late_ns, bound_ns) = (seen.lateness.quantile_ns(0.99), lateness_bound_ns(seen));
     sign(late_ns > bound_ns, &|| {
-        format!("the generator began operations late: p99 {} us (bound {} us)", late_ns / 1000, bound_ns / 1000)
+        format!(
+            "the generator began operations late: p99 {} us (bound {} us)",
+            late_ns / 1000,
+            bound_ns / 1000
+        )
     });
     let harness = harness_share(seen);
     sign(seen.blocking && seen.closed && harness > HARNESS, &|| {
         let bound = HARNESS * 100.0;
-        format!("threads spent {:.0} % of the window outside operations (bound {bound:.0} %)", harness * 100.0)
+        format!(
+            "threads spent {:.0} % of the window outside operations (bound {bound:.0} %)",
+            harness * 100.0
+        )
     });
-    ClientVerdict { client_limited: !signs.is_empty(), signs }
+    ClientVerdict {
+        client_limited: !signs.is_empty(),
+        signs,
+    }
 }
 
 fn most(cost: &ClientCost, figure: impl Fn(&WorkerCost) -> f64) -> f64 {
@@ -81,14 +111,22 @@ fn most(cost: &ClientCost, figure: impl Fn(&WorkerCost) -> f64) -> f64 {
 
 fn lateness_bound_ns(seen: &Evidence<'_>) -> u64 {
     let mut responses = Times::default();
-    let right = seen.merged.iter().filter(|merged| outcome_of(merged.series) == Outcome::Ok);
+    let right = seen
+        .merged
+        .iter()
+        .filter(|merged| outcome_of(merged.series) == Outcome::Ok);
     right.for_each(|merged| responses.merge(&merged.response));
     ((responses.quantile_ns(0.5) as f64 * LATENESS) as u64).max(LATENESS_NS)
 }
 
 fn harness_share(seen: &Evidence<'_>) -> f64 {
     let whole = |merged: &&Merged| seen.operations[merged.series / Outcome::COUNT].part_of.is_none();
-    let inside_ns: f64 = seen.merged.iter().filter(whole).map(|merged| merged.service.sum_ns()).sum();
+    let inside_ns: f64 = seen
+        .merged
+        .iter()
+        .filter(whole)
+        .map(|merged| merged.service.sum_ns())
+        .sum();
     1.0 - inside_ns / (seen.window_s * 1e9 * f64::from(seen.threads)).max(1.0)
 }
 
@@ -96,14 +134,27 @@ fn harness_share(seen: &Evidence<'_>) -> f64 {
 mod tests {
     use super::*;
 
-    const OPERATIONS: &[Operation] = &[Operation { name: "read", part_of: None }];
+    const OPERATIONS: &[Operation] = &[Operation {
+        name: "read",
+        part_of: None,
+    }];
 
     fn worker(busy_ratio: f64, run_queue_delay_ratio: f64) -> ClientCost {
-        ClientCost { workers: vec![WorkerCost { busy_ratio, run_queue_delay_ratio }], ..ClientCost::default() }
+        ClientCost {
+            workers: vec![WorkerCost {
+                busy_ratio,
+                run_queue_delay_ratio,
+            }],
+            ..ClientCost::default()
+        }
     }
 
     fn witness(median_ratio: f64) -> Witness {
-        Witness { operation: "read".into(), service: Times::default().to_event(), median_ratio: Some(median_ratio) }
+        Witness {
+            operation: "read".into(),
+            service: Times::default().to_event(),
+            median_ratio: Some(median_ratio),
+        }
     }
 
     struct Case {
@@ -116,11 +167,21 @@ mod tests {
 
     impl Case {
         fn idle() -> Self {
-            Case { cost: worker(0.1, 0.0), lateness: Times::default(), witness: None, blocking: false, inside_ns: 990_000_000 }
+            Case {
+                cost: worker(0.1, 0.0),
+                lateness: Times::default(),
+                witness: None,
+                blocking: false,
+                inside_ns: 990_000_000,
+            }
         }
 
         fn signs(&self) -> Vec<String> {
-            let mut merged = Merged { series: 0, response: Times::default(), service: Times::default() };
+            let mut merged = Merged {
+                series: 0,
+                response: Times::default(),
+                service: Times::default(),
+            };
             merged.response.record(self.inside_ns);
             merged.service.record(self.inside_ns);
             let verdict = judge(&Evidence {
@@ -149,12 +210,53 @@ mod tests {
         let mut late = Times::default();
         late.record(200_000_000);
         for (case, word) in [
-            (Case { cost: worker(0.95, 0.0), ..Case::idle() }, "busy 95 %"),
-            (Case { cost: worker(0.1, 0.2), ..Case::idle() }, "waited for a core 20 %"),
-            (Case { cost: ClientCost { steal_ratio: 0.1, ..worker(0.1, 0.0) }, ..Case::idle() }, "hypervisor took 10 %"),
-            (Case { cost: worker(0.8, 0.0), witness: Some(witness(3.0)), ..Case::idle() }, "3.0 times"),
-            (Case { lateness: late, ..Case::idle() }, "late: p99 200000 us"),
-            (Case { blocking: true, inside_ns: 500_000_000, ..Case::idle() }, "50 % of the window outside"),
+            (
+                Case {
+                    cost: worker(0.95, 0.0),
+                    ..Case::idle()
+                },
+                "busy 95 %",
+            ),
+            (
+                Case {
+                    cost: worker(0.1, 0.2),
+                    ..Case::idle()
+                },
+                "waited for a core 20 %",
+            ),
+            (
+                Case {
+                    cost: ClientCost {
+                        steal_ratio: 0.1,
+                        ..worker(0.1, 0.0)
+                    },
+                    ..Case::idle()
+                },
+                "hypervisor took 10 %",
+            ),
+            (
+                Case {
+                    cost: worker(0.8, 0.0),
+                    witness: Some(witness(3.0)),
+                    ..Case::idle()
+                },
+                "3.0 times",
+            ),
+            (
+                Case {
+                    lateness: late,
+                    ..Case::idle()
+                },
+                "late: p99 200000 us",
+            ),
+            (
+                Case {
+                    blocking: true,
+                    inside_ns: 500_000_000,
+                    ..Case::idle()
+                },
+                "50 % of the window outside",
+            ),
         ] {
             let signs = case.signs();
             assert!(signs.len() == 1 && signs[0].contains(word), "{word}: {signs:?}");
@@ -163,11 +265,26 @@ mod tests {
 
     #[test]
     fn a_slow_median_beside_an_idle_client_is_the_servers() {
-        assert!(Case { witness: Some(witness(9.0)), ..Case::idle() }.signs().is_empty());
+        assert!(
+            Case {
+                witness: Some(witness(9.0)),
+                ..Case::idle()
+            }
+            .signs()
+            .is_empty()
+        );
     }
 
     #[test]
     fn a_busy_thread_of_an_embedded_engine_is_the_system_at_work() {
-        assert!(Case { cost: worker(1.0, 0.5), blocking: true, ..Case::idle() }.signs().is_empty());
+        assert!(
+            Case {
+                cost: worker(1.0, 0.5),
+                blocking: true,
+                ..Case::idle()
+            }
+            .signs()
+            .is_empty()
+        );
     }
 }

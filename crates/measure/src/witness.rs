@@ -1,8 +1,8 @@
 //! One session on a thread of its own beside the load, asking a read at a low rate. What it waits is the system's time
 //! without the load's event loop in between: where the load's median is far above it, the client itself queues.
 use crate::gather::{Merged, outcome_of};
-use crate::phase::{Job, server_trouble};
 use crate::pacer::{Pacer, Slots};
+use crate::phase::{Job, server_trouble};
 use crate::recorder::Recorder;
 use crate::runner::Runner;
 use crate::session::{Slot, open, reopen};
@@ -14,6 +14,7 @@ use bakeoff_model::event::Witness;
 use bakeoff_model::outcome::{Outcome, Trouble, TroubleKind};
 use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -46,7 +47,10 @@ pub fn start<R: Runner, D: Driver, W: Workload<D::Session>>(
     let job = job.clone();
     let body = move || {
         let recorder = Arc::new(Recorder::new(job.workload.operations().len(), 1, 1));
-        let ended = R::block_on(recorder, watch::<R, D, W>(job, rate_ops_per_s, worker, sender.clone()));
+        let ended = R::block_on(
+            recorder,
+            watch::<R, D, W>(job, rate_ops_per_s, worker, sender.clone()),
+        );
         let last = match ended.and_then(|ended| ended) {
             Ok(times) => Message::Seen(Box::new(times)),
             Err(trouble) => Message::Failed(trouble),
@@ -56,7 +60,12 @@ pub fn start<R: Runner, D: Driver, W: Workload<D::Session>>(
     let spawned = std::thread::Builder::new().name("witness".into()).spawn(body);
     spawned.map_err(|e| {
         let hint = "raise the limit of processes (ulimit -u), or do without a witness";
-        Trouble::new(TroubleKind::Environment, format!("could not start a thread: {e}"), "witness", hint)
+        Trouble::new(
+            TroubleKind::Environment,
+            format!("could not start a thread: {e}"),
+            "witness",
+            hint,
+        )
     })?;
     Ok(Watch { operation, messages })
 }
@@ -72,7 +81,10 @@ impl Watch {
     /// `None` when it had nothing to tell, or is still waiting for an answer after `patience`.
     pub fn seen(self, patience: Duration) -> Option<Seen> {
         match self.messages.recv_timeout(patience) {
-            Ok(Message::Seen(service)) => Some(Seen { operation: self.operation, service: *service }),
+            Ok(Message::Seen(service)) => Some(Seen {
+                operation: self.operation,
+                service: *service,
+            }),
             _ => None,
         }
     }
@@ -89,7 +101,10 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
     let client = job.driver.open(worker).await?;
     let opened = open(&job, &client, cell, 0).await;
     let session = opened.map_err(|e| server_trouble(&e, "opening the witness's session"))?;
-    let mut slot = Slot { session: Some(session), endpoint: 0 };
+    let mut slot = Slot {
+        session: Some(session),
+        endpoint: 0,
+    };
     let _ = messages.send(Message::Ready);
     let mut times = Times::default();
     let Some(axis) = wait_for_axis(&job).await else {
@@ -97,8 +112,22 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
     };
     let state = job.workload.worker(worker);
     let stream = u64::MAX - u64::from(job.spec.client.index);
-    let mut thread = job.workload.thread(&state, ThreadId { thread: job.spec.threads, stream, witness: true });
-    let mut pacer = Pacer::constant(Slots { rate_ops_per_s, threads: 1, first: 0, stride: 1, count: 1, phase: 0.5 });
+    let mut thread = job.workload.thread(
+        &state,
+        ThreadId {
+            thread: job.spec.threads,
+            stream,
+            witness: true,
+        },
+    );
+    let mut pacer = Pacer::constant(Slots {
+        rate_ops_per_s,
+        threads: 1,
+        first: 0,
+        stride: 1,
+        count: 1,
+        phase: 0.5,
+    });
     loop {
         let due_ns = axis.epoch_ns + pacer.next_due_ns();
         if !wait(due_ns, &axis).await {
@@ -110,8 +139,10 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
         job.workload.next(&state, &mut thread);
         let begin_ns = now_ns();
         let mut deaf = Deaf;
-        let asked = job.workload.execute(&state, &mut thread, session, &mut deaf);
-        let answer = timed(cell, begin_ns + job.timeout_ns(), asked).await;
+        let answer = {
+            let asked = pin!(job.workload.execute(&state, &mut thread, session, &mut deaf));
+            timed(cell, begin_ns + job.timeout_ns(), asked).await
+        };
         let end_ns = now_ns();
         let (outcome, lost) = match answer {
             Some(Ok(Answer::Right)) => (Outcome::Ok, false),
@@ -159,14 +190,18 @@ impl Seen {
     /// Beside the same operation under load.
     pub fn against(self, merged: &[Merged], operations: &[Operation]) -> Witness {
         let same = |m: &&Merged| {
-            m.series / Outcome::COUNT == self.operation && outcome_of(m.series) == Outcome::Ok && m.service.count() > 0
+            m.series / Outcome::COUNT == self.operation
+                && outcome_of(m.series) == Outcome::Ok
+                && m.service.count() > 0
         };
         let under_load_ns = merged.iter().find(same).map(|m| m.service.quantile_ns(0.5));
         let own_ns = self.service.quantile_ns(0.5);
         Witness {
             operation: operations[self.operation].name.to_owned(),
             service: self.service.to_event(),
-            median_ratio: under_load_ns.filter(|_| own_ns > 0).map(|ns| ns as f64 / own_ns as f64),
+            median_ratio: under_load_ns
+                .filter(|_| own_ns > 0)
+                .map(|ns| ns as f64 / own_ns as f64),
         }
     }
 }

@@ -21,7 +21,7 @@ use bakeoff_model::workload::{Answer, Probe, ThreadId, Workload};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -46,7 +46,9 @@ pub struct Worker<D: Driver, W: Workload<D::Session>> {
 /// When a user's next operation is due.
 pub enum Pace {
     /// When the last one ended. `left`: operations after the warm-up.
-    Closed { left: u64 },
+    Closed {
+        left: u64,
+    },
     Scheduled(Arc<Schedule>),
 }
 
@@ -187,8 +189,18 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     async fn sleep_until_due(&self, due_ns: u64) -> bool {
         let axis = self.axis();
         loop {
-            let next_ns = if R::BLOCKING { due_ns.min(now_ns() + NAP_NS) } else { due_ns };
-            Due { sleep: sleep_until(next_ns), due_ns, axis, cell: &self.user.cell }.await;
+            let next_ns = if R::BLOCKING {
+                due_ns.min(now_ns() + NAP_NS)
+            } else {
+                due_ns
+            };
+            Due {
+                sleep: sleep_until(next_ns),
+                due_ns,
+                axis,
+                cell: &self.user.cell,
+            }
+            .await;
             if axis.window_end_ns() <= due_ns {
                 return false;
             }
@@ -232,7 +244,10 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             writer.end_recording();
             attempts += 1;
             add(&writer.recorder().counters.retries, 1);
-            sleep(Duration::from_secs_f64(worker.job.spec.retry.backoff_s * f64::from(attempts))).await;
+            sleep(Duration::from_secs_f64(
+                worker.job.spec.retry.backoff_s * f64::from(attempts),
+            ))
+            .await;
             if attempted.lost && !self.replace(slot, u64::MAX).await {
                 writer.begin_recording();
                 attempted.ended.end_ns = now_ns();
@@ -244,7 +259,13 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         writer.set_in_flight(self.user.index, 0);
         let outcome = attempted.ended.outcome;
         self.probe.revocable += u64::from(counted && outcome == Outcome::Ok);
-        workload.settle(&worker.state, &mut self.thread, outcome, attempted.lost, &mut self.probe);
+        workload.settle(
+            &worker.state,
+            &mut self.thread,
+            outcome,
+            attempted.lost,
+            &mut self.probe,
+        );
         attempted
     }
 
@@ -255,17 +276,31 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         let begin_ns = now_ns();
         let answer = match &mut slot.session {
             Some(session) => {
+                let workload = &worker.job.workload;
                 let execute =
-                    worker.job.workload.execute(&worker.state, &mut self.thread, session, &mut self.probe);
+                    pin!(workload.execute(&worker.state, &mut self.thread, session, &mut self.probe));
                 timed(&self.user.cell, begin_ns + worker.job.timeout_ns(), execute).await
             }
-            None => Some(Err(OpError::lost("no session", "the session was lost and could not be replaced"))),
+            None => Some(Err(OpError::lost(
+                "no session",
+                "the session was lost and could not be replaced",
+            ))),
         };
         worker.writer.begin_recording();
         let end_ns = now_ns();
-        let ended = |outcome| Ended { operation, outcome, endpoint: slot.endpoint, due_ns, begin_ns, end_ns };
+        let ended = |outcome| Ended {
+            operation,
+            outcome,
+            endpoint: slot.endpoint,
+            due_ns,
+            begin_ns,
+            end_ns,
+        };
         match answer {
-            Some(Ok(Answer::Right)) => Attempted { ended: ended(Outcome::Ok), lost: false },
+            Some(Ok(Answer::Right)) => Attempted {
+                ended: ended(Outcome::Ok),
+                lost: false,
+            },
             failed => self.fault(failed, ended),
         }
     }
@@ -282,17 +317,27 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         let timeout;
         let fault = match &failed {
             Some(Ok(Answer::Right)) => return Attempted { ended, lost },
-            Some(Ok(Answer::Wrong(why))) => Fault { code: "wrong", message: why, statement: None },
+            Some(Ok(Answer::Wrong(why))) => Fault {
+                code: "wrong",
+                message: why,
+                statement: None,
+            },
             Some(Err(error)) => Fault::from(error),
             None => {
                 timeout = format!("no answer within {} s", self.worker.job.spec.timeout_s);
-                Fault { code: "timeout", message: &timeout, statement: None }
+                Fault {
+                    code: "timeout",
+                    message: &timeout,
+                    statement: None,
+                }
             }
         };
         let recorder = self.worker.writer.recorder();
         let at_s = self.axis().seconds(ended.end_ns);
         let name = self.worker.job.workload.operations()[ended.operation].name;
-        recorder.samples.offer(name, outcome, ended.endpoint, at_s, &fault);
+        recorder
+            .samples
+            .offer(name, outcome, ended.endpoint, at_s, &fault);
         if lost {
             self.tell_lost(&fault, ended.endpoint, at_s);
         }
@@ -304,7 +349,10 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
 
     fn tell_lost(&self, fault: &Fault<'_>, endpoint: u32, at_s: f64) {
         if !self.worker.told_lost.replace(true) {
-            let what = format!("session at endpoint {endpoint} replaced: {} ({})", fault.message, fault.code);
+            let what = format!(
+                "session at endpoint {endpoint} replaced: {} ({})",
+                fault.message, fault.code
+            );
             (self.worker.job.sink)(Event::Warning(Warning { what, at_s }));
         }
     }
@@ -352,18 +400,31 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     /// Commits what is open, with the session the user has or one from the pool.
     async fn finish(&mut self, slot: Option<Slot<D::Session>>) {
         let worker = self.worker;
-        let Some(Slot { session: Some(mut session), endpoint }) = slot else {
+        let Some(Slot {
+            session: Some(mut session),
+            endpoint,
+        }) = slot
+        else {
             return;
         };
-        let finish = worker.job.workload.finish(&worker.state, &mut self.thread, &mut session, &mut self.probe);
         let deadline_ns = now_ns() + worker.job.timeout_ns();
-        let error = match timed(&self.user.cell, deadline_ns, finish).await {
+        let answer = {
+            let workload = &worker.job.workload;
+            let finish =
+                pin!(workload.finish(&worker.state, &mut self.thread, &mut session, &mut self.probe));
+            timed(&self.user.cell, deadline_ns, finish).await
+        };
+        let error = match answer {
             Some(Ok(())) => return,
             Some(Err(error)) => error,
             None => OpError::lost("timeout", "no answer to the last commit"),
         };
         let at_s = self.axis().seconds(now_ns());
-        worker.writer.recorder().samples.offer("finish", error.outcome, endpoint, at_s, &Fault::from(&error));
+        worker
+            .writer
+            .recorder()
+            .samples
+            .offer("finish", error.outcome, endpoint, at_s, &Fault::from(&error));
     }
 }
 

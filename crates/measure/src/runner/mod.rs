@@ -18,7 +18,9 @@ pub trait Runner: 'static {
     /// Runs `main` on the calling thread. Time spent spinning for deadlines is added to the recorder's `spin_ns`.
     fn block_on<F: Future>(recorder: Arc<Recorder>, main: F) -> Result<F::Output, Trouble>;
     /// Runs all to their ends, side by side where the runner can.
-    fn join_all<F: Future<Output: 'static> + 'static>(futures: Vec<F>) -> impl Future<Output = Vec<F::Output>>;
+    fn join_all<F: Future<Output: 'static> + 'static>(
+        futures: Vec<F>,
+    ) -> impl Future<Output = Vec<F::Output>>;
     /// Calls `tick` about every `period` for as long as `block_on` lasts; a blocking runner never does.
     fn every(period: Duration, tick: impl FnMut() + 'static);
 }

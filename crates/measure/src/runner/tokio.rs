@@ -134,7 +134,8 @@ impl HeapTimer {
     /// Inside a runtime with its I/O driver enabled.
     fn new(recorder: Arc<Recorder>) -> std::io::Result<Self> {
         // SAFETY: makes a new descriptor, checked below.
-        let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC) };
+        let fd =
+            unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC) };
         if fd < 0 {
             return Err(std::io::Error::last_os_error());
         }
@@ -228,7 +229,10 @@ impl HeapTimer {
     }
 
     fn arm(&self, after_ns: u64) {
-        let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let zero = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         let setting = libc::itimerspec {
             it_interval: zero,
             it_value: libc::timespec {

@@ -1,0 +1,180 @@
+//! Which drivers and workloads there are. Types are erased here and nowhere else: one line per pair, each compiled
+//! for its own driver and workload.
+use bakeoff_measure::{Control, Sink, execute as measure};
+use bakeoff_model::event::RunResult;
+use bakeoff_model::outcome::{Trouble, TroubleKind};
+use bakeoff_model::run::{DriverSpec, RunSpec, WorkloadSpec};
+use std::sync::Arc;
+
+struct Pair {
+    driver: &'static str,
+    workload: &'static str,
+    execute: fn(&RunSpec, Arc<Control>, Sink) -> Result<RunResult, Trouble>,
+}
+
+macro_rules! pair {
+    ($driver:ident, $workload:ident) => {
+        Pair {
+            driver: stringify!($driver),
+            workload: stringify!($workload),
+            execute: |spec, control, sink| {
+                measure(
+                    spec,
+                    drivers::$driver(spec)?,
+                    workloads::$workload(spec)?,
+                    control,
+                    sink,
+                )
+            },
+        }
+    };
+}
+
+const PAIRS: &[Pair] = &[
+    pair!(null, ycsb),
+    #[cfg(feature = "sqlite")]
+    pair!(sqlite, ycsb),
+    #[cfg(feature = "mysql")]
+    pair!(mysql, ycsb),
+];
+
+/// From the document to a driver. A name here is the driver's kind.
+mod drivers {
+    use super::{DriverSpec, RunSpec, Trouble, not_in_build};
+    use bakeoff_drivers::null::NullDriver;
+
+    pub fn null(spec: &RunSpec) -> Result<NullDriver, Trouble> {
+        match &spec.driver {
+            DriverSpec::Null(options) => {
+                // Every client draws faults of its own.
+                Ok(NullDriver::new(
+                    options.clone(),
+                    spec.seed.wrapping_add(u64::from(spec.client.index)),
+                ))
+            }
+            _ => Err(not_in_build(spec)),
+        }
+    }
+
+    #[cfg(feature = "sqlite")]
+    pub fn sqlite(spec: &RunSpec) -> Result<bakeoff_drivers::sqlite::SqliteDriver, Trouble> {
+        match &spec.driver {
+            DriverSpec::Sqlite(options) => bakeoff_drivers::sqlite::SqliteDriver::new(
+                options.clone(),
+                spec.isolation,
+                super::timeout(spec),
+            ),
+            _ => Err(not_in_build(spec)),
+        }
+    }
+
+    #[cfg(feature = "mysql")]
+    pub fn mysql(spec: &RunSpec) -> Result<bakeoff_drivers::mysql::MysqlDriver, Trouble> {
+        match &spec.driver {
+            DriverSpec::Mysql(options) => bakeoff_drivers::mysql::MysqlDriver::new(
+                options.clone(),
+                spec.isolation,
+                super::timeout(spec),
+            ),
+            _ => Err(not_in_build(spec)),
+        }
+    }
+}
+
+/// From the document to a workload. A name here is the workload's kind.
+mod workloads {
+    use super::{RunSpec, Trouble, WorkloadSpec};
+    use bakeoff_workloads::ycsb::Ycsb;
+
+    pub fn ycsb(spec: &RunSpec) -> Result<Ycsb, Trouble> {
+        let WorkloadSpec::Ycsb(options) = &spec.workload;
+        Ycsb::new(options, spec.seed, spec.client)
+    }
+}
+
+#[cfg(any(feature = "sqlite", feature = "mysql"))]
+fn timeout(spec: &RunSpec) -> std::time::Duration {
+    std::time::Duration::from_secs_f64(spec.timeout_s)
+}
+
+pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
+    let (driver, workload) = (driver_kind(&spec.driver), workload_kind(&spec.workload));
+    let pair = PAIRS
+        .iter()
+        .find(|pair| pair.driver == driver && pair.workload == workload);
+    (pair.ok_or_else(|| not_in_build(spec))?.execute)(spec, control, sink)
+}
+
+fn driver_kind(spec: &DriverSpec) -> &'static str {
+    match spec {
+        DriverSpec::Null(_) => "null",
+        DriverSpec::Sqlite(_) => "sqlite",
+        DriverSpec::Mysql(_) => "mysql",
+    }
+}
+
+fn workload_kind(spec: &WorkloadSpec) -> &'static str {
+    match spec {
+        WorkloadSpec::Ycsb(_) => "ycsb",
+    }
+}
+
+fn not_in_build(spec: &RunSpec) -> Trouble {
+    let (driver, workload) = (driver_kind(&spec.driver), workload_kind(&spec.workload));
+    Trouble::new(
+        TroubleKind::Usage,
+        format!("this engine was built without {driver} for {workload}"),
+        "run.json: driver.kind",
+        format!("build it with the feature `{driver}`; `bakeoff-engine list` shows what it has"),
+    )
+}
+
+/// What this build can do, for `bakeoff-engine list`.
+pub fn list() -> String {
+    let workloads_of = |kind: &str| -> Vec<&str> {
+        PAIRS
+            .iter()
+            .filter(|pair| pair.driver == kind)
+            .map(|pair| pair.workload)
+            .collect()
+    };
+    let drivers: Vec<_> = bakeoff_drivers::list()
+        .into_iter()
+        .map(|driver| {
+            serde_json::json!({
+                "kind": driver.kind,
+                "runners": driver.runners,
+                "capabilities": driver.capabilities,
+                "library": driver.library,
+                "workloads": workloads_of(driver.kind),
+            })
+        })
+        .collect();
+    let mut workloads: Vec<&str> = PAIRS.iter().map(|pair| pair.workload).collect();
+    workloads.sort_unstable();
+    workloads.dedup();
+    let list = serde_json::json!({
+        "format": bakeoff_model::FORMAT,
+        "engine_version": env!("CARGO_PKG_VERSION"),
+        "drivers": drivers,
+        "workloads": workloads,
+    });
+    format!("{list:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_driver_in_the_build_runs_every_workload() {
+        for driver in bakeoff_drivers::list() {
+            for workload in ["ycsb"] {
+                let found = PAIRS
+                    .iter()
+                    .any(|pair| pair.driver == driver.kind && pair.workload == workload);
+                assert!(found, "no pair for {} and {workload}", driver.kind);
+            }
+        }
+    }
+}

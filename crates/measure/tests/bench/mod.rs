@@ -1,0 +1,257 @@
+//! The test bench: a system whose every reply is scripted, a workload of one operation, and builders.
+#![allow(dead_code)] // each test file uses its part
+
+use bakeoff_measure::{Control, execute};
+use bakeoff_model::driver::{Capabilities, Driver};
+use bakeoff_model::event::{Check, Event, Interval, RunResult, Series, StateReport};
+use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble};
+use bakeoff_model::run::{CheckSpec, RunSpec, RunnerKind};
+use bakeoff_model::time::{epoch_ns, now_ns, sleep_until};
+use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What the system does with one operation.
+#[derive(Clone, Copy, Debug)]
+pub enum Reply {
+    Right,
+    Wrong,
+    Fail(FailClass),
+    Lost,
+    Hang,
+    After(Duration),
+    /// Ns of the clock.
+    At(u64),
+}
+
+/// Number of the operation since the process began -> reply.
+pub type Script = Arc<dyn Fn(u64) -> Reply + Send + Sync>;
+
+pub struct TestDriver {
+    pub script: Script,
+    pub runners: &'static [RunnerKind],
+    pub opened: Arc<AtomicU64>,
+}
+
+pub struct TestSession(Script);
+
+impl Driver for TestDriver {
+    type Client = ();
+    type Session = TestSession;
+    fn runners(&self) -> &'static [RunnerKind] {
+        self.runners
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            transactions: false,
+            scan: false,
+            batch_insert: false,
+            isolation: vec![],
+            cancel: true,
+            tls: false,
+        }
+    }
+    async fn open(&self, _: usize) -> Result<(), Trouble> {
+        Ok(())
+    }
+    async fn session(&self, _: &(), _: usize) -> Result<TestSession, OpError> {
+        self.opened.fetch_add(1, SeqCst);
+        Ok(TestSession(self.script.clone()))
+    }
+}
+
+/// One operation, `op`; counts what happens to it.
+#[derive(Default)]
+pub struct TestWorkload {
+    pub executed: Arc<AtomicU64>,
+    pub settled: Arc<Mutex<Vec<(Outcome, bool)>>>,
+}
+
+impl Workload<TestSession> for TestWorkload {
+    type Worker = ();
+    type Thread = u64;
+    fn operations(&self) -> &'static [Operation] {
+        &[Operation {
+            name: "op",
+            part_of: None,
+        }]
+    }
+    fn witness_operation(&self) -> Option<usize> {
+        Some(0)
+    }
+    fn worker(&self, _: usize) {}
+    fn thread(&self, _: &(), id: ThreadId) -> u64 {
+        id.stream
+    }
+    async fn attach(&self, _: &mut TestSession) -> Result<(), OpError> {
+        Ok(())
+    }
+    fn next(&self, _: &(), _: &mut u64) -> usize {
+        0
+    }
+    async fn execute<P: Probe>(
+        &self,
+        _: &(),
+        _: &mut u64,
+        session: &mut TestSession,
+        _: &mut P,
+    ) -> Result<Answer, OpError> {
+        let number = self.executed.fetch_add(1, SeqCst);
+        match session.0(number) {
+            Reply::Right => {}
+            Reply::Wrong => return Ok(Answer::Wrong("told to lie")),
+            Reply::Fail(class) => return Err(OpError::fail(class, "F", "told to fail").with_statement("ask")),
+            Reply::Lost => return Err(OpError::lost("L", "told to hang up")),
+            Reply::Hang => std::future::pending().await,
+            Reply::After(pause) => sleep_until(now_ns() + pause.as_nanos() as u64).await,
+            Reply::At(ns) => sleep_until(ns).await,
+        }
+        Ok(Answer::Right)
+    }
+    fn settle<P: Probe>(&self, _: &(), _: &mut u64, outcome: Outcome, session_lost: bool, _: &mut P) {
+        if outcome != Outcome::Ok {
+            self.settled.lock().unwrap().push((outcome, session_lost));
+        }
+    }
+    async fn finish<P: Probe>(
+        &self,
+        _: &(),
+        _: &mut u64,
+        _: &mut TestSession,
+        _: &mut P,
+    ) -> Result<(), OpError> {
+        Ok(())
+    }
+    fn stream_hash(&self, thread: &u64) -> u64 {
+        *thread
+    }
+    async fn create(&self, _: &mut TestSession, _: bool) -> Result<(), Trouble> {
+        Ok(())
+    }
+    async fn drop(&self, _: &mut TestSession) -> Result<(), Trouble> {
+        Ok(())
+    }
+    fn load_units(&self) -> u64 {
+        1050
+    }
+    fn load_chunk_units(&self) -> u64 {
+        100
+    }
+    async fn load_chunk(
+        &self,
+        _: &(),
+        _: &mut u64,
+        session: &mut TestSession,
+        _: u64,
+        count: u64,
+    ) -> Result<u64, OpError> {
+        match session.0(self.executed.fetch_add(1, SeqCst)) {
+            Reply::Fail(class) => Err(OpError::fail(class, "F", "told to fail")),
+            Reply::Lost => Err(OpError::lost("L", "told to hang up")),
+            _ => Ok(count),
+        }
+    }
+    async fn scan_all(&self, _: &mut TestSession) -> Result<u64, OpError> {
+        Ok(7)
+    }
+    async fn check(&self, _: &mut TestSession, _: &CheckSpec) -> Result<Vec<Check>, OpError> {
+        Ok(vec![])
+    }
+    fn state(&self) -> StateReport {
+        StateReport::default()
+    }
+}
+
+/// A run document with defaults for tests; `extra` is more of its keys.
+pub fn spec(extra: &str) -> RunSpec {
+    let text = format!(
+        r#"{{"format":1,"phase":"run","driver":{{"kind":"null"}},"workload":{{"kind":"ycsb"}},"workers":1{extra}}}"#
+    );
+    bakeoff_measure::spec::parse(&text).unwrap()
+}
+
+/// One run and all that was seen of it.
+pub struct Ran {
+    pub result: RunResult,
+    pub events: Vec<Event>,
+    pub executed: u64,
+    pub opened: u64,
+    pub settled: Vec<(Outcome, bool)>,
+}
+
+pub fn run(spec: &RunSpec, script: impl Fn(u64) -> Reply + Send + Sync + 'static) -> Ran {
+    try_run(spec, Arc::new(Control::default()), script).unwrap()
+}
+
+pub fn try_run(
+    spec: &RunSpec,
+    control: Arc<Control>,
+    script: impl Fn(u64) -> Reply + Send + Sync + 'static,
+) -> Result<Ran, Trouble> {
+    control.start_now();
+    let driver = TestDriver {
+        script: Arc::new(script),
+        runners: &[RunnerKind::Tokio, RunnerKind::Thread],
+        opened: Arc::default(),
+    };
+    let workload = TestWorkload::default();
+    let (opened, executed, settled) = (
+        driver.opened.clone(),
+        workload.executed.clone(),
+        workload.settled.clone(),
+    );
+    let events = Arc::new(Mutex::new(vec![]));
+    let seen = events.clone();
+    let sink = Arc::new(move |event| seen.lock().unwrap().push(event));
+    let result = execute(spec, driver, workload, control, sink)?;
+    let events = std::mem::take(&mut *events.lock().unwrap());
+    let settled = settled.lock().unwrap().clone();
+    Ok(Ran {
+        result,
+        events,
+        executed: executed.load(SeqCst),
+        opened: opened.load(SeqCst),
+        settled,
+    })
+}
+
+impl Ran {
+    pub fn series(&self, outcome: Outcome) -> Option<&Series> {
+        self.result.series.iter().find(|series| series.outcome == outcome)
+    }
+    pub fn count(&self, outcome: Outcome) -> u64 {
+        self.series(outcome).map_or(0, |series| series.count)
+    }
+    pub fn intervals(&self) -> Vec<&Interval> {
+        let interval = |event| match event {
+            &Event::Interval(ref interval) => Some(interval),
+            _ => None,
+        };
+        self.events.iter().filter_map(interval).collect()
+    }
+}
+
+/// Nothing is answered from `from_s` to `to_s` after the epoch.
+pub fn stall(from_s: f64, to_s: f64) -> impl Fn(u64) -> Reply + Send + Sync {
+    move |_| {
+        let at = |s: f64| epoch_ns().unwrap() + (s * 1e9) as u64;
+        if (at(from_s)..at(to_s)).contains(&now_ns()) {
+            Reply::At(at(to_s))
+        } else {
+            Reply::Right
+        }
+    }
+}
+
+/// Values of a histogram above `bound_ns`.
+pub fn above(histogram: &bakeoff_model::event::Histogram, bound_ns: u64) -> u64 {
+    use base64::Engine;
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(&histogram.hdr)
+        .unwrap();
+    let decoded: hdrhistogram::Histogram<u64> = hdrhistogram::serialization::Deserializer::new()
+        .deserialize(&mut bytes.as_slice())
+        .unwrap();
+    decoded.count_between(bound_ns, u64::MAX)
+}

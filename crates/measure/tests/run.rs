@@ -1,0 +1,365 @@
+//! Whole runs against a scripted system.
+mod bench;
+use bakeoff_measure::Control;
+use bakeoff_model::event::Event;
+use bakeoff_model::outcome::{FailClass, Outcome, TroubleKind};
+use bakeoff_model::run::RunnerKind;
+use bench::{Ran, Reply, run, spec, try_run};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const HALF_A_SECOND: &str = r#","limit":{"kind":"time","window_s":0.5}"#;
+
+fn pause(ms: u64) -> Reply {
+    Reply::After(Duration::from_millis(ms))
+}
+
+fn operations(n: u64) -> String {
+    format!(r#","limit":{{"kind":"operations","operations":{n},"max_s":null}}"#)
+}
+
+fn non_empty_figures_add_up(ran: &Ran) {
+    let counted: u64 = ran.result.series.iter().map(|s| s.count + s.carried_in).sum();
+    assert_eq!(
+        counted,
+        ran.result.endpoints.iter().map(|e| e.operations).sum::<u64>()
+    );
+}
+
+#[test]
+fn a_closed_loop_counts_every_operation_once() {
+    for runner in ["tokio", "thread"] {
+        let ran = run(
+            &spec(&format!(
+                r#"{},"threads":3,"runner":"{runner}""#,
+                operations(1000)
+            )),
+            |_| Reply::Right,
+        );
+        assert_eq!(ran.count(Outcome::Ok), 1000, "{runner}");
+        assert_eq!(ran.executed, 1000, "{runner}");
+        assert_eq!(
+            ran.result.stream_hashes,
+            ["0000000000000000", "0000000000000001", "0000000000000002"]
+        );
+        assert_eq!(ran.result.error_ratio, 0.0);
+        assert!(!ran.result.interrupted);
+        non_empty_figures_add_up(&ran);
+    }
+}
+
+#[test]
+fn an_open_loop_limited_by_operations_ends_with_the_last() {
+    let open = r#","threads":4,"pacing":{"kind":"open","rate_ops_per_s":2000,"arrival":"poisson"}"#;
+    let ran = run(&spec(&format!("{open}{}", operations(500))), |_| Reply::Right);
+    assert_eq!((ran.count(Outcome::Ok), ran.result.due), (500, 500));
+    assert_eq!((ran.result.backlog.count, ran.result.unfinished.count), (0, 0));
+}
+
+#[test]
+fn every_arrival_keeps_the_rate_on_every_runner() {
+    for runner in ["tokio", "thread"] {
+        for arrival in ["constant", "per_session", "poisson"] {
+            let extra = format!(
+                r#","threads":5,"runner":"{runner}","limit":{{"kind":"time","window_s":0.8}},
+                "pacing":{{"kind":"open","rate_ops_per_s":1000,"arrival":"{arrival}"}}"#
+            );
+            let ran = run(&spec(&extra), |_| Reply::Right);
+            // Poisson: 800 +- 28 (one deviation).
+            let most = if arrival == "poisson" { 170 } else { 2 };
+            assert!(
+                ran.result.due.abs_diff(800) <= most,
+                "{runner} {arrival}: {}",
+                ran.result.due
+            );
+            let ended = ran.count(Outcome::Ok) + ran.result.unfinished.count + ran.result.backlog.count;
+            assert_eq!(ended, ran.result.due);
+        }
+    }
+}
+
+#[test]
+fn what_a_system_cannot_keep_up_with_is_late_and_never_dropped() {
+    let open = r#","threads":2,"pacing":{"kind":"open","rate_ops_per_s":1000,"arrival":"constant"}"#;
+    let ran = run(&spec(&format!("{open}{HALF_A_SECOND}")), |_| pause(20)); // it can do 100/s
+    let ok = ran.series(Outcome::Ok).unwrap();
+    assert_eq!(ran.result.due, 500);
+    assert!(ok.count <= 50, "{}", ok.count);
+    assert_eq!(
+        ok.count + ran.result.unfinished.count + ran.result.backlog.count,
+        500
+    );
+    assert!(
+        ok.response.max_ns > 300_000_000,
+        "response time spans the wait: {}",
+        ok.response.max_ns
+    );
+    assert!(ran.result.backlog.max_ns > 300_000_000);
+}
+
+#[test]
+fn failures_are_not_counted_as_ok_and_are_shown() {
+    let ran = run(&spec(&operations(100)), |n| match n % 4 {
+        0 => Reply::Fail(FailClass::Constraint),
+        1 => Reply::Wrong,
+        _ => Reply::Right,
+    });
+    assert_eq!(ran.count(Outcome::Ok), 50);
+    assert_eq!(ran.count(Outcome::Wrong), 25);
+    assert_eq!(ran.count(Outcome::Fail(FailClass::Constraint)), 25);
+    assert_eq!(ran.result.error_ratio, 0.5);
+    assert!(ran.result.error_budget_exceeded);
+    let codes: Vec<&str> = ran.result.errors.iter().map(|e| e.code.as_str()).collect();
+    assert_eq!(
+        codes,
+        ["F", "wrong", "F", "wrong", "F", "wrong"],
+        "the first three of each"
+    );
+    assert_eq!(ran.result.errors[0].statement.as_deref(), Some("ask"));
+    assert_eq!(ran.settled.len(), 50);
+}
+
+#[test]
+fn a_failure_the_policy_names_is_tried_again_within_the_same_operation() {
+    let retry = r#","retry":{"retries":2,"on":["conflict"],"backoff_s":0.005}"#;
+    let ran = run(&spec(&format!("{retry}{}", operations(10))), |n| match n {
+        0 | 1 => Reply::Fail(FailClass::Conflict),
+        5 => Reply::Fail(FailClass::Refused),
+        _ => Reply::Right,
+    });
+    assert_eq!(
+        (ran.count(Outcome::Ok), ran.result.retries, ran.executed),
+        (9, 2, 12)
+    );
+    assert_eq!(
+        ran.count(Outcome::Fail(FailClass::Refused)),
+        1,
+        "a class it does not name"
+    );
+    let ok = ran.series(Outcome::Ok).unwrap();
+    assert!(ok.response.max_ns >= 15_000_000, "response spans both pauses");
+    assert!(
+        ok.service.max_ns < ok.response.max_ns - 14_000_000,
+        "service is the last attempt's"
+    );
+}
+
+#[test]
+fn an_operation_that_hangs_is_unknown_at_no_less_than_its_timeout_and_the_rest_goes_on() {
+    let extra = r#","threads":2,"timeout_s":0.1,"limit":{"kind":"time","window_s":0.6}"#;
+    let ran = run(&spec(extra), |n| if n == 5 { Reply::Hang } else { pause(1) });
+    assert_eq!(ran.count(Outcome::Unknown), 1);
+    let unknown = ran.series(Outcome::Unknown).unwrap();
+    assert!(
+        (100_000_000..200_000_000).contains(&unknown.response.min_ns),
+        "{}",
+        unknown.response.min_ns
+    );
+    assert_eq!(
+        (ran.result.reconnects, ran.result.connections_lost, ran.opened),
+        (1, 0, 3)
+    );
+    assert_eq!(ran.settled, [(Outcome::Unknown, true)]);
+    assert!(ran.count(Outcome::Ok) > 300, "{}", ran.count(Outcome::Ok));
+    assert_eq!(ran.result.errors[0].code, "timeout");
+}
+
+#[test]
+fn a_lost_connection_is_replaced_and_the_gap_shows_in_response_time_only() {
+    let ran = run(
+        &spec(HALF_A_SECOND),
+        |n| if n == 5 { Reply::Lost } else { pause(1) },
+    );
+    assert_eq!((ran.result.connections_lost, ran.result.reconnects), (1, 1));
+    let ok = ran.series(Outcome::Ok).unwrap();
+    assert!(
+        ok.response.max_ns > ok.service.p99_ns + 4_000_000,
+        "back-off of 5 ms at least"
+    );
+    assert!(
+        ran.events
+            .iter()
+            .any(|e| matches!(e, Event::Warning(w) if w.what.contains("told to hang up")))
+    );
+}
+
+#[test]
+fn waiting_for_a_pooled_session_is_response_time_and_recorded() {
+    let pool = r#","threads":4,"sessions":1"#;
+    let ran = run(&spec(&format!("{pool}{}", operations(40))), |_| pause(5));
+    assert_eq!((ran.count(Outcome::Ok), ran.opened), (40, 1));
+    let ok = ran.series(Outcome::Ok).unwrap();
+    // Three others are served before one's turn comes again.
+    assert!(
+        ran.result.pool_wait.p50_ns >= 14_000_000,
+        "{}",
+        ran.result.pool_wait.p50_ns
+    );
+    assert!(ok.response.p50_ns >= 19_000_000, "{}", ok.response.p50_ns);
+    assert!(ok.service.p50_ns < 15_000_000, "{}", ok.service.p50_ns);
+}
+
+#[test]
+fn a_pool_is_refused_where_sessions_block_threads() {
+    let refused = try_run(
+        &spec(r#","threads":2,"sessions":1,"runner":"thread""#),
+        Arc::default(),
+        |_| Reply::Right,
+    );
+    let trouble = refused.err().unwrap();
+    assert_eq!(trouble.kind, TroubleKind::Usage);
+    assert!(trouble.what.contains("pool"), "{trouble}");
+}
+
+#[test]
+fn the_reactor_is_refused_by_name() {
+    let trouble = try_run(&spec(r#","runner":"reactor""#), Arc::default(), |_| Reply::Right)
+        .err()
+        .unwrap();
+    assert!(trouble.what.contains("reactor"), "{trouble}");
+}
+
+#[test]
+fn stop_ends_the_run_and_what_was_measured_is_reported() {
+    let extra = r#","threads":4,"warm_up_s":0.1,"limit":{"kind":"time","window_s":60},
+        "pacing":{"kind":"open","rate_ops_per_s":2,"arrival":"constant"}"#;
+    for runner in ["tokio", "thread"] {
+        let control = Arc::new(Control::default());
+        let stopper = control.clone();
+        let begun = Instant::now();
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(800));
+            stopper.stop();
+        });
+        let spec = spec(&format!(r#"{extra},"runner":"{runner}""#));
+        let ran = try_run(&spec, control, |_| Reply::Right).unwrap();
+        assert!(
+            begun.elapsed() < Duration::from_secs(3),
+            "{runner}: {:?}",
+            begun.elapsed()
+        );
+        assert!(ran.result.interrupted);
+        assert!(
+            (0.3..1.5).contains(&ran.result.window_end_s),
+            "{}",
+            ran.result.window_end_s
+        );
+        assert_eq!(
+            ran.result.due, 1,
+            "the one at 0.5 s; what would have come later was never due"
+        );
+    }
+}
+
+#[test]
+fn stopped_before_the_start_nothing_is_measured() {
+    let control = Arc::new(Control::default());
+    control.stop();
+    let ran = try_run(&spec(""), control, |_| Reply::Right).unwrap();
+    assert!(ran.result.interrupted);
+    assert_eq!(ran.executed, 0);
+}
+
+#[test]
+fn a_call_that_never_returns_cannot_keep_the_result() {
+    let extra = r#","threads":2,"runner":"thread","timeout_s":0.1,"limit":{"kind":"time","window_s":0.3}"#;
+    let begun = Instant::now();
+    let ran = run(&spec(extra), |n| if n == 3 { pause(600_000) } else { pause(1) });
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert_eq!(
+        ran.result.unfinished.count,
+        2 - ran.result.backlog.count,
+        "{:?}",
+        ran.result.unfinished
+    );
+    assert!(ran.result.unfinished.max_ns > 200_000_000, "at its age");
+    assert!(ran.count(Outcome::Ok) > 50);
+}
+
+#[test]
+fn intervals_cover_every_second_of_the_axis_and_sum_to_the_run() {
+    let extra = r#","threads":2,"warm_up_s":1,"limit":{"kind":"time","window_s":2.5},
+        "pacing":{"kind":"open","rate_ops_per_s":0.8,"arrival":"constant"}"#;
+    let ran = run(&spec(extra), |_| Reply::Right); // at 0, 1.25 and 2.5 s
+    let intervals = ran.intervals();
+    let seen: Vec<_> = intervals
+        .iter()
+        .map(|i| (i.second, i.warm_up, (i.length_s * 10.0).round()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (0, true, 10.0),
+            (1, false, 10.0),
+            (2, false, 10.0),
+            (3, false, 5.0)
+        ]
+    );
+    let counts: Vec<u64> = intervals
+        .iter()
+        .map(|i| i.series.iter().map(|s| s.response.count).sum())
+        .collect();
+    assert_eq!(counts, [1, 1, 1, 0]);
+    assert_eq!(ran.count(Outcome::Ok), 2);
+}
+
+#[test]
+fn ready_comes_first_and_tells_what_was_opened() {
+    let ran = run(&spec(&format!(r#","threads":3{}"#, operations(3))), |_| {
+        Reply::Right
+    });
+    let Event::Ready(ready) = &ran.events[0] else {
+        panic!("{:?}", ran.events[0])
+    };
+    assert_eq!(
+        (ready.runner, ready.workers, ready.sessions),
+        (RunnerKind::Tokio, 1, 3)
+    );
+}
+
+#[test]
+fn threads_are_dealt_over_workers() {
+    let spec = bakeoff_model::run::RunSpec {
+        workers: 2,
+        ..spec(&format!(r#","threads":5{}"#, operations(50)))
+    };
+    let ran = run(&spec, |_| Reply::Right);
+    assert_eq!((ran.count(Outcome::Ok), ran.result.cost.workers.len()), (50, 2));
+    assert_eq!(ran.result.stream_hashes.len(), 5);
+}
+
+#[test]
+fn the_witness_is_recorded_apart_and_compared_by_operation() {
+    let extra = r#","threads":2,"witness_rate_ops_per_s":50,"limit":{"kind":"time","window_s":1}"#;
+    let ran = run(&spec(extra), |_| pause(2));
+    let witness = ran.result.witness.as_ref().unwrap();
+    assert_eq!(witness.operation, "op");
+    assert!(
+        (40..=50).contains(&witness.service.count),
+        "{}",
+        witness.service.count
+    );
+    let ratio = witness.median_ratio.unwrap();
+    assert!((0.5..2.0).contains(&ratio), "{ratio}");
+    assert_eq!(ran.opened, 3);
+}
+
+#[test]
+fn a_busy_client_is_called_the_limit() {
+    let ran = run(&spec(&format!(r#","threads":4{HALF_A_SECOND}"#)), |_| {
+        Reply::Right
+    });
+    let busy = ran.result.cost.workers[0].busy_ratio + ran.result.cost.workers[0].run_queue_delay_ratio;
+    assert!(busy > 0.8, "{:?}", ran.result.cost);
+    assert!(ran.result.verdict.client_limited, "{:?}", ran.result.verdict);
+}
+
+#[test]
+fn an_operation_carried_into_the_window_is_counted_apart() {
+    let extra = r#","warm_up_s":0.2,"limit":{"kind":"time","window_s":0.3}"#;
+    let ran = run(&spec(extra), |_| pause(60));
+    let ok = ran.series(Outcome::Ok).unwrap();
+    assert_eq!(ok.carried_in, 1);
+    assert_eq!(ran.result.unfinished.count, 1);
+    assert!(ok.count >= 3 && ok.response.count == ok.count, "{}", ok.count);
+}
