@@ -10,7 +10,7 @@ use bakeoff_model::outcome::{FailClass, OpError, Trouble};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{NullLatency, NullSpec, RunnerKind};
-use bakeoff_model::time::{now_ns, sleep_until};
+use bakeoff_model::time::{epoch_ns, now_ns, sleep_until};
 use memory::{MemoryTable, Row, Undo};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,13 +22,9 @@ const VALUE_LENGTH_BYTES: usize = 100;
 /// Rows of a scan to the end of the table when no rows are kept.
 const SCAN_TO_END_ROWS: u32 = 1000;
 
-/// From when the spans of `stalls` count, on the clock of [`now_ns`]; 0: not yet known.
-static EPOCH_NS: AtomicU64 = AtomicU64::new(0);
-
-/// Spans of `stalls` count from here in all sessions of this process. Without it: from the first session's opening.
-pub fn set_epoch_ns(epoch_ns: u64) {
-    EPOCH_NS.store(epoch_ns, Ordering::Relaxed);
-}
+/// When the first session was opened: spans of `stalls` count from here where there is no run with an epoch; 0: none
+/// was yet.
+static FIRST_OPENED_NS: AtomicU64 = AtomicU64::new(0);
 
 pub fn capabilities() -> Capabilities {
     Capabilities {
@@ -99,7 +95,7 @@ impl Driver for NullDriver {
         Ok(())
     }
     async fn session(&self, _client: &(), _endpoint: usize) -> Result<NullSession, OpError> {
-        let _ = EPOCH_NS.compare_exchange(0, now_ns(), Ordering::Relaxed, Ordering::Relaxed);
+        let _ = FIRST_OPENED_NS.compare_exchange(0, now_ns(), Ordering::Relaxed, Ordering::Relaxed);
         let number = self.sessions.fetch_add(1, Ordering::Relaxed);
         Ok(NullSession {
             behaviour: self.behaviour.clone(),
@@ -186,7 +182,7 @@ impl NullSession {
             NullLatency::Exponential => (-self.random.ratio().ln() * spec.latency_ns as f64) as u64,
         };
         let begin_ns = now_ns();
-        let epoch_ns = EPOCH_NS.load(Ordering::Relaxed);
+        let epoch_ns = epoch_ns().unwrap_or_else(|| FIRST_OPENED_NS.load(Ordering::Relaxed));
         let end_ns = answer_at(
             &self.behaviour.stalls_ns,
             epoch_ns,

@@ -11,6 +11,8 @@ use bakeoff_model::row::{Cell, RowBuf};
 use bakeoff_model::sql::{Param, SqlSession, Statement};
 use form::{Form, UpdateOf};
 use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Enough for the key and ten fields; longer lists of parameters are allocated.
 type Params<'a> = SmallVec<[Param<'a>; 12]>;
@@ -25,13 +27,28 @@ pub struct SqlRecords<S> {
 }
 
 struct Attached {
-    spec: TableSpec,
+    spec: Rc<TableSpec>,
     /// By [`Form::slot`].
     statements: Vec<Option<Statement>>,
     /// Updates of several fields but not all, by the fields they set.
     partial_updates: Vec<(Vec<u32>, Statement)>,
     /// Inserts of several rows, by their number: the dialect's, and powers of two below it.
     many_inserts: Vec<(usize, Statement)>,
+}
+
+thread_local! {
+    /// The tables of this thread's sessions, once each: thousands of sessions attach the same ones.
+    static SPECS: RefCell<Vec<Rc<TableSpec>>> = const { RefCell::new(Vec::new()) };
+}
+
+fn shared(spec: &TableSpec) -> Rc<TableSpec> {
+    SPECS.with_borrow_mut(|specs| {
+        if let Some(known) = specs.iter().find(|known| ***known == *spec) {
+            return known.clone();
+        }
+        specs.push(Rc::new(spec.clone()));
+        specs[specs.len() - 1].clone()
+    })
 }
 
 impl<S: SqlSession> SqlRecords<S> {
@@ -177,7 +194,7 @@ impl<S: SqlSession> RecordSession for SqlRecords<S> {
             .iter()
             .map(|spec| Attached {
                 statements: vec![None; Form::slots(spec)],
-                spec: spec.clone(),
+                spec: shared(spec),
                 partial_updates: Vec::new(),
                 many_inserts: Vec::new(),
             })

@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // test code throughout
 mod bench;
 
-use bakeoff_drivers::null::{NullDriver, NullSession, set_epoch_ns};
+use bakeoff_drivers::null::{NullDriver, NullSession};
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
 use bakeoff_model::run::{NullLatency, NullSpec, NullStall};
-use bakeoff_model::time::now_ns;
+use bakeoff_model::time::{now_ns, set_epoch_ns};
 use bench::{open, row, run, table};
 
 const T: Table = Table(0);

@@ -17,6 +17,12 @@ pub fn param(param: &Param<'_>) -> Value {
 #[inline]
 pub fn fill(found: Row, row: &mut RowBuf) {
     row.clear();
+    row.reserve(
+        found.len(),
+        (0..found.len())
+            .map(|i| found.as_ref(i).map_or(0, size_bytes))
+            .sum(),
+    );
     for value in found.unwrap_raw() {
         match value {
             Some(Value::Bytes(bytes)) => row.push_bytes(&bytes),
@@ -28,6 +34,14 @@ pub fn fill(found: Row, row: &mut RowBuf) {
             // Dates and times as the server would write them.
             Some(date_or_time) => row.push_bytes(date_or_time.as_sql(true).trim_matches('\'').as_bytes()),
         }
+    }
+}
+
+#[inline]
+fn size_bytes(value: &Value) -> usize {
+    match value {
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
     }
 }
 

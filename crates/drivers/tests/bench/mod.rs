@@ -63,7 +63,7 @@ impl Bench for Mysql {
 pub fn sqlite_file() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let folder = FOLDER.get_or_init(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
+    let folder = FOLDER.get_or_init(|| PathBuf::from(option_env!("CARGO_TARGET_TMPDIR").unwrap_or("/tmp")));
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let file = folder.join(format!("test-{}-{number}.db", std::process::id()));
     for suffix in ["", "-wal", "-shm"] {
