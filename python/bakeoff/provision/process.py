@@ -141,12 +141,10 @@ class ServerProcess:
             return f"killed by signal {-code}"
 
     def stop(self, timeout_s: float) -> bool:
-        """SIGTERM, and SIGKILL to its whole group if it has not ended in time. True if it ended by itself.
-
-        A frozen process (SIGSTOP) ignores the first and not the second.
-        """
+        """SIGTERM, and SIGKILL to its whole group if it has not ended in time. True if it ended by itself."""
         if self.alive():
             self._signal(signal.SIGTERM)
+            self._signal(signal.SIGCONT)  # a frozen one (SIGSTOP) would not hear the first
         ended = self._ended_within(timeout_s)
         if not ended:
             self.kill()
