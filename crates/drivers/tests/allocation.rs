@@ -1,0 +1,102 @@
+//! In a steady state the drivers that need not allocate do not: what is measured is the system, not the allocator.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // test code throughout
+mod bench;
+
+use bakeoff_drivers::null::NullDriver;
+use bakeoff_model::driver::Driver;
+use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
+use bakeoff_model::run::NullSpec;
+use bench::{Bench, Sqlite, open, row, run, table};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+const T: Table = Table(0);
+
+/// Counts the allocations of each thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: as above.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+async fn every_operation<S: RecordSession>(session: &mut S, key: &str) {
+    let value = [FieldValue {
+        field: 1,
+        value: b"value",
+    }];
+    session.read(T, b"k", Fields::All).await.unwrap().unwrap();
+    session.read(T, b"k", Fields::One(1)).await.unwrap().unwrap();
+    session.update(T, b"k", &value).await.unwrap();
+    session
+        .scan(T, b"k", Some(5), Fields::All, &mut |_| {})
+        .await
+        .unwrap();
+    session.delete(T, key.as_bytes()).await.unwrap();
+}
+
+async fn allocations_of_the_second_thousand<D: Driver<Session: RecordSession>>(driver: &D) -> u64 {
+    let spec = table("allocation");
+    let mut session = open(driver).await.unwrap();
+    session.attach(std::slice::from_ref(&spec)).await.unwrap();
+    session.create_table(&spec).await.unwrap();
+    let rows: Vec<_> = (0..2000)
+        .map(|i| row(&format!("x{i:04}"), [b"a", b"b", b"c"]))
+        .collect();
+    session
+        .insert(T, row("k", [b"a", b"b", b"c"]).record())
+        .await
+        .unwrap();
+    let mut before = 0;
+    for (i, row) in rows.iter().enumerate() {
+        if i == 1000 {
+            before = ALLOCATIONS.with(Cell::get);
+        }
+        session.insert(T, row.record()).await.unwrap();
+        every_operation(&mut session, "no such").await;
+    }
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+#[test]
+fn the_counter_counts() {
+    let before = ALLOCATIONS.with(Cell::get);
+    drop(std::hint::black_box(Box::new(1)));
+    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 1);
+}
+
+#[test]
+fn null_allocates_nothing_in_a_steady_state() {
+    let driver = NullDriver::new(
+        NullSpec {
+            error_ratio: 1e-12,
+            ..NullSpec::default()
+        },
+        1,
+    );
+    assert_eq!(run(allocations_of_the_second_thousand(&driver)), 0);
+}
+
+#[test]
+fn records_over_sqlite_allocate_nothing_in_a_steady_state() {
+    // SQLite's own memory is C's and not counted; the point is the adapter and the driver.
+    assert_eq!(
+        run(allocations_of_the_second_thousand(&Sqlite::driver().unwrap())),
+        0
+    );
+}
