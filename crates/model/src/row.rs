@@ -23,6 +23,7 @@ enum Slot {
 pub struct RowBuf {
     bytes: Vec<u8>,
     slots: Vec<Slot>,
+    nulls: usize,
 }
 
 impl RowBuf {
@@ -30,6 +31,7 @@ impl RowBuf {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.slots.clear();
+        self.nulls = 0;
     }
     /// Room for one row of known size and no more, where a driver knows it: with thousands of sessions the halves that
     /// doubling would leave empty add up to megabytes.
@@ -41,6 +43,7 @@ impl RowBuf {
     #[inline]
     pub fn push_null(&mut self) {
         self.slots.push(Slot::Null);
+        self.nulls += 1;
     }
     #[inline]
     pub fn push_int(&mut self, value: i64) {
@@ -74,6 +77,11 @@ impl RowBuf {
     #[inline]
     pub fn len(&self) -> usize {
         self.slots.len()
+    }
+    /// How many cells are null, without looking at each.
+    #[inline]
+    pub fn nulls(&self) -> usize {
+        self.nulls
     }
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -68,7 +68,7 @@ impl RowRule<'_> {
         if row.len() != key_cells + fields as usize {
             return Answer::Wrong("fields missing");
         }
-        if row.cells().any(|cell| cell == Cell::Null) {
+        if row.nulls() > 0 {
             return Answer::Wrong("field is null");
         }
         let row_key = if key_cells == 1 { bytes_of(row, 0) } else { None };

@@ -73,11 +73,19 @@ fn twenty_digits(n: u64) -> [u8; MOST_DIGITS] {
     let (upper, low) = (n / EIGHT, n % EIGHT);
     let (top, middle) = (upper / EIGHT, upper % EIGHT);
     let mut out = [0; MOST_DIGITS];
-    // The topmost 8 digits are at most 1844, so only their last four are kept.
-    out[..4].copy_from_slice(&eight_digits(top)[4..]);
+    out[..4].copy_from_slice(&four_digits(top as u32)); // at most 1844
     out[4..12].copy_from_slice(&eight_digits(middle));
     out[12..].copy_from_slice(&eight_digits(low));
     out
+}
+
+#[inline]
+fn four_digits(n: u32) -> [u8; 4] {
+    let hundreds = (n * 10_486) >> 20;
+    let twos = hundreds | ((n - hundreds * 100) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000F_000F;
+    let ones = tens | ((twos - tens * 10) << 8);
+    (ones | 0x3030_3030).to_le_bytes()
 }
 
 /// Splits eight digits into fours, twos and ones, all halves of a step at once in one 64-bit word.
@@ -151,6 +159,7 @@ mod tests {
     fn every_four_digits_are_right_in_both_halves() {
         for n in 0..10_000u64 {
             assert_eq!(eight_digits(n * 10_001), format!("{n:04}{n:04}").as_bytes());
+            assert_eq!(four_digits(n as u32), format!("{n:04}").as_bytes());
         }
     }
 }
