@@ -68,10 +68,11 @@ def find_program(version: str | None) -> Program:
             f"no MariaDB server{f' {version}' if version else ''} on this machine",
             hint=INSTALL_HINT,
         )
+    install = f"`bakeoff systems install mariadb --version {version}`"
     there = ", ".join(f"{program.version} ({program.path})" for program in found)
     raise ServerError(
         f"no MariaDB server {version} on this machine; there is {there}",
-        hint=f"ask for one of these, put {version} on the PATH, or try `bakeoff systems install mariadb --version {version}`",
+        hint=f"ask for one of these, put {version} on the PATH, or try {install}",
     )
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
 from bakeoff.errors import ServerError
 from bakeoff.systems.mysql_control import Control
@@ -146,11 +147,17 @@ def read_status(control: Control) -> Status:
     counters: dict[str, float] = {}
     gauges: dict[str, float] = {}
     for name, value in control.rows("SHOW GLOBAL STATUS"):
-        target = gauges if _GAUGES.match(name) else counters if _WATCHED.match(name) else None
-        number = _number(value)
-        if target is not None and number is not None:
-            target[str(name)] = number
+        kind = _kind_of(str(name))
+        number = _number(value) if kind else None
+        if number is not None:
+            (gauges if kind == "gauge" else counters)[str(name)] = number
     return Status(counters, gauges)
+
+
+@cache
+def _kind_of(name: str) -> Literal["gauge", "counter"] | None:
+    """None: not watched. Names are few and asked for every second."""
+    return "gauge" if _GAUGES.match(name) else "counter" if _WATCHED.match(name) else None
 
 
 def read_debt(control: Control, status: Status, page_size_bytes: int) -> dict[str, float]:
