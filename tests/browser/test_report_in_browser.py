@@ -1,0 +1,193 @@
+"""The report where it is read: on a screen, in the dark, on paper, and without scripts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from builders.chromium import DARK, Chromium
+
+pytestmark = pytest.mark.browser
+
+SHOWN = "[...document.querySelectorAll({!r})].filter(e => e.checkVisibility()).length"
+
+
+def shown(selector: str) -> str:
+    """How many of these are on the page and take up room."""
+    return SHOWN.format(selector)
+
+
+def pointed_at(selector: str, number: int = 0) -> str:
+    """What the hint says when the pointer is in the middle of one of these."""
+    return f"""(() => {{
+        const mark = document.querySelectorAll({selector!r})[{number}];
+        const box = mark.getBoundingClientRect();
+        const at = {{clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, bubbles: true}};
+        mark.dispatchEvent(new PointerEvent("pointermove", at));
+        return document.getElementById("tip").textContent;
+    }})()"""
+
+
+def test_charts_have_marks_in_sight(chromium: Chromium, report: Path) -> None:
+    assert chromium.ask(report, shown("svg.chart polyline")) > 50
+    assert chromium.ask(report, shown("svg.chart circle")) > 30
+    assert chromium.ask(report, shown("svg.chart .warm-up")) > 5
+    assert chromium.ask(report, shown("svg.chart line.invalid")) > 0
+
+
+def test_the_page_has_nothing_to_complain_about(chromium: Chromium, report: Path) -> None:
+    assert chromium.complaints(report) == []
+
+
+def test_complaints_would_be_heard(chromium: Chromium, report: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(report.read_text().replace("</body>", "<script>undefinedFunction()</script></body>"))
+    assert "Content Security Policy" in " ".join(chromium.complaints(page))
+
+
+def test_nothing_is_asked_for_outside(chromium: Chromium, report: Path) -> None:
+    assert chromium.requests(report) == set()
+
+
+def test_requests_would_be_seen(chromium: Chromium, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text('<img src="http://127.0.0.1:9/x.png">')
+    assert "http://127.0.0.1:9/x.png" in chromium.requests(page)
+
+
+def test_pointing_at_a_mark_tells_its_figure(chromium: Chromium, report: Path) -> None:
+    told = chromium.ask(report, pointed_at("#charts ~ figure g.panel polygon[data-tip]"))
+    assert told.startswith("sqlite_full, preset a, 1 thread: ")
+    assert "/s (" in told
+
+
+def test_pointing_into_a_panel_reads_every_line_at_that_second(chromium: Chromium, report: Path) -> None:
+    told = chromium.ask(report, pointed_at(".details-of-setting[open] g.panel polyline")).splitlines()
+    assert told[0].startswith("achieved rate, operations per second, 1")  # near the middle of 24 seconds
+    assert told[0].endswith(" s")
+    assert sum("mariadb, repetition" in line for line in told) == 5
+    assert all(line.endswith("/s") for line in told[1:])
+
+
+def test_values_read_back_from_a_drawing_are_those_of_the_bundle(chromium: Chromium, report: Path) -> None:
+    """The p99 axis may be logarithmic: the same way back must hold."""
+    import pyarrow.parquet as pq
+
+    told = chromium.ask(report, pointed_at(".details-of-setting[open] g.panel polyline", 20)).splitlines()
+    assert told[0].startswith("response time: ")
+    second = int(float(told[0].split(", ")[-1].split()[0]))
+    listed = next(line for line in told if line.startswith("mariadb, repetition 1: "))
+    unit = listed.split()[-1]
+    read = float(listed.split()[-2].replace(",", "")) * {"ms": 1, "µs": 1e-3, "s": 1e3}[unit]
+    setting = chromium.ask(report, "document.querySelector('.details-of-setting[open] summary').textContent")
+    cell = {"preset a, 8 threads": "c02"}[setting]
+    table = pq.ParquetFile(report.parent / f"runs/b01-{cell}/intervals.parquet").read(use_threads=False).to_pydict()
+    near = [table[name][s] for name in ("p50_ms", "p99_ms") for s in range(max(0, second - 1), second + 2)]
+    assert min(abs(read / value - 1) for value in near) < 0.01
+
+
+def test_picking_a_setting_shows_its_charts_only(chromium: Chromium, report: Path) -> None:
+    pick = """(() => {
+        const picker = document.getElementById("setting");
+        picker.value = "2";
+        picker.dispatchEvent(new Event("change"));
+        return [...document.querySelectorAll(".details-of-setting")].map(d => d.open && !d.hidden);
+    })()"""
+    assert chromium.ask(report, pick) == [False, False, True, False]
+
+
+def test_a_click_on_a_name_sets_it_off_in_all_charts(chromium: Chromium, report: Path) -> None:
+    click = """(() => {
+        document.querySelector("svg.chart .key[data-series='1']").dispatchEvent(new MouseEvent("click"));
+        const faded = [...document.querySelectorAll("svg.chart g.panel .faded")].map(e => e.dataset.series);
+        return [faded.length > 10, [...new Set(faded)]];
+    })()"""
+    assert chromium.ask(report, click) == [True, ["0"]]
+
+
+def test_picking_a_repetition_fades_the_others(chromium: Chromium, report: Path) -> None:
+    pick = """(() => {
+        const picker = document.getElementById("repetition");
+        picker.value = "3";
+        picker.dispatchEvent(new Event("change"));
+        const clear = [...document.querySelectorAll("g.panel [data-rep]:not(.faded)")];
+        return [...new Set(clear.map(e => e.dataset.rep))];
+    })()"""
+    assert chromium.ask(report, pick) == ["3"]
+
+
+def test_one_percentile_is_shown_and_another_can_be_picked(chromium: Chromium, report: Path) -> None:
+    assert chromium.ask(report, shown(".choice figure")) == 1
+    pick = """(() => {
+        document.querySelector("label[for=pick-1]").click();
+        return [...document.querySelectorAll(".choice figure")].map(f => f.checkVisibility());
+    })()"""
+    assert chromium.ask(report, pick) == [True, False, False, False]
+
+
+def without_script(html: str) -> str:
+    return re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
+
+
+def as_on_paper(html: str) -> str:
+    return html.replace("@media print", "@media all")
+
+
+def test_without_scripts_tables_and_charts_are_there(chromium: Chromium, report: Path) -> None:
+    tables = f"{shown('table')} === document.querySelectorAll('table').length"
+    asked = f"[{tables}, {shown('.pickers')}, {shown('.choice figure')}, {shown('.details-of-setting summary')}]"
+    assert chromium.ask(report, asked, edit=without_script) == [True, 0, 1, 4]
+    assert chromium.ask(report, shown("svg.chart polyline"), edit=without_script) > 50
+
+
+def test_where_scripts_are_forbidden_everything_is_there_and_prints(
+    chromium: Chromium, report: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(re.sub(r"script-src '[^']+'", "script-src 'none'", report.read_text()))
+    dom = chromium.dom(page)
+    assert '<html lang="en">' in dom  # the script would have marked it
+    for words in ("Right operations/s", "b05-c08", "What this does not show", "<polyline"):
+        assert words in dom
+    assert pages(chromium.pdf(page)) >= 5
+
+
+def test_it_is_dark_where_the_reader_wants_it_dark(chromium: Chromium, report: Path) -> None:
+    colours = """[
+        getComputedStyle(document.body).backgroundColor,
+        getComputedStyle(document.querySelector("svg.chart text.tick")).fill,
+        getComputedStyle(document.querySelector("svg.chart polyline.s0")).stroke,
+    ]"""
+    light, dark = chromium.ask(report, colours), chromium.ask(report, colours, DARK)
+    assert light[0] == "rgb(255, 255, 255)"
+    assert dark[0] == "rgb(20, 23, 27)"
+    assert light[2] == "rgb(0, 114, 178)"
+    assert all(a != b for a, b in zip(light, dark, strict=True))
+
+
+@pytest.mark.parametrize("options", [(), (DARK,)])
+def test_everything_can_be_read_on_paper(chromium: Chromium, report: Path, options: tuple[str, ...]) -> None:
+    tables = f"{shown('.in-print table')} === document.querySelectorAll('.in-print table').length"
+    colours = "getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color"
+    asked = f"[{tables}, {shown('.pickers, nav, .choice > label')}, {colours}]"
+    on_screen = chromium.ask(report, asked, *options)
+    assert on_screen[:2] == [False, 6]  # folded, and with its controls
+    paper = chromium.ask(report, asked, *options, edit=as_on_paper)
+    assert paper == [True, 0, "rgb(255, 255, 255)", "rgb(0, 0, 0)"]
+
+
+def pages(pdf: bytes) -> int:
+    assert pdf.startswith(b"%PDF")
+    return len(re.findall(rb"/Type\s*/Page\b", pdf))
+
+
+def test_it_prints(chromium: Chromium, report: Path) -> None:
+    assert pages(chromium.pdf(report)) >= 5
+
+
+def test_it_can_be_seen_on_a_screen_and_on_a_telephone(chromium: Chromium, report: Path) -> None:
+    assert len(chromium.screenshot(report)) > 40_000
+    assert len(chromium.screenshot(report, width=390, height=900)) > 10_000
+    overflow = "document.documentElement.scrollWidth <= innerWidth"
+    assert chromium.ask(report, overflow, "--window-size=390,900") is True

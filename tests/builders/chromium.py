@@ -1,0 +1,88 @@
+"""A headless browser that answers: what does the page become, look like, print as, ask for, complain about."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--enable-logging=stderr",
+)
+_CONSOLE = re.compile(r":CONSOLE[:(].*?\] (.*)")
+_POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
+_TOLD = re.compile(r'<pre id="told">(.*?)</pre>', re.DOTALL)
+TIMEOUT_S = 120
+
+DARK = "--blink-settings=preferredColorScheme=0"
+
+
+@dataclass
+class Chromium:
+    program: Path
+    environment: dict[str, str]
+    scratch: Path
+    _numbers: itertools.count[int] = field(default_factory=itertools.count)
+
+    def run(self, page: Path, *options: str) -> subprocess.CompletedProcess[str]:
+        """In a profile of its own, so that nothing is carried over."""
+        command = [str(self.program), *_FLAGS, f"--user-data-dir={self._new('profile')}", *options, page.as_uri()]
+        environment = {**os.environ, **self.environment}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
+
+    def dom(self, page: Path, *options: str) -> str:
+        """The page after its scripts have run."""
+        return self.run(page, "--dump-dom", *options).stdout
+
+    def complaints(self, page: Path, *options: str) -> list[str]:
+        """What was written to the console, errors and violations of the page's policy included."""
+        return _CONSOLE.findall(self.run(page, "--dump-dom", *options).stderr)
+
+    def requests(self, page: Path) -> set[str]:
+        """Addresses that were asked for, those on this machine's disk aside."""
+        log = self._new("net.json")
+        self.run(page, "--dump-dom", f"--log-net-log={log}")
+        events = json.loads(log.read_text())["events"]
+        asked = {str(event.get("params", {}).get("url", "")) for event in events}
+        return {url for url in asked if url.startswith(("http:", "https:", "ws:", "wss:"))}
+
+    def ask(self, page: Path, expression: str, *options: str, edit: Callable[[str], str] = str) -> Any:
+        """The value of a JavaScript expression in the page, as JSON. It is asked of a copy that has no policy, and that
+        `edit` may have changed."""
+        script = (
+            "<script>const told = document.createElement('pre'); told.id = 'told';"
+            f"told.textContent = JSON.stringify({expression}); document.body.append(told);</script>"
+        )
+        copy = self._new("page.html")
+        copy.write_text(edit(_POLICY.sub("", page.read_text())).replace("</body>", f"{script}</body>"))
+        found = _TOLD.search(self.dom(copy, *options))
+        assert found, f"the page could not tell {expression}"
+        return json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+
+    def screenshot(self, page: Path, *options: str, width: int = 1200, height: int = 1600) -> bytes:
+        path = self._new("shot.png")
+        self.run(page, f"--screenshot={path}", f"--window-size={width},{height}", *options)
+        return path.read_bytes()
+
+    def pdf(self, page: Path, *options: str) -> bytes:
+        path = self._new("print.pdf")
+        self.run(page, f"--print-to-pdf={path}", "--no-pdf-header-footer", *options)
+        return path.read_bytes()
+
+    def _new(self, name: str) -> Path:
+        return self.scratch / f"{next(self._numbers)}-{name}"
