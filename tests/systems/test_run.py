@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
+import sqlite3
 from pathlib import Path
 
 import pytest
-
-from .commands import (
+from commands import (
     SQLITE,
     bakeoff,
     descendants,
@@ -217,25 +218,28 @@ def test_a_bundle_of_a_newer_format_is_refused_kindly(ran: Path, tmp_path: Path)
     assert "newer" in done.err
 
 
-def test_a_planted_lost_write_is_reported_and_not_compared(tmp_path: Path) -> None:
-    """The null driver with a store acknowledges writes that it does not keep: the checks must see it."""
-    text = """
-title = "Lost writes"
-[systems.null]
-store = true
-lost_write_ratio = 0.05
-[workload]
-kind = "ycsb"
-records = 2000
-data_integrity = true
-[factors]
-threads = [2]
-[measure]
-warm_up = "100ms"
-window = "1s"
-repetitions = 1
-reset = "reload"
-"""
-    done = bakeoff("run", write_plan(tmp_path, text), cwd=tmp_path)
-    assert done.code == 1, done.err
-    assert "check" in (done.out + done.err).lower()
+def test_a_planted_lost_write_is_reported_and_its_run_not_compared(tmp_path: Path) -> None:
+    """A row vanishes behind bakeoff's back while a run goes on: the check after the run must see it."""
+    work = tmp_path / "work"
+    plan = write_plan(tmp_path, SQLITE.replace('"1s"', '"3s"'))
+    process = started("run", plan, "--work-dir", work, cwd=tmp_path)
+    try:
+        wait_until(lambda: list(tmp_path.glob("bakeoff-results/*/runs/*/run.json")), "a run begins")
+        wait_until(lambda: descendants(process.pid, "bakeoff-engine"), "its engine runs")
+        lose_a_row(work)
+        done = finish(process)
+    finally:
+        end(process)
+    bundle = only_bundle(tmp_path)
+    violated = [run for run in bundle.runs if any(not check.ok for check in run.checks)]
+    assert done.code == 1
+    assert len(violated) == 1
+    assert not violated[0].valid
+    assert "499" in str([check.actual for check in violated[0].checks])
+    assert "check" in done.out
+
+
+def lose_a_row(work: Path) -> None:
+    (database,) = work.glob("*/data.sqlite")
+    with contextlib.closing(sqlite3.connect(database, timeout=20)) as connection, connection:
+        connection.execute("DELETE FROM usertable WHERE rowid = (SELECT max(rowid) FROM usertable)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,11 @@ class BundleWriter:
         self._write("plan.json", plan)
         self._write("machine.json", machine)
         self.update(info)
+
+    def keep_files(self, paths: Iterable[Path]) -> None:
+        """Copies of the files that the plan names, so that plan.toml can be run from here."""
+        for path in sorted(paths):
+            files.write_bytes(self.folder / "files" / path.name, path.read_bytes())
 
     def resume(self, plan_text: str, machine: MachineFacts) -> Bundle:
         """Opens the folder again; refuses another plan, because its runs would not be comparable."""

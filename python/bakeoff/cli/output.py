@@ -33,9 +33,11 @@ def say(words: str) -> None:
 
 
 def seconds(value_s: float | None) -> str:
-    """4 s, 3 min 20 s, 2 h 05 min."""
+    """0.5 s, 4 s, 3 min 20 s, 2 h 05 min."""
     if value_s is None:
         return "?"
+    if 0 < value_s < 9.95 and value_s != int(value_s):
+        return f"{value_s:.1f} s"
     whole = round(value_s)
     if whole < 60:
         return f"{whole} s"

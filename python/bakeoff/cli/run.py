@@ -49,8 +49,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> int:
     from ..plan.read import read_plan
 
-    plan = read_plan(options.plan)
-    for warning in plan.warnings:
+    plan = read_plan(options.plan, must_run=not options.dry_run)
+    for warning in [] if options.dry_run else plan.warnings:
         say(f"warning: {warning}")
     if options.dry_run:
         return _dry_run(plan, options.out or RESULTS, as_json=options.json)
@@ -73,6 +73,8 @@ def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
     from ..plan.describe import describe
 
     dry = describe(plan, results)
+    for warning in dry.warnings:
+        say(f"warning: {warning}")
     if as_json:
         print_json(dry.to_json())
         return ExitCode.DONE
@@ -99,10 +101,14 @@ def _bundle(plan: ResolvedPlan, options: argparse.Namespace) -> tuple[BundleWrit
     from ..bundle.write import BundleWriter, new_folder, utc_now
     from ..machine import machine_facts
     from ..model.records import BundleInfo
+    from ..plan.check import check_disk
+    from ..plan.describe import estimate_bundle_bytes, estimate_disk_bytes
     from ..provision.instance import default_parent
 
-    parent = options.out or RESULTS
-    machine = machine_facts(options.work_dir or default_parent())
+    parent, work = options.out or RESULTS, options.work_dir or default_parent()
+    check_disk(estimate_bundle_bytes(plan), parent)
+    check_disk(estimate_disk_bytes(plan), work)
+    machine = machine_facts(work)
     if options.resume:
         folder = _unfinished(parent, plan) if options.resume == "latest" else Path(options.resume)
         writer = BundleWriter(folder)
@@ -119,6 +125,7 @@ def _bundle(plan: ResolvedPlan, options: argparse.Namespace) -> tuple[BundleWrit
         skipped=plan.skipped,
     )
     writer.begin(info, plan.record, plan.text, machine)
+    writer.keep_files({path for cell in plan.cells for path in cell.workload.sources})
     return writer, {}
 
 

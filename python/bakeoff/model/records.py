@@ -1,7 +1,7 @@
 """What a bundle holds, as models. Layout of the folder (all JSON unless said otherwise):
 
     bundle.json              BundleInfo
-    plan.toml                the plan as the user wrote it (included files beside it)
+    plan.toml                the plan as the user wrote it; files/ has copies of the files it names
     plan.json                PlanRecord: resolved
     machine.json             MachineFacts
     facts/<cell>.json        FactsRecord of the cell's system, read back after start
@@ -186,7 +186,7 @@ class RunRecord(Document):
     window_s: float = 0.0
     #: Acknowledged and right, in the window, per second. The headline.
     rate_ops_per_s: float = 0.0
-    offered_ops_per_s: float | None = None
+    offered_ops_per_s: float | None = None  # what fell due in the window, per second; None: closed loop
     ok: int = 0
     errors: dict[str, int] = Field(default_factory=dict)
     error_ratio: float = 0.0

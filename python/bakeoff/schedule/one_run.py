@@ -202,7 +202,8 @@ def _record(
     results = measured.results
     total = sum(s.count for s in merged.series if s.part_of is None)
     errors = merged.errors
-    offered = _offered(cell)
+    # What fell due, not what was asked for: Poisson arrivals differ from their mean in a short window.
+    offered = merged.due / merged.window_s if isinstance(cell.pacing, Open) else None
     client_cpu_s = sum(r.cost.cpu_user_s + r.cost.cpu_system_s for r in results)
     failures = sum(count for outcome, count in errors.items() if outcome != "unknown")
     return RunRecord(
@@ -250,10 +251,6 @@ def _record(
         engine_version=measured.ready[0].engine_version,
         rerun=f"bakeoff-engine --now runs/{slot.run}/run.json",
     )
-
-
-def _offered(cell: Cell) -> float | None:
-    return cell.pacing.rate_ops_per_s * cell.clients if isinstance(cell.pacing, Open) else None
 
 
 def failed(slot: Slot, started: str, error: BakeoffError, plan: ResolvedPlan) -> RunRecord:

@@ -10,7 +10,7 @@ import difflib
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -152,6 +152,8 @@ class YcsbWorkload:
     ignored: list[str]
     #: "YCSB A (records 10000)"
     label: str
+    #: Files that the options came from; a bundle keeps copies.
+    sources: list[Path] = field(default_factory=list)
 
     @property
     def operations(self) -> dict[str, float]:
@@ -237,7 +239,7 @@ def resolve(options: dict[str, Any], base_dir: Path) -> YcsbWorkload:
     file_name = said.pop("ycsb_file", None)
     if file_name is not None and not isinstance(file_name, str):
         raise PlanError("`ycsb_file` must be the name of a file")
-    file = read_ycsb_file(base_dir / file_name) if file_name else YcsbFile()
+    file = read_ycsb_file(_locate(base_dir, file_name)) if file_name else YcsbFile()
     spec = _spec({**PRESETS.get(preset or "", {}), **file.options, **said}, said, file_name)
     _refuse_impossible(spec)
     name = preset.upper() if preset else Path(file_name).name if file_name else "custom"
@@ -246,7 +248,14 @@ def resolve(options: dict[str, Any], base_dir: Path) -> YcsbWorkload:
         hints=file.hints,
         ignored=file.ignored,
         label=_label(name, spec, said),
+        sources=file.sources,
     )
+
+
+def _locate(base_dir: Path, file_name: str) -> Path:
+    """Relative to the plan; a plan that lies in a bundle has its files beside it in `files`."""
+    path, kept = base_dir / file_name, base_dir / "files" / Path(file_name).name
+    return kept if not path.exists() and kept.exists() else path
 
 
 def _spec(merged: dict[str, Any], said: dict[str, Any], file_name: str | None) -> YcsbSpec:

@@ -31,6 +31,8 @@ class YcsbFile:
     options: dict[str, Any] = field(default_factory=dict)
     hints: Hints = field(default_factory=Hints)
     ignored: list[str] = field(default_factory=list)
+    #: Files that were read.
+    sources: list[Path] = field(default_factory=list)
 
 
 #: recordcount=0, the original's default, means this many.
@@ -161,7 +163,7 @@ class _Reader:
 
     def read(self) -> YcsbFile:
         self._refuse_other_workloads()
-        found = YcsbFile(ignored=self._ignored())
+        found = YcsbFile(ignored=self._ignored(), sources=[self.path])
         for name, (option, convert) in MAPPED.items():
             if name in self.properties:
                 found.options[option] = self._value(name, convert)
@@ -169,6 +171,8 @@ class _Reader:
             found.options["request_distribution"] = self._distribution()
         if any(name in self.properties for name in LENGTH_DEFAULTS):
             found.options["field_length_distribution"] = self._lengths()
+            if found.options["field_length_distribution"]["kind"] == "histogram":
+                found.sources.append(self._histogram_path())
         found.hints = self._hints()
         return found
 
@@ -211,8 +215,10 @@ class _Reader:
         kind = self._text("fieldlengthdistribution", LENGTH_DEFAULTS)
         if kind != "histogram":
             return {"kind": kind}
-        path = self.path.parent / self._text("fieldlengthhistogram", LENGTH_DEFAULTS)
-        return {"kind": kind, **read_histogram(path)}
+        return {"kind": kind, **read_histogram(self._histogram_path())}
+
+    def _histogram_path(self) -> Path:
+        return self.path.parent / self._text("fieldlengthhistogram", LENGTH_DEFAULTS)
 
     def _hints(self) -> Hints:
         threads, target, operations, seconds = (self._value(name, _whole, dict.fromkeys(HINTS, "0")) for name in HINTS)
