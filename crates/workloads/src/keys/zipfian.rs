@@ -79,7 +79,7 @@ impl Zipfian {
         }
         let x4 = (x * x) * (x * x);
         let x32 = ((x4 * x4) * (x4 * x4)) * ((x4 * x4) * (x4 * x4));
-        (x32 * x32) * x32 * x4
+        (x32 * x32) * (x32 * x4)
     }
 }
 

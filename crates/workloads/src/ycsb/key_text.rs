@@ -44,12 +44,12 @@ impl KeyText {
             InsertOrder::Hashed => fnv64(keynum),
             InsertOrder::Ordered => keynum,
         };
-        let digits = number.checked_ilog10().map_or(1, |log| log as usize + 1);
-        let length = digits.max(self.zero_padding);
+        let digits = twenty_digits(number);
+        let length = significant(&digits).max(self.zero_padding);
         let Some(tail) = out.bytes.last_chunk_mut::<MOST_DIGITS>() else {
             return;
         };
-        *tail = twenty_digits(number);
+        *tail = digits;
         out.start = out.bytes.len() - length - PREFIX.len();
         out.bytes[out.start..out.start + PREFIX.len()].copy_from_slice(&PREFIX);
     }
@@ -66,37 +66,46 @@ impl KeyText {
     }
 }
 
-/// With leading zeros.
+/// `00`, `01`, ... `99`.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut n = 0;
+    while n < 100 {
+        pairs[n] = [b'0' + (n / 10) as u8, b'0' + (n % 10) as u8];
+        n += 1;
+    }
+    pairs
+};
+
+/// With leading zeros. Splits by ever smaller powers, so that the parts do not wait for one another.
 #[inline]
 fn twenty_digits(n: u64) -> [u8; MOST_DIGITS] {
     const EIGHT: u64 = 100_000_000;
-    let (upper, low) = (n / EIGHT, n % EIGHT);
-    let (top, middle) = (upper / EIGHT, upper % EIGHT);
-    let mut out = [0; MOST_DIGITS];
-    out[..4].copy_from_slice(&four_digits(top as u32)); // at most 1844
-    out[4..12].copy_from_slice(&eight_digits(middle));
-    out[12..].copy_from_slice(&eight_digits(low));
+    let (upper, low) = (n / EIGHT, (n % EIGHT) as u32);
+    let (top, middle) = ((upper / EIGHT) as u32, (upper % EIGHT) as u32);
+    let mut out = [b'0'; MOST_DIGITS];
+    let fours = [top, middle / 10_000, middle % 10_000, low / 10_000, low % 10_000];
+    for (place, four) in out.chunks_exact_mut(4).zip(fours) {
+        place[..2].copy_from_slice(&PAIRS[(four / 100) as usize]);
+        place[2..].copy_from_slice(&PAIRS[(four % 100) as usize]);
+    }
     out
 }
 
+/// How many digits are left without leading zeros, at least one.
 #[inline]
-fn four_digits(n: u32) -> [u8; 4] {
-    let hundreds = (n * 10_486) >> 20;
-    let twos = hundreds | ((n - hundreds * 100) << 16);
-    let tens = ((twos * 103) >> 10) & 0x000F_000F;
-    let ones = tens | ((twos - tens * 10) << 8);
-    (ones | 0x3030_3030).to_le_bytes()
-}
-
-/// Splits eight digits into fours, twos and ones, all halves of a step at once in one 64-bit word.
-#[inline]
-fn eight_digits(n: u64) -> [u8; 8] {
-    let fours = (n / 10_000) | ((n % 10_000) << 32);
-    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007F_0000_007F;
-    let twos = hundreds | ((fours - hundreds * 100) << 16);
-    let tens = ((twos * 103) >> 10) & 0x000F_000F_000F_000F;
-    let ones = tens | ((twos - tens * 10) << 8);
-    (ones | 0x3030_3030_3030_3030).to_le_bytes()
+fn significant(digits: &[u8; MOST_DIGITS]) -> usize {
+    let zeros = digits.first_chunk::<8>().map_or(0, |first| {
+        let bits = u64::from_le_bytes(*first) ^ 0x3030_3030_3030_3030;
+        (bits.trailing_zeros() / 8) as usize
+    });
+    if zeros < 8 {
+        return MOST_DIGITS - zeros; // nearly every hash
+    }
+    digits[8..]
+        .iter()
+        .position(|&digit| digit != b'0')
+        .map_or(1, |more| MOST_DIGITS - 8 - more)
 }
 
 #[cfg(test)]
@@ -148,18 +157,18 @@ mod tests {
                 prop_assert_eq!(key.to_vec(), format!("user{number:0zero_padding$}").into_bytes());
             }
         }
-
-        #[test]
-        fn eight_digits_are_the_number_with_leading_zeros(n in 0u64..100_000_000) {
-            prop_assert_eq!(eight_digits(n).to_vec(), format!("{n:08}").into_bytes());
-        }
     }
 
     #[test]
-    fn every_four_digits_are_right_in_both_halves() {
-        for n in 0..10_000u64 {
-            assert_eq!(eight_digits(n * 10_001), format!("{n:04}{n:04}").as_bytes());
-            assert_eq!(four_digits(n as u32), format!("{n:04}").as_bytes());
+    fn numbers_around_every_power_of_ten_are_formatted() {
+        let keys = KeyText {
+            order: InsertOrder::Ordered,
+            zero_padding: 1,
+        };
+        for power in (0..20).map(|exponent| 10u64.pow(exponent)) {
+            for number in [power - 1, power, power + 1, u64::MAX - power] {
+                assert_eq!(keys.text(number), format!("user{number}"));
+            }
         }
     }
 }
