@@ -66,8 +66,8 @@ _WATCHED = re.compile(
     r"Innodb_data_(fsyncs|read|reads|writes|written)|Innodb_dblwr_\w+|Innodb_deadlocks|Innodb_log_(waits|write_requests|"
     r"writes)|Innodb_lsn_current|Innodb_os_log_(fsyncs|written)|Innodb_pages_(created|read|written)|"
     r"Innodb_row_lock_(time|waits)|Innodb_rows_(deleted|inserted|read|updated)|Innodb_num_pages_page_\w+|"
-    r"Innodb_checkpoint_max_age|Opened_tables|Select_(scan|full_join|range)|Sort_(rows|merge_passes)|"
-    r"Table_locks_waited|Busy_time|Cpu_time|Rows_(read|sent)|Binlog_\w*commits)$",
+    r"Opened_tables|Select_(scan|full_join|range)|Sort_(rows|merge_passes)|"
+    r"Table_locks_waited|Rows_(read|sent)|Binlog_\w*commits)$",
     re.IGNORECASE,
 )
 
@@ -172,8 +172,8 @@ def read_debt(control: Control, status: Status, page_size_bytes: int) -> dict[st
         debt["checkpoint_age_bytes"] = gauges["Innodb_checkpoint_age"]
     history = gauges.get("Innodb_history_list_length")
     if history is None:
-        history = _number(
-            control.value("SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'")
+        history = _number_or_none(
+            control, "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'"
         )
     if history is not None:
         debt["history_length"] = history
