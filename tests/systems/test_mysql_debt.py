@@ -1,4 +1,4 @@
-"""Debt of a server that does not tell an ordinary account everything. (Seen with MySQL 9.7: INNODB_METRICS is refused.)"""
+"""Debt of a server that does not tell an ordinary account everything (MySQL 9.7 refuses it INNODB_METRICS)."""
 
 from __future__ import annotations
 
