@@ -71,7 +71,7 @@ def legend(canvas: Canvas, x: float, y: float, names: list[str], width: float) -
     at_x, at_y = x, y
     for series, name in enumerate(names):
         shown = fitted(name, width - 24, 12)
-        needed = text_width(shown, 12) + 34
+        needed = text_width(shown, 13) + 40
         if at_x > x and at_x + needed > x + width:
             at_x, at_y = x, at_y + 20
         with canvas.group(class_="key", data_series=str(series)):

@@ -79,7 +79,7 @@ class Sweep:
 def draw(sweep: Sweep) -> Canvas:
     columns = 1 if len(sweep.facets) == 1 else 2 if len(sweep.facets) in (2, 4) else 3
     rows = -(-len(sweep.facets) // columns)
-    labelled = len(sweep.levels) > 1 and len(sweep.names) > 1 and columns < 3
+    labelled = len(sweep.names) > 1 and sweep.levels != sweep.names and columns < 3
     label_room = min(max(text_width(n, 12) for n in sweep.names) + 8, 150.0) if labelled else 12.0
     height = 300.0 if rows == 1 else 200.0
     pitch = WIDTH / columns

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .numbers import milliseconds_tick, short
 from .panel import Panel
 from .scales import Linear, Scale, for_latency
-from .series import EMPTY, Series, pixels
+from .series import EMPTY, POINTS_MAX, Series, pixels
 from .server import Metric, metrics_of
 from .style import INVALID, WARM_UP, legend, stroke
 from .svg import Canvas
@@ -42,7 +42,12 @@ class Setting:
     runs: tuple[RunOverTime, ...]
 
     def end_s(self) -> float:
-        return max((float(run.rate.seconds[-1]) + 1 for run in self.runs if len(run.rate)), default=1.0)
+        return max((float(run.rate.seconds[-1]) + 0.5 for run in self.runs if len(run.rate)), default=1.0)
+
+    def points(self) -> int:
+        """About how many a drawing in detail has."""
+        panels = 3 + len(metrics_of([run.metrics for run in self.runs]))
+        return panels * sum(min(len(run.rate), POINTS_MAX) for run in self.runs)
 
 
 def overview(settings: Sequence[Setting], names: Sequence[str]) -> Canvas:
@@ -163,7 +168,7 @@ def _lines(
             xs, ys = pixels(panel.x_scale, shown.seconds), pixels(panel.y_scale, shown.values)
             style = {**stroke(run.series, width=1.1, opacity=0.75), "stroke-dasharray": dash}
             if not run.valid:
-                style |= {"class": "invalid", "stroke": INVALID, "stroke-dasharray": "4 3"}
+                style |= {"class": "invalid", "stroke-width": 1.6, "stroke": INVALID, "stroke-dasharray": "4 3"}
             with canvas.group(
                 data_series=str(run.series),
                 data_rep=str(run.repetition),

@@ -3,9 +3,9 @@ words; what was left out, and what none of it shows. The terminal's table, --jso
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -14,9 +14,6 @@ from ..model.records import CellRecord, Objective, Percentiles, RunRecord, Scala
 from .contest import Contest, setting_words
 from .distribution import merged_percentiles, percentile_ranges
 from .source import Source
-
-if TYPE_CHECKING:
-    from ..analysis.summary import Summary
 
 OBJECTIVES: dict[str, str] = {
     "rate": "rate (right operations per second; more is better)",
@@ -34,7 +31,7 @@ DEMONSTRATION = (
 
 
 class Spread(Document):
-    """Of one figure over the valid repetitions. low, high: 95 % interval of the mean, None below two repetitions."""
+    """Of one figure over the valid repetitions: value: geometric mean; low, high: its 95 % interval, None below two."""
 
     value: float
     low: float | None
@@ -194,8 +191,6 @@ def _ordered(contest: Contest) -> list[CellRecord]:
 
 
 def _cell_answer(contest: Contest, cell: CellRecord, runs: Sequence[RunRecord]) -> CellAnswer:
-    from ..analysis.summary import summarise
-
     used = used_runs(runs)
     ok = sum(run.ok for run in used)
     errors = Counter[str]()
@@ -219,7 +214,7 @@ def _cell_answer(contest: Contest, cell: CellRecord, runs: Sequence[RunRecord]) 
         repetitions_finished=sum(run.state == "done" for run in runs),
         repetitions_valid=sum(run.valid for run in runs),
         valid=any(run.valid for run in runs),
-        rate_ops_per_s=_spread(summarise([run.rate_ops_per_s for run in used])),
+        rate_ops_per_s=_spread([run.rate_ops_per_s for run in used]),
         response=merged_percentiles(used),
         response_ranges=percentile_ranges(used),
         operations=operations,
@@ -237,18 +232,25 @@ def _cell_answer(contest: Contest, cell: CellRecord, runs: Sequence[RunRecord]) 
     )
 
 
-def _spread(summary: Summary | None) -> Spread | None:
-    """The typical repetition is the geometric mean, because comparisons are of ratios."""
-    if summary is None:
+def _spread(rates: Sequence[float]) -> Spread | None:
+    """The typical repetition is the geometric mean and its interval that of the logarithms, because comparisons are of
+    ratios: what is printed of two cells is then the ratio that is printed of their comparison."""
+    from ..analysis.summary import summarise
+
+    plain = summarise(rates)
+    if plain is None:
         return None
-    value = summary.mean if summary.geometric_mean is None else summary.geometric_mean
+    value, low, high = plain.mean, plain.low, plain.high
+    if plain.minimum > 0 and (logs := summarise([math.log(rate) for rate in rates])):
+        value = math.exp(logs.mean)
+        low, high = (None if edge is None else math.exp(edge) for edge in (logs.low, logs.high))
     return Spread(
         value=value,
-        low=summary.low,
-        high=summary.high,
-        minimum=summary.minimum,
-        maximum=summary.maximum,
-        cv=summary.cv,
+        low=None if low is None else max(0.0, low),
+        high=high,
+        minimum=plain.minimum,
+        maximum=plain.maximum,
+        cv=plain.cv,
     )
 
 

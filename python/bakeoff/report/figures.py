@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 SPECTRUM_POINTS = 120
 #: The fastest operations say little, and would take half of a logarithmic axis.
 SPECTRUM_FROM = 0.1
-#: Settings drawn in detail in the page; the bundle holds the seconds of all.
-DETAILS_MAX = 40
+#: Points drawn in detail in the page, some 10 bytes each; the bundle holds the seconds of all.
+DETAIL_POINTS_MAX = 350_000
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,15 @@ def figures_of(bundle: Source, answer: Answer) -> Figures:
         leading=QUANTILE_WORDS.get(answer.objective.removeprefix("latency_") + "_ms", "p99"),
         spectrum=maker.spectrum(),
         overview=maker.overview([s for s in settings if s.runs]),
-        details=[Detail(s, maker.names) for s in settings[:DETAILS_MAX] if s.runs],
+        details=_within_bounds([Detail(s, maker.names) for s in settings if s.runs]),
         middle=maker.middle(middle) if middle and middle.runs else None,
     )
+
+
+def _within_bounds(details: list[Detail]) -> list[Detail]:
+    """As many as a page can hold; at least one."""
+    sizes = [detail.over_time.points() for detail in details]
+    return [d for n, d in enumerate(details) if n == 0 or sum(sizes[: n + 1]) <= DETAIL_POINTS_MAX]
 
 
 @dataclass(frozen=True)
@@ -220,7 +226,7 @@ def _figure(cell: CellAnswer, name: str) -> tuple[float | None, float | None, fl
         rate = cell.rate_ops_per_s
         if rate is None:
             return None, None, None
-        return rate.value, None if rate.low is None else max(0.0, rate.low), rate.high
+        return rate.value, rate.low, rate.high
     value: float | None = getattr(cell.response, name)
     low, high = cell.response_ranges.get(name, (None, None))
     return (value, low, high) if value is not None else (None, None, None)
@@ -240,10 +246,10 @@ def _server_columns(names: list[str]) -> list[str]:
 
 
 def _columns(table: pa.Table | None) -> dict[str, Series]:
-    """Each column over time, but for the seconds themselves."""
+    """Each column over time, but for the seconds themselves. What belongs to a second is drawn in its middle."""
     if table is None or "second" not in table.column_names:
         return {}
-    seconds = _array(table, "second")
+    seconds = _array(table, "second") + 0.5
     return {name: Series.of(seconds, _array(table, name)) for name in table.column_names if name != "second"}
 
 

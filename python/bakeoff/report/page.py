@@ -113,7 +113,7 @@ def _rate_range(cell: CellAnswer) -> str:
     rate = cell.rate_ops_per_s
     if rate is None or rate.low is None or rate.high is None:
         return ""
-    return f"{grouped(max(0.0, rate.low))} – {grouped(rate.high)}"
+    return f"{grouped(rate.low)} – {grouped(rate.high)}"
 
 
 def _times(cell: CellAnswer) -> Iterator[dict[str, str]]:

@@ -63,7 +63,7 @@ def _figures(cell: CellAnswer) -> list[str]:
     rate, response = cell.rate_ops_per_s, cell.response
     if rate is None:
         return ["-"] * (len(_HEADS) - 1) + [cell.validity]
-    interval = "-" if rate.low is None or rate.high is None else f"{grouped(max(rate.low, 0))}..{grouped(rate.high)}"
+    interval = "-" if rate.low is None or rate.high is None else f"{grouped(rate.low)}..{grouped(rate.high)}"
     times = [getattr(response, name) for name in (*QUANTILES, "max_ms")]
     return [
         grouped(rate.value),
