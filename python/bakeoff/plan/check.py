@@ -244,6 +244,10 @@ def advice(
 ) -> list[str]:
     """What is allowed but will limit the answer."""
     measure, words = document.measure, []
+    if any(cell.workload.spec["data_integrity"] and cell.workload.writes for cell in cells):
+        words.append(
+            "with data_integrity, updates write the values that are there already, and some systems then write nothing"
+        )
     if measure.repetitions < REPETITIONS_FOR_A_COMPARISON:
         words.append(
             f"{measure.repetitions} repetitions are too few to compare: values only (5 or more give a comparison)"

@@ -43,14 +43,17 @@ class Instance:
         self.logs.mkdir(parents=True, exist_ok=True)
         self.rows = 0
         self.loaded = False
+        self._started = False
 
     @property
     def snapshot(self) -> Path:
         return self.folder.path / "snapshot"
 
     def start(self) -> None:
-        if not self.system.alive():
+        """Starts a private system unless it runs; looks at an existing one the first time."""
+        if not self._started or (self.system.private and not self.system.alive()):
             self.system.start()
+            self._started = True
             self._pin()
 
     def load(self, on_progress: Callable[[Progress], None]) -> LoadRecord:

@@ -51,7 +51,8 @@ def validity(
         client_signs=record.verdict.signs,
         steady=_steady(seconds, open_loop=open_loop),
         checks=[analysis.IntegrityCheck(c.name, c.ok, c.expected, c.actual) for c in record.checks],
-        connections_lost=record.connections_lost,
+        # A session that was given up after a timeout was replaced without having been told that it is lost.
+        connections_lost=max(record.connections_lost, record.reconnects),
         lateness_p99_ns=record.lateness.p99_ns if open_loop and record.lateness.count else None,
         response_p99_ns=record.headline.p99_ns if open_loop and record.headline.count else None,
         out_of_range=record.headline.out_of_range,

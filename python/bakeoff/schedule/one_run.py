@@ -122,7 +122,6 @@ def _measure(
                 where=where,
                 hint="the engine's log is in the run's folder",
             )
-    sampler.last_look()
     return Measured(ready, results, intervals, sampler, alive)
 
 
@@ -152,6 +151,7 @@ def _server_side(system: System, measured: Measured, merged: Merged, debt_start:
         side.size_on_disk_bytes = system.size_on_disk_bytes()
     except BakeoffError:
         side.debt_drained = False
+    sampler.last_look()  # after the drain, whose bytes belong to this run
     usage = sampler.window_usage()
     side.cpu_s, side.memory_peak_bytes = usage.cpu_s, usage.memory_peak_bytes
     side.io_read_bytes, side.io_write_bytes = usage.io_read_bytes, usage.io_write_bytes
