@@ -122,6 +122,7 @@ def _measure(
                 where=where,
                 hint="the engine's log is in the run's folder",
             )
+    sampler.window_ended(max(r.window_end_s for r in results))
     return Measured(ready, results, intervals, sampler, alive)
 
 

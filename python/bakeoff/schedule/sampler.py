@@ -60,6 +60,10 @@ class Sampler:
         self._over.set()
         self._thread.join(timeout=15)
 
+    def window_ended(self, end_s: float) -> None:
+        """The window's true end, seconds since the epoch: not known before where operations limit it."""
+        self._end_s = end_s
+
     def last_look(self) -> None:
         """One more, when everything has ended, for what was written until then."""
         self._look()
