@@ -1,0 +1,46 @@
+"""What the documents say is so: commands exist, links lead somewhere, the reference is the program's own."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from bakeoff.cli import parser
+from bakeoff.cli.reference import page, walk
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] if "node_modules" not in path.parts]
+COMMAND = re.compile(r"^\s*(bakeoff(?: [^#\n]*)?)", re.MULTILINE)
+
+
+def commands() -> list[tuple[str, str]]:
+    found = []
+    for path in DOCUMENTS:
+        for block in re.findall(r"```(?:sh|console|bash)\n(.*?)```", path.read_text(), re.DOTALL):
+            found += [(path.name, line.strip()) for line in COMMAND.findall(block) if "..." not in line]
+    return found
+
+
+def test_the_command_reference_is_made_from_the_program() -> None:
+    assert (ROOT / "docs/reference/cli.md").read_text() == page(), "run `make docs`"
+
+
+@pytest.mark.parametrize(("document", "line"), commands(), ids=lambda value: str(value)[:60])
+def test_every_documented_command_is_understood(document: str, line: str) -> None:
+    words = shlex.split(line.removeprefix("bakeoff"))
+    if words:
+        parser().parse_args(words)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_to_a_file_leads_there(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text()):
+        if not re.match(r"[a-z]+:", target):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_every_command_has_json_and_an_example() -> None:
+    for name, one in walk("bakeoff", parser()):
+        if name.count(" ") == 1:
+            assert "--json" in one.format_help(), name
+            assert "example" in one.format_help(), name
