@@ -228,3 +228,18 @@ def test_three_systems_are_each_compared_with_the_first(tmp_path: Path) -> None:
         ("mariadb", "mariadb_fast"),
     ]
     assert len(found.headline) == 2
+
+
+def test_each_operation_is_told_apart(tmp_path: Path) -> None:
+    bundle, found = answer(tmp_path)
+    read, update = found.cells[0].by_operation
+    assert (read.operation, update.operation) == ("read", "update")
+    mine = [s for run in bundle.runs if run.cell == "c01" for s in run.series if s.operation == "update"]
+    assert update.ok == sum(s.count for s in mine)
+    judge = HdrHistogram(1, 3_600_000_000_000, 3)
+    for series in mine:
+        judge.decode_and_add(series.response.hdr)
+    assert update.response.p95_ms == pytest.approx(judge.get_value_at_percentile(95) / 1e6, rel=2e-3)
+    assert read.response.p95_ms is not None
+    assert update.response.p95_ms is not None
+    assert read.response.p95_ms < update.response.p95_ms

@@ -12,7 +12,8 @@ from .sweep import Facet, Sweep, draw
 TITLE = "Response time"
 CAPTION = (
     "From the intended start of an operation to its answer, retries included. Timeouts and unanswered operations count"
-    " with at least the time they had waited. Marker: typical repetition; bar: interval; rings: repetitions."
+    " with at least the time they had waited. Marker: all repetitions together; rings: each of"
+    " them; bar: from the lowest to the highest."
 )
 
 

@@ -43,6 +43,11 @@ class Series:
         positive = self.values[self.values > 0]
         return float(positive.min()) if positive.size else None
 
+    def until(self, second: float) -> Series:
+        """Up to and with that second."""
+        count = int(np.searchsorted(self.seconds, second + 0.5))
+        return self if count == len(self) else Series(self.seconds[:count], self.values[:count])
+
     def thinned(self) -> Series:
         """At most POINTS_MAX points: means over steps of as many seconds as that takes, each at its step's begin."""
         step = math.ceil(len(self) / POINTS_MAX)

@@ -11,7 +11,7 @@ from .sweep import Facet, Sweep, draw
 
 TITLE = "Throughput"
 CAPTION = (
-    "Acknowledged and right operations per second. Marker: typical repetition; bar: interval over repetitions; rings:"
+    "Acknowledged and right operations per second. Marker: typical repetition; bar: 95 % interval; rings:"
     " repetitions; cross: a run that is not valid."
 )
 

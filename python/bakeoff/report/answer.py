@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from pydantic import Field
 
 from ..model.boundary import Document
-from ..model.records import CellRecord, Objective, Percentiles, RunRecord, Scalar
+from ..model.records import CellRecord, Objective, OperationSummary, Percentiles, RunRecord, Scalar
 from .contest import Contest, setting_words
-from .distribution import merged_percentiles, percentile_ranges
+from .distribution import by_operation, merged_percentiles, percentile_ranges
 from .source import Source
 
 OBJECTIVES: dict[str, str] = {
@@ -64,6 +64,7 @@ class CellAnswer(Document):
     #: Lowest and highest of the repetitions' own percentiles, ms, by the names in `response`.
     response_ranges: dict[str, tuple[float, float]] = Field(default_factory=dict)
     operations: int
+    by_operation: list[OperationSummary]
     errors: dict[str, int] = Field(default_factory=dict)
     error_ratio: float
     retries: int
@@ -218,6 +219,7 @@ def _cell_answer(contest: Contest, cell: CellRecord, runs: Sequence[RunRecord]) 
         response=merged_percentiles(used),
         response_ranges=percentile_ranges(used),
         operations=operations,
+        by_operation=by_operation(used),
         errors=dict(errors),
         error_ratio=errors.total() / operations if operations else 0.0,
         retries=sum(run.retries for run in used),

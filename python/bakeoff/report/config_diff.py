@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ..charts.numbers import bytes_words
 from ..model.boundary import Document
-from ..model.records import CellRecord, FactsRecord
+from ..model.records import CellRecord, FactsRecord, RunRecord
 from .contest import Contest
 from .source import Source
 
@@ -60,7 +60,10 @@ def configuration_of(bundle: Source) -> Configuration:
     common = {_label(k): _shown(k, v) for k, v in _equal(portable).items()} | _equal(settings)
     return Configuration(
         common=common,
-        systems=[_entry(name, found, settings[name], common, on_purpose) for name, found in facts.items()],
+        systems=[
+            _entry(name, found, settings[name], common, on_purpose, _runners(contest, name, bundle.runs))
+            for name, found in facts.items()
+        ],
         declared=[difference for declared, difference in differences if declared],
         undeclared=[*_not_as_asked(contest, bundle.facts), *(d for declared, d in differences if not declared)],
     )
@@ -148,7 +151,12 @@ def _not_as_asked(contest: Contest, facts: dict[str, FactsRecord]) -> list[Diffe
 
 
 def _entry(
-    name: str, facts: Sequence[FactsRecord], settings: dict[str, str], common: dict[str, str], on_purpose: set[str]
+    name: str,
+    facts: Sequence[FactsRecord],
+    settings: dict[str, str],
+    common: dict[str, str],
+    on_purpose: set[str],
+    runners: Sequence[str],
 ) -> SystemEntry:
     own = {key: value for key, value in settings.items() if common.get(key) != value}
     return SystemEntry(
@@ -156,10 +164,15 @@ def _entry(
         product=" | ".join(dict.fromkeys(f.product for f in facts)),
         version=" | ".join(dict.fromkeys(f.version for f in facts)),
         where="private instance" if facts[0].private else "existing server",
-        client=", ".join(filter(None, (facts[0].client_library, facts[0].runner and f"runner {facts[0].runner}"))),
+        client=", ".join(filter(None, (facts[0].client_library, *(f"runner {runner}" for runner in runners)))),
         settings=dict(sorted(own.items())),
         declared=sorted(on_purpose & own.keys()),
     )
+
+
+def _runners(contest: Contest, contestant: str, runs: Iterable[RunRecord]) -> list[str]:
+    cells = {cell.id for cell in contest.plan.cells if contest.contestant(cell) == contestant}
+    return list(dict.fromkeys(run.runner for run in runs if run.cell in cells and run.runner))
 
 
 def _label(name: str) -> str:

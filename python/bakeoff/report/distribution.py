@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..model.boundary import HistogramDoc
-from ..model.records import Percentiles, RunRecord
+from ..model.boundary import HistogramDoc, Series
+from ..model.records import OperationSummary, Percentiles, RunRecord
 
 if TYPE_CHECKING:
     from ..analysis.histograms import Histogram
@@ -41,15 +41,43 @@ def merged_percentiles(runs: Sequence[RunRecord]) -> Percentiles:
     max_ms = max(run.headline.max_ns for run in runs) / 1e6
     if any(is_overloaded(run) for run in runs):
         return Percentiles(max_ms=max_ms, words=dict.fromkeys(QUANTILES, "not stated (overloaded)"))
-    merged = merged_distribution(runs)
-    found = {name: merged.percentile(quantile) for name, quantile in QUANTILES.items()}
     count = sum(run.headline.count for run in runs)
+    mean_ns = sum(run.headline.mean_ns * run.headline.count for run in runs) / count
+    return _percentiles(merged_distribution(runs)).model_copy(update={"max_ms": max_ms, "mean_ms": mean_ns / 1e6})
+
+
+def _percentiles(spread: Distribution) -> Percentiles:
+    found = {name: spread.percentile(quantile) for name, quantile in QUANTILES.items()}
+    waited = spread.waited
+    mean_ns = waited.mean_ns()
     return Percentiles(
         **{name: None if p.value_ns is None else p.value_ns / 1e6 for name, p in found.items()},
-        max_ms=max_ms,
-        mean_ms=sum(run.headline.mean_ns * run.headline.count for run in runs) / count / 1e6,
+        max_ms=None if waited.max_ns is None else waited.max_ns / 1e6,
+        mean_ms=None if mean_ns is None else mean_ns / 1e6,
         words={name: p.words for name, p in found.items() if p.value_ns is None},
     )
+
+
+def by_operation(runs: Sequence[RunRecord]) -> list[OperationSummary]:
+    """Each kind of operation over all the runs, parts of others included and marked; in the order they first occur."""
+    from ..analysis.histograms import merge
+    from ..analysis.percentiles import distribution
+
+    groups: dict[tuple[str, str | None], dict[str, list[Series]]] = {}
+    for series in (s for run in runs for s in run.series if s.count):
+        groups.setdefault((series.operation, series.part_of), {}).setdefault(series.outcome, []).append(series)
+    return [
+        OperationSummary(
+            operation=operation,
+            part_of=part_of,
+            ok=sum(s.count for s in outcomes.get("ok", [])),
+            errors={name: sum(s.count for s in found) for name, found in outcomes.items() if name != "ok"},
+            response=_percentiles(
+                distribution({name: merge([_decoded(s.response) for s in found]) for name, found in outcomes.items()})
+            ),
+        )
+        for (operation, part_of), outcomes in groups.items()
+    ]
 
 
 def percentile_ranges(runs: Sequence[RunRecord]) -> dict[str, tuple[float, float]]:

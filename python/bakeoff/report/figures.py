@@ -30,7 +30,7 @@ SPECTRUM_POINTS = 120
 #: The fastest operations say little, and would take half of a logarithmic axis.
 SPECTRUM_FROM = 0.1
 #: Points drawn in detail in the page, some 10 bytes each; the bundle holds the seconds of all.
-DETAIL_POINTS_MAX = 350_000
+DETAIL_POINTS_MAX = 250_000
 
 
 @dataclass(frozen=True)
@@ -208,15 +208,19 @@ class _Maker:
 
     def _run_over_time(self, series: int, name: str, run: RunRecord) -> timeline.RunOverTime:
         intervals = _columns(self.bundle.intervals(run.id, _interval_columns))
+        rate = intervals.get("rate_ops_per_s", EMPTY)
+        watched = _metrics(self.bundle.server(run.id, _server_columns))
+        if len(rate):  # the server was watched for longer: until its debt was drained
+            watched = {name: part.until(float(rate.seconds[-1])) for name, part in watched.items()}
         return timeline.RunOverTime(
             series=series,
             name=name,
             repetition=run.block,
             valid=run.valid,
-            rate=intervals.get("rate_ops_per_s", EMPTY),
+            rate=rate,
             p50_ms=intervals.get("p50_ms", EMPTY),
             p99_ms=intervals.get("p99_ms", EMPTY),
-            metrics=_metrics(self.bundle.server(run.id, _server_columns)),
+            metrics=watched,
         )
 
 

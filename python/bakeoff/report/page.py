@@ -13,7 +13,7 @@ from ..charts.interval import interval, reach_of
 from ..charts.numbers import bytes_words, grouped, milliseconds_words, rate_words
 from ..charts.style import COLOURS, DARK_COLOURS
 from ..model.boundary import Check, ErrorSample
-from ..model.records import LoadRecord, RunRecord
+from ..model.records import LoadRecord, Percentiles, RunRecord
 from .answer import Answer, CellAnswer, ComparisonAnswer
 from .config_diff import configuration_of
 from .contest import Contest, setting_words
@@ -100,7 +100,8 @@ def _cells(answer: Answer) -> list[dict[str, Any]]:
             "rate": grouped(cell.rate_ops_per_s.value) if cell.rate_ops_per_s else "–",
             "rate_range": _rate_range(cell),
             "offered": rate_words(cell.offered_ops_per_s) if cell.offered_ops_per_s else "",
-            "times": list(_times(cell)),
+            "times": list(_times(cell.response)),
+            "operations": list(_operations(cell)),
             "errors": error_words(cell),
             "cpu": _cpu(cell),
             "costs": list(_costs(cell)),
@@ -116,16 +117,28 @@ def _rate_range(cell: CellAnswer) -> str:
     return f"{grouped(rate.low)} – {grouped(rate.high)}"
 
 
-def _times(cell: CellAnswer) -> Iterator[dict[str, str]]:
+def _operations(cell: CellAnswer) -> Iterator[dict[str, Any]]:
+    for found in cell.by_operation:
+        yield {
+            "name": found.operation,
+            "part_of": f"part of {found.part_of}" if found.part_of else "",
+            "ok": f"{found.ok:,}",
+            "errors": ", ".join(f"{name} {count:,}" for name, count in found.errors.items()) or "0",
+            "times": list(_times(found.response)),
+        }
+
+
+def _times(response: Percentiles) -> Iterator[dict[str, str]]:
     for name in (*QUANTILES, "max_ms"):
-        value = getattr(cell.response, name)
-        words = cell.response.words.get(name, "")
+        value = getattr(response, name)
+        words = response.words.get(name, "")
         yield {"value": "–" if value is None else milliseconds_words(value), "words": words}
 
 
 def _cpu(cell: CellAnswer) -> str:
-    parts = (cell.client_cpu_us_per_op, cell.server_cpu_us_per_op)
-    return " + ".join("–" if value is None else f"{value:.3g}" for value in parts)
+    """ "7.5 + 38"; of an embedded database, or one that is not watched, the client's alone."""
+    parts = [value for value in (cell.client_cpu_us_per_op, cell.server_cpu_us_per_op) if value is not None]
+    return " + ".join(f"{value:.3g}" for value in parts) or "–"
 
 
 def _costs(cell: CellAnswer) -> Iterator[str]:
