@@ -146,17 +146,6 @@ pub struct Writer {
     current_end_ns: Cell<u64>,
 }
 
-/// One operation, ended.
-#[derive(Clone, Copy)]
-pub struct Ended {
-    pub operation: usize,
-    pub outcome: Outcome,
-    pub endpoint: u32,
-    pub due_ns: u64,
-    pub begin_ns: u64,
-    pub end_ns: u64,
-}
-
 impl Writer {
     pub fn new(recorder: Arc<Recorder>, axis: Arc<Axis>) -> Self {
         Self {
@@ -187,27 +176,25 @@ impl Writer {
         self.recorder.in_flight[user].store(due_ns, Ordering::Relaxed);
     }
 
-    /// Between `begin_recording` (before `end_ns` was read) and `end_recording`. True when it is in the run's figures.
+    /// One operation that has ended. Between `begin_recording` (before `end_ns` was read off the clock) and
+    /// `end_recording`. True when it is in the run's figures.
     #[inline]
-    pub fn operation(&self, ended: &Ended) -> bool {
+    pub fn operation(&self, series: usize, endpoint: u32, due_ns: u64, begin_ns: u64, end_ns: u64) -> bool {
         let recorder = &*self.recorder;
         let window_end_ns = self.axis.window_end_ns();
-        let due_in_window = ended.due_ns >= self.axis.window_start_ns;
-        if ended.end_ns > window_end_ns {
-            if due_in_window && ended.due_ns < window_end_ns {
-                recorder
-                    .extra
-                    .record(Extra::Unfinished as usize, window_end_ns - ended.due_ns);
+        let due_in_window = due_ns >= self.axis.window_start_ns;
+        if end_ns > window_end_ns {
+            if due_in_window && due_ns < window_end_ns {
+                self.extra(Extra::Unfinished, window_end_ns - due_ns);
             }
             return false;
         }
-        let series = series(ended.operation, ended.outcome);
-        let response_ns = ended.end_ns.saturating_sub(ended.due_ns);
-        self.record_second(series, response_ns, ended.end_ns);
-        if ended.end_ns < self.axis.window_start_ns {
+        let response_ns = end_ns.saturating_sub(due_ns);
+        self.record_second(series, response_ns, end_ns);
+        if end_ns < self.axis.window_start_ns {
             return false;
         }
-        add(&recorder.endpoints[ended.endpoint as usize], 1);
+        add(&recorder.endpoints[endpoint as usize], 1);
         if !due_in_window {
             add(&recorder.carried_in[series], 1);
             return false;
@@ -215,11 +202,8 @@ impl Writer {
         recorder.run.record(2 * series, response_ns);
         recorder
             .run
-            .record(2 * series + 1, ended.end_ns.saturating_sub(ended.begin_ns));
-        recorder
-            .counters
-            .last_end_ns
-            .store(ended.end_ns, Ordering::Relaxed);
+            .record(2 * series + 1, end_ns.saturating_sub(begin_ns));
+        recorder.counters.last_end_ns.store(end_ns, Ordering::Relaxed);
         true
     }
 
@@ -288,15 +272,8 @@ mod tests {
         Writer::new(Arc::new(Recorder::new(1, 1, 1)), axis)
     }
 
-    fn ended(due_ns: u64, end_ns: u64) -> Ended {
-        Ended {
-            operation: 0,
-            outcome: Outcome::Ok,
-            endpoint: 0,
-            due_ns,
-            begin_ns: due_ns + 1,
-            end_ns,
-        }
+    fn end(writer: &Writer, due_ns: u64, end_ns: u64) {
+        writer.operation(0, 0, due_ns, due_ns + 1, end_ns);
     }
 
     fn counts(writer: &Writer) -> (u64, u64, u64) {
@@ -313,22 +290,22 @@ mod tests {
     #[test]
     fn an_operation_counts_in_the_window_only_if_due_and_ended_there() {
         let writer = writer();
-        writer.operation(&ended(10 * S, 11 * S)); // warm-up
+        end(&writer, 10 * S, 11 * S); // warm-up
         assert_eq!(counts(&writer), (0, 0, 0));
-        writer.operation(&ended(11 * S, 12 * S + 1)); // carried in
+        end(&writer, 11 * S, 12 * S + 1); // carried in
         assert_eq!(counts(&writer), (0, 1, 0));
-        writer.operation(&ended(12 * S, 13 * S));
+        end(&writer, 12 * S, 13 * S);
         assert_eq!(counts(&writer), (1, 1, 0));
-        writer.operation(&ended(14 * S, 16 * S)); // unfinished at the end
+        end(&writer, 14 * S, 16 * S); // unfinished at the end
         assert_eq!(counts(&writer), (1, 1, 1));
-        writer.operation(&ended(11 * S, 16 * S)); // due before the window and unfinished: in neither
+        end(&writer, 11 * S, 16 * S); // due before the window and unfinished: in neither
         assert_eq!(counts(&writer), (1, 1, 1));
     }
 
     #[test]
     fn unfinished_operations_enter_at_their_age() {
         let writer = writer();
-        writer.operation(&ended(14 * S, 20 * S));
+        end(&writer, 14 * S, 20 * S);
         let mut unfinished = Times::default();
         writer.recorder.extra(Extra::Unfinished, &mut unfinished);
         assert_eq!(unfinished.to_event().max_ns, S);
@@ -338,7 +315,7 @@ mod tests {
     fn seconds_hold_what_ended_in_them_warm_up_included() {
         let writer = writer();
         for end in [10 * S + 5, 10 * S + 6, 11 * S, 13 * S] {
-            writer.operation(&ended(end - 5, end));
+            end(&writer, end - 5, end);
         }
         let harvest = |second| {
             let mut totals = vec![None; Outcome::COUNT];

@@ -6,7 +6,7 @@
 use crate::control::Axis;
 use crate::phase::Job;
 use crate::pool::{Pool, Ticket};
-use crate::recorder::{Ended, Extra, Writer};
+use crate::recorder::{Extra, Writer, series};
 use crate::runner::Runner;
 use crate::samples::Fault;
 use crate::schedule::Schedule;
@@ -77,6 +77,7 @@ pub async fn run_user<R: Runner, D: Driver, W: Workload<D::Session>>(
         thread,
         probe,
         ticket: Rc::default(),
+        ended_ns: 0,
         unwaited: 0,
         runner: PhantomData,
     };
@@ -91,6 +92,8 @@ struct UserLoop<'a, R, D: Driver, W: Workload<D::Session>> {
     thread: W::Thread,
     probe: RecordProbe,
     ticket: Rc<Ticket<D::Session>>,
+    /// End of the last operation.
+    ended_ns: u64,
     unwaited: u32,
     runner: PhantomData<R>,
 }
@@ -101,10 +104,25 @@ enum Begin {
     Over,
 }
 
-struct Attempted {
-    ended: Ended,
+/// How an attempt ended, in one byte: it is handed through the loop in a register. (As a structure it was copied in
+/// parts and read back whole, which the processor's store buffer cannot forward: 40 ns per operation.)
+#[derive(Clone, Copy, PartialEq)]
+struct How(u8);
+
+impl How {
+    const RIGHT: How = How::new(Outcome::Ok, false);
+    const LOST: u8 = 0x80;
+
+    const fn new(outcome: Outcome, session_lost: bool) -> Self {
+        How(outcome.index() as u8 | if session_lost { Self::LOST } else { 0 })
+    }
+    fn outcome(self) -> Outcome {
+        Outcome::ALL[usize::from(self.0 & !Self::LOST)]
+    }
     /// The session must be replaced.
-    lost: bool,
+    fn session_lost(self) -> bool {
+        self.0 & Self::LOST != 0
+    }
 }
 
 impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
@@ -113,29 +131,29 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     }
 
     /// Operation after operation until the window ends. Gives the user's own session back.
-    async fn operate(&mut self, mut own: Option<Slot<D::Session>>) -> Option<Slot<D::Session>> {
+    async fn operate(&mut self, mut slot: Option<Slot<D::Session>>) -> Option<Slot<D::Session>> {
+        let pool = self.worker.pool.as_ref();
         let mut free_at_ns = self.axis().epoch_ns;
         while let Begin::Now { due_ns } = self.wait_for_due(free_at_ns).await {
-            let mut slot = match own.take() {
-                Some(slot) => slot,
-                None => match self.acquire(due_ns).await {
-                    Some(slot) => slot,
-                    None => return None,
-                },
+            if let Some(pool) = pool {
+                slot = self.acquire(pool, due_ns).await;
+            }
+            // By reference: sessions are large, and a move would cost more than the loop.
+            let Some(session) = &mut slot else {
+                break;
             };
-            let attempted = self.operation(due_ns, &mut slot).await;
-            free_at_ns = attempted.ended.end_ns;
-            let goes_on = !attempted.lost || self.replace(&mut slot, free_at_ns).await;
-            match &self.worker.pool {
-                Some(pool) => pool.release(slot),
-                None => own = Some(slot),
+            let how = self.operation(due_ns, session).await;
+            free_at_ns = self.ended_ns;
+            let goes_on = !how.session_lost() || self.replace(session, free_at_ns).await;
+            if let Some(pool) = pool {
+                slot.take().into_iter().for_each(|slot| pool.release(slot));
             }
             if !goes_on {
                 break;
             }
             self.take_turns().await;
         }
-        own
+        slot
     }
 
     /// Until the next operation is due, or the window has ended.
@@ -211,8 +229,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     }
 
     /// A session from the pool; `None` when the window ended first.
-    async fn acquire(&self, due_ns: u64) -> Option<Slot<D::Session>> {
-        let pool = self.worker.pool.as_ref()?;
+    async fn acquire(&self, pool: &Pool<D::Session>, due_ns: u64) -> Option<Slot<D::Session>> {
         let asked_ns = now_ns();
         let slot = pool.acquire(&self.ticket).await;
         let now = now_ns();
@@ -229,122 +246,93 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
 
     /// Draws one operation and sees it through to its end, retries included.
     #[inline]
-    async fn operation(&mut self, due_ns: u64, slot: &mut Slot<D::Session>) -> Attempted {
+    async fn operation(&mut self, due_ns: u64, slot: &mut Slot<D::Session>) -> How {
         let worker = self.worker;
         let writer = &*worker.writer;
-        let workload = &worker.job.workload;
-        let operation = workload.next(&worker.state, &mut self.thread);
+        let operation = worker.job.workload.next(&worker.state, &mut self.thread);
         writer.set_in_flight(self.user.index, due_ns);
         let mut attempts = 0;
-        let attempted = loop {
-            let mut attempted = self.attempt(operation, due_ns, slot).await;
-            if !self.again(&attempted, attempts) {
-                break attempted;
+        loop {
+            let begin_ns = now_ns();
+            let how = self.attempt(operation, begin_ns, slot).await;
+            if how != How::RIGHT && self.again(how, attempts) {
+                attempts += 1;
+                if self.prepare_retry(how, attempts, slot).await {
+                    continue;
+                }
             }
+            writer.begin_recording();
+            self.ended_ns = now_ns();
+            let series = series(operation, how.outcome());
+            let counted = writer.operation(series, slot.endpoint, due_ns, begin_ns, self.ended_ns);
             writer.end_recording();
-            attempts += 1;
-            add(&writer.recorder().counters.retries, 1);
-            sleep(Duration::from_secs_f64(
-                worker.job.spec.retry.backoff_s * f64::from(attempts),
-            ))
-            .await;
-            if attempted.lost && !self.replace(slot, u64::MAX).await {
-                writer.begin_recording();
-                attempted.ended.end_ns = now_ns();
-                break attempted;
-            }
-        };
-        let counted = writer.operation(&attempted.ended);
-        writer.end_recording();
-        writer.set_in_flight(self.user.index, 0);
-        let outcome = attempted.ended.outcome;
-        self.probe.revocable += u64::from(counted && outcome == Outcome::Ok);
-        workload.settle(
-            &worker.state,
-            &mut self.thread,
-            outcome,
-            attempted.lost,
-            &mut self.probe,
-        );
-        attempted
-    }
-
-    /// One attempt. On return the writer is recording.
-    #[inline]
-    async fn attempt(&mut self, operation: usize, due_ns: u64, slot: &mut Slot<D::Session>) -> Attempted {
-        let worker = self.worker;
-        let begin_ns = now_ns();
-        let answer = match &mut slot.session {
-            Some(session) => {
-                let workload = &worker.job.workload;
-                let execute =
-                    pin!(workload.execute(&worker.state, &mut self.thread, session, &mut self.probe));
-                timed(&self.user.cell, begin_ns + worker.job.timeout_ns(), execute).await
-            }
-            None => Some(Err(OpError::lost(
-                "no session",
-                "the session was lost and could not be replaced",
-            ))),
-        };
-        worker.writer.begin_recording();
-        let end_ns = now_ns();
-        let ended = |outcome| Ended {
-            operation,
-            outcome,
-            endpoint: slot.endpoint,
-            due_ns,
-            begin_ns,
-            end_ns,
-        };
-        match answer {
-            Some(Ok(Answer::Right)) => Attempted {
-                ended: ended(Outcome::Ok),
-                lost: false,
-            },
-            failed => self.fault(failed, ended),
+            writer.set_in_flight(self.user.index, 0);
+            self.probe.revocable += u64::from(counted && how == How::RIGHT);
+            let workload = &worker.job.workload;
+            workload.settle(
+                &worker.state,
+                &mut self.thread,
+                how.outcome(),
+                how.session_lost(),
+                &mut self.probe,
+            );
+            return how;
         }
     }
 
-    #[cold]
-    fn fault(&self, failed: Option<Result<Answer, OpError>>, ended: impl Fn(Outcome) -> Ended) -> Attempted {
-        let (outcome, lost) = match &failed {
-            Some(Ok(Answer::Right)) => (Outcome::Ok, false),
-            Some(Ok(Answer::Wrong(_))) => (Outcome::Wrong, false),
-            Some(Err(error)) => (error.outcome, error.connection_lost),
-            None => (Outcome::Unknown, true),
+    #[inline]
+    async fn attempt(&mut self, operation: usize, begin_ns: u64, slot: &mut Slot<D::Session>) -> How {
+        let worker = self.worker;
+        let Some(session) = &mut slot.session else {
+            return How::new(Outcome::Unknown, true); // cannot be: a lost session is replaced before anything else
         };
-        let ended = ended(outcome);
+        let answer = {
+            let workload = &worker.job.workload;
+            let execute = pin!(workload.execute(&worker.state, &mut self.thread, session, &mut self.probe));
+            timed(&self.user.cell, begin_ns + worker.job.timeout_ns(), execute).await
+        };
+        match answer {
+            Some(Ok(Answer::Right)) => How::RIGHT,
+            failed => self.fault(operation, slot.endpoint, &failed),
+        }
+    }
+
+    /// Counts and samples what went wrong.
+    #[cold]
+    fn fault(&self, operation: usize, endpoint: u32, failed: &Option<Result<Answer, OpError>>) -> How {
         let timeout;
-        let fault = match &failed {
-            Some(Ok(Answer::Right)) => return Attempted { ended, lost },
-            Some(Ok(Answer::Wrong(why))) => Fault {
-                code: "wrong",
-                message: why,
-                statement: None,
-            },
-            Some(Err(error)) => Fault::from(error),
+        let (how, fault) = match failed {
+            Some(Ok(Answer::Right)) => return How::RIGHT,
+            Some(Ok(Answer::Wrong(why))) => {
+                let fault = Fault {
+                    code: "wrong",
+                    message: why,
+                    statement: None,
+                };
+                (How::new(Outcome::Wrong, false), fault)
+            }
+            Some(Err(error)) => (How::new(error.outcome, error.connection_lost), Fault::from(error)),
             None => {
                 timeout = format!("no answer within {} s", self.worker.job.spec.timeout_s);
-                Fault {
+                let fault = Fault {
                     code: "timeout",
                     message: &timeout,
                     statement: None,
-                }
+                };
+                (How::new(Outcome::Unknown, true), fault)
             }
         };
         let recorder = self.worker.writer.recorder();
-        let at_s = self.axis().seconds(ended.end_ns);
-        let name = self.worker.job.workload.operations()[ended.operation].name;
+        let at_s = self.axis().seconds(now_ns());
+        let name = self.worker.job.workload.operations()[operation].name;
         recorder
             .samples
-            .offer(name, outcome, ended.endpoint, at_s, &fault);
-        if lost {
-            self.tell_lost(&fault, ended.endpoint, at_s);
+            .offer(name, how.outcome(), endpoint, at_s, &fault);
+        if how.session_lost() {
+            self.tell_lost(&fault, endpoint, at_s);
+            add(&recorder.counters.connections_lost, u64::from(failed.is_some()));
         }
-        if lost && failed.is_some() {
-            add(&recorder.counters.connections_lost, 1);
-        }
-        Attempted { ended, lost }
+        how
     }
 
     fn tell_lost(&self, fault: &Fault<'_>, endpoint: u32, at_s: f64) {
@@ -358,16 +346,21 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     }
 
     /// Whether the policy has the same operation tried once more. Not after the window: nobody would count it.
-    fn again(&self, attempted: &Attempted, attempts: u32) -> bool {
+    #[cold]
+    fn again(&self, how: How, attempts: u32) -> bool {
         let retry = &self.worker.job.spec.retry;
-        match attempted.ended.outcome {
-            Outcome::Fail(class) => {
-                attempts < retry.retries
-                    && retry.on.contains(&class)
-                    && attempted.ended.end_ns < self.axis().window_end_ns()
-            }
-            _ => false,
-        }
+        let Outcome::Fail(class) = how.outcome() else {
+            return false;
+        };
+        attempts < retry.retries && retry.on.contains(&class) && now_ns() < self.axis().window_end_ns()
+    }
+
+    /// The pause before a retry, and a new session if the last attempt cost it; false when the window ended first.
+    async fn prepare_retry(&self, how: How, attempts: u32, slot: &mut Slot<D::Session>) -> bool {
+        add(&self.worker.writer.recorder().counters.retries, 1);
+        let pause_s = self.worker.job.spec.retry.backoff_s * f64::from(attempts);
+        sleep(Duration::from_secs_f64(pause_s)).await;
+        !how.session_lost() || self.replace(slot, u64::MAX).await
     }
 
     /// Opens another session in the place of a lost one; false when the window ended first. In a closed loop the next
