@@ -11,6 +11,7 @@ from .output import add_json, print_json, say
 
 if TYPE_CHECKING:
     from ..bundle.read import Bundle
+    from ..report.answer import Answer
     from ..report.html import ReportPaths
 
 
@@ -34,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
     bundle = Bundle.open(options.bundle)
     answer = answer_of(bundle)
-    paths = report_files(bundle, options.out)
+    paths = report_files(bundle, answer, options.out)
     for words in bundle.damage:
         say(f"warning: {words}")
     if options.json:
@@ -45,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
-def report_files(bundle: Bundle, out: Path | None = None) -> ReportPaths:
+def report_files(bundle: Bundle, answer: Answer, out: Path | None = None) -> ReportPaths:
     from ..report.html import write_report
 
-    return write_report(bundle, out)
+    return write_report(bundle, out, answer)

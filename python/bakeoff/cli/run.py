@@ -162,7 +162,7 @@ def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
 
     bundle = Bundle.open(writer.folder)
     answer = answer_of(bundle)
-    paths = None if options.no_report else report_files(bundle)
+    paths = None if options.no_report else report_files(bundle, answer)
     if options.json:
         print_json({"bundle": str(writer.folder), "report": paths and str(paths.html), "answer": answer.model_dump()})
     else:

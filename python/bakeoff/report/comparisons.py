@@ -9,6 +9,7 @@ from ..analysis.objective import Objective
 from ..model.records import CellRecord, RunRecord
 from .answer import ComparisonAnswer
 from .contest import Contest, Setting, setting_words
+from .two_bundles import value
 
 Runs = Mapping[str, Sequence[RunRecord]]
 
@@ -27,14 +28,6 @@ def compare_all(contest: Contest, runs: Runs) -> list[ComparisonAnswer]:
         _answer(setting, found, _notes(base, other, runs))
         for (setting, base, other), found in zip(pairs, judged, strict=True)
     ]
-
-
-def objective_value(run: RunRecord, objective: str) -> float | None:
-    """What comparisons are judged by, of one run; ms for times. None where it may not be stated."""
-    if objective == "rate":
-        return run.rate_ops_per_s
-    value: float | None = getattr(run.response, objective.removeprefix("latency_") + "_ms")
-    return value
 
 
 def _pairs(contest: Contest) -> list[tuple[Setting, CellRecord, CellRecord]]:
@@ -56,10 +49,7 @@ def _estimate(
     if base.dataset != other.dataset:
         obstacle = compare.Obstacle("not comparable", "not compared: their data sets differ")
         return compare.Estimate(words, objective, *names, "paired", 0, None, None, obstacle)
-    values = [
-        {run.block: objective_value(run, contest.plan.objective) for run in runs[cell.id] if run.valid}
-        for cell in (base, other)
-    ]
+    values = [{run.block: value(run, objective) for run in runs[cell.id] if run.valid} for cell in (base, other)]
     return compare.paired(words, objective, *names, *values)
 
 

@@ -27,13 +27,13 @@ class ReportPaths:
     charts: list[Path]
 
 
-def write_report(bundle: Source, out: Path | None = None) -> ReportPaths:
-    """Writes report.html and charts/ into `out`, the bundle's folder unless given."""
+def write_report(bundle: Source, out: Path | None = None, answer: Answer | None = None) -> ReportPaths:
+    """Writes report.html and charts/ into `out`, the bundle's folder unless given. answer: if it is known already."""
     from ..charts.png import Conversion
     from .figures import figures_of
 
     folder = out or bundle.folder
-    answer = answer_of(bundle)
+    answer = answer or answer_of(bundle)
     figures = figures_of(bundle, answer)
     drawings = _write_drawings(figures, folder / "charts")
     conversion = Conversion(drawings)
