@@ -188,6 +188,8 @@ impl SqlSession for MysqlSession {
             .prep(sql)
             .await
             .map_err(|error| op_error(&error).with_statement(start))?;
+        // Most sessions prepare one or two; a vector would make room for four.
+        self.statements.reserve_exact(1);
         self.statements.push(Prepared {
             statement,
             sql: start.into(),

@@ -12,6 +12,7 @@ use bakeoff_model::sql::{Param, SqlSession, Statement};
 use form::{Form, UpdateOf};
 use smallvec::SmallVec;
 use std::cell::RefCell;
+use std::num::NonZeroU16;
 use std::rc::Rc;
 
 /// Enough for the key and ten fields; longer lists of parameters are allocated.
@@ -29,11 +30,29 @@ pub struct SqlRecords<S> {
 struct Attached {
     spec: Rc<TableSpec>,
     /// By [`Form::slot`].
-    statements: Vec<Option<Statement>>,
+    statements: Box<[Option<Place>]>,
     /// Updates of several fields but not all, by the fields they set.
     partial_updates: Vec<(Vec<u32>, Statement)>,
     /// Inserts of several rows, by their number: the dialect's, and powers of two below it.
     many_inserts: Vec<(usize, Statement)>,
+}
+
+/// A statement in two bytes; one beyond their range is prepared anew each time, which no table comes near.
+#[derive(Clone, Copy)]
+struct Place(NonZeroU16);
+
+impl Place {
+    fn of(statement: Statement) -> Option<Self> {
+        u16::try_from(statement.0 + 1)
+            .ok()
+            .and_then(NonZeroU16::new)
+            .map(Self)
+    }
+
+    #[inline]
+    fn statement(self) -> Statement {
+        Statement(u32::from(self.0.get()) - 1)
+    }
 }
 
 thread_local! {
@@ -69,7 +88,7 @@ impl<S: SqlSession> SqlRecords<S> {
     async fn statement(&mut self, table: Table, form: Form) -> Result<Statement, OpError> {
         let attached = &self.tables[table.0 as usize];
         match attached.statements[form.slot(&attached.spec)] {
-            Some(statement) => Ok(statement),
+            Some(place) => Ok(place.statement()),
             None => self.prepare(table, form).await,
         }
     }
@@ -79,7 +98,7 @@ impl<S: SqlSession> SqlRecords<S> {
         let attached = &mut self.tables[table.0 as usize];
         let sql = form.sql(&attached.spec, self.session.dialect());
         let statement = self.session.prepare(&sql).await?;
-        attached.statements[form.slot(&attached.spec)] = Some(statement);
+        attached.statements[form.slot(&attached.spec)] = Place::of(statement);
         Ok(statement)
     }
 
@@ -193,7 +212,7 @@ impl<S: SqlSession> RecordSession for SqlRecords<S> {
         self.tables = tables
             .iter()
             .map(|spec| Attached {
-                statements: vec![None; Form::slots(spec)],
+                statements: vec![None; Form::slots(spec)].into(),
                 spec: shared(spec),
                 partial_updates: Vec::new(),
                 many_inserts: Vec::new(),

@@ -14,7 +14,11 @@ enum Slot {
     Null,
     Int(i64),
     Float(f64),
-    Bytes { start: usize, end: usize },
+    /// Places in `bytes`; no row has 4 GiB.
+    Bytes {
+        start: u32,
+        end: u32,
+    },
 }
 
 /// The cells of one row, owned by a session and overwritten by the next row. A driver fills it by copying, so every
@@ -55,24 +59,27 @@ impl RowBuf {
     }
     #[inline]
     pub fn push_bytes(&mut self, value: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(value);
-        self.slots.push(Slot::Bytes {
-            start,
-            end: self.bytes.len(),
-        });
+        let slot = self.append(value);
+        self.slots.push(slot);
     }
     /// Replaces the cell at `index`, which must exist. Replacing the same cell again and again takes no more room.
     #[inline]
     pub fn set_bytes(&mut self, index: usize, value: &[u8]) {
         if let Slot::Bytes { start, end } = self.slots[index]
-            && end == self.bytes.len()
+            && end as usize == self.bytes.len()
         {
-            self.bytes.truncate(start);
+            self.bytes.truncate(start as usize);
         }
-        let start = self.bytes.len();
+        self.slots[index] = self.append(value);
+    }
+    #[inline]
+    fn append(&mut self, value: &[u8]) -> Slot {
+        let start = self.bytes.len() as u32;
         self.bytes.extend_from_slice(value);
-        self.slots[index] = Slot::Bytes { start, end: self.bytes.len() };
+        Slot::Bytes {
+            start,
+            end: self.bytes.len() as u32,
+        }
     }
     #[inline]
     pub fn len(&self) -> usize {
@@ -94,7 +101,7 @@ impl RowBuf {
             Slot::Null => Cell::Null,
             Slot::Int(v) => Cell::Int(v),
             Slot::Float(v) => Cell::Float(v),
-            Slot::Bytes { start, end } => Cell::Bytes(&self.bytes[start..end]),
+            Slot::Bytes { start, end } => Cell::Bytes(&self.bytes[start as usize..end as usize]),
         })
     }
     #[inline]
