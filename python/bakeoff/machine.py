@@ -195,6 +195,6 @@ def _virtualisation() -> str:
 
 def _engine_version() -> str:
     try:
-        return str(engine_list().get("version", ""))
-    except EngineError:
+        return str(engine_list()["engine_version"])
+    except (EngineError, KeyError):
         return ""

@@ -51,7 +51,7 @@ def _engine() -> Finding:
     from ..machine import Finding
 
     try:
-        return Finding("engine", "good", f"{engine_path()}, version {engine_list().get('version', '?')}")
+        return Finding("engine", "good", f"{engine_path()}, version {engine_list().get('engine_version', '?')}")
     except EngineError as error:
         return Finding("engine", "missing", str(error), error.hint)
 
@@ -63,7 +63,9 @@ def _systems() -> list[Finding]:
     findings = []
     for kind, system in SYSTEMS.items():
         missing = system.available({})
-        if missing is None:
+        if not system.capabilities().private:
+            findings.append(Finding(kind, "good", "an existing one can be given by `address`"))
+        elif missing is None:
             findings.append(Finding(kind, "good", "a private instance can be started here"))
         else:
             findings.append(Finding(kind, "missing", missing, f"`bakeoff systems install {kind}`, or give an address"))

@@ -52,15 +52,19 @@ def run_list(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"systems": systems, "installed": packages})
         return ExitCode.DONE
-    rows = [
-        [s["kind"], "ready" if s["missing"] is None else f"not here: {s['missing']}", s["summary"]] for s in systems
-    ]
+    rows = [[s["kind"], _private(s), s["summary"]] for s in systems]
     print(table(rows, ["system", "private instance", "what it is"]))
     if packages:
         print()
         rows = [[p["name"], p["version"], size(float(str(p["size_bytes"]))), p["folder"]] for p in packages]
         print(table(rows, ["installed", "version", "size", "where"]))
     return ExitCode.DONE
+
+
+def _private(system: dict[str, object]) -> str:
+    if not system["private"]:
+        return "no: by `address` only"
+    return "ready" if system["missing"] is None else f"not here: {system['missing']}"
 
 
 def run_install(options: argparse.Namespace) -> int:
