@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 
 from ..errors import ExitCode
 from .output import add_json, print_json, say, size, table
@@ -61,7 +62,7 @@ def run_list(options: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
-def _private(system: dict[str, object]) -> str:
+def _private(system: Mapping[str, object]) -> str:
     if not system["private"]:
         return "no: by `address` only"
     return "ready" if system["missing"] is None else f"not here: {system['missing']}"
