@@ -272,7 +272,7 @@ mod tests {
         Writer::new(Arc::new(Recorder::new(1, 1, 1)), axis)
     }
 
-    fn end(writer: &Writer, due_ns: u64, end_ns: u64) {
+    fn record(writer: &Writer, due_ns: u64, end_ns: u64) {
         writer.operation(0, 0, due_ns, due_ns + 1, end_ns);
     }
 
@@ -290,22 +290,22 @@ mod tests {
     #[test]
     fn an_operation_counts_in_the_window_only_if_due_and_ended_there() {
         let writer = writer();
-        end(&writer, 10 * S, 11 * S); // warm-up
+        record(&writer, 10 * S, 11 * S); // warm-up
         assert_eq!(counts(&writer), (0, 0, 0));
-        end(&writer, 11 * S, 12 * S + 1); // carried in
+        record(&writer, 11 * S, 12 * S + 1); // carried in
         assert_eq!(counts(&writer), (0, 1, 0));
-        end(&writer, 12 * S, 13 * S);
+        record(&writer, 12 * S, 13 * S);
         assert_eq!(counts(&writer), (1, 1, 0));
-        end(&writer, 14 * S, 16 * S); // unfinished at the end
+        record(&writer, 14 * S, 16 * S); // unfinished at the end
         assert_eq!(counts(&writer), (1, 1, 1));
-        end(&writer, 11 * S, 16 * S); // due before the window and unfinished: in neither
+        record(&writer, 11 * S, 16 * S); // due before the window and unfinished: in neither
         assert_eq!(counts(&writer), (1, 1, 1));
     }
 
     #[test]
     fn unfinished_operations_enter_at_their_age() {
         let writer = writer();
-        end(&writer, 14 * S, 20 * S);
+        record(&writer, 14 * S, 20 * S);
         let mut unfinished = Times::default();
         writer.recorder.extra(Extra::Unfinished, &mut unfinished);
         assert_eq!(unfinished.to_event().max_ns, S);
@@ -315,7 +315,7 @@ mod tests {
     fn seconds_hold_what_ended_in_them_warm_up_included() {
         let writer = writer();
         for end in [10 * S + 5, 10 * S + 6, 11 * S, 13 * S] {
-            end(&writer, end - 5, end);
+            record(&writer, end - 5, end);
         }
         let harvest = |second| {
             let mut totals = vec![None; Outcome::COUNT];
