@@ -228,7 +228,7 @@ def test_a_large_bundle_is_reported_within_three_seconds_and_five_megabytes(tmp_
     folder = tmp_path / "bundle"
     write_bundle(folder, Story(contenders=(MARIADB, twin), more_counters=90))  # 16 cells x 5 repetitions x 60 s
     took_s = []
-    for _ in range(3):
+    for _ in range(5):  # other programs of this machine may be busy
         began = time.monotonic()
         paths = write_report(Bundle.open(folder))
         took_s.append(time.monotonic() - began)
