@@ -69,6 +69,7 @@ fn wrong_use(what: &str) -> ExitCode {
 
 /// From the document to the last event. Ends the process itself, because a thread may be blocked for ever.
 fn carry_out(document: &str, now: bool) -> ExitCode {
+    raise_open_files();
     let output = Arc::new(Output::start());
     let control = Arc::new(Control::default());
     let outcome = read(document).and_then(|text| {
@@ -92,6 +93,18 @@ fn carry_out(document: &str, now: bool) -> ExitCode {
     });
     output.flush();
     exit::now(code)
+}
+
+/// Thousands of sessions need more descriptors than most shells allow at first; the hard limit is the machine's word.
+fn raise_open_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: reads and writes this process's own limit through a valid structure; failure leaves it as it was.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
+    }
 }
 
 /// The document's text. Only its own line is taken from stdin: control lines follow.

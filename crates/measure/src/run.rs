@@ -72,7 +72,11 @@ pub fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
     let reporter = start_reporter(job, &recorders, &axis)?;
     let measured = watch_window(job, &mut team, &axis, &recorders)?;
     let _ = reporter.join();
+    let watched = witness.is_some();
     let witness = witness.and_then(|watch| watch.seen(Duration::from_nanos(job.timeout_ns())));
+    if watched && witness.is_none() {
+        warn(&job.sink, &job.control, "the witness lost its session or its answer: nothing to compare with");
+    }
     Ok(gather(
         job,
         &axis,

@@ -162,23 +162,30 @@ impl HeapTimer {
         loop {
             let now = now_ns();
             self.count_spin(now);
-            let fired = self.fire(now);
+            if self.fire(now) {
+                // Those just woken run first: to set the timerfd is a system call they need not wait for.
+                return self.look_again(cx);
+            }
             let Some(next_ns) = self.entries.borrow().peek().map(|entry| entry.0.deadline_ns) else {
                 self.awaited_ns.set(u64::MAX);
                 return Poll::Pending;
             };
             self.awaited_ns.set(next_ns);
             let margin_ns = self.margin.borrow().get_ns();
-            if next_ns > now + margin_ns {
-                ready!(self.sleep(cx, now, next_ns - margin_ns));
-                continue;
-            }
-            if !fired {
+            if next_ns <= now + margin_ns {
                 self.idle_since_ns.set(now);
+                return self.look_again(cx);
             }
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
+            ready!(self.sleep(cx, now, next_ns - margin_ns));
         }
+    }
+
+    /// At the end of the queue: everything that is ready runs before.
+    fn look_again(&self, cx: &Context<'_>) -> Poll<()> {
+        // It will look anyway, whatever deadline is added until then.
+        self.awaited_ns.set(0);
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn remember(&self, cx: &Context<'_>) {
