@@ -97,7 +97,10 @@ fn carry_out(document: &str, now: bool) -> ExitCode {
 
 /// Thousands of sessions need more descriptors than most shells allow at first; the hard limit is the machine's word.
 fn raise_open_files() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: reads and writes this process's own limit through a valid structure; failure leaves it as it was.
     unsafe {
         if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {

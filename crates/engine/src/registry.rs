@@ -167,14 +167,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_driver_in_the_build_runs_every_workload() {
+    fn every_driver_in_the_build_runs_a_workload() {
         for driver in bakeoff_drivers::list() {
-            for workload in ["ycsb"] {
-                let found = PAIRS
-                    .iter()
-                    .any(|pair| pair.driver == driver.kind && pair.workload == workload);
-                assert!(found, "no pair for {} and {workload}", driver.kind);
-            }
+            let paired = PAIRS.iter().any(|pair| pair.driver == driver.kind);
+            assert!(paired, "{} is built but not in PAIRS", driver.kind);
         }
     }
 }

@@ -1,4 +1,5 @@
 //! The engine as its controller sees it: a process with stdin, stdout, signals and an exit code.
+#![allow(clippy::unwrap_used)] // test code throughout
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
@@ -24,7 +25,12 @@ struct Engine {
 impl Engine {
     /// Given its document on stdin.
     fn start(document: &str) -> Self {
-        let mut child = engine().arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = engine()
+            .arg("-")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let events = BufReader::new(child.stdout.take().unwrap());
         let mut engine = Self { child, events };
         engine.say(document);
@@ -74,9 +80,16 @@ fn last_event(output: &Output) -> Value {
 
 #[test]
 fn by_hand_a_run_needs_neither_controller_nor_stdin() {
-    let output = run_file("hand", &document(r#","limit":{"kind":"time","window_s":0.3}"#), &["--now"]);
+    let output = run_file(
+        "hand",
+        &document(r#","limit":{"kind":"time","window_s":0.3}"#),
+        &["--now"],
+    );
     let result = last_event(&output);
-    assert_eq!((output.status.code(), &result["event"]), (Some(0), &"result".into()));
+    assert_eq!(
+        (output.status.code(), &result["event"]),
+        (Some(0), &"result".into())
+    );
     assert!(result["series"][0]["count"].as_u64().unwrap() > 100);
 }
 
@@ -178,13 +191,22 @@ fn wrong_documents_are_an_error_event_and_exit_code_2() {
     ] {
         let output = run_file("wrong", &content, &["--now"]);
         let error = last_event(&output);
-        assert_eq!((output.status.code(), &error["event"]), (Some(2), &"error".into()), "{error}");
+        assert_eq!(
+            (output.status.code(), &error["event"]),
+            (Some(2), &"error".into()),
+            "{error}"
+        );
         assert!(error["what"].as_str().unwrap().contains(word), "{word}: {error}");
         assert!(!error["hint"].as_str().unwrap().is_empty());
     }
     let missing = engine().args(["--now", "no-such-file.json"]).output().unwrap();
     assert_eq!(missing.status.code(), Some(2));
-    assert!(last_event(&missing)["what"].as_str().unwrap().contains("no-such-file.json"));
+    assert!(
+        last_event(&missing)["what"]
+            .as_str()
+            .unwrap()
+            .contains("no-such-file.json")
+    );
 }
 
 #[test]
@@ -195,7 +217,11 @@ fn an_unreachable_server_is_an_error_event_and_exit_code_3() {
     );
     let output = run_file("dead", &dead, &["--now"]);
     let error = last_event(&output);
-    assert_eq!((output.status.code(), &error["event"]), (Some(3), &"error".into()), "{error}");
+    assert_eq!(
+        (output.status.code(), &error["event"]),
+        (Some(3), &"error".into()),
+        "{error}"
+    );
 }
 
 #[test]
@@ -203,11 +229,19 @@ fn what_it_can_do_is_listed_and_what_it_is_told_wrongly_is_refused() {
     let list = engine().arg("list").output().unwrap();
     let list: Value = serde_json::from_slice(&list.stdout).unwrap();
     assert_eq!(list["drivers"][0]["kind"], "null");
-    assert!(list["drivers"][0]["runners"].as_array().unwrap().contains(&"thread".into()));
+    assert!(
+        list["drivers"][0]["runners"]
+            .as_array()
+            .unwrap()
+            .contains(&"thread".into())
+    );
     assert_eq!(list["workloads"][0], "ycsb");
     for word in ["--help", "--version", "schema"] {
         assert!(engine().arg(word).output().unwrap().status.success());
     }
-    assert_eq!(engine().arg("--nonsense").output().unwrap().status.code(), Some(2));
+    assert_eq!(
+        engine().arg("--nonsense").output().unwrap().status.code(),
+        Some(2)
+    );
     assert_eq!(engine().output().unwrap().status.code(), Some(2));
 }

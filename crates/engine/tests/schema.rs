@@ -1,4 +1,5 @@
 //! The checked-in schemas are the Rust types, and the examples are read and written back unchanged.
+#![allow(clippy::unwrap_used)] // test code throughout
 use bakeoff_model::event::Event;
 use bakeoff_model::run::RunSpec;
 use serde_json::Value;
@@ -11,12 +12,16 @@ fn folder() -> PathBuf {
 
 #[test]
 fn schemas_are_those_of_the_rust_types() {
-    let generated = Command::new(env!("CARGO_BIN_EXE_bakeoff-engine")).arg("schema").output().unwrap();
+    let generated = Command::new(env!("CARGO_BIN_EXE_bakeoff-engine"))
+        .arg("schema")
+        .output()
+        .unwrap();
     let generated: Value = serde_json::from_slice(&generated.stdout).unwrap();
     for name in ["run", "event", "control"] {
         let path = folder().join(format!("{name}.schema.json"));
-        let checked_in: Value = std::fs::read_to_string(&path)
-            .map_or(Value::Null, |text| serde_json::from_str(&text).unwrap_or(Value::Null));
+        let checked_in: Value = std::fs::read_to_string(&path).map_or(Value::Null, |text| {
+            serde_json::from_str(&text).unwrap_or(Value::Null)
+        });
         assert!(
             checked_in == generated[name],
             "schema/{name}.schema.json is out of date; repair it with\n\n    cargo run -p bakeoff-engine -- schema schema\n"
@@ -41,9 +46,15 @@ fn examples_are_read_and_written_back_unchanged() {
         let example: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
         let back = written_back(&example).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         assert_eq!(back, example, "{}", path.display());
-        seen.push(example.get("event").map_or("run".into(), |kind| kind.as_str().unwrap().to_owned()));
+        seen.push(
+            example
+                .get("event")
+                .map_or("run".into(), |kind| kind.as_str().unwrap().to_owned()),
+        );
     }
-    for kind in ["run", "ready", "progress", "interval", "mark", "warning", "result", "error"] {
+    for kind in [
+        "run", "ready", "progress", "interval", "mark", "warning", "result", "error",
+    ] {
         assert!(seen.iter().any(|s| s == kind), "no example of {kind}");
     }
 }

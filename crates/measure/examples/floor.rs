@@ -8,7 +8,7 @@ mod bench;
 
 use bakeoff_drivers::null::NullDriver;
 use bakeoff_measure::{Control, execute};
-use bakeoff_model::driver::{Driver};
+use bakeoff_model::driver::Driver;
 use bakeoff_model::run::{NullSpec, RunSpec, RunnerKind, WorkloadSpec};
 use bakeoff_model::workload::Workload;
 use bakeoff_workloads::ycsb::Ycsb;
@@ -46,10 +46,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn cost_ns<D: Driver, W: Workload<D::Session>>(spec: &RunSpec, driver: D, workload: W) -> Result<f64, String> {
+fn cost_ns<D: Driver, W: Workload<D::Session>>(
+    spec: &RunSpec,
+    driver: D,
+    workload: W,
+) -> Result<f64, String> {
     let control = Arc::new(Control::default());
     control.start_now();
-    let result = execute(spec, driver, workload, control, Arc::new(drop)).map_err(|trouble| trouble.to_string())?;
+    let result =
+        execute(spec, driver, workload, control, Arc::new(drop)).map_err(|trouble| trouble.to_string())?;
     let operations: u64 = result.series.iter().map(|series| series.count).sum();
     let window_s = result.window_end_s - result.window_start_s;
     Ok(result.cost.workers[0].busy_ratio * window_s * 1e9 / operations as f64)

@@ -121,6 +121,22 @@ impl Control {
             axis.end_by(stopped_at_ns);
         }
         let _ = self.axis.set(axis);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Blocks until there is an axis. `None`: stopped before there was one.
+    pub fn wait_for_axis(&self) -> Option<Arc<Axis>> {
+        let mut state = self.state();
+        loop {
+            if let Some(axis) = self.axis.get() {
+                return Some(axis.clone());
+            }
+            if state.stopped_at_ns.is_some() {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     pub fn axis(&self) -> Option<&Arc<Axis>> {

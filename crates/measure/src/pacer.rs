@@ -80,7 +80,7 @@ impl Pacer {
 pub struct SplitMix64(pub u64);
 
 impl SplitMix64 {
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -89,7 +89,7 @@ impl SplitMix64 {
 
     /// Uniform in (0, 1]: its logarithm is finite.
     pub fn open_unit(&mut self) -> f64 {
-        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
+        ((self.draw() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -97,7 +97,7 @@ impl SplitMix64 {
 pub fn seed(parts: &[u64]) -> u64 {
     parts
         .iter()
-        .fold(0, |state, part| SplitMix64(state ^ part).next())
+        .fold(0, |state, part| SplitMix64(state ^ part).draw())
 }
 
 #[cfg(test)]

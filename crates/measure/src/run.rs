@@ -75,7 +75,11 @@ pub fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
     let watched = witness.is_some();
     let witness = witness.and_then(|watch| watch.seen(Duration::from_nanos(job.timeout_ns())));
     if watched && witness.is_none() {
-        warn(&job.sink, &job.control, "the witness lost its session or its answer: nothing to compare with");
+        warn(
+            &job.sink,
+            &job.control,
+            "the witness lost its session or its answer: nothing to compare with",
+        );
     }
     Ok(gather(
         job,
@@ -184,7 +188,7 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     let client = Rc::new(job.driver.open(placement.worker).await?);
     let mut slots = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
     berth.ready();
-    let Some(axis) = team::wait_for_axis(&job).await else {
+    let Some(axis) = team::wait_for_axis::<R, D, W>(&job).await else {
         return Ok(vec![]);
     };
     let pooled = slots.len() < placement.threads.len();

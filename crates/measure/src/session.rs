@@ -87,7 +87,7 @@ impl Backoff {
     }
 
     fn next_ns(&mut self) -> u64 {
-        let pause_ns = self.ceiling_ns / 2 + self.random.next() % (self.ceiling_ns / 2);
+        let pause_ns = self.ceiling_ns / 2 + self.random.draw() % (self.ceiling_ns / 2);
         self.ceiling_ns = (self.ceiling_ns * 2).min(1_000_000_000);
         pause_ns
     }

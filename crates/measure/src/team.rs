@@ -270,7 +270,10 @@ pub fn watched_cells<R: Runner, D: Driver, W: Workload<D::Session>>(
 }
 
 /// Waits for the start to be published. `None`: stopped before there was one.
-pub async fn wait_for_axis<D, W>(job: &Job<D, W>) -> Option<Arc<Axis>> {
+pub async fn wait_for_axis<R: Runner, D, W>(job: &Job<D, W>) -> Option<Arc<Axis>> {
+    if R::BLOCKING {
+        return job.control.wait_for_axis(); // thousands of threads that look every few ms would be a load themselves
+    }
     loop {
         if let Some(axis) = job.control.axis() {
             return Some(axis.clone());

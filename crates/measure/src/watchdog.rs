@@ -121,7 +121,7 @@ mod tests {
         if let Poll::Ready(answer) = timed.as_mut().poll(&mut cx) {
             return Poll::Ready(answer);
         }
-        scan(&[cell.clone()], false);
+        scan(std::slice::from_ref(cell), false);
         timed.as_mut().poll(&mut cx)
     }
 

@@ -107,7 +107,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
     };
     let _ = messages.send(Message::Ready);
     let mut times = Times::default();
-    let Some(axis) = wait_for_axis(&job).await else {
+    let Some(axis) = wait_for_axis::<R, D, W>(&job).await else {
         return Ok(times);
     };
     let state = job.workload.worker(worker);

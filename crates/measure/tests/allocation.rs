@@ -1,5 +1,6 @@
 //! The loop allocates nothing per operation, on either runner, paced or not. Counts every allocation of the process,
 //! so it is a process of its own with one test.
+#![allow(clippy::unwrap_used)] // test code throughout
 mod bench;
 use bakeoff_model::outcome::Outcome;
 use bench::{Reply, run, spec};

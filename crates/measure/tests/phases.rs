@@ -1,4 +1,5 @@
 //! The phases beside the measured one.
+#![allow(clippy::unwrap_used)] // test code throughout
 mod bench;
 use bakeoff_model::event::Event;
 use bakeoff_model::outcome::FailClass;

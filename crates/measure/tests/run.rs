@@ -1,4 +1,5 @@
 //! Whole runs against a scripted system.
+#![allow(clippy::unwrap_used)] // test code throughout
 mod bench;
 use bakeoff_measure::Control;
 use bakeoff_model::event::Event;

@@ -1,5 +1,6 @@
 //! The instrument as an instrument: a system that stops answering for a while. A file (process) of its own, because
 //! the script tells the time by the process's epoch.
+#![allow(clippy::unwrap_used)] // test code throughout
 mod bench;
 use bakeoff_model::outcome::Outcome;
 use bench::{above, run, spec, stall};

@@ -121,11 +121,12 @@ impl Timer for HeapTimer {
             deadline_ns,
             waker: waker.clone(),
         }));
-        if deadline_ns < self.awaited_ns.get() {
-            if let Some(driver) = &*self.driver.borrow() {
-                driver.wake_by_ref();
-            }
-        }
+        let earlier = deadline_ns < self.awaited_ns.get();
+        self.driver
+            .borrow()
+            .iter()
+            .filter(|_| earlier)
+            .for_each(Waker::wake_by_ref);
         false
     }
 }

@@ -1,5 +1,5 @@
 //! The test bench: a system whose every reply is scripted, a workload of one operation, and builders.
-#![allow(dead_code)] // each test file uses its part
+#![allow(dead_code, clippy::unwrap_used)] // test code throughout; each file uses its part
 
 use bakeoff_measure::{Control, execute};
 use bakeoff_model::driver::{Capabilities, Driver};
@@ -224,11 +224,16 @@ impl Ran {
         self.series(outcome).map_or(0, |series| series.count)
     }
     pub fn intervals(&self) -> Vec<&Interval> {
-        let interval = |event| match event {
-            &Event::Interval(ref interval) => Some(interval),
-            _ => None,
-        };
-        self.events.iter().filter_map(interval).collect()
+        let events = self.events.iter();
+        events
+            .filter_map(|event| {
+                if let Event::Interval(interval) = event {
+                    Some(interval)
+                } else {
+                    None
+                }
+            })
+            .collect()
     }
 }
 
