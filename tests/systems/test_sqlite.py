@@ -100,7 +100,12 @@ def test_facts_have_the_files_own_settings_and_the_portable_ones(tmp_path: Path)
     facts = system.facts()
     assert facts.settings["journal_mode"] == "WAL"
     assert facts.settings["page_size"] == "4096"
-    assert facts.portable == {"durability": "full", "isolation": "serializable", "tls": "off"}
+    assert facts.portable == {
+        "durability": "full",
+        "isolation": "serializable",
+        "memory_bytes": "2048000",
+        "tls": "off",
+    }
     size = system.size_on_disk_bytes()
     assert size is not None
     assert size >= 8192

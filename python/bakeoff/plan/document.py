@@ -18,7 +18,7 @@ Seconds = Annotated[float, BeforeValidator(parse_duration_s), PlainSerializer(fo
 Ratio = Annotated[float, BeforeValidator(parse_ratio)]
 Rate = Annotated[float, BeforeValidator(parse_rate_ops_per_s)]
 Cores = Annotated[list[int], BeforeValidator(parse_cores)]
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=10**15)]  # the most that every reader of JSON keeps exactly, in round figures
 
 Reset = Literal["restore", "reload", "reuse"]
 Cache = Literal["warm", "cold", "as-is"]
@@ -127,7 +127,7 @@ class OpenLoop(Table):
 class RetryTable(Table):
     """retry = { ... }."""
 
-    retries: int = Field(default=0, ge=0)
+    retries: int = Field(default=0, ge=0, le=1_000_000)
     on: list[FailClass] = Field(default_factory=list)
     backoff: Seconds = 0.0
 
@@ -177,7 +177,7 @@ class MeasureTable(Table):
     placement: PlacementTable = Field(default_factory=PlacementTable)
     witness: Annotated[Any, BeforeValidator(_witness)] = True
     vary_seed: bool = False
-    check_sample: int = Field(default=100, ge=0)
+    check_sample: int = Field(default=100, ge=0, le=10**15)
 
 
 class CompareTable(Table):

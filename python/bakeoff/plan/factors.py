@@ -19,13 +19,15 @@ from ..errors import PlanError
 from ..model.records import Scalar
 from ..systems.base import DURABILITY_LEVELS, ISOLATION_LEVELS
 from .document import MeasureTable, keys_of
-from .nearest import LOAD_FACTORS, meant, where
+from .nearest import LOAD_FACTORS, meant, one_of, where
 from .units import UnitError, parse_rate_ops_per_s
 
 #: Options of a system that need no prefix, because every kind has its own idea of them.
 BARE_SYSTEM_OPTIONS = ("version", "path", "tls")
 #: Tables inside a system's table.
 _INNER_TABLES = ("settings", "session", "start")
+#: More of these is a slip of the keyboard: the engine runs no more threads, and each client is a process.
+MOST = {"threads": 100_000, "sessions": 100_000, "clients": 1_000, "workers": 1_024}
 _PORTABLE = {"durability": DURABILITY_LEVELS, "isolation": ISOLATION_LEVELS}
 
 
@@ -104,8 +106,8 @@ def read_level(factor: Factor, level: Any, source: Source, table: str = "factors
             raise source.error(f"`rate`: {error}", table, factor.name, hint=error.hint) from None
     if not isinstance(level, int) or isinstance(level, bool):
         raise source.error(f"`{name}` counts: {level!r} is not a whole number", table, factor.name)
-    if level < 1:
-        raise source.error(f"`{name}` must be at least 1, not {level}", table, factor.name)
+    if not 1 <= level <= MOST[name]:
+        raise source.error(f"`{name}` must be from 1 to {MOST[name]:,}, not {level}", table, factor.name)
     return level
 
 
@@ -114,8 +116,7 @@ def portable_name(kind: str, value: Any, source: Source, *place: str) -> str:
     known = _PORTABLE[kind]
     if value in known:
         return str(value)
-    hint = meant(str(value), known) + f" Known: {', '.join(known)}"
-    raise source.error(f"{value!r} is not a level of {kind}", *place, hint=hint)
+    raise source.error(f"{value!r} is not a level of {kind}", *place, hint=one_of(str(value), known))
 
 
 def put_option(

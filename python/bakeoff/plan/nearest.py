@@ -41,6 +41,14 @@ def meant(word: str, known: Iterable[str]) -> str:
     return f"the nearest known one is `{best}`, of {', '.join(names)}"
 
 
+def one_of(word: str, choices: Iterable[str]) -> str:
+    """A hint with all the choices, the nearest first when it is near."""
+    names = list(choices)
+    best = nearest(word, names)
+    likely = f"did you mean `{best}`? " if best is not None and is_close(word, best) else ""
+    return f"{likely}It is one of: {', '.join(names)}"
+
+
 def where(path: Path | None, text: str, place: Place) -> str:
     """ "my.toml, line 12, [measure] window"."""
     line = line_of(text, place)
@@ -109,10 +117,7 @@ def _sentence(detail: ErrorDetails) -> tuple[str, str]:
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", str(context["expected"]))
         value = detail["input"]
-        return (
-            f"`{_key(place)}` cannot be {_shown(value)}",
-            f"{meant(str(value), choices)} It is one of: {', '.join(choices)}",
-        )
+        return f"`{_key(place)}` cannot be {_shown(value)}", one_of(str(value), choices)
     return _wrong_type(_key(place), kind, context, detail["input"])
 
 

@@ -31,7 +31,7 @@ def read_plan(path: Path, *, kinds: Kinds | None = None, must_run: bool = True) 
     """The plan in this file. Raises PlanError, or ServerError when this machine lacks a system that is not optional
     (`must_run = False`, for a dry run: then it is a warning)."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # editors on Windows begin a file with a mark
     except FileNotFoundError:
         raise PlanError("there is no such plan", where=str(path), hint="plans/quickstart.toml is a first one") from None
     except IsADirectoryError:
@@ -81,6 +81,9 @@ def read_document(text: str, source: Source) -> PlanDocument:
         what = re.sub(r"\s*\(at .*\)$", "", str(error))
         hint = "plans are TOML: key = value; texts and quantities stand in double quotes"
         raise PlanError(f"the plan is not valid TOML: {what[:1].lower()}{what[1:]}", where=place, hint=hint) from None
+    except RecursionError:
+        place = str(source.path or "the plan")
+        raise PlanError("the plan nests too deeply", where=place, hint="a plan is a few tables of keys") from None
     try:
         document = PlanDocument.model_validate(tree)
     except ValidationError as error:

@@ -18,6 +18,9 @@ _SIZES_BYTES = {
 }
 _RATES_PER_S = {"/s": 1.0, "/min": 1 / 60, "/m": 1 / 60, "/h": 1 / 3600}
 _COUNT = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
+#: The engine's own bounds; they keep nanoseconds within 64 bits.
+RATE_MAX_OPS_PER_S = 1e9
+DURATION_MAX_S = 366 * 86400.0
 _NUMBER = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+)\s*(.*?)\s*")
 
 
@@ -39,7 +42,10 @@ def parse_duration_s(value: Any) -> float:
     number, unit = _split(value, "a duration", hint)
     if unit not in _DURATIONS_S:
         raise UnitError(f'{_unknown(unit)} in the duration "{value}"', hint)
-    return number * _DURATIONS_S[unit]
+    seconds = number * _DURATIONS_S[unit]
+    if seconds > DURATION_MAX_S:
+        raise UnitError(f'"{value}" is longer than a year', hint)
+    return seconds
 
 
 def parse_size_bytes(value: Any) -> int:
@@ -77,8 +83,8 @@ def parse_rate_ops_per_s(value: Any) -> float:
     if count not in _COUNT or (per and per not in _RATES_PER_S):
         raise UnitError(f'{_unknown(unit)} in the rate "{value}"', hint)
     rate = number * _COUNT[count] * _RATES_PER_S.get(per, 1.0)
-    if not (rate > 0 and math.isfinite(rate)):
-        raise UnitError(f"a rate is above 0, and {value} is not", hint)
+    if not 0 < rate <= RATE_MAX_OPS_PER_S:
+        raise UnitError(f"a rate is above 0 and at most 1e9 per second, and {_short(value)} is not", hint)
     return rate
 
 
@@ -145,6 +151,10 @@ def _split(value: Any, what: str, hint: str) -> tuple[float, str]:
     if not math.isfinite(number):
         raise UnitError(f'"{value}" is too large', hint)
     return number, match[2]
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if _is_number(value) else str(value)
 
 
 def _unknown(unit: str) -> str:

@@ -112,13 +112,12 @@ class Instance:
         portable = dict(facts.portable)
         if cell.isolation:
             portable["isolation"] = cell.isolation
-        declared = cell.system_options.get("settings") or (cell.system_options.get("start") or {}).get("settings") or {}
         return FactsRecord(
             product=facts.product,
             version=facts.version,
             settings=facts.settings,
             portable=portable,
-            declared={str(k): str(v) for k, v in declared.items()},
+            declared=self.system.declared(),
             private=self.system.private,
         )
 

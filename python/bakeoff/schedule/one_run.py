@@ -208,7 +208,7 @@ def _record(
     # What fell due, not what was asked for: Poisson arrivals differ from their mean in a short window.
     offered = merged.due / merged.window_s if isinstance(cell.pacing, Open) else None
     client_cpu_s = sum(r.cost.cpu_user_s + r.cost.cpu_system_s for r in results)
-    failures = sum(count for outcome, count in errors.items() if outcome != "unknown")
+    failures = sum(count for outcome, count in errors.items() if outcome not in ("unknown", "revoked"))
     return RunRecord(
         id=slot.run,
         block=slot.block,

@@ -104,6 +104,10 @@ class System(ABC):
     @abstractmethod
     def facts(self) -> Facts: ...
 
+    def declared(self) -> dict[str, str]:
+        """The settings that the plan asked for, by the system's own names, those that its durability means included."""
+        return {}
+
     def pids(self) -> list[int]:
         """Server processes to watch; empty for embedded and existing systems."""
         return []

@@ -133,6 +133,9 @@ class MariaDb(MySqlServer):
     def alive(self) -> bool:
         return self._server is not None and self._server.alive()
 
+    def declared(self) -> dict[str, str]:
+        return dict(self._settings)
+
     def pids(self) -> list[int]:
         return self._server.pids() if self._server else []
 

@@ -116,8 +116,16 @@ class Sqlite(System):
             product="SQLite",
             version=_engine_sqlite_version(),
             settings=settings,
-            portable={"durability": durability_of(settings), "isolation": "serializable", "tls": "off"},
+            portable={
+                "durability": durability_of(settings),
+                "isolation": "serializable",
+                "memory_bytes": str(cache_bytes(settings)),
+                "tls": "off",
+            },
         )
+
+    def declared(self) -> dict[str, str]:
+        return dict(self._pragmas)
 
     def gauges(self) -> dict[str, float]:
         sizes = {"file_bytes": self.file, "wal_bytes": self._side("-wal")}
@@ -207,6 +215,12 @@ def _pragmas(settings: dict[str, str], durability: str | None, where: str) -> di
             hint="leave out one of the two",
         )
     return {**meant, **pragmas}
+
+
+def cache_bytes(settings: dict[str, str]) -> int:
+    """A connection's page cache: `cache_size` is in KiB when negative (the default is -2000), in pages otherwise."""
+    size = int(settings.get("cache_size", "-2000"))
+    return -size * 1024 if size < 0 else size * int(settings.get("page_size", "4096"))
 
 
 def _engine_sqlite_version() -> str:
