@@ -37,7 +37,7 @@ impl Snapshot {
             at_ns: now_ns(),
             user_s: seconds(usage.ru_utime),
             system_s: seconds(usage.ru_stime),
-            memory_peak_bytes: usage.ru_maxrss as u64 * 1024,
+            memory_peak_bytes: memory_peak_bytes().unwrap_or(usage.ru_maxrss as u64 * 1024),
             switches_voluntary: usage.ru_nvcsw as u64,
             switches_involuntary: usage.ru_nivcsw as u64,
             steal_ticks,
@@ -134,6 +134,18 @@ fn mean_mhz(cpuinfo: &str) -> Option<f64> {
         .filter_map(|line| line.split(':').nth(1)?.trim().parse().ok())
         .collect();
     (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+}
+
+/// Largest resident memory since this program began. Not `ru_maxrss`: that one begins at the size of whoever forked us.
+fn memory_peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim()
+        .strip_suffix("kB")?
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .map(|kib| kib * 1024)
 }
 
 #[cfg(test)]
