@@ -61,6 +61,19 @@ def test_an_unknown_key_is_refused_with_the_nearest_known_one(text: str, what: s
         (plan(systems="[systems.mariadb]\naddress = ['a', 'b']"), "`address`: an address is a text"),
         (plan("pacing = { arrival = 'poisson' }"), "an open loop needs a rate"),
         (plan("pacing = { rate = 0 }"), "`rate`: a rate is above 0"),
+        (plan("pacing = { rate = 1e300 }"), "`rate`: a rate is above 0 and at most 1e9 per second, and 1e+300 is not"),
+        (plan("witness = 2e9"), "`witness`: a rate is above 0 and at most 1e9 per second, and 2e+09 is not"),
+        (
+            plan("operations = 1_000_000_000_000_000_000_000"),
+            "`operations` is 1000000000000000000000, and must be at most",
+        ),
+        (
+            plan("retry = { retries = 30_000_000_000, on = ['conflict'] }"),
+            "`retries` is 30000000000, and must be at most",
+        ),
+        (plan("window = '99999999h'"), '`window`: "99999999h" is longer than a year'),
+        (plan(f"window = {'[' * 5000}{']' * 5000}"), "the plan nests too deeply"),
+        (plan(systems="[systems.sqlite]\ndurabilty = 'full'"), "unknown key 'durabilty'"),
         (plan("placement = { client = 'a' }"), "`client`: 'a' is not a list of cores"),
         (plan("placement = { client = '4095' }"), "there is no core 4095 here"),
         (plan(systems="[systems]"), "`systems` is empty"),
@@ -137,3 +150,19 @@ def test_a_missing_file_a_folder_and_no_text_are_told_apart(tmp_path: Path) -> N
 
 def test_the_first_thing_wrong_in_the_file_is_the_one_told() -> None:
     assert "windw" in refused(plan("windw = '1s'\nrepetition = 3")).what
+
+
+def test_choices_are_named_once_and_the_nearest_only_when_it_is_near() -> None:
+    assert refused(plan("cache = 'hot'")).hint == "It is one of: warm, cold, as-is"
+    known = "It is one of: read-uncommitted, read-committed, repeatable-read, snapshot, serializable"
+    assert refused(plan(systems="[systems.sqlite]\nisolation = 'strong'")).hint == known
+
+
+def test_a_misspelt_key_that_the_plan_handles_is_recognised_in_a_system() -> None:
+    assert refused(plan(systems="[systems.sqlite]\ndurabilty = 'full'")).hint == "did you mean 'durability'?"
+
+
+def test_a_plan_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "windows.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + plan("repetitions = 2").replace("\n", "\r\n").encode())
+    assert read_plan(path).record.repetitions == 2

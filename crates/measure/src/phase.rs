@@ -138,7 +138,9 @@ pub fn usage(what: impl Into<String>, place: &str, hint: impl Into<String>) -> T
 pub fn server_trouble(error: &OpError, place: impl Into<String>) -> Trouble {
     let hint = match error.outcome {
         Outcome::Unknown => "is the server up and its address right?",
-        Outcome::Fail(FailClass::Refused) => "check user, password, rights and the schema's name",
+        Outcome::Fail(FailClass::Refused) => {
+            "check user, password, rights, the schema's name, and the settings that the plan asks for"
+        }
         Outcome::Fail(FailClass::Overload) => {
             "the server could not take more: check its limits of connections, memory and disk"
         }

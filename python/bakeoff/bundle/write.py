@@ -58,7 +58,7 @@ class BundleWriter:
     def resume(self, plan_text: str, machine: MachineFacts) -> Bundle:
         """Opens the folder again; refuses another plan, because its runs would not be comparable."""
         bundle = Bundle.open(self.folder)
-        if (self.folder / "plan.toml").read_text() != plan_text:
+        if (self.folder / "plan.toml").read_text(encoding="utf-8") != plan_text:
             raise BundleError(
                 "the plan has changed since this bundle was begun",
                 where=str(self.folder),

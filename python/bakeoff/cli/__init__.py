@@ -6,6 +6,7 @@ Data goes to stdout, everything else to stderr. Imports that take time sit insid
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import traceback
@@ -46,19 +47,45 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
-        return int(options.run(options))
-    except BakeoffError as error:
-        if options.debug:
-            traceback.print_exc()
-        say_error(error)
-        return int(error.exit_code)
+        code = int(options.run(options))
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a full disk or a closed pipe is noticed here, not by Python at exit
+        return code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         # Whoever read our output has gone (`| head`): no error, but Python must not try to flush to it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_stdout()
         return int(ExitCode.DONE)
+    except Exception as error:
+        if options.debug:
+            traceback.print_exc()
+        if isinstance(error, OSError) and error.filename is None:
+            _forget_stdout()
+        shown = _sentence(error)
+        say_error(shown)
+        return int(shown.exit_code)
+
+
+def _sentence(error: Exception) -> BakeoffError:
+    """What no part of the program put into words itself still gets one sentence."""
+    if isinstance(error, BakeoffError):
+        return error
+    if isinstance(error, OSError):
+        hint = "free some space, or use another folder" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        return BakeoffError(error.strerror or str(error), where=str(error.filename or ""), hint=hint)
+    return BakeoffError(
+        f"this should not have happened: {type(error).__name__}: {error}",
+        hint="a bug in bakeoff; `bakeoff --debug ...` shows where",
+    )
+
+
+def _forget_stdout() -> None:
+    """What could not be written to it is not tried again at exit."""
+    if sys.stdout is None:
+        return
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say_error(error: BakeoffError) -> None:

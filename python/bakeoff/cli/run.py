@@ -48,6 +48,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ..plan.read import read_plan
+    from ..schedule.conduct import refuse_unasked_drops
 
     plan = read_plan(options.plan, must_run=not options.dry_run)
     for warning in [] if options.dry_run else plan.warnings:
@@ -56,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
         return _dry_run(plan, options.out or RESULTS, as_json=options.json)
     for name, why in plan.skipped.items():
         say(f"note: {name} is left out: {why}")
+    refuse_unasked_drops(plan, options.allow_drop)
     writer, done = _bundle(plan, options)
     try:
         _carry_out(plan, writer, done, options)
@@ -134,7 +136,9 @@ def _unfinished(parent: Path, plan: ResolvedPlan) -> Path:
 
     for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
         text = info.parent / "plan.toml"
-        if text.exists() and text.read_text() == plan.text and Bundle.open(info.parent).info.state != "complete":
+        if not text.exists() or text.read_text(encoding="utf-8") != plan.text:
+            continue
+        if Bundle.open(info.parent).info.state != "complete":
             return info.parent
     raise BundleError(
         f"there is no unfinished bundle of this plan in {parent}",

@@ -249,9 +249,8 @@ def advice(
             "with data_integrity, updates write the values that are there already, and some systems then write nothing"
         )
     if measure.repetitions < REPETITIONS_FOR_A_COMPARISON:
-        words.append(
-            f"{measure.repetitions} repetitions are too few to compare: values only (5 or more give a comparison)"
-        )
+        have = "1 repetition is" if measure.repetitions == 1 else f"{measure.repetitions} repetitions are"
+        words.append(f"{have} too few to compare: values only (5 or more give a comparison)")
     if measure.objective == "rate" and any(cell.record.rate_ops_per_s is not None for cell in cells):
         words.append('in an open loop the achieved rate is what was offered; judge by objective = "latency_p99"')
     if _has_other_data(cells, compare_factor):

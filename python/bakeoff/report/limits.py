@@ -78,7 +78,8 @@ def _memory(bundle: Source, cells: Sequence[CellAnswer]) -> str:
 def _repetitions(repetitions: int) -> str:
     if repetitions >= 5:
         return ""
-    return f"{repetitions} repetitions are too few to compare: values are shown, differences are not judged."
+    have = "1 repetition is" if repetitions == 1 else f"{repetitions} repetitions are"
+    return f"{have} too few to compare: values are shown, differences are not judged."
 
 
 def _damaged(bundle: Source) -> str:

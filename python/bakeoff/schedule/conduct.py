@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
+from ..bundle.files import write_text
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, PlanError
 from ..model.boundary import Progress
@@ -60,7 +61,7 @@ class Conductor:
         state = "failed"
         try:
             with terminate_as_interrupt():
-                self._refuse_impossible()
+                refuse_unasked_drops(self.plan, self.allow_drop)
                 for slot in missing:
                     self._one(slot, cells[slot.cell])
             state = "complete"
@@ -73,16 +74,6 @@ class Conductor:
                 self._close(state)
         assert self.writer.info is not None
         return self.writer.info
-
-    def _refuse_impossible(self) -> None:
-        """What only an option of the command can allow, before anything starts."""
-        for cell in self.plan.cells:
-            if "address" in cell.system_options and self.plan.reset == "reload" and not self.allow_drop:
-                raise PlanError(
-                    f'reset = "reload" drops and remakes the tables of the existing system {cell.record.system!r}',
-                    where=f"systems.{cell.record.system}",
-                    hint='say --allow-drop if that schema may be dropped, or use reset = "reuse" for reading work',
-                )
 
     def _one(self, slot: Slot, cell: Cell) -> None:
         started = utc_now()
@@ -147,7 +138,10 @@ class Conductor:
     def _keep_log(self, instance: Instance) -> None:
         text = instance.system.log_tail(2000)
         if text:
-            (instance.logs / "server.log").write_text(text)
+            try:
+                write_text(instance.logs / "server.log", text)
+            except BakeoffError as error:
+                self.view.message(str(error))
 
     def _close(self, state: str) -> None:
         info = self.writer.info
@@ -157,6 +151,17 @@ class Conductor:
             self.writer.update(info.model_copy(update={"state": state, "finished": utc_now()}))
         except BakeoffError as error:
             self.view.message(str(error))
+
+
+def refuse_unasked_drops(plan: ResolvedPlan, allow_drop: bool) -> None:
+    """What only an option of the command can allow; called before anything is made."""
+    for cell in plan.cells:
+        if "address" in cell.system_options and plan.reset == "reload" and not allow_drop:
+            raise PlanError(
+                f'reset = "reload" drops and remakes the tables of the existing system {cell.record.system!r}',
+                where=f"systems.{cell.record.system}",
+                hint='say --allow-drop if that schema may be dropped, or use reset = "reuse" for reading work',
+            )
 
 
 @contextmanager

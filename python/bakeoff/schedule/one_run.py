@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..bundle.files import write_text
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, EngineError
 from ..fleet.local import Engines
@@ -62,7 +63,7 @@ def make(
     server = _server_side(system, measured, merged, debt_start)
     watcher.stage("checking")
     checks = _check(cell, plan, instance, folder, merged, measured)
-    (folder / "server.log").write_text(system.log_tail(200))
+    write_text(folder / "server.log", system.log_tail(200))
     timeline = merge_intervals(measured.intervals)
     writer.run_tables(slot.run, timeline.rows, timeline.histograms, measured.sampler.rows())
     record = _record(slot, cell, plan, started, measured, merged, server, checks)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ..bundle.files import write_text
 from ..bundle.write import dumps
 from ..errors import EngineError
 from ..fleet.local import Engines
@@ -78,7 +79,7 @@ def _carry_out(
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> RunResult:
     path = folder / f"{document.phase}.json"
-    path.write_text(dumps(document))
+    write_text(path, dumps(document))
     with Engines(where) as engines:
         engines.start(path, env, folder / "engine.log")
         engines.wait_ready(max(30.0, document.timeout_s))

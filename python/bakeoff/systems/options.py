@@ -14,6 +14,9 @@ from bakeoff.errors import PlanError
 
 Model = TypeVar("Model", bound=BaseModel)
 
+#: Keys of [systems.NAME] that the plan itself handles: never unknown, but what a misspelt one may have meant.
+PLAN_KEYS = {"kind", "durability", "isolation", "optional"}
+
 
 class Options(BaseModel):
     """Base of option tables: unknown keys are refused, because a misspelt key ignored is a wrong benchmark."""
@@ -76,7 +79,7 @@ def read_options(model: type[Model], options: dict[str, Any], where: str) -> Mod
         first = error.errors()[0]
         place = ".".join([where, *(str(part) for part in first["loc"] if not _is_branch(part))])
         if first["type"] == "extra_forbidden":
-            known = sorted(_known_keys(model, first["loc"]))
+            known = sorted(_known_keys(model, first["loc"]) | (PLAN_KEYS if len(first["loc"]) == 1 else set()))
             raise PlanError(
                 f"unknown key {str(first['loc'][-1])!r}", where=place, hint=nearest(str(first["loc"][-1]), known)
             ) from None
