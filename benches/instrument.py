@@ -1,5 +1,5 @@
-"""The instrument measured by itself, on the null driver: what the harness costs, whether an open loop keeps its rate,
-and whether a stall shows as it must.
+"""The instrument measured by itself, on the null driver: what the harness costs, whether an open loop keeps its rate, and
+whether a stall shows as it must.
 
     .venv/bin/python benches/instrument.py            # about 100 s
 
@@ -67,7 +67,7 @@ def open_loop(folder: Path) -> None:
         )
         rate = reads(result)["count"] / 10
         print(
-            f"open loop, {arrival}, one core: offered 100,000/s, due {result['due'] / 10:,.0f}/s, achieved {rate:,.0f}/s;"
+            f"open loop, {arrival}, one core, 100,000/s: due {result['due'] / 10:,.0f}/s, achieved {rate:,.0f}/s;"
             f" lateness p99 {result['lateness']['p99_ns'] / 1e3:.1f} us"
         )
 
