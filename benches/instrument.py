@@ -1,10 +1,10 @@
-"""The instrument measured by itself, on the null driver: what the harness costs, whether an open loop keeps its rate, and
-whether a stall shows as it must.
+"""The instrument measured by itself, on the null driver: what the harness costs, whether an open loop keeps its rate,
+and whether a stall shows as it must.
 
-    .venv/bin/python benches/instrument.py            # about 100 s
+    .venv/bin/python benches/instrument.py            # about 120 s
 
-Theory of the stall: operations fall due evenly over 60 s and nothing is answered for 1 s, so a share (1 - x) / 60 of all
-waits longer than x seconds, and 0.1 % of them longer than 0.94 s.
+Theory of the stall: operations fall due evenly over 60 s and nothing is answered for 1 s, so a share (1 - x) / 60 of
+them waits longer than x seconds, and 0.1 % of them longer than 0.94 s.
 """
 
 from __future__ import annotations
