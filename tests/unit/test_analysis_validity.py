@@ -62,6 +62,13 @@ BAD = [
         {"achieved_ops_per_s": 4000.0, "unfinished": 7, "backlog": 9000},
     ),
     (
+        "offered rate",
+        "warning",
+        "overloaded: achieved 0 of 5,000 operations/s offered (0 %); 4,000 that fell due in the warm-up were answered"
+        " meanwhile; 0 unfinished, 5,000 not begun when the window ended; percentiles are not stated",
+        {"achieved_ops_per_s": 0.0, "backlog": 5000, "carried_in": 4000},
+    ),
+    (
         "client",
         "warning",
         "the client may have been the limit (worker 0 busy 93 %): the figure says at most what this client could ask",

@@ -74,7 +74,7 @@ def test_encoded_histograms_are_read_by_the_fields_own_library() -> None:
 def test_the_rate_counts_only_what_was_acknowledged_and_right() -> None:
     merged = merge_results(
         [result(series([1000] * 70), series([1000] * 20, "wrong")), result(series([1000] * 30), client=1)],
-        closed_loop=True,
+        by_completion=True,
     )
     assert merged.rate_ops_per_s == 10.0  # 100 in 10 s
     assert merged.errors == {"wrong": 20}
@@ -83,19 +83,19 @@ def test_the_rate_counts_only_what_was_acknowledged_and_right() -> None:
 
 def test_parts_of_an_operation_do_not_count_as_operations() -> None:
     merged = merge_results(
-        [result(series([1000] * 10), series([500] * 10, operation="RMW-READ", part_of="READ"))], closed_loop=True
+        [result(series([1000] * 10), series([500] * 10, operation="RMW-READ", part_of="READ"))], by_completion=True
     )
     assert merged.ok == 10
 
 
-def test_operations_carried_in_count_in_a_closed_loop_only() -> None:
+def test_operations_carried_in_count_only_where_completions_in_a_window_do() -> None:
     results = [result(series([1000] * 10, carried_in=5))]
-    assert merge_results(results, closed_loop=True).ok == 15
-    assert merge_results(results, closed_loop=False).ok == 10
+    assert merge_results(results, by_completion=True).ok == 15
+    assert merge_results(results, by_completion=False).ok == 10
 
 
 def test_what_did_not_commit_is_taken_back() -> None:
-    merged = merge_results([result(series([1000] * 10), revoked=4)], closed_loop=True)
+    merged = merge_results([result(series([1000] * 10), revoked=4)], by_completion=True)
     assert merged.ok == 6
     assert merged.errors == {"revoked": 4}
 
@@ -103,9 +103,9 @@ def test_what_did_not_commit_is_taken_back() -> None:
 def test_a_short_timeout_is_not_rewarded() -> None:
     """Unknown operations stand in the headline with the time they waited; failures rank above everything."""
     good, timed_out = [1_000_000] * 900, [5_000_000_000] * 100
-    merged = merge_results([result(series(good), series(timed_out, "unknown"))], closed_loop=True)
+    merged = merge_results([result(series(good), series(timed_out, "unknown"))], by_completion=True)
     assert percentiles(merged.distribution).p99_ms == pytest.approx(5000, rel=1e-3)
-    merged = merge_results([result(series(good), series([1000] * 100, "fail_other"))], closed_loop=True)
+    merged = merge_results([result(series(good), series([1000] * 100, "fail_other"))], by_completion=True)
     stated = percentiles(merged.distribution)
     assert stated.p50_ms == pytest.approx(1, rel=1e-3)
     assert stated.p95_ms is None
@@ -113,7 +113,7 @@ def test_a_short_timeout_is_not_rewarded() -> None:
 
 
 def test_an_overloaded_run_leads_with_no_percentile() -> None:
-    merged = merge_results([result(series([1000] * 5000))], closed_loop=False)
+    merged = merge_results([result(series([1000] * 5000))], by_completion=False)
     stated = percentiles(merged.distribution, overloaded=True)
     assert stated.p50_ms is None
     assert "overloaded" in stated.words["p50_ms"]

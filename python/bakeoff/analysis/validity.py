@@ -45,6 +45,7 @@ class RunNumbers:
     """All that is asked of one run, its clients merged. None: not known, or it does not arise.
 
     error_ratio: share of operations in the window that did not end ok. offered, achieved: operations/s, open loop only.
+    carried_in: operations that fell due before the window and ended well in it.
     client_signs: what made a client suspect itself, in words. lateness, response: p99 in ns, open loop only.
     other_cpu_ratio: share of the machine's CPU used by neither client nor server.
     """
@@ -58,6 +59,7 @@ class RunNumbers:
     achieved_ops_per_s: float | None = None
     unfinished: int = 0
     backlog: int = 0
+    carried_in: int = 0
     interrupted: bool = False
     failure: str = ""
     clients_expected: int = 1
@@ -170,6 +172,8 @@ def _overload(run: RunNumbers) -> Finding | None:
     words = f"achieved {significant(achieved, 4)} of {significant(offered, 4)} operations/s offered ({share})"
     if late:
         left = f"{count_words(run.unfinished)} unfinished, {count_words(run.backlog)} not begun when the window ended"
+        if run.carried_in:
+            left = f"{count_words(run.carried_in)} that fell due in the warm-up were answered meanwhile; {left}"
         words = f"overloaded: {words}; {left}; percentiles are not stated"
     return Finding("offered rate", not late, "warning", words)
 

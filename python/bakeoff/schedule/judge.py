@@ -43,6 +43,7 @@ def validity(
         achieved_ops_per_s=record.rate_ops_per_s if open_loop else None,
         unfinished=record.unfinished,
         backlog=record.backlog,
+        carried_in=sum(s.carried_in for s in record.series if s.part_of is None and s.outcome == "ok"),
         interrupted=any(r.interrupted for r in results),
         clients_expected=cell.clients,
         clients_reported=len(results),

@@ -45,16 +45,17 @@ class Merged:
     window_s: float
     due: int
     revoked: int
-    closed_loop: bool
+    by_completion: bool
 
     @property
     def ok(self) -> int:
         """Acknowledged, right and (where a transaction spans operations) committed, in the window.
 
-        Closed loop: by when they ended, so that long operations are neither lost at the start nor at the end. Open
-        loop: only what fell due in the window, so that a backlog of the warm-up cannot pass for throughput."""
+        `by_completion` (a closed loop with a window): by when they ended, so that long operations are neither lost at
+        the start nor at the end. Otherwise only what fell due in the window: in an open loop a backlog of the warm-up
+        could pass for throughput, and a number of operations is reached without those of the warm-up."""
         whole = [s for s in self.series if s.part_of is None and s.outcome == "ok"]
-        carried = sum(s.carried_in for s in whole) if self.closed_loop else 0
+        carried = sum(s.carried_in for s in whole) if self.by_completion else 0
         return max(0, sum(s.count for s in whole) + carried - self.revoked)
 
     @property
@@ -72,7 +73,7 @@ class Merged:
         return self.ok / self.window_s if self.window_s > 0 else 0.0
 
 
-def merge_results(results: Sequence[RunResult], *, closed_loop: bool) -> Merged:
+def merge_results(results: Sequence[RunResult], *, by_completion: bool) -> Merged:
     """`results`: one per client, at least one; their windows share an epoch."""
     series = merge_series(s for result in results for s in result.series)
     unfinished = merge_documents([r.unfinished for r in results])
@@ -95,7 +96,7 @@ def merge_results(results: Sequence[RunResult], *, closed_loop: bool) -> Merged:
         window_s=max(r.window_end_s for r in results) - min(r.window_start_s for r in results),
         due=sum(r.due for r in results),
         revoked=revoked,
-        closed_loop=closed_loop,
+        by_completion=by_completion,
     )
 
 
