@@ -60,7 +60,7 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
     };
     while !team.wait_done(Duration::from_secs(1), drop)? {
         progress.report(shared.rows.load(Relaxed));
-        let given_up = |at_ns: u64| now_ns() > at_ns + job.timeout_ns();
+        let given_up = |at_ns: u64| now_ns() > at_ns + job.timeout_ns;
         if job.control.stopped_at_ns().is_some_and(given_up) {
             break;
         }

@@ -21,12 +21,7 @@ pub struct Job<D, W> {
     pub sink: Sink,
     /// Cores the process may use.
     pub cores: Vec<u32>,
-}
-
-impl<D, W> Job<D, W> {
-    pub fn timeout_ns(&self) -> u64 {
-        (self.spec.timeout_s * 1e9) as u64
-    }
+    pub timeout_ns: u64,
 }
 
 /// Runs one phase to its end. `spec` has passed [`crate::spec::check`]. Blocks; events go to `sink`.
@@ -49,6 +44,7 @@ pub fn execute<D: Driver, W: Workload<D::Session>>(
         control,
         sink,
         cores: affinity::allowed(),
+        timeout_ns: (spec.timeout_s * 1e9) as u64,
     });
     match runner {
         RunnerKind::Tokio => execute_on::<TokioRunner, D, W>(&job),

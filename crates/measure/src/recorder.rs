@@ -4,9 +4,9 @@
 //! locks but for one swap of buffers a second.
 use crate::control::Axis;
 use crate::samples::Samples;
-use crate::times::{Times, TimesSet, add};
+use crate::times::{HIGHEST_NS, Times, TimesSet, add, bucket};
 use bakeoff_model::outcome::Outcome;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -189,8 +189,9 @@ impl Writer {
             }
             return false;
         }
-        let response_ns = end_ns.saturating_sub(due_ns);
-        self.record_second(series, response_ns, end_ns);
+        let response_ns = end_ns.saturating_sub(due_ns).max(1);
+        let bucket = bucket(response_ns.min(HIGHEST_NS));
+        self.second(end_ns).record_in(series, response_ns, bucket);
         if end_ns < self.axis.window_start_ns {
             return false;
         }
@@ -199,7 +200,7 @@ impl Writer {
             add(&recorder.carried_in[series], 1);
             return false;
         }
-        recorder.run.record(2 * series, response_ns);
+        recorder.run.record_in(2 * series, response_ns, bucket);
         recorder
             .run
             .record(2 * series + 1, end_ns.saturating_sub(begin_ns));
@@ -214,7 +215,7 @@ impl Writer {
         }
         let series = series(operation, outcome);
         let time_ns = end_ns.saturating_sub(start_ns);
-        self.record_second(series, time_ns, end_ns);
+        self.second(end_ns).record(series, time_ns);
         if start_ns >= self.axis.window_start_ns {
             self.recorder.run.record(2 * series, time_ns);
             self.recorder.run.record(2 * series + 1, time_ns);
@@ -223,12 +224,13 @@ impl Writer {
         }
     }
 
+    /// The buffer of the second that has this time in it.
     #[inline]
-    fn record_second(&self, series: usize, time_ns: u64, end_ns: u64) {
+    fn second(&self, end_ns: u64) -> Ref<'_, Arc<TimesSet>> {
         if end_ns >= self.current_end_ns.get() {
             self.next_second(end_ns);
         }
-        self.current.borrow().record(series, time_ns);
+        self.current.borrow()
     }
 
     /// Once a second.

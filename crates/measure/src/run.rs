@@ -73,7 +73,7 @@ pub fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
     let measured = watch_window(job, &mut team, &axis, &recorders)?;
     let _ = reporter.join();
     let watched = witness.is_some();
-    let witness = witness.and_then(|watch| watch.seen(Duration::from_nanos(job.timeout_ns())));
+    let witness = witness.and_then(|watch| watch.seen(Duration::from_nanos(job.timeout_ns)));
     if watched && witness.is_none() {
         warn(
             &job.sink,
@@ -342,7 +342,7 @@ fn watch_window<D, W>(
             .max();
         axis.end_by(last.unwrap_or(0).max(axis.window_start_ns));
     } else {
-        let patience = Duration::from_nanos(job.timeout_ns() + SETTLE_NS);
+        let patience = Duration::from_nanos(job.timeout_ns + SETTLE_NS);
         all_done = team.wait_done(patience, |more| hashes.extend(more))?;
     }
     if !all_done {

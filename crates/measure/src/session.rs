@@ -28,7 +28,7 @@ pub async fn open<D: Driver, W: Workload<D::Session>>(
         job.workload.attach(&mut session).await?;
         Ok(session)
     });
-    let answer = timed(cell, now_ns() + job.timeout_ns(), opening).await;
+    let answer = timed(cell, now_ns() + job.timeout_ns, opening).await;
     answer.unwrap_or_else(|| {
         let message = format!("no session within {} s", job.spec.timeout_s);
         Err(OpError::lost("timeout", message))

@@ -62,11 +62,18 @@ impl TimesSet {
         }
     }
 
-    /// By the one writer. Neither allocates nor fails.
+    /// By the one writer. Neither allocates nor fails. A time of 0 (two reads of the clock within its resolution)
+    /// counts as 1 ns.
     #[inline]
     pub fn record(&self, histogram: usize, value_ns: u64) {
+        let value_ns = value_ns.max(1);
+        self.record_in(histogram, value_ns, bucket(value_ns.min(HIGHEST_NS)));
+    }
+
+    /// `value_ns` is at least 1 and `bucket` its own, for who records it more than once.
+    #[inline]
+    pub fn record_in(&self, histogram: usize, value_ns: u64, bucket: usize) {
         let head = &self.heads[histogram];
-        let mut value_ns = value_ns.max(1);
         if value_ns < head.min_ns.load(Relaxed) {
             head.min_ns.store(value_ns, Relaxed);
         }
@@ -75,9 +82,8 @@ impl TimesSet {
         }
         if value_ns > HIGHEST_NS {
             add(&head.out_of_range, 1);
-            value_ns = HIGHEST_NS;
         }
-        add(&self.counts[histogram * BUCKETS + bucket(value_ns)], 1);
+        add(&self.counts[histogram * BUCKETS + bucket], 1);
     }
 
     pub fn is_empty(&self, histogram: usize) -> bool {

@@ -36,6 +36,23 @@ impl UserCell {
         self.pended.replace(false)
     }
 
+    /// The next operation may take until then.
+    #[inline]
+    pub fn arm(&self, deadline_ns: u64) {
+        self.deadline_ns.set(deadline_ns);
+    }
+
+    #[inline]
+    pub fn disarm(&self) {
+        self.deadline_ns.set(u64::MAX);
+        self.expired.set(false);
+    }
+
+    #[inline]
+    pub fn is_expired(&self) -> bool {
+        self.expired.get()
+    }
+
     fn expire_if_due(&self, now: u64) {
         if now > self.deadline_ns.get() {
             self.expired.set(true);
@@ -51,14 +68,12 @@ impl UserCell {
     }
 }
 
-/// Runs `future` until it completes or its deadline passes (`None`; the caller then drops it). Takes it pinned,
-/// because to hand it over by value would copy all of its state once per operation.
-#[inline]
+/// Runs `future` until it completes or its deadline passes (`None`; the caller then drops it). For what happens now and
+/// then: a user's operations have a leaner future of their own.
 pub async fn timed<F: Future>(cell: &UserCell, deadline_ns: u64, future: Pin<&mut F>) -> Option<F::Output> {
-    cell.deadline_ns.set(deadline_ns);
+    cell.arm(deadline_ns);
     let answer = Timed { cell, future }.await;
-    cell.deadline_ns.set(u64::MAX);
-    cell.expired.set(false);
+    cell.disarm();
     answer
 }
 
@@ -69,11 +84,10 @@ struct Timed<'a, F> {
 
 impl<F: Future> Future for Timed<'_, F> {
     type Output = Option<F::Output>;
-    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.future.as_mut().poll(cx) {
             Poll::Ready(answer) => Poll::Ready(Some(answer)),
-            Poll::Pending if self.cell.expired.get() => Poll::Ready(None),
+            Poll::Pending if self.cell.is_expired() => Poll::Ready(None),
             Poll::Pending => {
                 self.cell.remember(cx);
                 Poll::Pending

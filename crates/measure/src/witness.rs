@@ -141,7 +141,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
         let mut deaf = Deaf;
         let answer = {
             let asked = pin!(job.workload.execute(&state, &mut thread, session, &mut deaf));
-            timed(cell, begin_ns + job.timeout_ns(), asked).await
+            timed(cell, begin_ns + job.timeout_ns, asked).await
         };
         let end_ns = now_ns();
         let (outcome, lost) = match answer {

@@ -134,6 +134,9 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     async fn operate(&mut self, mut slot: Option<Slot<D::Session>>) -> Option<Slot<D::Session>> {
         let pool = self.worker.pool.as_ref();
         let mut free_at_ns = self.axis().epoch_ns;
+        if matches!(self.user.pace, Pace::Closed { .. }) && !self.sleep_until_due(free_at_ns).await {
+            return slot;
+        }
         while let Begin::Now { due_ns } = self.wait_for_due(free_at_ns).await {
             if let Some(pool) = pool {
                 slot = self.acquire(pool, due_ns).await;
@@ -159,24 +162,19 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     /// Until the next operation is due, or the window has ended.
     #[inline]
     async fn wait_for_due(&mut self, free_at_ns: u64) -> Begin {
-        let worker = self.worker;
-        let axis = &*worker.writer.axis;
+        let epoch_ns = self.axis().epoch_ns;
         match &mut self.user.pace {
             Pace::Closed { left } => {
-                if free_at_ns >= axis.window_start_ns {
-                    if *left == 0 {
-                        return Begin::Over;
-                    }
-                    *left -= 1;
-                }
-                let first = free_at_ns == axis.epoch_ns;
-                if free_at_ns >= axis.window_end_ns() || first && !self.sleep_until_due(free_at_ns).await {
+                let axis = &self.worker.writer.axis;
+                let counted = u64::from(free_at_ns >= axis.window_start_ns);
+                if *left < counted || free_at_ns >= axis.window_end_ns() {
                     return Begin::Over;
                 }
+                *left -= counted;
                 Begin::Now { due_ns: free_at_ns }
             }
             Pace::Scheduled(schedule) => match schedule.claim() {
-                Some(after_ns) => self.wait_for_slot(axis.epoch_ns + after_ns, free_at_ns).await,
+                Some(after_ns) => self.wait_for_slot(epoch_ns + after_ns, free_at_ns).await,
                 None => Begin::Over,
             },
         }
@@ -286,14 +284,24 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         let Some(session) = &mut slot.session else {
             return How::new(Outcome::Unknown, true); // cannot be: a lost session is replaced before anything else
         };
-        let answer = {
+        let mut failed = None;
+        let cell = &*self.user.cell;
+        cell.arm(begin_ns + worker.job.timeout_ns);
+        let right = {
             let workload = &worker.job.workload;
             let execute = pin!(workload.execute(&worker.state, &mut self.thread, session, &mut self.probe));
-            timed(&self.user.cell, begin_ns + worker.job.timeout_ns(), execute).await
+            Attempt {
+                cell,
+                execute,
+                failed: &mut failed,
+            }
+            .await
         };
-        match answer {
-            Some(Ok(Answer::Right)) => How::RIGHT,
-            failed => self.fault(operation, slot.endpoint, &failed),
+        cell.disarm();
+        if right {
+            How::RIGHT
+        } else {
+            self.fault(operation, slot.endpoint, &failed)
         }
     }
 
@@ -400,7 +408,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         else {
             return;
         };
-        let deadline_ns = now_ns() + worker.job.timeout_ns();
+        let deadline_ns = now_ns() + worker.job.timeout_ns;
         let answer = {
             let workload = &worker.job.workload;
             let finish =
@@ -418,6 +426,34 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             .recorder()
             .samples
             .offer("finish", error.outcome, endpoint, at_s, &Fault::from(&error));
+    }
+}
+
+/// One attempt, until it ends or its deadline passes. True: right. Otherwise what came instead is left in `failed`, and
+/// nothing if nothing came in time: an answer that may hold an error is large, and to hand it up through the loop cost
+/// as much as recording the operation.
+struct Attempt<'a, F> {
+    cell: &'a UserCell,
+    execute: Pin<&'a mut F>,
+    failed: &'a mut Option<Result<Answer, OpError>>,
+}
+
+impl<F: Future<Output = Result<Answer, OpError>>> Future for Attempt<'_, F> {
+    type Output = bool;
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
+        match self.execute.as_mut().poll(cx) {
+            Poll::Ready(Ok(Answer::Right)) => Poll::Ready(true),
+            Poll::Ready(failed) => {
+                *self.failed = Some(failed);
+                Poll::Ready(false)
+            }
+            Poll::Pending if self.cell.is_expired() => Poll::Ready(false),
+            Poll::Pending => {
+                self.cell.remember(cx);
+                Poll::Pending
+            }
+        }
     }
 }
 
