@@ -1,14 +1,39 @@
 //! JSON Schema of everything that crosses the boundary, generated from the Rust types.
+use bakeoff_model::outcome::Trouble;
 use bakeoff_model::{event, run};
-use schemars::{Schema, schema_for};
+use schemars::{Schema, SchemaGenerator};
 use std::path::Path;
 
 fn schemas() -> [(&'static str, Schema); 3] {
     [
-        ("run", schema_for!(run::RunSpec)),
-        ("event", schema_for!(event::Event)),
-        ("control", schema_for!(run::Control)),
+        ("run", run_schema()),
+        ("event", event_schema()),
+        (
+            "control",
+            SchemaGenerator::default().into_root_schema_for::<run::Control>(),
+        ),
     ]
+}
+
+// The variants of a tagged enum are written out where they stand; by their own names they are definitions too, so that
+// a mirror can be checked type by type.
+macro_rules! schema_with_definitions {
+    ($root:ty: $($variant:ty),+) => {{
+        let mut generator = SchemaGenerator::default();
+        $(let _ = generator.subschema_for::<$variant>();)+
+        generator.into_root_schema_for::<$root>()
+    }};
+}
+
+fn run_schema() -> Schema {
+    schema_with_definitions!(run::RunSpec: run::NullSpec, run::SqliteSpec, run::MysqlSpec, run::YcsbSpec)
+}
+
+fn event_schema() -> Schema {
+    schema_with_definitions!(
+        event::Event: event::Ready, event::Progress, event::Interval, event::Mark, event::Warning,
+        event::RunResult, Trouble
+    )
 }
 
 /// All in one document, by name.
