@@ -77,6 +77,18 @@ def test_a_folder_whose_record_we_do_not_understand_is_left_alone(place: Path, t
     assert (place / "theirs").exists()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can plant a file of another user")
+def test_a_record_that_another_user_planted_removes_nothing(place: Path) -> None:
+    precious = place / "precious"
+    precious.mkdir()
+    folder = new_instance("a", place)
+    change_owner(folder, **DEAD, extra=[str(precious)])
+    os.chown(folder.path / "owner.json", 65534, 65534)
+    assert remove_stale(place) == []
+    assert precious.exists()
+    assert folder.path.exists()
+
+
 def test_a_folder_of_another_living_bakeoff_is_refused(place: Path) -> None:
     folder = InstanceFolder(place / "a")
     with subprocess.Popen(["sleep", "60"]) as other:

@@ -65,7 +65,9 @@ class InstanceFolder:
             if self._for_servers:
                 give_to_account(folder)
         except OSError as error:
-            raise ServerError(f"cannot make a folder in {parent}: {error.strerror}") from error
+            raise ServerError(
+                f"cannot make a folder in {parent}: {error.strerror}", hint="choose another folder with --work-dir"
+            ) from error
         self._extra.append(str(folder))
         self._write_owner()
         self._refuse_closed(parent)
@@ -131,7 +133,9 @@ def new_instance(name: str, parent: Path | None = None) -> InstanceFolder:
         folder = Path(tempfile.mkdtemp(prefix=f"{safe}-", dir=place))
         folder.chmod(0o755)
     except OSError as error:
-        raise ServerError(f"cannot make a folder in {place}: {error.strerror}") from error
+        raise ServerError(
+            f"cannot make a folder in {place}: {error.strerror}", hint="choose another folder with --work-dir"
+        ) from error
     return InstanceFolder(folder, for_servers=False)  # whoever starts a server in it says so
 
 
@@ -150,9 +154,12 @@ def remove_stale(parent: Path) -> list[Path]:
 
 
 def _read_owner(folder: Path) -> dict[str, Any] | None:
-    """None where there is no record, or one that we do not understand and therefore leave alone."""
+    """None where there is no record, or one that we do not understand or did not write, and therefore leave alone."""
+    file = folder / _OWNER_FILE
     try:
-        record = json.loads((folder / _OWNER_FILE).read_text())
+        if file.lstat().st_uid != os.geteuid():
+            return None  # in a shared place anyone may leave a record, and what it names is removed
+        record = json.loads(file.read_text(encoding="utf-8"))
         fits = record["format"] == FORMAT and isinstance(record["pid"], int)
         return dict(record) if fits else None
     except (OSError, ValueError, KeyError, TypeError):
