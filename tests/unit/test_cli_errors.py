@@ -49,3 +49,13 @@ def test_output_that_cannot_be_written_is_an_error_and_not_noise_at_exit() -> No
     assert done.returncode == ExitCode.ENVIRONMENT
     assert done.stderr.startswith("error: No space left on device\n")
     assert "Exception ignored" not in done.stderr
+
+
+def test_a_terminal_without_the_letters_of_a_title_still_gets_the_plan(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('title = "データ"\n[systems.sqlite]\n[workload]\nkind = "ycsb"\nrecords = 10\n', encoding="utf-8")
+    command = [sys.executable, "-m", "bakeoff", "run", str(plan), "--dry-run"]
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(command, capture_output=True, env=ascii_only, cwd=tmp_path)
+    assert done.returncode == ExitCode.DONE, done.stderr
+    assert done.stdout.startswith(b"???")

@@ -112,7 +112,7 @@ class Bundle:
 def read_document(path: Path, model: type[D]) -> D:
     """One JSON file as its model. Newer formats are refused kindly, damaged files by name."""
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
         raw = json.loads(text)
     except FileNotFoundError as error:
         raise BundleError(

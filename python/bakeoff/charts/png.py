@@ -45,7 +45,7 @@ def convert(drawing: Path) -> Path:
     import vl_convert
 
     path = drawing.with_suffix(".png")
-    path.write_bytes(vl_convert.svg_to_png(drawing.read_text(), scale=SCALE))
+    path.write_bytes(vl_convert.svg_to_png(drawing.read_text(encoding="utf-8"), scale=SCALE))
     return path
 
 

@@ -62,11 +62,11 @@ def run(options: argparse.Namespace) -> int:
     try:
         _carry_out(plan, writer, done, options)
     except KeyboardInterrupt:
-        say(f"interrupted; {_count(writer)} finished runs are kept in {writer.folder}")
+        say(f"interrupted; {_kept(writer)}")
         say(f"continue with: bakeoff run {shlex.quote(str(options.plan))} --resume {shlex.quote(str(writer.folder))}")
         return ExitCode.INTERRUPTED
     except Exception:
-        say(f"stopped; {_count(writer)} finished runs are kept in {writer.folder}")
+        say(f"stopped; {_kept(writer)}")
         raise
     return _answer(writer, options)
 
@@ -183,5 +183,7 @@ def _all_valid(bundle: Bundle) -> bool:
     return all(run.state == "done" and all(check.ok for check in run.checks) for run in bundle.runs)
 
 
-def _count(writer: BundleWriter) -> int:
-    return len(list((writer.folder / "runs").glob("*/result.json")))
+def _kept(writer: BundleWriter) -> str:
+    count = len(list((writer.folder / "runs").glob("*/result.json")))
+    runs = "1 finished run is" if count == 1 else f"{count} finished runs are"
+    return f"{runs} kept in {writer.folder}"

@@ -70,6 +70,7 @@ class Engines:
                 stderr=errors,
                 env={**os.environ, **env},
                 text=True,
+                encoding="utf-8",
                 start_new_session=True,
             )
         self._clients.append(_Client(process, log))

@@ -56,7 +56,7 @@ def render_html(bundle: Source, answer: Answer, figures: Figures) -> str:
         trim_blocks=True,
         finalize=_unbroken,
     )
-    script = resources.files(__package__).joinpath("templates", "report.js").read_text()
+    script = resources.files(__package__).joinpath("templates", "report.js").read_text(encoding="utf-8")
     page: dict[str, Any] = page_of(bundle, answer, figures)
     return environment.get_template("report.html").render(
         **page, script=Markup(script), script_hash=Markup(_hash(script))

@@ -303,7 +303,7 @@ class MariaDbServer:
         }
         options = {**DEFAULTS, **fixed, **self._tls_options(), **self.spec.settings}
         lines = [f"{name} = {_config_value(value)}" for name, value in options.items()]
-        self._config.write_text("[mariadbd]\n" + "\n".join(lines) + "\n")
+        self._config.write_text("[mariadbd]\n" + "\n".join(lines) + "\n", encoding="utf-8")
 
     def _tls_options(self) -> dict[str, str]:
         """Without TLS it is switched off: newer servers would make themselves a certificate, which takes seconds."""

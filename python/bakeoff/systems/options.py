@@ -62,7 +62,7 @@ class Password(Options):
                 )
             return os.environ[self.env]
         try:
-            return Path(str(self.file)).read_text().rstrip("\n")
+            return Path(str(self.file)).read_text(encoding="utf-8").rstrip("\n")
         except OSError as error:
             raise PlanError(f"cannot read the password file {self.file}: {error.strerror}", where=where) from error
 
