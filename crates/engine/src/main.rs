@@ -69,6 +69,7 @@ fn wrong_use(what: &str) -> ExitCode {
 
 /// From the document to the last event. Ends the process itself, because a thread may be blocked for ever.
 fn carry_out(document: &str, now: bool) -> ExitCode {
+    bakeoff_measure::clock::choose();
     raise_open_files();
     let output = Arc::new(Output::start());
     let control = Arc::new(Control::default());

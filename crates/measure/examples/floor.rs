@@ -20,6 +20,7 @@ use std::sync::Arc;
 const BAR_NS: f64 = 150.0;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    bakeoff_measure::clock::choose();
     let mut arguments = std::env::args().skip(1);
     let seconds = arguments.next().unwrap_or("5".into());
     let threads = arguments.next().unwrap_or("1".into());

@@ -8,6 +8,7 @@
 //! measuring client itself on trial.
 pub mod affinity;
 pub mod client_cost;
+pub mod clock;
 pub mod control;
 pub mod gather;
 pub mod interval;

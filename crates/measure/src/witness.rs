@@ -152,7 +152,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
         };
         job.workload.settle(&state, &mut thread, outcome, lost, &mut Deaf);
         if outcome == Outcome::Ok && begin_ns >= axis.window_start_ns && end_ns <= axis.window_end_ns() {
-            times.record(end_ns - begin_ns);
+            times.record(end_ns.saturating_sub(begin_ns));
         }
         if lost && !reopen(&job, &client, cell, &axis, &mut slot).await {
             return Ok(times);

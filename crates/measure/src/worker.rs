@@ -195,7 +195,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         if due_ns >= axis.window_start_ns {
             add(&writer.recorder().counters.due, 1);
             if was_free {
-                writer.extra(Extra::Lateness, now - due_ns);
+                writer.extra(Extra::Lateness, now.saturating_sub(due_ns));
             }
         }
         Begin::Now { due_ns }
@@ -237,7 +237,9 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             return None;
         }
         if due_ns >= self.axis().window_start_ns {
-            self.worker.writer.extra(Extra::PoolWait, now - asked_ns);
+            self.worker
+                .writer
+                .extra(Extra::PoolWait, now.saturating_sub(asked_ns));
         }
         Some(slot)
     }

@@ -59,7 +59,10 @@ impl Timer for SleepThenSpin {
         while now_ns() < deadline_ns {
             std::hint::spin_loop();
         }
-        add(&self.recorder.counters.spin_ns, now_ns() - spin_from_ns);
+        add(
+            &self.recorder.counters.spin_ns,
+            now_ns().saturating_sub(spin_from_ns),
+        );
         true
     }
 }

@@ -199,8 +199,8 @@ impl HeapTimer {
     /// Two idle looks at the clock with nothing in between: that time was spent waiting, not working.
     fn count_spin(&self, now: u64) {
         let since_ns = self.idle_since_ns.replace(0);
-        if since_ns > 0 && now - since_ns < IDLE_TURN_NS {
-            add(&self.recorder.counters.spin_ns, now - since_ns);
+        if since_ns > 0 && now.saturating_sub(since_ns) < IDLE_TURN_NS {
+            add(&self.recorder.counters.spin_ns, now.saturating_sub(since_ns));
         }
     }
 
