@@ -17,6 +17,7 @@ pub mod pacer;
 pub mod pages;
 pub mod phase;
 pub mod pool;
+pub mod probe;
 pub mod recorder;
 pub mod run;
 pub mod runner;

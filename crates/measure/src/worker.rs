@@ -6,6 +6,7 @@
 use crate::control::Axis;
 use crate::phase::Job;
 use crate::pool::{Pool, Ticket};
+use crate::probe::RecordProbe;
 use crate::recorder::{Extra, Writer, series};
 use crate::runner::Runner;
 use crate::samples::Fault;
@@ -17,7 +18,7 @@ use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{Event, Warning};
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::time::{SleepUntil, now_ns, sleep, sleep_until};
-use bakeoff_model::workload::{Answer, Probe, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, ThreadId, Workload};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
@@ -490,29 +491,5 @@ impl Future for Due<'_> {
             self.cell.remember(cx);
         }
         polled
-    }
-}
-
-struct RecordProbe {
-    writer: Rc<Writer>,
-    /// Operations of this user in the run's figures as `ok`.
-    revocable: u64,
-}
-
-impl Probe for RecordProbe {
-    fn now_ns(&self) -> u64 {
-        now_ns()
-    }
-
-    fn part(&mut self, operation: usize, outcome: Outcome, start_ns: u64, end_ns: u64) {
-        self.writer.begin_recording();
-        self.writer.part(operation, outcome, start_ns, end_ns);
-        self.writer.end_recording();
-    }
-
-    fn revoke(&mut self, count: u64) {
-        let taken = count.min(self.revocable);
-        self.revocable -= taken;
-        add(&self.writer.recorder().counters.revoked, taken);
     }
 }

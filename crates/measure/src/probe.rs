@@ -1,0 +1,32 @@
+//! What a workload may record while an operation runs: its parts, and operations whose transaction did not commit.
+use crate::recorder::Writer;
+use crate::times::add;
+use bakeoff_model::outcome::Outcome;
+use bakeoff_model::time::now_ns;
+use bakeoff_model::workload::Probe;
+use std::rc::Rc;
+
+/// Of one user.
+pub struct RecordProbe {
+    pub writer: Rc<Writer>,
+    /// Operations of this user in the run's figures as `ok`.
+    pub revocable: u64,
+}
+
+impl Probe for RecordProbe {
+    fn now_ns(&self) -> u64 {
+        now_ns()
+    }
+
+    fn part(&mut self, operation: usize, outcome: Outcome, start_ns: u64, end_ns: u64) {
+        self.writer.begin_recording();
+        self.writer.part(operation, outcome, start_ns, end_ns);
+        self.writer.end_recording();
+    }
+
+    fn revoke(&mut self, count: u64) {
+        let taken = count.min(self.revocable);
+        self.revocable -= taken;
+        add(&self.writer.recorder().counters.revoked, taken);
+    }
+}
