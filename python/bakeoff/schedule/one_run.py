@@ -224,7 +224,7 @@ def _record(
         offered_ops_per_s=offered,
         ok=merged.ok,
         errors=errors,
-        error_ratio=sum(errors.values()) / total if total else 0.0,
+        error_ratio=sum(errors.values()) / total if total else 1.0,  # nothing ended: nothing can be said
         response=percentiles(merged.distribution, overloaded=judge.overloaded(merged, offered)),
         headline=merged.headline,
         failures=failures,
