@@ -203,6 +203,8 @@ def test_an_existing_server_is_loaded_measured_and_its_tables_stay_unless_droppi
     done = bakeoff("run", plan, cwd=tmp_path, env=env)
     assert done.code == 0, done.err
     assert mariadb.alive()
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert all(secret.encode() not in kept and secret not in done.out + done.err for secret in env.values())
     done = bakeoff("run", plan, cwd=tmp_path, env=env)
     assert done.code in (2, 3), "its tables are there already"
     assert "--allow-drop" in done.err or "drop" in done.err

@@ -60,7 +60,7 @@ class Engines:
         self.close()
 
     def start(self, document: Path, env: Mapping[str, str], log: Path) -> None:
-        """Starts one client on `document`. A session of its own: Ctrl-C at a terminal reaches it as `stop`, from us."""
+        """Starts one client on `document`. A session of its own: Ctrl-C at a terminal reaches us, and we end its input."""
         index = len(self._clients)
         with open(log, "ab") as errors:
             process = subprocess.Popen(
@@ -98,9 +98,6 @@ class Engines:
 
     def begin(self, unix_ns: int) -> None:
         self._send(f'{{"control":"start_at","unix_ns":{unix_ns}}}')
-
-    def stop(self) -> None:
-        self._send('{"control":"stop"}')
 
     def events(self, deadline: float | None = None) -> Iterator[tuple[int, Event]]:
         """Events of all clients as they come, until every client has given its result, or `deadline` (monotonic)."""
