@@ -60,7 +60,7 @@ class Engines:
         self.close()
 
     def start(self, document: Path, env: Mapping[str, str], log: Path) -> None:
-        """Starts one client on `document`. A session of its own: Ctrl-C at a terminal reaches us, and we end its input."""
+        """Starts one client on `document`. In a session of its own: Ctrl-C reaches us, and we end its input."""
         index = len(self._clients)
         with open(log, "ab") as errors:
             process = subprocess.Popen(
