@@ -83,6 +83,9 @@ impl Driver for MysqlDriver {
     fn capabilities(&self) -> Capabilities {
         capabilities()
     }
+    fn client(&self) -> &'static str {
+        "mysql_async"
+    }
     fn endpoints(&self) -> usize {
         self.targets.len()
     }
@@ -125,6 +128,10 @@ struct Prepared {
 
 /// Enough of a statement to recognise it; a multi-row INSERT has kilobytes of question marks.
 const SQL_KEPT_BYTES: usize = 200;
+
+fn start(sql: &str) -> &str {
+    sql.get(..SQL_KEPT_BYTES).unwrap_or(sql)
+}
 
 impl MysqlSession {
     /// The server's number for this connection.
@@ -182,7 +189,7 @@ impl SqlSession for MysqlSession {
     }
 
     async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError> {
-        let start = sql.get(..SQL_KEPT_BYTES).unwrap_or(sql);
+        let start = start(sql);
         let statement = self
             .conn
             .prep(sql)
@@ -239,21 +246,45 @@ impl SqlSession for MysqlSession {
         }
     }
 
-    async fn execute_text(&mut self, sql: &str) -> Result<(), OpError> {
-        let start = sql.get(..SQL_KEPT_BYTES).unwrap_or(sql);
-        self.conn
-            .query_drop(sql)
-            .await
-            .map_err(|error| op_error(&error).with_statement(start))
+    async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError> {
+        let outcome = match self.conn.query_iter(sql).await {
+            Err(error) => Err(error),
+            Ok(result) => {
+                let rows = result.affected_rows();
+                result.drop_result().await.map(|()| rows)
+            }
+        };
+        outcome.map_err(|error| op_error(&error).with_statement(start(sql)))
+    }
+
+    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        let mut seen = 0;
+        let outcome = match self.conn.query_iter(sql).await {
+            Err(error) => Err(error),
+            Ok(result) => {
+                let row = &mut self.row;
+                result
+                    .for_each_and_drop(|found| {
+                        values::fill(found, row);
+                        each(row);
+                        seen += 1;
+                    })
+                    .await
+            }
+        };
+        match outcome {
+            Ok(()) => Ok(seen),
+            Err(error) => Err(op_error(&error).with_statement(start(sql))),
+        }
     }
 
     async fn begin(&mut self) -> Result<(), OpError> {
-        self.execute_text("START TRANSACTION").await
+        self.execute_text("START TRANSACTION").await.map(drop)
     }
     async fn commit(&mut self) -> Result<(), OpError> {
-        self.execute_text("COMMIT").await
+        self.execute_text("COMMIT").await.map(drop)
     }
     async fn rollback(&mut self) -> Result<(), OpError> {
-        self.execute_text("ROLLBACK").await
+        self.execute_text("ROLLBACK").await.map(drop)
     }
 }

@@ -88,6 +88,9 @@ impl Driver for NullDriver {
     fn capabilities(&self) -> Capabilities {
         capabilities()
     }
+    fn client(&self) -> &'static str {
+        "null"
+    }
     async fn open(&self, _worker: usize) -> Result<(), Trouble> {
         Ok(())
     }

@@ -8,7 +8,7 @@ mod form;
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
 use bakeoff_model::row::{Cell, RowBuf};
-use bakeoff_model::sql::{Param, SqlSession, Statement};
+use bakeoff_model::sql::{Param, SpeaksSql, SqlSession, Statement};
 use form::{Form, UpdateOf};
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -77,11 +77,6 @@ impl<S: SqlSession> SqlRecords<S> {
             tables: Vec::new(),
             in_transaction: false,
         }
-    }
-
-    /// The SQL session beneath, for what the record shape does not have.
-    pub fn sql(&mut self) -> &mut S {
-        &mut self.session
     }
 
     #[inline]
@@ -207,6 +202,13 @@ fn record_params<'a>(record: Record<'a>) -> impl Iterator<Item = Param<'a>> {
         .map(Param::Text)
 }
 
+impl<S: SqlSession> SpeaksSql for SqlRecords<S> {
+    type Sql = S;
+    fn sql(&mut self) -> &mut S {
+        &mut self.session
+    }
+}
+
 impl<S: SqlSession> RecordSession for SqlRecords<S> {
     async fn attach(&mut self, tables: &[TableSpec]) -> Result<(), OpError> {
         self.tables = tables
@@ -223,12 +225,12 @@ impl<S: SqlSession> RecordSession for SqlRecords<S> {
 
     async fn create_table(&mut self, table: &TableSpec) -> Result<(), OpError> {
         let sql = form::create_table(table, self.session.dialect());
-        self.session.execute_text(&sql).await
+        self.session.execute_text(&sql).await.map(drop)
     }
 
     async fn drop_table(&mut self, table: &TableSpec) -> Result<(), OpError> {
         let sql = form::drop_table(table, self.session.dialect());
-        self.session.execute_text(&sql).await
+        self.session.execute_text(&sql).await.map(drop)
     }
 
     async fn table_exists(&mut self, table: &TableSpec) -> Result<bool, OpError> {

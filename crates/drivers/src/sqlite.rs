@@ -88,6 +88,9 @@ impl Driver for SqliteDriver {
     fn capabilities(&self) -> Capabilities {
         capabilities()
     }
+    fn client(&self) -> &'static str {
+        "rusqlite"
+    }
     async fn open(&self, _worker: usize) -> Result<(), Trouble> {
         Ok(())
     }
@@ -203,30 +206,38 @@ impl SqlSession for SqliteSession {
         Ok((rows > 0).then_some(&self.row))
     }
 
-    async fn execute_text(&mut self, sql: &str) -> Result<(), OpError> {
+    async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError> {
         self.connection
             .execute_batch(sql)
-            .map_err(|error| op_error(&error).with_statement(sql))
+            .map_err(|error| op_error(&error).with_statement(sql))?;
+        Ok(self.connection.changes())
+    }
+
+    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        let connection = self.connection.clone();
+        let error = |error| op_error(&error).with_statement(sql);
+        let mut statement = connection.prepare(sql).map_err(error)?;
+        step(&mut statement, u64::MAX, &mut self.row, each).map_err(error)
     }
 
     async fn begin(&mut self) -> Result<(), OpError> {
-        self.execute_text("BEGIN IMMEDIATE").await
+        self.execute_text("BEGIN IMMEDIATE").await.map(drop)
     }
     async fn commit(&mut self) -> Result<(), OpError> {
-        self.execute_text("COMMIT").await
+        self.execute_text("COMMIT").await.map(drop)
     }
     async fn rollback(&mut self) -> Result<(), OpError> {
         // Some failures (disk full, out of memory) have rolled back already.
         if self.connection.is_autocommit() {
             Ok(())
         } else {
-            self.execute_text("ROLLBACK").await
+            self.execute_text("ROLLBACK").await.map(drop)
         }
     }
 }
 
 fn step(
-    statement: &mut rusqlite::Statement<'static>,
+    statement: &mut rusqlite::Statement<'_>,
     rows_max: u64,
     row: &mut RowBuf,
     each: &mut impl FnMut(&RowBuf),

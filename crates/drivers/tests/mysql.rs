@@ -8,7 +8,7 @@ use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table, TableSpec, ValueType};
 use bakeoff_model::row::Cell;
 use bakeoff_model::run::{Isolation, MysqlSpec, Secret, TlsSpec};
-use bakeoff_model::sql::SqlSession;
+use bakeoff_model::sql::{SpeaksSql, SqlSession};
 use bench::{endpoint, mysql_driver, mysql_spec, open, row, run, table};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -77,6 +77,7 @@ fn a_refused_connection_names_host_and_port() {
         schema: "s".into(),
         tls: None,
         session_variables: BTreeMap::new(),
+        client: None,
     };
     let error = run(open(&mysql_driver(spec, None))).err().unwrap();
     assert!(error.message.contains(&closed), "{error}");
@@ -96,6 +97,7 @@ fn a_server_that_says_nothing_is_given_up_after_the_timeout() {
         schema: "s".into(),
         tls: None,
         session_variables: BTreeMap::new(),
+        client: None,
     };
     let driver = MysqlDriver::new(spec, None, Duration::from_millis(100)).unwrap();
     let error = run(open(&driver)).err().unwrap();

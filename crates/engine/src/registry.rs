@@ -87,8 +87,10 @@ mod workloads {
     use bakeoff_workloads::ycsb::Ycsb;
 
     pub fn ycsb(spec: &RunSpec) -> Result<Ycsb, Trouble> {
-        let WorkloadSpec::Ycsb(options) = &spec.workload;
-        Ycsb::new(options, spec.seed, spec.client)
+        match &spec.workload {
+            WorkloadSpec::Ycsb(options) => Ycsb::new(options, spec.seed, spec.client),
+            WorkloadSpec::Sysbench(_) => Err(super::not_in_build(spec)),
+        }
     }
 }
 
@@ -116,6 +118,7 @@ fn driver_kind(spec: &DriverSpec) -> &'static str {
 fn workload_kind(spec: &WorkloadSpec) -> &'static str {
     match spec {
         WorkloadSpec::Ycsb(_) => "ycsb",
+        WorkloadSpec::Sysbench(_) => "sysbench",
     }
 }
 

@@ -37,7 +37,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         opened: Arc::default(),
     };
     let alone_ns = cost_ns(&spec, nothing, TestWorkload::default())?;
-    let WorkloadSpec::Ycsb(options) = &spec.workload;
+    let WorkloadSpec::Ycsb(options) = &spec.workload else {
+        return Err("the document above asks for YCSB".into());
+    };
     let ycsb = Ycsb::new(options, spec.seed, spec.client).map_err(|trouble| trouble.to_string())?;
     let ycsb_ns = cost_ns(&spec, NullDriver::new(NullSpec::default(), 0), ycsb)?;
     let held = if ycsb_ns <= BAR_NS { "held" } else { "MISSED" };

@@ -3,7 +3,7 @@
 use crate::control::{Axis, Control, Sink};
 use crate::recorder::{Recorder, series};
 use crate::times::Times;
-use bakeoff_model::event::{Event, Interval, IntervalSeries};
+use bakeoff_model::event::{Event, Interval, IntervalSeries, QueryCounts};
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Operation;
@@ -73,6 +73,9 @@ impl Reporter {
             length_s: length_ns as f64 / 1e9,
             warm_up: begin_ns < self.axis.window_start_ns,
             series: all,
+            queries: QueryCounts::default(),
+            retries: 0,
+            reconnects: 0,
         }));
     }
 }

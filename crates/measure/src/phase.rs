@@ -6,7 +6,7 @@ use crate::runner::tokio::TokioRunner;
 use crate::times::Times;
 use crate::{affinity, load, run, single};
 use bakeoff_model::driver::Driver;
-use bakeoff_model::event::{ClientCost, ClientVerdict, RunResult, StateReport};
+use bakeoff_model::event::{ClientCost, ClientVerdict, QueryCounts, RunResult, StateReport};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble, TroubleKind};
 use bakeoff_model::run::{Phase, RunSpec, RunnerKind};
 use bakeoff_model::workload::Workload;
@@ -173,6 +173,7 @@ pub fn empty_result(spec: &RunSpec) -> RunResult {
         due: 0,
         lateness: none.clone(),
         pool_wait: none,
+        queries: QueryCounts::default(),
         retries: 0,
         reconnects: 0,
         connections_lost: 0,

@@ -3,7 +3,7 @@ use crate::recorder::Writer;
 use crate::times::add;
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::time::now_ns;
-use bakeoff_model::workload::Probe;
+use bakeoff_model::workload::{Probe, Queries};
 use std::rc::Rc;
 
 /// Of one user.
@@ -23,6 +23,8 @@ impl Probe for RecordProbe {
         self.writer.part(operation, outcome, start_ns, end_ns);
         self.writer.end_recording();
     }
+
+    fn queries(&mut self, _: Queries) {}
 
     fn revoke(&mut self, count: u64) {
         let taken = count.min(self.revocable);

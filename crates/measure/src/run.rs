@@ -248,6 +248,8 @@ pub fn tell_ready<R: Runner, D: Driver, W: Workload<D::Session>>(
         engine_version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
         runner: R::KIND,
+        io: R::io(),
+        client: job.driver.client().to_owned(),
         workers: placements.len() as u32,
         sessions: placements.iter().map(|p| p.sessions.len() as u32).sum(),
         connect_s: (now_ns() - begun_ns) as f64 / 1e9,

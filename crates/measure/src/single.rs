@@ -82,6 +82,8 @@ pub fn with_session<R: Runner, D: Driver, W: Workload<D::Session>, T>(
             engine_version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             runner: R::KIND,
+            io: R::io(),
+            client: job.driver.client().to_owned(),
             workers: 1,
             sessions: 1,
             connect_s: (now_ns() - begun_ns) as f64 / 1e9,

@@ -13,7 +13,7 @@ use bakeoff_model::driver::Driver;
 use bakeoff_model::event::Witness;
 use bakeoff_model::outcome::{Outcome, Trouble, TroubleKind};
 use bakeoff_model::time::{now_ns, sleep_until};
-use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Operation, Probe, Queries, ThreadId, Workload};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -183,6 +183,7 @@ impl Probe for Deaf {
         now_ns()
     }
     fn part(&mut self, _: usize, _: Outcome, _: u64, _: u64) {}
+    fn queries(&mut self, _: Queries) {}
     fn revoke(&mut self, _: u64) {}
 }
 

@@ -42,6 +42,8 @@ pub trait Driver: Send + Sync + Sized + 'static {
     /// Runners that suit the client library, preferred one first.
     fn runners(&self) -> &'static [RunnerKind];
     fn capabilities(&self) -> Capabilities;
+    /// Name of the client library that speaks to the system; every report shows it.
+    fn client(&self) -> &'static str;
     /// Number of endpoints, at least 1. Sessions are dealt over them round-robin.
     fn endpoints(&self) -> usize {
         1

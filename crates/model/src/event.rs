@@ -1,7 +1,7 @@
 //! What the engine answers: one JSON line per event on stdout, in this order: `ready`, then `interval` once a second
 //! (run) or `progress` (load), `warning` at any time, and `result` or `error` last.
 use crate::outcome::{Outcome, Trouble};
-use crate::run::{ClientSpec, Phase, RunnerKind};
+use crate::run::{ClientSpec, IoKind, Phase, RunnerKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,10 @@ pub struct Ready {
     pub engine_version: String,
     pub pid: u32,
     pub runner: RunnerKind,
+    /// How the reactor talks to the kernel; absent on other runners.
+    pub io: Option<IoKind>,
+    /// The client library that speaks to the system (`mysql_async`, `wire`, ...).
+    pub client: String,
     pub workers: u32,
     pub sessions: u32,
     /// From the first connection attempt to the last session open.
@@ -49,6 +53,19 @@ pub struct Interval {
     pub length_s: f64,
     pub warm_up: bool,
     pub series: Vec<IntervalSeries>,
+    pub queries: QueryCounts,
+    pub retries: u64,
+    pub reconnects: u64,
+}
+
+/// Statements that the server carried out, by what they did; zeros where the workload does not say.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[serde(deny_unknown_fields)]
+pub struct QueryCounts {
+    pub read: u64,
+    pub write: u64,
+    /// Begin, commit, rollback, and writes that touched no row.
+    pub other: u64,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
@@ -121,6 +138,8 @@ pub struct RunResult {
     pub lateness: Histogram,
     /// Pool of fewer sessions than threads: time waited for one.
     pub pool_wait: Histogram,
+    /// Of operations counted in the window.
+    pub queries: QueryCounts,
     pub retries: u64,
     pub reconnects: u64,
     pub connections_lost: u64,

@@ -1,5 +1,7 @@
 //! What the engine is asked: one run, fully resolved. Nothing here has a hidden default that changes a number: the
 //! control plane writes every field, and a person writing by hand may leave out what has a stated default.
+pub mod sysbench;
+
 use crate::driver::Endpoint;
 use crate::outcome::FailClass;
 use schemars::JsonSchema;
@@ -30,6 +32,9 @@ pub struct RunSpec {
     /// Default: the driver's preferred runner.
     #[serde(default)]
     pub runner: Option<RunnerKind>,
+    /// How the reactor talks to the kernel. Default: io_uring where it is allowed, else epoll.
+    #[serde(default)]
+    pub io: Option<IoKind>,
     #[serde(default)]
     pub pacing: Pacing,
     #[serde(default)]
@@ -90,6 +95,13 @@ pub enum RunnerKind {
     Tokio,
     Thread,
     Reactor,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum IoKind {
+    IoUring,
+    Epoll,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +173,9 @@ pub struct Retry {
     pub retries: u32,
     #[serde(default)]
     pub on: Vec<FailClass>,
+    /// The system's own codes, beside `on`, as an error's `code` gives them (`1213`); `all`: every failure.
+    #[serde(default)]
+    pub on_codes: Vec<String>,
     /// Pause before the n-th retry is n times this.
     #[serde(default)]
     pub backoff_s: f64,
@@ -259,6 +274,18 @@ pub struct MysqlSpec {
     /// Session variables by their own names, set on every connection and read back.
     #[serde(default)]
     pub session_variables: BTreeMap<String, String>,
+    /// Which client library speaks to the server. Default: our own wire client, or mysql_async where there is TLS.
+    #[serde(default)]
+    pub client: Option<MysqlClient>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum MysqlClient {
+    /// Our own, on the reactor; no TLS.
+    Wire,
+    /// The library mysql_async, on tokio.
+    MysqlAsync,
 }
 
 /// Where a secret comes from. The secret itself is never in a document.
@@ -291,6 +318,7 @@ fn yes() -> bool {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WorkloadSpec {
     Ycsb(YcsbSpec),
+    Sysbench(sysbench::SysbenchSpec),
 }
 
 /// YCSB, core workload (Cooper et al., SoCC 2010), every option resolved. Property names of the original are given

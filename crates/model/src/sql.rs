@@ -56,9 +56,17 @@ pub trait SqlSession {
         statement: Statement,
         params: &[Param<'_>],
     ) -> Result<Option<&RowBuf>, OpError>;
-    /// Unprepared, no result wanted (DDL, SET).
-    async fn execute_text(&mut self, sql: &str) -> Result<(), OpError>;
+    /// Unprepared, no rows wanted (DDL, SET, or a write with its values in the text). Rows affected, counted as *found*.
+    async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError>;
+    /// Unprepared, with rows; what a cell's type is depends on the system (MySQL's text protocol knows only bytes).
+    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError>;
     async fn begin(&mut self) -> Result<(), OpError>;
     async fn commit(&mut self) -> Result<(), OpError>;
     async fn rollback(&mut self) -> Result<(), OpError>;
+}
+
+/// A session beneath which SQL is spoken: where a workload that asks in SQL finds it, whatever adapter lies above.
+pub trait SpeaksSql {
+    type Sql: SqlSession;
+    fn sql(&mut self) -> &mut Self::Sql;
 }

@@ -33,11 +33,22 @@ pub enum Answer {
     Wrong(&'static str),
 }
 
+/// Statements that a server carried out within one operation, by what they did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queries {
+    pub read: u32,
+    pub write: u32,
+    /// Begin, commit, rollback, and writes that touched no row.
+    pub other: u32,
+}
+
 /// What the worker lends to `execute` and `settle`: its clock, and records for parts of an operation.
 pub trait Probe {
     fn now_ns(&self) -> u64;
     /// Records a part (an index into `operations()`), with its own start and end.
     fn part(&mut self, operation: usize, outcome: Outcome, start_ns: u64, end_ns: u64);
+    /// Statements carried out since the last call, failed attempts included. They count if the operation does.
+    fn queries(&mut self, queries: Queries);
     /// Takes back `count` operations that were counted `ok` because the transaction they were in did not commit.
     fn revoke(&mut self, count: u64);
 }
@@ -84,6 +95,10 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
         session_lost: bool,
         probe: &mut P,
     );
+    /// Asked after `settle`: the user wants another connection before its next operation (counted as a reconnect).
+    fn wants_new_session(&self, _thread: &Self::Thread) -> bool {
+        false
+    }
     /// The run is over for this user: commit what is open.
     async fn finish<P: Probe>(
         &self,
@@ -109,6 +124,13 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
         first: u64,
         count: u64,
     ) -> Result<u64, OpError>;
+    /// Steps that follow once every unit is loaded (secondary indexes); all sessions share them. Each is done once.
+    fn after_load_steps(&self) -> u64 {
+        0
+    }
+    async fn after_load(&self, _session: &mut S, _step: u64) -> Result<(), OpError> {
+        Ok(())
+    }
     /// Reads everything once, so that every system is equally warm. Returns rows read.
     async fn scan_all(&self, session: &mut S) -> Result<u64, OpError>;
     /// Invariants of the data, after a load or a run. A violated one is a `Check` with `ok = false`, not an error.

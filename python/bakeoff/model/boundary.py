@@ -56,6 +56,7 @@ Limit = Annotated[TimeLimit | OperationsLimit, Field(discriminator="kind")]
 class Retry(Document):
     retries: int = 0
     on: list[Literal["conflict", "constraint", "refused", "overload", "other"]] = Field(default_factory=list)
+    on_codes: list[str] = Field(default_factory=list)
     backoff_s: float = 0.0
 
 
@@ -79,6 +80,7 @@ class RunSpec(Document):
     sessions: int | None = None
     workers: int = 0
     runner: Literal["tokio", "thread", "reactor"] | None = None
+    io: Literal["io_uring", "epoll"] | None = None
     pacing: Pacing = Field(default_factory=Closed)
     limit: Limit = Field(default_factory=lambda: TimeLimit(window_s=10.0))
     warm_up_s: float = 0.0
@@ -120,6 +122,8 @@ class Ready(Document):
     engine_version: str
     pid: int
     runner: Literal["tokio", "thread", "reactor"]
+    io: Literal["io_uring", "epoll"] | None
+    client: str
     workers: int
     sessions: int
     connect_s: float
@@ -139,12 +143,23 @@ class IntervalSeries(Document):
     response: HistogramDoc
 
 
+class QueryCounts(Document):
+    """Statements that the server carried out, by what they did; `other`: begin, commit, writes that touched no row."""
+
+    read: int = 0
+    write: int = 0
+    other: int = 0
+
+
 class Interval(Document):
     event: Literal["interval"] = "interval"
     second: int
     length_s: float
     warm_up: bool
     series: list[IntervalSeries]
+    queries: QueryCounts
+    retries: int
+    reconnects: int
 
 
 class Mark(Document):
@@ -253,6 +268,7 @@ class RunResult(Document):
     due: int
     lateness: HistogramDoc
     pool_wait: HistogramDoc
+    queries: QueryCounts
     retries: int
     reconnects: int
     connections_lost: int

@@ -229,6 +229,7 @@ mod tests {
             schema: "s".into(),
             tls: None,
             session_variables: Default::default(),
+            client: None,
         }
     }
 

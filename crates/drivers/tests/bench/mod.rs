@@ -109,6 +109,7 @@ pub fn mysql_spec() -> Option<MysqlSpec> {
         schema: schema.into(),
         tls: None,
         session_variables: Default::default(),
+        client: None,
     })
 }
 

@@ -5,7 +5,7 @@ pub mod tokio;
 
 use crate::recorder::Recorder;
 use bakeoff_model::outcome::Trouble;
-use bakeoff_model::run::RunnerKind;
+use bakeoff_model::run::{IoKind, RunnerKind};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,11 @@ pub trait Runner: 'static {
     const KIND: RunnerKind;
     /// Calls block their thread until the system answers: one session per thread, and no timeouts.
     const BLOCKING: bool;
+
+    /// How it talks to the kernel, where that is a choice.
+    fn io() -> Option<IoKind> {
+        None
+    }
 
     /// Runs `main` on the calling thread. Time spent spinning for deadlines is added to the recorder's `spin_ns`.
     fn block_on<F: Future>(recorder: Arc<Recorder>, main: F) -> Result<F::Output, Trouble>;

@@ -42,6 +42,9 @@ impl Driver for TestDriver {
     fn runners(&self) -> &'static [RunnerKind] {
         self.runners
     }
+    fn client(&self) -> &'static str {
+        "bench"
+    }
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             transactions: false,

@@ -201,6 +201,7 @@ pub struct FakeProbe {
 }
 
 impl Probe for FakeProbe {
+    fn queries(&mut self, _: bakeoff_model::workload::Queries) {}
     fn now_ns(&self) -> u64 {
         self.clock.set(self.clock.get() + 1);
         self.clock.get()

@@ -81,6 +81,7 @@ impl RecordSession for Yes {
 pub struct NoProbe;
 
 impl Probe for NoProbe {
+    fn queries(&mut self, _: bakeoff_model::workload::Queries) {}
     fn now_ns(&self) -> u64 {
         1
     }
