@@ -12,6 +12,7 @@ from bakeoff.model.boundary import (
     HistogramDoc,
     Interval,
     IntervalSeries,
+    QueryCounts,
     RunResult,
     Series,
     StateReport,
@@ -39,6 +40,7 @@ def result(*parts: Series, client: int = 0, **other: Any) -> RunResult:
         "backlog": document([]),
         "revoked": 0,
         "state": StateReport(inserts_acknowledged=2),
+        "queries": QueryCounts(),
         **other,
     }
     return RunResult(
@@ -122,7 +124,15 @@ def test_an_overloaded_run_leads_with_no_percentile() -> None:
 def test_seconds_of_all_clients_are_one_row() -> None:
     def second(number: int, times_ns: list[int]) -> Interval:
         one = IntervalSeries(operation="READ", part=False, outcome="ok", response=document(times_ns))
-        return Interval(second=number, length_s=1.0, warm_up=number == 0, series=[one])
+        return Interval(
+            second=number,
+            length_s=1.0,
+            warm_up=number == 0,
+            series=[one],
+            queries=QueryCounts(),
+            retries=0,
+            reconnects=0,
+        )
 
     timeline = merge_intervals([second(0, [10] * 3), second(1, [20] * 4), second(0, [1000] * 5), second(1, [30] * 6)])
     assert [row["ok"] for row in timeline.rows] == [8, 10]
