@@ -5,6 +5,7 @@ use crate::phase::{Job, empty_result};
 use crate::recorder::{Extra, Recorder, series};
 use crate::samples::earliest;
 use crate::schedule::Schedule;
+use crate::tally::Totals;
 use crate::times::Times;
 use crate::verdict::{self, Evidence};
 use crate::witness;
@@ -40,6 +41,8 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
     let sum = |read: &dyn Fn(&Recorder) -> u64| recorders.iter().map(|r| read(r)).sum::<u64>();
     let operations = job.workload.operations();
     let merged = merge_series(recorders, operations);
+    let mut totals = Totals::default();
+    recorders.iter().for_each(|r| r.tally.add_to(&mut totals));
     let backlog = backlog(axis, recorders, schedules);
     let unfinished = unfinished(axis, recorders, !measured.all_done);
     let open = matches!(job.spec.pacing, Pacing::Open { .. });
@@ -81,8 +84,9 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
         backlog: backlog.to_event(),
         lateness: lateness.to_event(),
         pool_wait: extra(recorders, Extra::PoolWait).to_event(),
-        retries: sum(&|r| r.counters.retries.load(Relaxed)),
-        reconnects: sum(&|r| r.counters.reconnects.load(Relaxed)),
+        queries: totals.queries,
+        retries: totals.retries,
+        reconnects: totals.reconnects,
         connections_lost: sum(&|r| r.counters.connections_lost.load(Relaxed)),
         revoked,
         error_ratio,

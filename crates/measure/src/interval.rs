@@ -2,8 +2,8 @@
 //! it merges the workers' buffers of that second and hands the event to the sink.
 use crate::control::{Axis, Control, Sink};
 use crate::recorder::{Recorder, series};
-use crate::times::Times;
-use bakeoff_model::event::{Event, Interval, IntervalSeries, QueryCounts};
+use crate::seconds::SecondTotals;
+use bakeoff_model::event::{Event, Interval, IntervalSeries};
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Operation;
@@ -51,15 +51,15 @@ impl Reporter {
     }
 
     fn report(&self, second: u64, begin_ns: u64, length_ns: u64) {
-        let mut totals: Vec<Option<Times>> = vec![None; self.operations.len() * Outcome::COUNT];
+        let mut all = SecondTotals::new(self.operations.len() * Outcome::COUNT);
         for recorder in &self.recorders {
-            recorder.harvest(second, &mut totals);
+            recorder.harvest(second, &mut all);
         }
-        let mut all = Vec::new();
+        let mut ended = Vec::new();
         for (index, operation) in self.operations.iter().enumerate() {
             for outcome in Outcome::ALL {
-                if let Some(times) = &totals[series(index, outcome)] {
-                    all.push(IntervalSeries {
+                if let Some(times) = &all.times[series(index, outcome)] {
+                    ended.push(IntervalSeries {
                         operation: operation.name.to_owned(),
                         part: operation.part_of.is_some(),
                         outcome,
@@ -72,10 +72,10 @@ impl Reporter {
             second,
             length_s: length_ns as f64 / 1e9,
             warm_up: begin_ns < self.axis.window_start_ns,
-            series: all,
-            queries: QueryCounts::default(),
-            retries: 0,
-            reconnects: 0,
+            series: ended,
+            queries: all.totals.queries,
+            retries: all.totals.retries,
+            reconnects: all.totals.reconnects,
         }));
     }
 }

@@ -3,10 +3,11 @@
 //!
 //! Read [`worker`] first: the loop of one user, and what everything else here serves. [`pacer`] says when an operation
 //! is due and [`schedule`] hands due operations to free users; [`session`] keeps connections; [`watchdog`] ends what
-//! takes too long; [`recorder`] keeps the times, [`interval`] reports them each second. [`runner`] is what futures run
+//! takes too long; [`recorder`] keeps the times and counts, [`interval`] reports them each second. [`runner`] is what futures run
 //! on. [`run`], [`load`] and [`single`] order the phases; [`client_cost`], [`witness`] and [`verdict`] put the
 //! measuring client itself on trial.
 pub mod affinity;
+pub mod attempt;
 pub mod client_cost;
 pub mod clock;
 pub mod control;
@@ -23,9 +24,11 @@ pub mod run;
 pub mod runner;
 pub mod samples;
 pub mod schedule;
+pub mod seconds;
 pub mod session;
 pub mod single;
 pub mod spec;
+pub mod tally;
 pub mod team;
 pub mod times;
 pub mod verdict;

@@ -11,6 +11,18 @@ pub struct RecordProbe {
     pub writer: Rc<Writer>,
     /// Operations of this user in the run's figures as `ok`.
     pub revocable: u64,
+    /// Statements of the operation in flight; `None` where the workload does not say.
+    pub queries: Option<Queries>,
+}
+
+impl RecordProbe {
+    pub fn new(writer: Rc<Writer>) -> Self {
+        Self {
+            writer,
+            revocable: 0,
+            queries: None,
+        }
+    }
 }
 
 impl Probe for RecordProbe {
@@ -24,7 +36,12 @@ impl Probe for RecordProbe {
         self.writer.end_recording();
     }
 
-    fn queries(&mut self, _: Queries) {}
+    fn queries(&mut self, more: Queries) {
+        let sum = self.queries.get_or_insert_default();
+        sum.read += more.read;
+        sum.write += more.write;
+        sum.other += more.other;
+    }
 
     fn revoke(&mut self, count: u64) {
         let taken = count.min(self.revocable);

@@ -4,11 +4,14 @@
 //! locks but for one swap of buffers a second.
 use crate::control::Axis;
 use crate::samples::Samples;
+use crate::seconds::{Second, SecondTotals, Seconds};
+use crate::tally::Tally;
 use crate::times::{HIGHEST_NS, Times, TimesSet, add, bucket};
 use bakeoff_model::outcome::Outcome;
+use bakeoff_model::workload::Queries;
 use std::cell::{Cell, Ref, RefCell};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -24,8 +27,6 @@ pub enum Extra {
 #[derive(Default)]
 pub struct Counters {
     pub due: AtomicU64,
-    pub retries: AtomicU64,
-    pub reconnects: AtomicU64,
     pub connections_lost: AtomicU64,
     pub revoked: AtomicU64,
     /// Ns this thread spent spinning for a deadline: not work.
@@ -38,7 +39,6 @@ pub struct Counters {
 }
 
 pub struct Recorder {
-    operations: usize,
     /// Response and service of each series, in turn.
     run: TimesSet,
     extra: TimesSet,
@@ -47,17 +47,13 @@ pub struct Recorder {
     /// Per user of this worker: due time of the operation in flight, 0 if none.
     in_flight: Box<[AtomicU64]>,
     pub counters: Counters,
+    /// Statements of operations in the run's figures; retries and reconnects of the whole axis.
+    pub tally: Tally,
     pub samples: Samples,
     /// Set from before an operation's end is read off the clock until it has been recorded. Whoever finds it clear
     /// some milliseconds after a second's end knows that the second is complete.
     recording: AtomicBool,
-    seconds: Mutex<Seconds>,
-}
-
-#[derive(Default)]
-struct Seconds {
-    filled: Vec<(u64, Arc<TimesSet>)>,
-    free: Vec<Arc<TimesSet>>,
+    seconds: Seconds,
 }
 
 /// Dense index of an operation x outcome.
@@ -70,24 +66,17 @@ impl Recorder {
         let zeros = |n| (0..n).map(|_| AtomicU64::new(0)).collect();
         let all = operations * Outcome::COUNT;
         Self {
-            operations,
             run: TimesSet::new(2 * all),
             extra: TimesSet::new(4),
             carried_in: zeros(all),
             endpoints: zeros(endpoints),
             in_flight: zeros(users),
             counters: Counters::default(),
+            tally: Tally::default(),
             samples: Samples::default(),
             recording: AtomicBool::new(false),
-            seconds: Mutex::new(Seconds {
-                filled: Vec::with_capacity(4),
-                free: (0..2).map(|_| Arc::new(TimesSet::new(all))).collect(),
-            }),
+            seconds: Seconds::new(all),
         }
-    }
-
-    fn seconds(&self) -> MutexGuard<'_, Seconds> {
-        self.seconds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn response(&self, series: usize, total: &mut Times) {
@@ -118,23 +107,13 @@ impl Recorder {
             .filter(|due| *due > 0)
     }
 
-    /// Adds everything up to `second` to `totals` (one per series) and frees its buffers. Called some milliseconds
-    /// after the second's end; waits for an operation that is just being recorded.
-    pub fn harvest(&self, second: u64, totals: &mut [Option<Times>]) {
+    /// Adds everything up to `second` to `totals` and frees its buffers. Called some milliseconds after the second's
+    /// end; waits for an operation that is just being recorded.
+    pub fn harvest(&self, second: u64, totals: &mut SecondTotals) {
         while self.recording.load(Ordering::Acquire) {
             std::thread::sleep(std::time::Duration::from_micros(100));
         }
-        let mut seconds = self.seconds();
-        while let Some(found) = seconds.filled.iter().position(|(of, _)| *of <= second) {
-            let (_, set) = seconds.filled.swap_remove(found);
-            for (series, total) in totals.iter_mut().enumerate() {
-                if !set.is_empty(series) {
-                    set.add_to(series, total.get_or_insert_default());
-                }
-            }
-            set.clear();
-            seconds.free.push(set);
-        }
+        self.seconds.take(second, totals);
     }
 }
 
@@ -142,7 +121,7 @@ impl Recorder {
 pub struct Writer {
     recorder: Arc<Recorder>,
     pub axis: Arc<Axis>,
-    current: RefCell<Arc<TimesSet>>,
+    current: RefCell<Arc<Second>>,
     current_end_ns: Cell<u64>,
 }
 
@@ -152,7 +131,7 @@ impl Writer {
             recorder,
             axis,
             // Replaced by the first record, because every end lies after 0.
-            current: RefCell::new(Arc::new(TimesSet::new(0))),
+            current: RefCell::new(Arc::new(Second::new(0))),
             current_end_ns: Cell::new(0),
         }
     }
@@ -191,7 +170,7 @@ impl Writer {
         }
         let response_ns = end_ns.saturating_sub(due_ns).max(1);
         let bucket = bucket(response_ns.min(HIGHEST_NS));
-        self.second(end_ns).record_in(series, response_ns, bucket);
+        self.second(end_ns).times.record_in(series, response_ns, bucket);
         if end_ns < self.axis.window_start_ns {
             return false;
         }
@@ -215,7 +194,7 @@ impl Writer {
         }
         let series = series(operation, outcome);
         let time_ns = end_ns.saturating_sub(start_ns);
-        self.second(end_ns).record(series, time_ns);
+        self.second(end_ns).times.record(series, time_ns);
         if start_ns >= self.axis.window_start_ns {
             self.recorder.run.record(2 * series, time_ns);
             self.recorder.run.record(2 * series + 1, time_ns);
@@ -224,9 +203,37 @@ impl Writer {
         }
     }
 
+    /// Statements of an operation that ended at `end_ns`; `counted`: it is in the run's figures. To be called where
+    /// [`Writer::operation`] is.
+    pub fn queries(&self, queries: Queries, end_ns: u64, counted: bool) {
+        if end_ns > self.axis.window_end_ns() {
+            return;
+        }
+        self.second(end_ns).tally.add_queries(queries);
+        if counted {
+            self.recorder.tally.add_queries(queries);
+        }
+    }
+
+    pub fn retry(&self, now: u64) {
+        self.count(now, |tally| &tally.retries);
+    }
+
+    pub fn reconnect(&self, now: u64) {
+        self.count(now, |tally| &tally.reconnects);
+    }
+
+    /// One more, in the second of `now` and in the run.
+    fn count(&self, now: u64, which: impl Fn(&Tally) -> &AtomicU64) {
+        self.begin_recording();
+        add(which(&self.second(now).tally), 1);
+        self.end_recording();
+        add(which(&self.recorder.tally), 1);
+    }
+
     /// The buffer of the second that has this time in it.
     #[inline]
-    fn second(&self, end_ns: u64) -> Ref<'_, Arc<TimesSet>> {
+    fn second(&self, end_ns: u64) -> Ref<'_, Arc<Second>> {
         if end_ns >= self.current_end_ns.get() {
             self.next_second(end_ns);
         }
@@ -239,13 +246,7 @@ impl Writer {
         let second = end_ns.saturating_sub(self.axis.epoch_ns) / SECOND_NS;
         self.current_end_ns
             .set(self.axis.epoch_ns + (second + 1) * SECOND_NS);
-        let mut seconds = self.recorder.seconds();
-        let set = match seconds.free.pop() {
-            Some(set) => set,
-            None => Arc::new(TimesSet::new(self.recorder.operations * Outcome::COUNT)),
-        };
-        seconds.filled.push((second, set.clone()));
-        *self.current.borrow_mut() = set;
+        *self.current.borrow_mut() = self.recorder.seconds.begin(second);
     }
 
     #[inline]
@@ -320,9 +321,9 @@ mod tests {
             record(&writer, end - 5, end);
         }
         let harvest = |second| {
-            let mut totals = vec![None; Outcome::COUNT];
+            let mut totals = SecondTotals::new(Outcome::COUNT);
             writer.recorder.harvest(second, &mut totals);
-            totals[0].as_ref().map_or(0, Times::count)
+            totals.times[0].as_ref().map_or(0, Times::count)
         };
         assert_eq!([harvest(0), harvest(1), harvest(2), harvest(3)], [2, 1, 0, 1]);
     }

@@ -35,18 +35,34 @@ pub async fn open<D: Driver, W: Workload<D::Session>>(
     })
 }
 
-/// Tries again and again, at the same endpoint, until it succeeds (true) or the window ends (false).
+/// Why there must be another session.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Since {
+    Lost,
+    /// The workload asked for it.
+    Wanted,
+}
+
+/// Closes the session there is and tries again and again, at the same endpoint, until there is another (true) or the
+/// window ends (false). The first try after a loss waits a little; one that was asked for does not.
 pub async fn reopen<D: Driver, W: Workload<D::Session>>(
     job: &Job<D, W>,
     client: &D::Client,
     cell: &UserCell,
     axis: &Axis,
     slot: &mut Slot<D::Session>,
+    since: Since,
 ) -> bool {
     slot.session = None;
     let mut backoff = Backoff::new(now_ns() ^ u64::from(slot.endpoint));
+    let mut pauses = since == Since::Lost;
     loop {
-        let at_ns = now_ns() + backoff.next_ns();
+        let pause_ns = if std::mem::replace(&mut pauses, true) {
+            backoff.next_ns()
+        } else {
+            0
+        };
+        let at_ns = now_ns() + pause_ns;
         if !wait_in_window(at_ns, axis).await {
             return false;
         }

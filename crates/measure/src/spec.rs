@@ -85,6 +85,10 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
     not_negative(spec.warm_up_s, "warm_up_s")?;
     positive(spec.timeout_s, "timeout_s")?;
     not_negative(spec.retry.backoff_s, "retry.backoff_s")?;
+    if let Some(code) = spec.retry.on_codes.iter().find(|code| !is_code(code)) {
+        let hint = "codes are the system's own, such as \"1213\"; neither a timeout nor a wrong answer is tried again";
+        return refuse(format!("{code:?} is no error code"), "retry.on_codes", hint);
+    }
     if !(0.0..=1.0).contains(&spec.error_budget_ratio) {
         let what = format!("error budget {}", spec.error_budget_ratio);
         return refuse(what, "error_budget_ratio", "it is a share, from 0 to 1");
@@ -93,6 +97,11 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
         positive(rate, "witness_rate_ops_per_s")?;
     }
     Ok(())
+}
+
+/// Not what we ourselves call an end that no system reported.
+fn is_code(code: &str) -> bool {
+    !code.is_empty() && code.trim() == code && !matches!(code, "timeout" | "wrong")
 }
 
 /// A year of seconds and a billion operations a second are beyond use, and keep nanoseconds within 64 bits.
@@ -173,6 +182,11 @@ mod tests {
             ),
             (r#","warm_up_s":-1"#, "warm_up_s"),
             (r#","timeout_s":0"#, "timeout_s"),
+            (r#","retry":{"retries":1,"on_codes":[" 1213"]}"#, "retry.on_codes"),
+            (
+                r#","retry":{"retries":1,"on_codes":["timeout"]}"#,
+                "retry.on_codes",
+            ),
             (r#","error_budget_ratio":2"#, "error_budget_ratio"),
             (r#","witness_rate_ops_per_s":0"#, "witness_rate_ops_per_s"),
         ] {

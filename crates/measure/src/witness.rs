@@ -5,7 +5,7 @@ use crate::pacer::{Pacer, Slots};
 use crate::phase::{Job, server_trouble};
 use crate::recorder::Recorder;
 use crate::runner::Runner;
-use crate::session::{Slot, open, reopen};
+use crate::session::{Since, Slot, open, reopen};
 use crate::team::{wait_for_axis, watched_cells};
 use crate::times::Times;
 use crate::watchdog::timed;
@@ -154,7 +154,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
         if outcome == Outcome::Ok && begin_ns >= axis.window_start_ns && end_ns <= axis.window_end_ns() {
             times.record(end_ns.saturating_sub(begin_ns));
         }
-        if lost && !reopen(&job, &client, cell, &axis, &mut slot).await {
+        if lost && !reopen(&job, &client, cell, &axis, &mut slot, Since::Lost).await {
             return Ok(times);
         }
     }

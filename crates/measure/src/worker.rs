@@ -3,6 +3,7 @@
 //! Cost per operation of the loop itself, null driver and closed loop: two reads of the clock, three histogram
 //! records, a dozen plain stores; no allocation, no lock, no formatting, no atomic that another core writes.
 //! `examples/floor.rs` holds it to that.
+use crate::attempt::{Attempt, How, names};
 use crate::control::Axis;
 use crate::phase::Job;
 use crate::pool::{Pool, Ticket};
@@ -11,7 +12,7 @@ use crate::recorder::{Extra, Writer, series};
 use crate::runner::Runner;
 use crate::samples::Fault;
 use crate::schedule::Schedule;
-use crate::session::{Slot, reopen};
+use crate::session::{Since, Slot, reopen};
 use crate::times::add;
 use crate::watchdog::{UserCell, timed};
 use bakeoff_model::driver::Driver;
@@ -68,10 +69,7 @@ pub async fn run_user<R: Runner, D: Driver, W: Workload<D::Session>>(
     own: Option<Slot<D::Session>>,
 ) -> u64 {
     let thread = worker.job.workload.thread(&worker.state, user.id);
-    let probe = RecordProbe {
-        writer: worker.writer.clone(),
-        revocable: 0,
-    };
+    let probe = RecordProbe::new(worker.writer.clone());
     let mut turn = UserLoop::<R, D, W> {
         worker: &worker,
         user,
@@ -105,27 +103,6 @@ enum Begin {
     Over,
 }
 
-/// How an attempt ended, in one byte: it is handed through the loop in a register. (As a structure it was copied in
-/// parts and read back whole, which the processor's store buffer cannot forward: 40 ns per operation.)
-#[derive(Clone, Copy, PartialEq)]
-struct How(u8);
-
-impl How {
-    const RIGHT: How = How::new(Outcome::Ok, false);
-    const LOST: u8 = 0x80;
-
-    const fn new(outcome: Outcome, session_lost: bool) -> Self {
-        How(outcome.index() as u8 | if session_lost { Self::LOST } else { 0 })
-    }
-    fn outcome(self) -> Outcome {
-        Outcome::ALL[usize::from(self.0 & !Self::LOST)]
-    }
-    /// The session must be replaced.
-    fn session_lost(self) -> bool {
-        self.0 & Self::LOST != 0
-    }
-}
-
 impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     fn axis(&self) -> &Axis {
         &self.worker.writer.axis
@@ -133,7 +110,8 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
 
     /// Operation after operation until the window ends. Gives the user's own session back.
     async fn operate(&mut self, mut slot: Option<Slot<D::Session>>) -> Option<Slot<D::Session>> {
-        let pool = self.worker.pool.as_ref();
+        let worker = self.worker;
+        let pool = worker.pool.as_ref();
         let mut free_at_ns = self.axis().epoch_ns;
         if matches!(self.user.pace, Pace::Closed { .. }) && !self.sleep_until_due(free_at_ns).await {
             return slot;
@@ -148,7 +126,13 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             };
             let how = self.operation(due_ns, session).await;
             free_at_ns = self.ended_ns;
-            let goes_on = !how.session_lost() || self.replace(session, free_at_ns).await;
+            let goes_on = if how.session_lost() {
+                self.replace(session, Since::Lost, free_at_ns).await
+            } else if worker.job.workload.wants_new_session(&self.thread) {
+                self.replace(session, Since::Wanted, free_at_ns).await
+            } else {
+                true
+            };
             if let Some(pool) = pool {
                 slot.take().into_iter().for_each(|slot| pool.release(slot));
             }
@@ -266,6 +250,9 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             self.ended_ns = now_ns();
             let series = series(operation, how.outcome());
             let counted = writer.operation(series, slot.endpoint, due_ns, begin_ns, self.ended_ns);
+            if let Some(queries) = self.probe.queries.take() {
+                writer.queries(queries, self.ended_ns, counted);
+            }
             writer.end_recording();
             writer.set_in_flight(self.user.index, 0);
             self.probe.revocable += u64::from(counted && how == How::RIGHT);
@@ -285,7 +272,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     async fn attempt(&mut self, operation: usize, begin_ns: u64, slot: &mut Slot<D::Session>) -> How {
         let worker = self.worker;
         let Some(session) = &mut slot.session else {
-            return How::new(Outcome::Unknown, true); // cannot be: a lost session is replaced before anything else
+            return How::new(Outcome::Unknown).and_lost(true); // cannot be: a lost session is replaced before anything else
         };
         let mut failed = None;
         let cell = &*self.user.cell;
@@ -312,7 +299,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     #[cold]
     fn fault(&self, operation: usize, endpoint: u32, failed: &Option<Result<Answer, OpError>>) -> How {
         let timeout;
-        let (how, fault) = match failed {
+        let (outcome, lost, fault) = match failed {
             Some(Ok(Answer::Right)) => return How::RIGHT,
             Some(Ok(Answer::Wrong(why))) => {
                 let fault = Fault {
@@ -320,9 +307,9 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
                     message: why,
                     statement: None,
                 };
-                (How::new(Outcome::Wrong, false), fault)
+                (Outcome::Wrong, false, fault)
             }
-            Some(Err(error)) => (How::new(error.outcome, error.connection_lost), Fault::from(error)),
+            Some(Err(error)) => (error.outcome, error.connection_lost, Fault::from(error)),
             None => {
                 timeout = format!("no answer within {} s", self.worker.job.spec.timeout_s);
                 let fault = Fault {
@@ -330,20 +317,20 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
                     message: &timeout,
                     statement: None,
                 };
-                (How::new(Outcome::Unknown, true), fault)
+                (Outcome::Unknown, true, fault)
             }
         };
         let recorder = self.worker.writer.recorder();
         let at_s = self.axis().seconds(now_ns());
         let name = self.worker.job.workload.operations()[operation].name;
-        recorder
-            .samples
-            .offer(name, how.outcome(), endpoint, at_s, &fault);
-        if how.session_lost() {
+        recorder.samples.offer(name, outcome, endpoint, at_s, &fault);
+        if lost {
             self.tell_lost(&fault, endpoint, at_s);
             add(&recorder.counters.connections_lost, u64::from(failed.is_some()));
         }
-        how
+        let retry = &self.worker.job.spec.retry;
+        let named = matches!(failed, Some(Err(error)) if names(retry, error));
+        How::new(outcome).and_lost(lost).and_named(named)
     }
 
     fn tell_lost(&self, fault: &Fault<'_>, endpoint: u32, at_s: f64) {
@@ -359,29 +346,28 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     /// Whether the policy has the same operation tried once more. Not after the window: nobody would count it.
     #[cold]
     fn again(&self, how: How, attempts: u32) -> bool {
-        let retry = &self.worker.job.spec.retry;
-        let Outcome::Fail(class) = how.outcome() else {
-            return false;
-        };
-        attempts < retry.retries && retry.on.contains(&class) && now_ns() < self.axis().window_end_ns()
+        how.is_named()
+            && attempts < self.worker.job.spec.retry.retries
+            && now_ns() < self.axis().window_end_ns()
     }
 
     /// The pause before a retry, and a new session if the last attempt cost it; false when the window ended first.
     async fn prepare_retry(&self, how: How, attempts: u32, slot: &mut Slot<D::Session>) -> bool {
-        add(&self.worker.writer.recorder().counters.retries, 1);
+        self.worker.writer.retry(now_ns());
         let pause_s = self.worker.job.spec.retry.backoff_s * f64::from(attempts);
         sleep(Duration::from_secs_f64(pause_s)).await;
-        !how.session_lost() || self.replace(slot, u64::MAX).await
+        !how.session_lost() || self.replace(slot, Since::Lost, u64::MAX).await
     }
 
-    /// Opens another session in the place of a lost one; false when the window ended first. In a closed loop the next
+    /// Opens another session in the place of this one; false when the window ended first. In a closed loop the next
     /// operation fell due at `due_ns`, and if it was never begun it is owed at its age.
     #[cold]
-    async fn replace(&self, slot: &mut Slot<D::Session>, due_ns: u64) -> bool {
+    async fn replace(&self, slot: &mut Slot<D::Session>, since: Since, due_ns: u64) -> bool {
         let worker = self.worker;
-        let replaced = reopen(&worker.job, &worker.client, &self.user.cell, self.axis(), slot).await;
+        let (job, cell) = (&worker.job, &self.user.cell);
+        let replaced = reopen(job, &worker.client, cell, self.axis(), slot, since).await;
         if replaced {
-            add(&worker.writer.recorder().counters.reconnects, 1);
+            worker.writer.reconnect(now_ns());
         } else if matches!(self.user.pace, Pace::Closed { .. }) {
             worker.writer.backlog(due_ns);
         }
@@ -429,34 +415,6 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             .recorder()
             .samples
             .offer("finish", error.outcome, endpoint, at_s, &Fault::from(&error));
-    }
-}
-
-/// One attempt, until it ends or its deadline passes. True: right. Otherwise what came instead is left in `failed`, and
-/// nothing if nothing came in time: an answer that may hold an error is large, and to hand it up through the loop cost
-/// as much as recording the operation.
-struct Attempt<'a, F> {
-    cell: &'a UserCell,
-    execute: Pin<&'a mut F>,
-    failed: &'a mut Option<Result<Answer, OpError>>,
-}
-
-impl<F: Future<Output = Result<Answer, OpError>>> Future for Attempt<'_, F> {
-    type Output = bool;
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
-        match self.execute.as_mut().poll(cx) {
-            Poll::Ready(Ok(Answer::Right)) => Poll::Ready(true),
-            Poll::Ready(failed) => {
-                *self.failed = Some(failed);
-                Poll::Ready(false)
-            }
-            Poll::Pending if self.cell.is_expired() => Poll::Ready(false),
-            Poll::Pending => {
-                self.cell.remember(cx);
-                Poll::Pending
-            }
-        }
     }
 }
 

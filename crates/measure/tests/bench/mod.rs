@@ -7,7 +7,7 @@ use bakeoff_model::event::{Check, Event, Interval, RunResult, Series, StateRepor
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble};
 use bakeoff_model::run::{CheckSpec, RunSpec, RunnerKind};
 use bakeoff_model::time::{epoch_ns, now_ns, sleep_until};
-use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Operation, Probe, Queries, ThreadId, Workload};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -69,11 +69,21 @@ impl Driver for TestDriver {
 pub struct TestWorkload {
     pub executed: Arc<AtomicU64>,
     pub settled: Arc<Mutex<Vec<(Outcome, bool)>>>,
+    /// Statements of each attempt.
+    pub queries: Option<Queries>,
+    /// A user wants another session after so many operations; 0: never.
+    pub reconnect: u64,
+}
+
+/// One user.
+pub struct TestThread {
+    stream: u64,
+    drawn: u64,
 }
 
 impl Workload<TestSession> for TestWorkload {
     type Worker = ();
-    type Thread = u64;
+    type Thread = TestThread;
     fn operations(&self) -> &'static [Operation] {
         &[Operation {
             name: "op",
@@ -84,22 +94,29 @@ impl Workload<TestSession> for TestWorkload {
         Some(0)
     }
     fn worker(&self, _: usize) {}
-    fn thread(&self, _: &(), id: ThreadId) -> u64 {
-        id.stream
+    fn thread(&self, _: &(), id: ThreadId) -> TestThread {
+        TestThread {
+            stream: id.stream,
+            drawn: 0,
+        }
     }
     async fn attach(&self, _: &mut TestSession) -> Result<(), OpError> {
         Ok(())
     }
-    fn next(&self, _: &(), _: &mut u64) -> usize {
+    fn next(&self, _: &(), thread: &mut TestThread) -> usize {
+        thread.drawn += 1;
         0
     }
     async fn execute<P: Probe>(
         &self,
         _: &(),
-        _: &mut u64,
+        _: &mut TestThread,
         session: &mut TestSession,
-        _: &mut P,
+        probe: &mut P,
     ) -> Result<Answer, OpError> {
+        if let Some(queries) = self.queries {
+            probe.queries(queries);
+        }
         let number = self.executed.fetch_add(1, SeqCst);
         match session.0(number) {
             Reply::Right => {}
@@ -112,22 +129,25 @@ impl Workload<TestSession> for TestWorkload {
         }
         Ok(Answer::Right)
     }
-    fn settle<P: Probe>(&self, _: &(), _: &mut u64, outcome: Outcome, session_lost: bool, _: &mut P) {
+    fn settle<P: Probe>(&self, _: &(), _: &mut TestThread, outcome: Outcome, session_lost: bool, _: &mut P) {
         if outcome != Outcome::Ok {
             self.settled.lock().unwrap().push((outcome, session_lost));
         }
     }
+    fn wants_new_session(&self, thread: &TestThread) -> bool {
+        self.reconnect > 0 && thread.drawn.is_multiple_of(self.reconnect)
+    }
     async fn finish<P: Probe>(
         &self,
         _: &(),
-        _: &mut u64,
+        _: &mut TestThread,
         _: &mut TestSession,
         _: &mut P,
     ) -> Result<(), OpError> {
         Ok(())
     }
-    fn stream_hash(&self, thread: &u64) -> u64 {
-        *thread
+    fn stream_hash(&self, thread: &TestThread) -> u64 {
+        thread.stream
     }
     async fn create(&self, _: &mut TestSession, _: bool) -> Result<(), Trouble> {
         Ok(())
@@ -144,7 +164,7 @@ impl Workload<TestSession> for TestWorkload {
     async fn load_chunk(
         &self,
         _: &(),
-        _: &mut u64,
+        _: &mut TestThread,
         session: &mut TestSession,
         _: u64,
         count: u64,
@@ -192,13 +212,22 @@ pub fn try_run(
     control: Arc<Control>,
     script: impl Fn(u64) -> Reply + Send + Sync + 'static,
 ) -> Result<Ran, Trouble> {
+    try_run_of(spec, control, TestWorkload::default(), script)
+}
+
+/// Of a workload with wishes.
+pub fn try_run_of(
+    spec: &RunSpec,
+    control: Arc<Control>,
+    workload: TestWorkload,
+    script: impl Fn(u64) -> Reply + Send + Sync + 'static,
+) -> Result<Ran, Trouble> {
     control.start_now();
     let driver = TestDriver {
         script: Arc::new(script),
         runners: &[RunnerKind::Tokio, RunnerKind::Thread],
         opened: Arc::default(),
     };
-    let workload = TestWorkload::default();
     let (opened, executed, settled) = (
         driver.opened.clone(),
         workload.executed.clone(),
