@@ -128,7 +128,7 @@ def _one_load_each(cells: list[Cell], existing: list[str], source: Source) -> No
     keys: dict[str, str] = {}
     for cell in cells:
         options = cell.system_options
-        table = f"{options.get('address')} {options.get('schema')} {cell.workload.spec['table']}"
+        table = f"{options.get('address')} {options.get('schema')} {cell.workload.table}"
         if cell.record.system in existing and keys.setdefault(table, cell.load_key) != cell.load_key:
             what = (
                 f"{cell.record.id} ({cell.record.label}) needs a load of its own into the same table as an earlier cell"
@@ -244,10 +244,6 @@ def advice(
 ) -> list[str]:
     """What is allowed but will limit the answer."""
     measure, words = document.measure, []
-    if any(cell.workload.spec["data_integrity"] and cell.workload.writes for cell in cells):
-        words.append(
-            "with data_integrity, updates write the values that are there already, and some systems then write nothing"
-        )
     if measure.repetitions < REPETITIONS_FOR_A_COMPARISON:
         have = "1 repetition is" if measure.repetitions == 1 else f"{measure.repetitions} repetitions are"
         words.append(f"{have} too few to compare: values only (5 or more give a comparison)")
@@ -267,7 +263,7 @@ def advice(
                 f"{measure.operations // clients * clients} are done"
             )
     for workload in {id(cell.workload): cell.workload for cell in cells}.values():
-        words += [f"property `{name}` of the original has no meaning here and is ignored" for name in workload.ignored]
+        words += workload.advice()
     return list(dict.fromkeys(words))
 
 

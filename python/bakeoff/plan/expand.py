@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from ..model.boundary import Closed, Limit, Open, OperationsLimit, Pacing, TimeLimit
 from ..model.records import CellRecord, Scalar
 from ..systems.base import Capabilities, System
-from ..workloads.ycsb import YcsbWorkload
+from ..workloads.base import Workload
 from .document import PlanDocument
 from .factors import Factor, Source, find_factor, put_option, read_level
 from .resolved import Cell
@@ -32,7 +32,7 @@ class Workloads(Protocol):
     def options(self) -> Collection[str]:
         """Names that [workload] may hold, and that may be factors."""
 
-    def resolve(self, levels: dict[str, Scalar]) -> YcsbWorkload:
+    def resolve(self, levels: dict[str, Scalar]) -> Workload:
         """The plan's workload with these options added."""
 
 
@@ -220,7 +220,7 @@ class Builder:
         for number, combination in enumerate(combinations, 1):
             yield self._cell(f"c{number:0{width}d}", combination, several)
 
-    def workload(self, combination: Combination) -> YcsbWorkload:
+    def workload(self, combination: Combination) -> Workload:
         return self.workloads.resolve({f.name: level for f, level in self._chosen(combination, "workload")})
 
     def _chosen(self, combination: Combination, target: str) -> list[tuple[Factor, Scalar]]:
@@ -278,7 +278,7 @@ class Builder:
             )
         return str(level) if level is not None else said
 
-    def rate_ops_per_s(self, level: Scalar | None, workload: YcsbWorkload, clients: int) -> float | None:
+    def rate_ops_per_s(self, level: Scalar | None, workload: Workload, clients: int) -> float | None:
         """Offered over all clients; None: closed loop."""
         measure = self.document.measure
         pacing, said = measure.pacing, "pacing" in measure.model_fields_set
@@ -306,7 +306,7 @@ class Builder:
         arrival = pacing.arrival if pacing else "constant" if from_file else "poisson"
         return Open(rate_ops_per_s=rate_ops_per_s / clients, arrival=arrival)
 
-    def _limit(self, workload: YcsbWorkload, clients: int) -> Limit:
+    def _limit(self, workload: Workload, clients: int) -> Limit:
         measure, hints = self.document.measure, workload.hints
         if measure.operations is not None:
             # At least one, so that a check of the whole can say that this is too few.

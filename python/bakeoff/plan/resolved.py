@@ -10,7 +10,7 @@ from ..model.boundary import Limit, Pacing, Retry
 from ..model.records import CellRecord, PlanRecord
 
 if TYPE_CHECKING:
-    from ..workloads.ycsb import YcsbWorkload
+    from ..workloads.base import Workload
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Cell:
     record: CellRecord
     #: Options for System.configure: the plan's [systems.NAME] table with this cell's factor levels merged in.
     system_options: dict[str, Any]
-    workload: YcsbWorkload
+    workload: Workload
     threads: int
     sessions: int | None
     clients: int

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import PlanError
 from ..model.records import Scalar
 from ..workloads import WORKLOADS
-from ..workloads.ycsb import YcsbWorkload
+from ..workloads.base import Workload
 from .document import MeasureTable, WorkloadTable, keys_of
 from .factors import Source
 from .nearest import LOAD_FACTORS, meant, where
@@ -26,7 +26,7 @@ class PlanWorkloads:
         self._kind = WORKLOADS[table.kind]
         self._said: dict[str, Any] = dict(table.model_extra or {})
         self._source = source
-        self._known: dict[str, YcsbWorkload] = {}
+        self._known: dict[str, Workload] = {}
         for name in self._said.keys() - set(self._kind.options):
             for place, known in ((("factors",), LOAD_FACTORS), (("measure",), keys_of(MeasureTable))):
                 if name in known:
@@ -36,7 +36,7 @@ class PlanWorkloads:
     def options(self) -> Collection[str]:
         return self._kind.options
 
-    def resolve(self, levels: dict[str, Scalar]) -> YcsbWorkload:
+    def resolve(self, levels: dict[str, Scalar]) -> Workload:
         for name in levels.keys() & self._said.keys():
             raise self._source.error(
                 f"`{name}` is said twice, as a factor and in [workload]",
@@ -48,7 +48,7 @@ class PlanWorkloads:
             self._known[key] = self._resolve({**self._said, **levels})
         return self._known[key]
 
-    def _resolve(self, options: dict[str, Any]) -> YcsbWorkload:
+    def _resolve(self, options: dict[str, Any]) -> Workload:
         try:
             return self._kind.resolve(options, self._source.base_dir)
         except PlanError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from . import ycsb
+from .base import Workload
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class WorkloadKind:
     presets: Mapping[str, str]
     #: Names that the plan's [workload] may hold beside `kind`, and that may be factors.
     options: Collection[str]
-    resolve: Callable[[dict[str, Any], Path], ycsb.YcsbWorkload]
+    resolve: Callable[[dict[str, Any], Path], Workload]
 
 
 WORKLOADS: dict[str, WorkloadKind] = {

@@ -6,22 +6,32 @@ engine generates data and operations; `data_identity` says when two of its data 
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BeforeValidator, Field, ValidationError
 
 from ..errors import PlanError
-from .ycsb_file import Hints, YcsbFile, read_ycsb_file
+from .base import Hints
+from .options import (
+    U32_MAX,
+    Count,
+    OptionTable,
+    Positive,
+    Small,
+    complaint,
+    nearest,
+    option_words,
+    refuse_unknown,
+    refuse_unless,
+)
+from .ycsb_file import YcsbFile, read_ycsb_file
 from .ycsb_presets import PRESET_WORDS, PRESETS
 
-__all__ = ["OPTIONS", "PRESET_WORDS", "SUMMARY", "Hints", "YcsbWorkload", "resolve"]
+__all__ = ["OPTIONS", "PRESET_WORDS", "SUMMARY", "YcsbWorkload", "resolve"]
 
 SUMMARY = "records by key: reads, updates, inserts, scans and read-modify-writes (Cooper et al., SoCC 2010)"
 
@@ -29,46 +39,37 @@ SUMMARY = "records by key: reads, updates, inserts, scans and read-modify-writes
 #: the same options and seed give other data than before.
 GENERATOR_VERSION = 1
 
-_U32 = 2**32 - 1
-_U64 = 2**63 - 1  # what TOML and JSON carry exactly
-Count = Annotated[int, Field(ge=0, le=_U64)]
-Small = Annotated[int, Field(ge=0, le=_U32)]
-Positive = Annotated[int, Field(ge=1, le=_U32)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1)]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _Plain(_Table):
+class _Plain(OptionTable):
     kind: Literal["uniform", "zipfian", "latest", "sequential"]
 
 
-class _ZipfianExact(_Table):
+class _ZipfianExact(OptionTable):
     kind: Literal["zipfian_exact"]
     theta: Annotated[float, Field(gt=0, lt=1)] = 0.99
 
 
-class _Hotspot(_Table):
+class _Hotspot(OptionTable):
     kind: Literal["hotspot"]
     data_fraction: Fraction = 0.2
     operation_fraction: Fraction = 0.8
 
 
-class _Exponential(_Table):
+class _Exponential(OptionTable):
     kind: Literal["exponential"]
     percentile: Annotated[float, Field(gt=0, lt=100)] = 95.0
     fraction: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.8571428571
 
 
-class _PlainLength(_Table):
+class _PlainLength(OptionTable):
     kind: Literal["constant", "uniform", "zipfian"]
 
 
-class _Histogram(_Table):
+class _Histogram(OptionTable):
     kind: Literal["histogram"]
     block_size: Positive
     buckets: list[Annotated[list[Count], Field(min_length=2, max_length=2)]] = Field(min_length=1)
@@ -89,7 +90,7 @@ Length = Annotated[
 ]
 
 
-class YcsbSpec(_Table):
+class YcsbSpec(OptionTable):
     """What the engine is asked: field by field crates/model/src/run.rs, whose comments say what each means."""
 
     kind: Literal["ycsb"] = "ycsb"
@@ -173,6 +174,10 @@ class YcsbWorkload:
         return "INSERT" in self.operations
 
     @property
+    def table(self) -> str:
+        return str(self.spec["table"])
+
+    @property
     def keeps_session(self) -> bool:
         """Operations share transactions, so each user needs a session of its own (no pool)."""
         return bool(self.spec["ops_per_transaction"] != 1)
@@ -189,6 +194,15 @@ class YcsbWorkload:
         number_digits = 19 if self.spec["insert_order"] == "hashed" else len(str(self.spec["records"]))
         key = len("user") + max(number_digits, self.spec["zero_padding"])
         return int(self.loaded_rows * (key + self.spec["field_count"] * _mean_length(self.spec)))
+
+    def advice(self) -> list[str]:
+        words = [f"property `{name}` of the original has no meaning here and is ignored" for name in self.ignored]
+        if self.spec["data_integrity"] and self.writes:
+            words.append(
+                "with data_integrity, updates write the values that are there already, and some systems then write"
+                " nothing"
+            )
+        return words
 
     def data_identity(self, seed: int) -> str:
         """Equal for equal loaded data sets: generator version, seed, and the options that shape the table and its
@@ -230,12 +244,10 @@ def _mean_length(spec: dict[str, Any]) -> float:
 def resolve(options: dict[str, Any], base_dir: Path) -> YcsbWorkload:
     """The [workload] table without `kind`. `base_dir`: what `ycsb_file` is relative to. Raises PlanError."""
     said = dict(options)
-    for name in said:
-        if name not in OPTIONS:
-            raise PlanError(f"unknown option `{name}` of ycsb", hint=_nearest(name, OPTIONS))
+    refuse_unknown(said, OPTIONS, "ycsb")
     preset = said.pop("preset", None)
     if preset is not None and preset not in PRESETS:
-        raise PlanError(f"there is no preset `{preset}`", hint=_nearest(str(preset), tuple(PRESETS)))
+        raise PlanError(f"there is no preset `{preset}`", hint=nearest(str(preset), tuple(PRESETS)))
     file_name = said.pop("ycsb_file", None)
     if file_name is not None and not isinstance(file_name, str):
         raise PlanError("`ycsb_file` must be the name of a file")
@@ -262,43 +274,9 @@ def _spec(merged: dict[str, Any], said: dict[str, Any], file_name: str | None) -
     try:
         return YcsbSpec.model_validate(merged)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        option = str(first["loc"][0])
+        option, what, hint = complaint(error)
         place = "" if option in said or not file_name else f"{file_name}, as `{option}`"
-        what, hint = _sentence(first)
         raise PlanError(what, where=place, hint=hint) from None
-
-
-def _sentence(detail: ErrorDetails) -> tuple[str, str]:
-    """What is wrong with an option, and what may stand there."""
-    option, *inner = (str(part) for part in detail["loc"])
-    part = f" `{inner[-1]}`" if len(inner) > 1 else ""
-    value, context = detail["input"], detail.get("ctx", {})
-    kind = detail["type"]
-    if kind == "extra_forbidden":
-        return f"`{option}` has no part `{inner[-1]}`", ""
-    if kind == "missing":
-        return f"`{option}` needs{part}", ""
-    if kind in ("union_tag_invalid", "literal_error"):
-        expected = str(context.get("expected_tags") or context["expected"])
-        known = tuple(re.findall(r"'([^']*)'", expected))
-        said = value.get("kind") if isinstance(value, dict) else value
-        return f"`{option}`{part} cannot be {_shown(said)}", f"it is one of: {', '.join(known)}"
-    if kind == "union_tag_not_found" or kind.startswith("model_"):
-        return f"`{option}` cannot be {_shown(value)}", 'it is a name, or a table such as { kind = "uniform" }'
-    words = re.sub("^(Input|String|List) should (be|have) ", "", detail["msg"])
-    return f"`{option}`{part} cannot be {_shown(value)}", f"it must be {words}"
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value, default=str)
-
-
-def _nearest(word: str, known: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(word.lower().replace("-", "_"), [k.replace("-", "_") for k in known], n=1)
-    if close:
-        return f"did you mean `{next(k for k in known if k.replace('-', '_') == close[0])}`?"
-    return f"it is one of: {', '.join(known)}"
 
 
 def _refuse_impossible(spec: YcsbSpec) -> None:
@@ -329,7 +307,7 @@ def _refuse_impossible(spec: YcsbSpec) -> None:
             f"values of up to {longest} bytes do not fit into `value_varchar` {spec.value_varchar}",
             "raise it, or leave it out for TEXT",
         ),
-        (longest * spec.field_count <= _U32, "a record would exceed 4 GiB", "use fewer or shorter fields"),
+        (longest * spec.field_count <= U32_MAX, "a record would exceed 4 GiB", "use fewer or shorter fields"),
         (
             not spec.data_integrity or spec.field_length_distribution.kind == "constant",
             "`data_integrity` needs values of one length",
@@ -351,9 +329,7 @@ def _refuse_impossible(spec: YcsbSpec) -> None:
             "lower it, or raise records",
         ),
     ]
-    for holds, what, hint in rules:
-        if not holds:
-            raise PlanError(what, hint=hint)
+    refuse_unless(rules)
 
 
 def _longest_value(spec: YcsbSpec) -> int:
@@ -368,13 +344,7 @@ def _longest_value(spec: YcsbSpec) -> int:
 def _label(name: str, spec: YcsbSpec, said: dict[str, Any]) -> str:
     """What tells workloads of one report apart: the mix, the size, and every option the plan sets beside them."""
     words = [f"records {spec.records}"]
-    words += [f"{option} {_words(said[option])}" for option in said if option != "records"]
+    words += option_words(said, without=("records",))
     if spec.ops_per_transaction == 0 and "ops_per_transaction" not in said:
         words.append("one transaction per thread")
     return f"YCSB {name} ({', '.join(words)})"
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, dict):
-        return " ".join(str(v) for v in value.values())
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -13,17 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PlanError
+from .base import Hints
 from .java_properties import Property, parse
-
-
-@dataclass(frozen=True)
-class Hints:
-    """What a property file says about the load rather than the work. Per client, as in the original."""
-
-    threads: int | None = None
-    rate_ops_per_s: float | None = None
-    operations: int | None = None
-    window_s: float | None = None
 
 
 @dataclass
