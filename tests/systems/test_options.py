@@ -51,6 +51,8 @@ def test_an_unknown_key_is_refused_at_its_place_with_the_nearest_known(
         ({"start": {"settings": {"a": "1\nuser=root"}}}, "cannot be a setting"),
         ({"start": True, "tls": {"ca_file": "ca.pem"}}, "no certificate of yours"),
         ({"start": {"connect": "socket"}, "tls": True}, "a unix socket cannot be encrypted"),
+        ({"start": True, "tls": True, "client": "wire"}, "speaks no TLS"),
+        ({"start": True, "client": "odbc"}, "'wire' or 'mysql_async'"),
         ({"start": {"settings": {"ssl_cert": "x"}}}, "ssl_cert of a private server is set by bakeoff"),
         ({"start": {"settings": {"sync_binlog": 1}}, "settings": {"sync-binlog": 0}}, "said twice"),
     ],
@@ -126,6 +128,7 @@ def test_an_existing_system_gives_the_engine_the_name_of_the_secret_and_never_th
         "schema": "bench",
         "tls": {"ca_file": "/plans/ca.pem", "verify": True},
         "session_variables": {"sort_buffer_size": "1048576", "big_tables": "ON"},
+        "client": None,
     }
     assert environment == {}
 
@@ -149,6 +152,11 @@ def test_the_null_systems_options_become_the_drivers() -> None:
     assert driver["kind"] == "null"
     assert (driver["latency_ns"], driver["latency"], driver["store"]) == (1000, "exponential", True)
     assert driver["stalls"] == [{"at_s": 1.0, "for_s": 2.0}]
+
+
+def test_the_client_library_is_passed_on() -> None:
+    driver, _ = configured("mysql", Path("/x"), {"address": "db1", "client": "mysql_async"}).engine_driver()
+    assert driver["client"] == "mysql_async"
 
 
 def test_what_can_only_be_had_at_an_address_says_so_without_one() -> None:

@@ -57,6 +57,27 @@ def test_a_grid_multiplies_systems_and_levels_in_the_order_of_the_plan() -> None
     assert plan.record.factors == {"system": ["sqlite", "mariadb"], "threads": [1, 4], "preset": ["a", "c"]}
 
 
+def test_runner_and_io_vary_on_one_loaded_data_set() -> None:
+    plan = read("'mariadb.io' = ['io_uring', 'epoll']", systems=f"{SQLITE}\n{MARIADB}")
+    assert [(c.record.system, c.runner, c.io) for c in plan.cells] == [
+        ("sqlite", None, None),
+        ("mariadb", None, "io_uring"),
+        ("mariadb", None, "epoll"),
+    ]
+    assert len({cell.load_key for cell in plan.cells if cell.record.system == "mariadb"}) == 1
+
+
+def test_a_runner_that_a_system_does_not_run_on_is_refused() -> None:
+    assert "sqlite does not run on the runner reactor" in refused("runner = 'reactor'").what
+    assert "`io` has no meaning on the runner thread" in refused("io = 'epoll'").what
+    assert "'kqueue' is not a level of io" in refused("io = 'kqueue'").what
+
+
+def test_a_retry_by_the_systems_own_codes_reaches_the_cell() -> None:
+    (cell,) = read(measure="retry = { retries = 3, on_codes = ['1213'] }").cells
+    assert (cell.retry.retries, cell.retry.on, cell.retry.on_codes) == (3, [], ["1213"])
+
+
 def test_a_factor_of_one_system_does_not_multiply_the_others() -> None:
     factors = "threads = [1, 4]\n'mariadb.settings.innodb_buffer_pool_size' = ['64M', '1G', '2G']"
     plan = read(factors, systems=f"{SQLITE}\n{MARIADB}")

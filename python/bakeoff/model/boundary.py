@@ -13,6 +13,8 @@ OutcomeName = Literal[
     "ok", "wrong", "unknown", "fail_conflict", "fail_constraint", "fail_refused", "fail_overload", "fail_other"
 ]
 Phase = Literal["load", "warm", "run", "check", "drop"]
+RunnerName = Literal["tokio", "thread", "reactor"]
+IoName = Literal["io_uring", "epoll"]
 
 
 class Document(BaseModel):
@@ -79,8 +81,8 @@ class RunSpec(Document):
     threads: int = 1
     sessions: int | None = None
     workers: int = 0
-    runner: Literal["tokio", "thread", "reactor"] | None = None
-    io: Literal["io_uring", "epoll"] | None = None
+    runner: RunnerName | None = None
+    io: IoName | None = None
     pacing: Pacing = Field(default_factory=Closed)
     limit: Limit = Field(default_factory=lambda: TimeLimit(window_s=10.0))
     warm_up_s: float = 0.0
@@ -121,8 +123,8 @@ class Ready(Document):
     format: int
     engine_version: str
     pid: int
-    runner: Literal["tokio", "thread", "reactor"]
-    io: Literal["io_uring", "epoll"] | None
+    runner: RunnerName
+    io: IoName | None
     client: str
     workers: int
     sessions: int

@@ -50,6 +50,7 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
         hint = "leave `sessions` out, or write ops_per_transaction = 1"
         what = f"{asks}: a transaction of several operations keeps its session, so threads cannot share one"
         raise source.error(what, "factors", "sessions", hint=hint)
+    _check_runner(cell, capabilities, asks, source)
     for what, level, offered in (
         ("isolation", cell.isolation, capabilities.isolation),
         ("durability", cell.durability, capabilities.durability),
@@ -66,6 +67,19 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
             *("measure", "operations"),
             hint=hint,
         )
+
+
+def _check_runner(cell: Cell, capabilities: Capabilities, asks: str, source: Source) -> None:
+    """The engine's way of running sessions, and how the reactor talks to the kernel."""
+    name, kind = cell.record.system, cell.record.kind
+    if cell.runner is not None and cell.runner not in capabilities.runners:
+        hint = f"{kind} runs on {' or '.join(capabilities.runners)}"
+        what = f"{asks}: {kind} does not run on the runner {cell.runner}"
+        raise source.error(what, *_place("runner", name, source), hint=hint)
+    if cell.io is not None and (cell.runner or capabilities.runners[0]) != "reactor":
+        hint = 'only the runner reactor asks the kernel in two ways; write "NAME.io" for systems that run on it'
+        what = f"{asks}: `io` has no meaning on the runner {cell.runner or capabilities.runners[0]}"
+        raise source.error(what, *_place("io", name, source), hint=hint)
 
 
 def check_access(system: str, options: Mapping[str, object], kind: type[System], source: Source) -> None:

@@ -129,11 +129,12 @@ class RetryTable(Table):
 
     retries: int = Field(default=0, ge=0, le=1_000_000)
     on: list[FailClass] = Field(default_factory=list)
+    on_codes: list[str] = Field(default_factory=list)
     backoff: Seconds = 0.0
 
     @model_validator(mode="after")
     def _says_what(self) -> RetryTable:
-        if self.retries > 0 and not self.on:
+        if self.retries > 0 and not self.on and not self.on_codes:
             raise UnitError("`retries` needs `on`: which failures are tried again", 'for instance on = ["conflict"]')
         return self
 

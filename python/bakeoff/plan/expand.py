@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from ..model.boundary import Closed, Limit, Open, OperationsLimit, Pacing, TimeLimit
+from ..model.boundary import Closed, IoName, Limit, Open, OperationsLimit, Pacing, Retry, RunnerName, TimeLimit
 from ..model.records import CellRecord, Scalar
 from ..systems.base import Capabilities, System
 from ..workloads.base import Workload
@@ -261,8 +261,11 @@ class Builder:
             sessions=_count(load, "sessions", 0) or None,
             clients=clients,
             workers=_count(load, "workers", 0),
+            runner=cast(RunnerName | None, load.get("runner")),  # names are checked where levels are read
+            io=cast(IoName | None, load.get("io")),
             pacing=self._pacing(rate, clients, from_file="rate" not in load),
             limit=self._limit(workload, clients),
+            retry=self._retry(workload),
             durability=durability,
             isolation=isolation,
             load_key=load_key(name, record.kind, options, durability, dataset),
@@ -316,6 +319,12 @@ class Builder:
         if hints.operations is not None:  # per process, as in the original
             return OperationsLimit(operations=hints.operations, max_s=hints.window_s)
         return TimeLimit(window_s=hints.window_s or DEFAULT_WINDOW_S)
+
+    def _retry(self, workload: Workload) -> Retry:
+        said = self.document.measure.retry
+        if "retry" not in self.document.measure.model_fields_set and workload.hints.retry is not None:
+            return workload.hints.retry
+        return Retry(retries=said.retries, on=list(said.on), on_codes=list(said.on_codes), backoff_s=said.backoff)
 
 
 def load_key(name: str, kind: str, options: dict[str, Any], durability: str | None, dataset: str) -> str:

@@ -13,9 +13,10 @@ from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ..errors import PlanError
+from ..model.boundary import IoName, RunnerName
 from ..model.records import Scalar
 from ..systems.base import DURABILITY_LEVELS, ISOLATION_LEVELS
 from .document import MeasureTable, keys_of
@@ -28,7 +29,13 @@ BARE_SYSTEM_OPTIONS = ("version", "path", "tls")
 _INNER_TABLES = ("settings", "session", "start")
 #: More of these is a slip of the keyboard: the engine runs no more threads, and each client is a process.
 MOST = {"threads": 100_000, "sessions": 100_000, "clients": 1_000, "workers": 1_024}
-_PORTABLE = {"durability": DURABILITY_LEVELS, "isolation": ISOLATION_LEVELS}
+#: Load parameters whose levels are names, and which may belong to one system only.
+_NAMED: dict[str, tuple[str, ...]] = {
+    "durability": DURABILITY_LEVELS,
+    "isolation": ISOLATION_LEVELS,
+    "runner": get_args(RunnerName),
+    "io": get_args(IoName),
+}
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ def find_factor(
     head, _, rest = name.partition(".")
     only = head if rest and head in systems else None
     option = rest if only else name
-    if only and option in _PORTABLE:
+    if only and option in _NAMED:
         return Factor(name, "load", (option,), only)
     first, _, setting = option.partition(".")
     if first in _INNER_TABLES and setting:
@@ -84,7 +91,7 @@ def _unknown(
     elif name in keys_of(MeasureTable) or name == "seed":
         what = f"`{name}` cannot be a factor"
         hint = f"`{name}` belongs in [measure]" if name != "seed" else "`seed` belongs at the top of the plan"
-    elif rest and rest.split(".")[0] in (*_INNER_TABLES, "version", "path", *_PORTABLE):
+    elif rest and rest.split(".")[0] in (*_INNER_TABLES, "version", "path", *_NAMED):
         what, hint = f"unknown system `{head}`", meant(head, systems)
     else:
         what = f"unknown factor `{name}`"
@@ -97,8 +104,8 @@ def read_level(factor: Factor, level: Any, source: Source, table: str = "factors
     if factor.target != "load":
         return level  # type: ignore[no-any-return]  # checked to be a scalar by the document
     name = factor.path[0]
-    if name in _PORTABLE:
-        return portable_name(name, level, source, table, factor.name)
+    if name in _NAMED:
+        return known_name(name, level, source, table, factor.name)
     if name == "rate":
         try:
             return parse_rate_ops_per_s(level)
@@ -111,9 +118,9 @@ def read_level(factor: Factor, level: Any, source: Source, table: str = "factors
     return level
 
 
-def portable_name(kind: str, value: Any, source: Source, *place: str) -> str:
-    """A durability or isolation level that bakeoff knows."""
-    known = _PORTABLE[kind]
+def known_name(kind: str, value: Any, source: Source, *place: str) -> str:
+    """A level of durability, isolation, runner or io that bakeoff knows."""
+    known = _NAMED[kind]
     if value in known:
         return str(value)
     raise source.error(f"{value!r} is not a level of {kind}", *place, hint=one_of(str(value), known))

@@ -196,4 +196,4 @@ def _table(place: tuple[str, ...]) -> str:
 
 
 #: Load parameters: factors that are neither options of a system nor of a workload.
-LOAD_FACTORS = ("threads", "sessions", "clients", "workers", "rate", "durability", "isolation")
+LOAD_FACTORS = ("threads", "sessions", "clients", "workers", "runner", "io", "rate", "durability", "isolation")

@@ -12,13 +12,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import PlanError
-from ..model.boundary import Open, OperationsLimit, Retry, TimeLimit
+from ..model.boundary import Open, OperationsLimit, TimeLimit
 from ..model.records import PlanRecord, Scalar
 from ..systems.base import System
 from . import check
 from .document import MeasureTable, PlanDocument, plan_tree
 from .expand import Builder, Combination, read_grid, varying
-from .factors import Source, portable_name
+from .factors import Source, known_name
 from .nearest import explain, meant
 from .resolved import Cell, ResolvedPlan
 from .workload import PlanWorkloads
@@ -99,7 +99,7 @@ def _check_systems(document: PlanDocument, source: Source) -> None:
             raise source.error(f'"{name}" cannot be the name of a system', "systems", name, hint=hint)
         for kind, value in (("durability", table.durability), ("isolation", table.isolation)):
             if value is not None:
-                portable_name(kind, value, source, "systems", name, kind)
+                known_name(kind, value, source, "systems", name, kind)
 
 
 def _kinds_by_name(document: PlanDocument, kinds: Kinds, source: Source) -> dict[str, type[System]]:
@@ -148,7 +148,6 @@ def _finish(
         skipped=skipped,
         warm_up_s=measure.warm_up,
         timeout_s=measure.timeout,
-        retry=Retry(retries=measure.retry.retries, on=list(measure.retry.on), backoff_s=measure.retry.backoff),
         error_budget_ratio=measure.error_budget,
         witness_rate_ops_per_s=_witness(measure),
         reset=reset,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..model.boundary import Limit, Pacing, Retry
+from ..model.boundary import IoName, Limit, Pacing, Retry, RunnerName
 from ..model.records import CellRecord, PlanRecord
 
 if TYPE_CHECKING:
@@ -25,8 +25,11 @@ class Cell:
     sessions: int | None
     clients: int
     workers: int
+    runner: RunnerName | None  # None: the driver's own
+    io: IoName | None
     pacing: Pacing  # per client
     limit: Limit  # per client
+    retry: Retry
     durability: str | None
     isolation: str | None
     #: Cells with equal keys share one loaded data set (same system, same start options, same data).
@@ -43,7 +46,6 @@ class ResolvedPlan:
     skipped: dict[str, str]
     warm_up_s: float
     timeout_s: float
-    retry: Retry
     error_budget_ratio: float
     witness_rate_ops_per_s: float | None
     reset: str  # restore | reload | reuse

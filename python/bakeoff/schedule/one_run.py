@@ -97,7 +97,7 @@ def _measure(
             document.pacing = cell.pacing
             document.limit = cell.limit
             document.warm_up_s = plan.warm_up_s
-            document.retry = plan.retry
+            document.retry = cell.retry
             document.error_budget_ratio = plan.error_budget_ratio
             document.witness_rate_ops_per_s = plan.witness_rate_ops_per_s if client == 0 else None
             if plan.vary_seed:

@@ -30,6 +30,8 @@ def spec(
         client=ClientSpec(index=client, count=cell.clients if phase == "run" else 1),
         seed=plan.record.seed,
         workers=cell.workers,
+        runner=cell.runner,
+        io=cell.io,
         timeout_s=plan.timeout_s,
         isolation=cell.isolation,
         cores=plan.client_cores,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -45,6 +45,8 @@ class MySqlOptions(Options):
     user: str = "root"
     password: Password | None = None
     tls: Tls | bool | None = None
+    #: The client library that makes the load; None: the engine's own, or mysql_async where there is TLS.
+    client: Literal["wire", "mysql_async"] | None = None
     #: The same as `start.settings`.
     settings: Settings = Field(default_factory=dict)
     schema_: str = Field(default="bakeoff", alias="schema", min_length=1, max_length=64)
@@ -71,7 +73,7 @@ def family_capabilities(*, private: bool) -> Capabilities:
         restore=private,
         isolation=ISOLATION,
         durability=tuple(DURABILITY),
-        runners=("tokio",),
+        runners=("reactor", "tokio"),
         pool=True,
     )
 
@@ -93,6 +95,12 @@ def read_family_options(options: dict[str, Any], isolation: str | None, where: s
         )
     if read.private is not None and read.address is not None:
         raise PlanError("`start` and `address` exclude each other", where=where, hint="leave out one of the two")
+    if read.client == "wire" and read.tls:
+        raise PlanError(
+            "the client `wire` speaks no TLS",
+            where=f"{where}.client",
+            hint='leave out `client`, or write client = "mysql_async"',
+        )
     if read.address is not None and read.settings:
         raise PlanError(
             "the settings of an existing server are not ours to change",
@@ -130,6 +138,7 @@ class MySqlServer(System):
             "schema": self._options.schema_,
             "tls": {"ca_file": tls.ca_file, "verify": tls.verify} if tls else None,
             "session_variables": dict(self._options.session),
+            "client": self._options.client,
         }
 
     def _read_identity(self) -> None:
