@@ -1,4 +1,5 @@
-"""The engine's MySQL driver against a real MariaDB, without TLS and with it: runs the driver's own Rust tests."""
+"""The engine's MySQL driver against a real MariaDB, without TLS and with it, and where LOAD DATA LOCAL is
+refused: runs the driver's own Rust tests."""
 
 from __future__ import annotations
 
@@ -18,9 +19,10 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not on the PATH")
-@pytest.mark.parametrize("tls", [False, True])
-def test_the_drivers_own_tests_pass(place: Path, tls: bool) -> None:
-    system = configured("mariadb", place / "a", {"start": True, "tls": tls})
+@pytest.mark.parametrize(("tls", "local_infile"), [(False, "ON"), (True, "ON"), (False, "OFF")])
+def test_the_drivers_own_tests_pass(place: Path, tls: bool, local_infile: str) -> None:
+    start = {"settings": {"local_infile": local_infile}}
+    system = configured("mariadb", place / "a", {"start": start, "tls": tls})
     assert isinstance(system, MariaDb)
     system.start()
     try:
@@ -32,7 +34,7 @@ def test_the_drivers_own_tests_pass(place: Path, tls: bool) -> None:
             **({"BAKEOFF_TEST_MYSQL_CA": str(server.authority)} if tls else {}),
         }
         done = subprocess.run(
-            [*CARGO_TEST, "--test", "mysql", "--test", "conformance", "--", "--nocapture"],
+            [*CARGO_TEST, "--test", "mysql", "--test", "conformance", "--test", "bulk", "--", "--nocapture"],
             cwd=ROOT,
             env={**os.environ, **address},
             capture_output=True,

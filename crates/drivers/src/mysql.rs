@@ -5,7 +5,9 @@
 //! prepared statements and the binary protocol, and every byte of a row is copied once into the session's buffer.
 //! The client library allocates per operation (a future or two, the parameters, one buffer per column); the wire
 //! client that does not is a driver of its own.
+pub(crate) mod bulk;
 mod errors;
+mod load;
 mod options;
 mod settings;
 mod values;
@@ -17,6 +19,7 @@ use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
 use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
 use errors::op_error;
+use load::Loader;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Params};
 use options::Target;
@@ -110,6 +113,8 @@ impl Driver for MysqlDriver {
             conn,
             statements: Vec::new(),
             row: RowBuf::default(),
+            loader: Loader::default(),
+            in_transaction: false,
         }))
     }
 }
@@ -118,6 +123,8 @@ pub struct MysqlSession {
     conn: Conn,
     statements: Vec<Prepared>,
     row: RowBuf,
+    loader: Loader,
+    in_transaction: bool,
 }
 
 struct Prepared {
@@ -278,13 +285,44 @@ impl SqlSession for MysqlSession {
         }
     }
 
+    async fn bulk_insert(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        let target = self.loader.target(&mut self.conn, table, columns).await?;
+        let whole = !self.in_transaction;
+        if whole {
+            self.begin().await?;
+        }
+        let loaded = self
+            .loader
+            .load(&mut self.conn, &target, &mut self.row, next)
+            .await;
+        let outcome = match loaded {
+            Ok(rows) if whole => self.commit().await.map(|()| rows),
+            outcome => outcome,
+        };
+        if whole && outcome.as_ref().is_err_and(|error| !error.connection_lost) {
+            // The first error is the one to tell; a failing rollback shows in the next operation.
+            let _ = self.rollback().await;
+        }
+        outcome
+    }
+
     async fn begin(&mut self) -> Result<(), OpError> {
-        self.execute_text("START TRANSACTION").await.map(drop)
+        self.execute_text("START TRANSACTION").await?;
+        self.in_transaction = true;
+        Ok(())
     }
     async fn commit(&mut self) -> Result<(), OpError> {
-        self.execute_text("COMMIT").await.map(drop)
+        self.execute_text("COMMIT").await?;
+        self.in_transaction = false;
+        Ok(())
     }
     async fn rollback(&mut self) -> Result<(), OpError> {
+        self.in_transaction = false;
         self.execute_text("ROLLBACK").await.map(drop)
     }
 }

@@ -4,6 +4,7 @@
 //! IMMEDIATE, because the interface cannot say that it will only read: taking the write lock at once queues in the busy
 //! handler, while upgrading a read lock later fails outright. A wait for a lock ends after the run's timeout, as a
 //! conflict.
+mod bulk;
 mod errors;
 mod pragmas;
 
@@ -218,6 +219,27 @@ impl SqlSession for SqliteSession {
         let error = |error| op_error(&error).with_statement(sql);
         let mut statement = connection.prepare(sql).map_err(error)?;
         step(&mut statement, u64::MAX, &mut self.row, each).map_err(error)
+    }
+
+    async fn bulk_insert(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        let whole = self.connection.is_autocommit();
+        if whole {
+            self.begin().await?;
+        }
+        let outcome = match bulk::insert(&self.connection, table, columns, &mut self.row, next) {
+            Ok(rows) if whole => self.commit().await.map(|()| rows),
+            outcome => outcome,
+        };
+        if whole && outcome.is_err() {
+            // The first error is the one to tell; a failing rollback shows in the next operation.
+            let _ = self.rollback().await;
+        }
+        outcome
     }
 
     async fn begin(&mut self) -> Result<(), OpError> {

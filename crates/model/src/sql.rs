@@ -60,6 +60,19 @@ pub trait SqlSession {
     async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError>;
     /// Unprepared, with rows; what a cell's type is depends on the system (MySQL's text protocol knows only bytes).
     async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError>;
+    /// Loads rows by the fastest way that the system has. `next` fills the next row, one cell per column, into the
+    /// cleared buffer; false: there are no more. Returns rows stored, which is how many `next` gave.
+    ///
+    /// Outside a transaction all rows are stored or none. Inside one they are part of it, and after an error it has to
+    /// be rolled back: some of the rows may be there. A row that would be stored other than it was given (a duplicate
+    /// key, a value cut off or converted with a warning) is an error. `Bytes` cells are any bytes in a column of bytes,
+    /// UTF-8 in a column of text. Not for the measured loop: it allocates.
+    async fn bulk_insert(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError>;
     async fn begin(&mut self) -> Result<(), OpError>;
     async fn commit(&mut self) -> Result<(), OpError>;
     async fn rollback(&mut self) -> Result<(), OpError>;

@@ -1,0 +1,81 @@
+//! Bulk loads: one prepared INSERT, a row at a time. (Rows that SQLite takes together are bound one by one all the same.)
+use super::errors::op_error;
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::row::{Cell, RowBuf};
+use rusqlite::Connection;
+use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+
+/// Rows stored, in the transaction that is open.
+pub fn insert(
+    connection: &Connection,
+    table: &str,
+    columns: &[&str],
+    row: &mut RowBuf,
+    next: &mut impl FnMut(&mut RowBuf) -> bool,
+) -> Result<u64, OpError> {
+    let sql = statement(table, columns);
+    let failed = |error: rusqlite::Error| op_error(&error).with_statement(&*sql);
+    let byte_columns = byte_columns(connection, table, columns).map_err(failed)?;
+    let mut insert = connection.prepare(&sql).map_err(failed)?;
+    let mut rows = 0;
+    loop {
+        row.clear();
+        if !next(row) {
+            return Ok(rows);
+        }
+        for (i, cell) in row.cells().enumerate() {
+            let is_bytes = byte_columns.get(i).copied().unwrap_or(false);
+            insert
+                .raw_bind_parameter(i + 1, Bound { cell, is_bytes })
+                .map_err(failed)?;
+        }
+        rows += insert.raw_execute().map_err(failed)? as u64;
+    }
+}
+
+fn statement(table: &str, columns: &[&str]) -> String {
+    let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
+    let marks = vec!["?"; columns.len()].join(",");
+    format!(
+        "INSERT INTO {} ({}) VALUES ({marks})",
+        quoted(table),
+        names.join(",")
+    )
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Which columns hold bytes rather than text, by their declared types: SQLite keeps what it is given, and text does not
+/// compare equal to the same bytes as a BLOB.
+fn byte_columns(connection: &Connection, table: &str, columns: &[&str]) -> rusqlite::Result<Vec<bool>> {
+    let mut types =
+        connection.prepare("SELECT type FROM pragma_table_info(?) WHERE name = ? COLLATE NOCASE")?;
+    let holds_bytes = |column: &&str| {
+        let mut found = types.query([table, column])?;
+        match found.next()? {
+            Some(row) => Ok(row.get::<_, String>(0)?.to_ascii_uppercase().contains("BLOB")),
+            None => Ok(false),
+        }
+    };
+    columns.iter().map(holds_bytes).collect()
+}
+
+struct Bound<'a> {
+    cell: Cell<'a>,
+    is_bytes: bool,
+}
+
+impl ToSql for Bound<'_> {
+    #[inline]
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self.cell {
+            Cell::Null => ValueRef::Null,
+            Cell::Int(value) => ValueRef::Integer(value),
+            Cell::Float(value) => ValueRef::Real(value),
+            Cell::Bytes(value) if self.is_bytes => ValueRef::Blob(value),
+            Cell::Bytes(value) => ValueRef::Text(value),
+        }))
+    }
+}

@@ -1,0 +1,389 @@
+//! Bulk loads, case by case, on every SQL system that is at hand. A MariaDB or MySQL that refuses LOAD DATA LOCAL has to
+//! give the same tables as one that allows it: tests/systems/test_driver_mysql.py runs these on both.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // test code throughout
+mod bench;
+
+use bakeoff_model::outcome::{FailClass, OpError, Outcome};
+use bakeoff_model::row::{Cell, RowBuf};
+use bakeoff_model::run::MysqlSpec;
+use bakeoff_model::sql::{SpeaksSql, SqlSession};
+use bench::{Bench, Mysql, Sqlite, mysql_driver, mysql_spec, open, run};
+use std::collections::BTreeMap;
+
+const COLUMNS: [&str; 5] = ["id", "b", "t", "i", "f"];
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Values {
+    id: i64,
+    b: Option<Vec<u8>>,
+    t: Option<String>,
+    i: Option<i64>,
+    f: Option<f64>,
+}
+
+fn plain(id: i64) -> Values {
+    Values {
+        id,
+        b: Some(vec![id as u8; 3]),
+        t: Some(format!("row {id}")),
+        i: Some(-id),
+        f: Some(id as f64 / 3.0),
+    }
+}
+
+fn awkward() -> Vec<Values> {
+    let separators = b"\t\n\r\\\\N\\t'\"`,();--\0\x1a \xf0\t\xe2\\\xff\n";
+    let bytes = [(0..=255).collect(), separators.to_vec(), vec![], b"\\N".to_vec()];
+    let texts = [
+        "",
+        "\\N",
+        "NULL",
+        "tab\tnewline\nback\\slash'quote\"\0nul",
+        "Grüße, 数据 🦀",
+        "'; DROP TABLE x; --",
+        "ends in \\",
+    ];
+    let ints = [0, -1, i64::MAX, i64::MIN];
+    let floats = [0.0, 0.1, -1.5e300, f64::MIN_POSITIVE];
+    let nothing = |id| Values {
+        id,
+        ..Values::default()
+    };
+    let b = bytes.into_iter().map(|b| Values {
+        b: Some(b),
+        ..nothing(0)
+    });
+    let t = texts.into_iter().map(|t| Values {
+        t: Some(t.into()),
+        ..nothing(0)
+    });
+    let i = ints.into_iter().map(|i| Values {
+        i: Some(i),
+        ..nothing(0)
+    });
+    let f = floats.into_iter().map(|f| Values {
+        f: Some(f),
+        ..nothing(0)
+    });
+    let all = b.chain(t).chain(i).chain(f);
+    let mut rows: Vec<Values> = (1..).zip(all).map(|(id, row)| Values { id, ..row }).collect();
+    rows.extend([nothing(-5), plain(1000)]);
+    rows.sort_by_key(|row| row.id);
+    rows
+}
+
+fn push(row: &mut RowBuf, values: &Values) {
+    row.push_int(values.id);
+    match &values.b {
+        Some(bytes) => row.push_bytes(bytes),
+        None => row.push_null(),
+    }
+    match &values.t {
+        Some(text) => row.push_bytes(text.as_bytes()),
+        None => row.push_null(),
+    }
+    match values.i {
+        Some(number) => row.push_int(number),
+        None => row.push_null(),
+    }
+    match values.f {
+        Some(number) => row.push_float(number),
+        None => row.push_null(),
+    }
+}
+
+async fn sql(session: &mut impl SqlSession, text: &str) {
+    session.execute_text(text).await.unwrap();
+}
+
+async fn fresh<S: SqlSession>(session: &mut S, name: &str) -> String {
+    let table = format!("bulk{}_{name}", std::process::id());
+    sql(session, &format!("DROP TABLE IF EXISTS {table}")).await;
+    let text = match session.dialect().name {
+        // The schema's character set may be any.
+        "mysql" => "TEXT CHARACTER SET utf8mb4",
+        _ => "TEXT",
+    };
+    let columns = format!("id BIGINT NOT NULL PRIMARY KEY, b BLOB, t {text}, i BIGINT, f DOUBLE");
+    sql(session, &format!("CREATE TABLE {table} ({columns})")).await;
+    table
+}
+
+async fn drop_table(session: &mut impl SqlSession, table: &str) {
+    sql(session, &format!("DROP TABLE {table}")).await;
+}
+
+async fn load<S: SqlSession>(session: &mut S, table: &str, rows: &[Values]) -> Result<u64, OpError> {
+    let mut rest = rows.iter();
+    let mut next = |row: &mut RowBuf| {
+        assert!(row.is_empty(), "the buffer is cleared for each row");
+        rest.next().map(|values| push(row, values)).is_some()
+    };
+    session.bulk_insert(table, &COLUMNS, &mut next).await
+}
+
+async fn stored<S: SqlSession>(session: &mut S, table: &str) -> Vec<Values> {
+    let text = format!("SELECT id, b, t, i, f FROM {table} ORDER BY id");
+    let select = session.prepare(&text).await.unwrap();
+    let mut rows = Vec::new();
+    let mut each = |row: &RowBuf| {
+        let bytes = |i| match row.cell(i).unwrap() {
+            Cell::Null => None,
+            Cell::Bytes(bytes) => Some(bytes.to_vec()),
+            other => panic!("{other:?}"),
+        };
+        let int = |i| match row.cell(i).unwrap() {
+            Cell::Null => None,
+            Cell::Int(number) => Some(number),
+            other => panic!("{other:?}"),
+        };
+        rows.push(Values {
+            id: int(0).unwrap(),
+            b: bytes(1),
+            t: bytes(2).map(|bytes| String::from_utf8(bytes).unwrap()),
+            i: int(3),
+            f: match row.cell(4).unwrap() {
+                Cell::Null => None,
+                Cell::Float(number) => Some(number),
+                other => panic!("{other:?}"),
+            },
+        });
+    };
+    session.query(select, &[], &mut each).await.unwrap();
+    rows
+}
+
+async fn every_value_arrives_as_it_was_given<S: SqlSession>(session: &mut S) {
+    let table = fresh(session, "values").await;
+    let rows = awkward();
+    assert_eq!(load(session, &table, &rows).await.unwrap(), rows.len() as u64);
+    assert_eq!(stored(session, &table).await, rows);
+    drop_table(session, &table).await;
+}
+
+async fn no_rows_and_many_rows_are_loaded<S: SqlSession>(session: &mut S) {
+    let table = fresh(session, "many").await;
+    assert_eq!(load(session, &table, &[]).await.unwrap(), 0);
+    // More than is held at a time, or fits one statement.
+    let rows: Vec<Values> = (0..40_000).map(plain).collect();
+    assert_eq!(load(session, &table, &rows).await.unwrap(), 40_000);
+    assert_eq!(stored(session, &table).await, rows);
+    drop_table(session, &table).await;
+}
+
+async fn a_row_larger_than_the_buffer_is_loaded<S: SqlSession>(session: &mut S) {
+    let table = fresh(session, "large").await;
+    drop_table(session, &table).await;
+    sql(session, &format!("CREATE TABLE {table} (id INT, l LONGBLOB)")).await;
+    let large: Vec<u8> = (0..900_000u32).map(|i| ((i * 7) >> 3) as u8).collect();
+    let mut id = 0;
+    let mut next = |row: &mut RowBuf| {
+        id += 1;
+        row.push_int(id);
+        row.push_bytes(&large[id as usize..]);
+        id <= 3
+    };
+    let rows = session.bulk_insert(&table, &["id", "l"], &mut next).await;
+    assert_eq!(rows.unwrap(), 3);
+    let text = format!("SELECT l FROM {table} WHERE id = 2");
+    let select = session.prepare(&text).await.unwrap();
+    let row = session.query_one(select, &[]).await.unwrap().unwrap();
+    assert!(row.cell(0) == Some(Cell::Bytes(&large[2..])));
+    drop_table(session, &table).await;
+}
+
+async fn a_duplicate_key_is_an_error_and_loads_nothing<S: SqlSession>(session: &mut S) {
+    let table = fresh(session, "duplicate").await;
+    let twice = [plain(1), plain(2), plain(2), plain(3)];
+    let error = load(session, &table, &twice).await.unwrap_err();
+    assert_eq!(error.outcome, Outcome::Fail(FailClass::Constraint), "{error}");
+    assert!(!error.connection_lost && error.statement.is_some(), "{error:?}");
+    assert_eq!(stored(session, &table).await, []);
+    // One that was there before stays what it was.
+    load(session, &table, &[plain(7)]).await.unwrap();
+    let mut rows: Vec<Values> = (0..10_000).map(plain).collect();
+    rows[7].t = Some("another".into());
+    assert!(load(session, &table, &rows).await.is_err());
+    assert_eq!(stored(session, &table).await, [plain(7)]);
+    // The session is as good as before.
+    assert_eq!(load(session, &table, &[plain(8)]).await.unwrap(), 1);
+    drop_table(session, &table).await;
+}
+
+async fn a_load_within_a_transaction_is_part_of_it<S: SqlSession>(session: &mut S) {
+    let table = fresh(session, "within").await;
+    session.begin().await.unwrap();
+    load(session, &table, &[plain(1)]).await.unwrap();
+    load(session, &table, &[plain(2)]).await.unwrap();
+    session.rollback().await.unwrap();
+    assert_eq!(stored(session, &table).await, []);
+    session.begin().await.unwrap();
+    load(session, &table, &[plain(1)]).await.unwrap();
+    session.commit().await.unwrap();
+    assert_eq!(stored(session, &table).await, [plain(1)]);
+    drop_table(session, &table).await;
+}
+
+async fn columns_left_out_take_their_defaults<S: SqlSession>(session: &mut S) {
+    let table = fresh(session, "some").await;
+    let mut ids = [5i64, 6].into_iter();
+    let mut next = |row: &mut RowBuf| ids.next().map(|id| row.push_int(id)).is_some();
+    let rows = session.bulk_insert(&table, &["id"], &mut next).await;
+    assert_eq!(rows.unwrap(), 2);
+    let ids: Vec<i64> = stored(session, &table).await.iter().map(|row| row.id).collect();
+    assert_eq!(ids, [5, 6]);
+    drop_table(session, &table).await;
+}
+
+async fn a_missing_table_is_refused<S: SqlSession>(session: &mut S) {
+    let error = load(session, "no_such_table", &[plain(1)]).await.unwrap_err();
+    assert_eq!(error.outcome, Outcome::Fail(FailClass::Refused), "{error}");
+    let table = fresh(session, "found").await;
+    assert_eq!(load(session, &table, &[plain(1)]).await.unwrap(), 1);
+    drop_table(session, &table).await;
+}
+
+macro_rules! cases {
+    ($($case:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[test] fn $case() { super::on!(super::Sqlite, session => super::$case(session).await) })*
+        }
+        mod mysql {
+            $(#[test] fn $case() { super::on!(super::Mysql, session => super::$case(session).await) })*
+        }
+    };
+}
+
+/// Runs the case on a session of a bench, if it is there.
+macro_rules! on {
+    ($bench:ty, $session:ident => $case:expr) => {{
+        let Some(driver) = <$bench as $crate::Bench>::driver() else {
+            return;
+        };
+        $crate::run(async {
+            let mut session = $crate::open(&driver).await.unwrap();
+            let $session = $crate::SpeaksSql::sql(&mut session);
+            $case
+        })
+    }};
+}
+use on;
+
+cases!(
+    every_value_arrives_as_it_was_given,
+    no_rows_and_many_rows_are_loaded,
+    a_row_larger_than_the_buffer_is_loaded,
+    a_duplicate_key_is_an_error_and_loads_nothing,
+    a_load_within_a_transaction_is_part_of_it,
+    columns_left_out_take_their_defaults,
+    a_missing_table_is_refused,
+);
+
+/// One cell of the one row that a query answers, as text.
+async fn answer(session: &mut impl SqlSession, text: &str, cell: usize) -> String {
+    let mut found = String::new();
+    let mut each = |row: &RowBuf| {
+        found = match row.cell(cell).unwrap() {
+            Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            other => format!("{other:?}"),
+        }
+    };
+    session.query_text(text, &mut each).await.unwrap();
+    found
+}
+
+#[test]
+fn mysql_loads_data_where_the_server_allows_it_and_asks_once_where_not() {
+    on!(Mysql, session => {
+        let table = fresh(session, "way").await;
+        for id in 0..3 {
+            load(session, &table, &[plain(id)]).await.unwrap();
+        }
+        let of = |name: &str| format!("SHOW SESSION STATUS LIKE '{name}'");
+        let loads = answer(session, &of("Com_load"), 1).await;
+        let inserts = answer(session, &of("Com_insert"), 1).await;
+        match answer(session, "SELECT @@local_infile", 0).await.as_str() {
+            "1" => assert_eq!((&*loads, &*inserts), ("3", "0")),
+            _ => assert_eq!((&*loads, &*inserts), ("1", "3")),
+        }
+        drop_table(session, &table).await;
+    });
+}
+
+fn with_sql_mode(spec: &MysqlSpec, mode: &str) -> MysqlSpec {
+    MysqlSpec {
+        session_variables: BTreeMap::from([("sql_mode".to_owned(), mode.to_owned())]),
+        ..spec.clone()
+    }
+}
+
+#[test]
+fn mysql_loads_the_same_whatever_the_sql_mode() {
+    let Some(spec) = mysql_spec() else { return };
+    for mode in ["", "NO_BACKSLASH_ESCAPES,ANSI_QUOTES", "STRICT_ALL_TABLES"] {
+        run(async {
+            let driver = mysql_driver(with_sql_mode(&spec, mode), None);
+            let mut session = open(&driver).await.unwrap();
+            every_value_arrives_as_it_was_given(session.sql()).await;
+            a_duplicate_key_is_an_error_and_loads_nothing(session.sql()).await;
+        });
+    }
+}
+
+#[test]
+fn mysql_converts_text_to_the_columns_character_set() {
+    on!(Mysql, session => {
+        for (name, columns) in [("latin1", &["t"][..]), ("latin1b", &["t", "b"])] {
+            let table = fresh(session, name).await;
+            let modify = "MODIFY t TEXT CHARACTER SET latin1, MODIFY id INT DEFAULT 1";
+            sql(session, &format!("ALTER TABLE {table} {modify}")).await;
+            let mut given = false;
+            let mut next = |row: &mut RowBuf| {
+                row.push_bytes("Grüße".as_bytes());
+                if columns.len() == 2 {
+                    row.push_bytes(b"\xf0\x9f");
+                }
+                !std::mem::replace(&mut given, true)
+            };
+            session.bulk_insert(&table, columns, &mut next).await.unwrap();
+            let text = answer(session, &format!("SELECT HEX(t) FROM {table}"), 0).await;
+            assert_eq!(text, "4772FCDF65", "{columns:?}");
+            drop_table(session, &table).await;
+        }
+    });
+}
+
+#[test]
+fn mysql_stores_nothing_where_a_value_would_be_changed() {
+    let Some(spec) = mysql_spec() else { return };
+    let bad: [(&str, &[u8]); 4] = [
+        ("VARCHAR(3)", b"four"),
+        ("TINYINT", b"300"),
+        ("VARCHAR(10) CHARACTER SET utf8mb4", b"a\xff\tb"),
+        ("INT", b""),
+    ];
+    for mode in ["", "STRICT_ALL_TABLES"] {
+        run(async {
+            let driver = mysql_driver(with_sql_mode(&spec, mode), None);
+            let mut session = open(&driver).await.unwrap();
+            let session = session.sql();
+            for (n, (kind, value)) in bad.iter().enumerate() {
+                let table = fresh(session, &format!("changed{n}_{}", mode.len())).await;
+                sql(session, &format!("ALTER TABLE {table} ADD COLUMN v {kind}")).await;
+                let mut id = 0;
+                let mut next = |row: &mut RowBuf| {
+                    id += 1;
+                    row.push_int(id);
+                    row.push_bytes(if id == 2 { value } else { b"1" });
+                    id <= 3
+                };
+                let outcome = session.bulk_insert(&table, &["id", "v"], &mut next).await;
+                let error = outcome.unwrap_err();
+                let constraint = Outcome::Fail(FailClass::Constraint);
+                assert_eq!(error.outcome, constraint, "{mode:?} {kind}: {error}");
+                assert_eq!(stored(session, &table).await, [], "{mode:?} {kind}");
+                drop_table(session, &table).await;
+            }
+        });
+    }
+}
