@@ -3,14 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help quickstart setup engine fmt check test test-fast test-rust test-python bench docs clean
+.PHONY: help quickstart setup engine fmt check test test-fast test-rust test-python bench bench-quick bench-rust docs clean
 
 help:
 	@echo "make quickstart   set up, then run plans/quickstart.toml: a demonstration of a few minutes"
 	@echo "make test         set up, check and test everything, real servers included"
 	@echo "make test-fast    tests of pure logic only, in seconds"
 	@echo "make setup        the virtual environment $(VENV), with the engine"
-	@echo "make fmt | check | bench | docs | clean"
+	@echo "make bench        bakeoff and sysbench on one private server: about an hour and a half, on a quiet machine"
+	@echo "make fmt | check | bench-quick | bench-rust | docs | clean"
 
 quickstart: setup
 	@$(BIN)/bakeoff systems install mariadb || echo "MariaDB could not be had here; the demonstration leaves it out."
@@ -33,14 +34,14 @@ engine: | $(VENV)/.installed
 
 fmt: setup
 	cargo fmt
-	$(BIN)/ruff check --fix --quiet python tests
-	$(BIN)/ruff format --quiet python tests
+	$(BIN)/ruff check --fix --quiet python tests benches
+	$(BIN)/ruff format --quiet python tests benches
 
 check: setup
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	$(BIN)/ruff format --check --quiet python tests
-	$(BIN)/ruff check --quiet python tests
+	$(BIN)/ruff format --check --quiet python tests benches
+	$(BIN)/ruff check --quiet python tests benches
 	$(BIN)/mypy
 
 test: check test-rust test-python
@@ -54,7 +55,17 @@ test-python: setup
 test-fast: setup
 	$(BIN)/python -m pytest -m "not servers and not browser and not slow"
 
-bench: engine
+# The method and the last results: docs/method/benchmarks.md. `$(BIN)/python -m benches.suite --help` for single rows.
+bench: setup
+	@$(BIN)/bakeoff systems install mariadb || true
+	$(BIN)/python -m benches.suite --out benches/results/bench.json
+
+# That everything works, in about four minutes; its figures are worth nothing.
+bench-quick: setup
+	@$(BIN)/bakeoff systems install mariadb || true
+	$(BIN)/python -m benches.suite --quick
+
+bench-rust: setup
 	cargo bench --locked -p bakeoff-measure
 
 # The command reference is made from the parser; a test fails when it is stale.

@@ -1,0 +1,187 @@
+"""The command: which rows, which clients, and where the results go."""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bakeoff.errors import BakeoffError
+from bakeoff.fleet.binary import engine_path
+from bakeoff.machine import fitness, machine_facts
+
+from . import special
+from .bench import Bench, Options
+from .client import Client
+from .ours import WAYS, Engine
+from .peers.sysbench import Sysbench
+from .rows import SPECIAL, WORKS, choose
+from .server import Server, private_server
+from .table import Results
+
+EXAMPLES = """
+examples:
+  python -m benches.suite                                            all rows, about an hour and a half
+  python -m benches.suite --rows point_select --sessions 64          one row
+  python -m benches.suite --rows point_select --sessions 64 --io io_uring --ours-only --pairs 1 --window 3
+  python -m benches.suite --rows point_select --engine OLD NEW       two states of the engine against each other
+
+CPU is user + system time over the window, per operation. It needs sysbench and MariaDB, each on the PATH or fetched
+into the cache.
+"""
+PREPARE_ROWS = 250_000
+
+
+def arguments() -> argparse.Namespace:
+    p = argparse.ArgumentParser(
+        prog="python -m benches.suite",
+        description="bakeoff and sysbench on one private MariaDB, in shuffled rounds: ratios with intervals.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    known = [*WORKS, *SPECIAL]
+    p.add_argument("--rows", nargs="+", choices=known, default=known, metavar="ROW", help=f"of: {', '.join(known)}")
+    p.add_argument("--sessions", type=int, nargs="+", default=[], help="instead of each row's own")
+    p.add_argument("--transport", choices=["tcp", "socket"], nargs="+", default=[], help="instead of each row's own")
+    p.add_argument("--io", choices=list(WAYS), nargs="+", default=["io_uring", "epoll"], help="ways of the engine")
+    p.add_argument("--pairs", type=int, default=7, metavar="N", help="rounds; an interval needs 6 (default 7)")
+    p.add_argument("--window", type=float, default=8.0, metavar="S", help="seconds (default 8)")
+    p.add_argument("--warm-up", type=int, default=1, metavar="S", help="whole seconds, at least 1 (default 1)")
+    p.add_argument("--table-size", type=int, default=100_000, metavar="N", help="rows (default 100,000)")
+    p.add_argument("--distribution", choices=["uniform", "special"], default="uniform", help="of ids, on both sides")
+    p.add_argument("--seed", type=int, default=1, help="of the order of rounds")
+    p.add_argument("--quick", action="store_true", help="a smoke test: 1 round of 2 s, each script once, small prepare")
+    p.add_argument("--ours-only", action="store_true", help="without peers")
+    p.add_argument("--engine", type=Path, nargs="+", metavar="PATH", help="one, or two to compare, without peers")
+    p.add_argument("--out", type=Path, metavar="FILE.json", help="results, and beside them FILE.md")
+    chosen = p.parse_args()
+    if chosen.warm_up < 1 or chosen.pairs < 1 or chosen.window < 1:
+        p.error("--warm-up, --window and --pairs are at least 1")
+    if chosen.engine and len(chosen.engine) > 2:
+        p.error("--engine takes one path, or two")
+    if chosen.quick:
+        _make_quick(chosen)
+    return chosen
+
+
+def _make_quick(chosen: argparse.Namespace) -> None:
+    chosen.pairs, chosen.window = 1, 2.0
+    chosen.sessions = chosen.sessions or [8]
+    chosen.transport = chosen.transport or ["tcp"]
+    if len(chosen.rows) == len(WORKS) + len(SPECIAL):
+        chosen.rows = [*WORKS, "prepare", "syscalls"]
+
+
+def in_words(error: BakeoffError) -> str:
+    return f"{error}" + (f"\n  hint: {error.hint}" if error.hint else "")
+
+
+def say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    chosen = arguments()
+    _raise_open_files()
+    try:
+        with tempfile.TemporaryDirectory() as folder, private_server() as server:
+            results = run(chosen, server, Path(folder))
+    except BakeoffError as error:
+        say(f"error: {in_words(error)}")
+        return int(error.exit_code)
+    print(results.as_markdown())
+    return 1 if results.failures else 0
+
+
+def run(chosen: argparse.Namespace, server: Server, folder: Path) -> Results:
+    options = Options(chosen.pairs, chosen.window, chosen.warm_up, chosen.table_size, chosen.distribution, chosen.seed)
+    clients, against = competitors(chosen, server, folder)
+    bench = Bench(server, clients, against, options, say)
+    results = Results(
+        date=datetime.now(UTC).date().isoformat(),
+        machine=machine(),
+        versions=[f"MariaDB {server.version()}", *dict.fromkeys(c.version() for c in clients), revision()],
+        options=asdict(options),
+    )
+    try:
+        for name, measure in steps(chosen, bench):
+            try:
+                results.figures += measure()
+            except BakeoffError as error:  # one row that fails shall not cost the others
+                results.failures.append(f"{name}: {in_words(error)}")
+                say(f"error: {results.failures[-1]}")
+            results.rows = bench.results()
+            if chosen.out:
+                results.save(chosen.out)
+    except KeyboardInterrupt:
+        say("interrupted: what is done follows")
+    return results
+
+
+def steps(chosen: argparse.Namespace, bench: Bench) -> list[tuple[str, Callable[[], list[special.Figure]]]]:
+    def row_step(row: Any) -> Callable[[], list[special.Figure]]:
+        def measure() -> list[special.Figure]:
+            bench.result(row)
+            return []
+
+        return measure
+
+    found = [(str(row), row_step(row)) for row in choose(chosen.rows, chosen.sessions, chosen.transport)]
+    prepare_rows = 10_000 if chosen.quick else PREPARE_ROWS
+    specials: dict[str, Callable[[], list[special.Figure]]] = {
+        "prepare": lambda: special.prepare(bench, prepare_rows),
+        "sessions": lambda: special.sessions(bench),
+        "syscalls": lambda: special.syscalls(bench),
+        "floor": lambda: special.floor(say),
+    }
+    return [*found, *((name, specials[name]) for name in SPECIAL if name in chosen.rows)]
+
+
+def competitors(chosen: argparse.Namespace, server: Server, folder: Path) -> tuple[list[Client], list[tuple[str, str]]]:
+    """All clients, and who is compared with whom."""
+    paths: list[Path] = [path.absolute() for path in chosen.engine or [engine_path()]]
+    if len(paths) == 2:
+        named = dict(zip(("before", "after"), paths, strict=True))
+        engines = [
+            Engine(f"{when}:{io}", path, WAYS[io], server, folder) for when, path in named.items() for io in chosen.io
+        ]
+        return [*engines], [(f"after:{io}", f"before:{io}") for io in chosen.io]
+    ours = [Engine(io, paths[0], WAYS[io], server, folder) for io in chosen.io]
+    if chosen.ours_only:
+        return [*ours], []
+    return [Sysbench(server, folder, say), *ours], [(io, "sysbench") for io in chosen.io]
+
+
+def machine() -> dict[str, Any]:
+    """Facts, without the machine's name; and what makes it less than fit for measuring just now."""
+    facts = machine_facts(Path.cwd()).model_dump()
+    del facts["hostname"]
+    facts["warnings"] = [finding.words for finding in fitness(Path.cwd()) if finding.state == "warning"]
+    return facts
+
+
+def revision() -> str:
+    """Of the sources."""
+    argv = ["git", "describe", "--always", "--dirty"]
+    try:
+        found = subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        found = ""
+    return f"revision {found or 'unknown'}"
+
+
+def _raise_open_files() -> None:
+    """Thousands of sessions; what we start inherits it."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""The rounds of a row: every client once, in an order drawn anew, on the same tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .client import Client, Job, Tables
+from .counters import syscalls_per_s
+from .ours import Engine
+from .pairs import Interval, median, ratio_interval, shuffled_rounds
+from .rows import WORKS, Row, Work
+from .server import Server
+from .window import Sample, measure, measure_rate_beside
+
+#: Beyond this the client's own figures and those taken from outside are said to disagree.
+DISAGREEMENT_MAX = 0.01
+
+
+@dataclass(frozen=True)
+class Options:
+    rounds: int
+    window_s: float
+    warm_up_s: int
+    rows: int
+    distribution: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A client against its peer, round by round: ratios, below 1 means that the client has less."""
+
+    client: str
+    peer: str
+    client_cpu: Interval
+    total_cpu: Interval
+    rate: Interval
+
+
+@dataclass(frozen=True)
+class RowResult:
+    row: Row
+    placement: str
+    #: By client, one per round; the n-th of all are of the same round.
+    samples: dict[str, list[Sample]]
+    comparisons: list[Comparison]
+
+    def mid(self, client: str, figure: str) -> float | None:
+        values = [value for sample in self.samples[client] if (value := getattr(sample, figure)) is not None]
+        return median(values) if values else None
+
+    def disagreements(self) -> dict[str, float]:
+        """By client and figure, the median over rounds, where it is more than what is borne."""
+        found = {}
+        for name, samples in self.samples.items():
+            each = [sample.disagreements() for sample in samples]
+            for figure in each[0]:
+                middle = median([one[figure] for one in each])
+                if abs(middle) > DISAGREEMENT_MAX:
+                    found[f"{name}, {figure}"] = middle
+        return found
+
+
+class Bench:
+    """clients: the first one makes the tables. against: pairs of names, client and peer."""
+
+    def __init__(
+        self,
+        server: Server,
+        clients: Sequence[Client],
+        against: Sequence[tuple[str, str]],
+        options: Options,
+        say: Callable[[str], None],
+    ) -> None:
+        self.server = server
+        self.clients = {client.name: client for client in clients}
+        self.against = list(against)
+        self.options = options
+        self.say = say
+        self._results: dict[Row, RowResult] = {}
+        self._loaded: Tables | None = None
+        self._records_loaded = False
+
+    def result(self, row: Row) -> RowResult:
+        """Measured at the first call."""
+        if row not in self._results:
+            self._results[row] = self._measure(row)
+        return self._results[row]
+
+    def results(self) -> list[RowResult]:
+        return list(self._results.values())
+
+    def _measure(self, row: Row) -> RowResult:
+        job = self.job(row)
+        samples: dict[str, list[Sample]] = {name: [] for name in self.clients}
+        orders = shuffled_rounds(list(self.clients), self.options.rounds, self.options.seed)
+        for number, order in enumerate(orders, 1):
+            for name in order:
+                sample = self._one(row, job, name)
+                samples[name].append(sample)
+                self.say(f"{row}: round {number} of {self.options.rounds}, {name}: {_words(sample)}")
+        comparisons = [_compare(samples, client, peer) for client, peer in self.against]
+        return RowResult(row, _placement(row, job), samples, comparisons)
+
+    def _one(self, row: Row, job: Job, name: str) -> Sample:
+        work = WORKS[row.work]
+        self.make_ready(work, job.tables)
+        return measure(self.server, self.clients[name], job, work.counting)
+
+    def job(self, row: Row) -> Job:
+        cores = tuple(sorted(os.sched_getaffinity(0)))
+        work, options = WORKS[row.work], self.options
+        return Job(
+            script=work.script,
+            sessions=row.sessions,
+            transport=row.transport,
+            tables=self._tables(work, row.sessions),
+            distribution=options.distribution,
+            warm_up_s=options.warm_up_s,
+            window_s=options.window_s,
+            cores=cores[:1] if row.one_core else cores,
+        )
+
+    def _tables(self, work: Work, sessions: int) -> Tables:
+        if work.script == "bulk_insert":  # one table for each session
+            return Tables("bulk_insert", sessions, 0, sessions)
+        return Tables(rows=self.options.rows)
+
+    def make_ready(self, work: Work, tables: Tables) -> None:
+        """The tables are there, unworn where that matters, and nothing written before is still to be written back."""
+        if work.script == "ycsb_c" and not self._records_loaded:
+            engine = next(client for client in self.clients.values() if isinstance(client, Engine))
+            engine.prepare(Tables("ycsb_c", rows=self.options.rows, loaders=4))
+            self._records_loaded = True
+        if self._loaded != tables or work.wears:
+            next(iter(self.clients.values())).prepare(tables)
+            self._loaded = tables
+        if work.wears:
+            self._loaded = None
+        if work.writes:
+            self.server.settle()
+
+    def forget_tables(self) -> None:
+        """Somebody else has changed them."""
+        self._loaded = None
+
+    def syscalls_per_op(self, row: Row, name: str) -> float | str:
+        """Of a run of its own, because counting costs time; or in words why there is none."""
+        job, work = self.job(row), WORKS[row.work]
+        self.make_ready(work, job.tables)
+        seconds = max(1.0, self.options.window_s / 2)
+        calls, rate = measure_rate_beside(
+            self.server, self.clients[name], job, work.counting, lambda pid: syscalls_per_s(pid, seconds)
+        )
+        return calls if isinstance(calls, str) else calls / rate
+
+
+def _compare(samples: dict[str, list[Sample]], client: str, peer: str) -> Comparison:
+    def ratio(figure: str) -> Interval:
+        ours, theirs = ([getattr(sample, figure) for sample in samples[name]] for name in (client, peer))
+        return ratio_interval(ours, theirs)
+
+    return Comparison(client, peer, ratio("client_cpu_us"), ratio("total_cpu_us"), ratio("rate_ops_per_s"))
+
+
+def _placement(row: Row, job: Job) -> str:
+    if row.one_core:
+        return f"client and server on core {job.cores[0]}"
+    return f"client and server on cores {', '.join(map(str, job.cores))}, as the kernel puts them"
+
+
+def _words(sample: Sample) -> str:
+    return (
+        f"CPU per operation {sample.client_cpu_us:.2f} + {sample.server_cpu_us:.2f} us,"
+        f" {sample.rate_ops_per_s:,.0f} operations/s"
+    )

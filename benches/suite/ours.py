@@ -1,0 +1,159 @@
+"""bakeoff-engine as a client, in each of the ways it can speak to the server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bakeoff.errors import BakeoffError
+
+from .client import ClientProcess, Job, Report, Tables
+from .server import Server
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the engine speaks to the server; all of it is checked against what the engine says it did."""
+
+    runner: str
+    client: str
+    io: str | None
+
+
+WAYS = {
+    "io_uring": Way("reactor", "wire", "io_uring"),
+    "epoll": Way("reactor", "wire", "epoll"),
+    "mysql_async": Way("tokio", "mysql_async", None),
+}
+
+_YCSB_C = {
+    "kind": "ycsb",
+    "read_proportion": 1.0,
+    "update_proportion": 0.0,
+    "request_distribution": {"kind": "zipfian"},
+}
+
+
+class Engine:
+    def __init__(self, name: str, path: Path, way: Way, server: Server, folder: Path) -> None:
+        self.name = name
+        self.path = path
+        self._way = way
+        self._server = server
+        self._document = folder / f"{name.replace(':', '-')}.json"
+        self._driver, self._env = server.system.engine_driver()
+
+    def version(self) -> str:
+        done = subprocess.run([str(self.path), "--version"], capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    def begin(self, job: Job) -> ClientProcess:
+        self._write(
+            job.transport,
+            phase="run",
+            workload=workload(job.script, job.tables, job.distribution),
+            threads=job.sessions,
+            workers=len(job.cores),
+            seed=time.monotonic_ns() % 2**32,  # sysbench's is drawn anew for every run, too
+            warm_up_s=job.warm_up_s,
+            limit={"kind": "time", "window_s": job.run_s},
+            # sysbench begins such an event again.
+            retry={"retries": 100, "on": ["conflict"]},
+        )
+        argv = [str(self.path), "--now", str(self._document)]
+        return ClientProcess(argv, self._env, job.cores, lambda line: line.startswith('{"event":"ready"'))
+
+    def report(self, output: str, job: Job) -> Report:
+        ready, result = read_events(output, str(self._document))
+        self._refuse_other_way(ready)
+        return read_result(result)
+
+    def prepare(self, tables: Tables) -> float:
+        self._write(
+            "tcp",
+            phase="load",
+            workload=workload(tables.script, tables, "uniform"),
+            threads=tables.loaders,
+            drop_existing=True,
+            timeout_s=60,
+        )
+        begin_s = time.monotonic()
+        done = subprocess.run(
+            [str(self.path), "--now", str(self._document)],
+            env={**os.environ, **self._env},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        wall_s = time.monotonic() - begin_s
+        read_events(done.stdout + done.stderr, str(self._document))
+        return wall_s
+
+    def _write(self, transport: str, **fields: Any) -> None:
+        (endpoint,) = self._driver["endpoints"]
+        address = self._server.socket if transport == "socket" else f"{self._server.host}:{self._server.port}"
+        driver = {**self._driver, "endpoints": [{**endpoint, "address": address}], "client": self._way.client}
+        document = {"format": 1, "driver": driver, "runner": self._way.runner, "io": self._way.io, **fields}
+        self._document.write_text(json.dumps(document))
+
+    def _refuse_other_way(self, ready: dict[str, Any]) -> None:
+        did = Way(ready["runner"], ready["client"], ready["io"])
+        if did != self._way:
+            raise BakeoffError(
+                f"asked for {self._way}, the engine used {did}",
+                where=str(self.path),
+                hint="leave what this machine cannot do out of --io",
+            )
+
+
+def workload(script: str, tables: Tables, distribution: str) -> dict[str, Any]:
+    if script == "ycsb_c":
+        return {**_YCSB_C, "records": tables.rows}
+    return {
+        "kind": "sysbench",
+        "script": script,
+        "tables": tables.tables,
+        "table_size": tables.rows,
+        "rand_type": distribution,
+    }
+
+
+def read_events(output: str, where: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The engine's `ready` and `result`."""
+    events = list(_events(output))
+    ready = next((event for event in events if event["event"] == "ready"), None)
+    if ready is None or events[-1]["event"] != "result":
+        last = events[-1] if events else {"what": output[-600:].strip()}
+        raise BakeoffError(f"the engine failed: {last.get('what', last)}", where=where, hint=last.get("hint", ""))
+    return ready, events[-1]
+
+
+def _events(output: str) -> Iterator[dict[str, Any]]:
+    for line in output.splitlines():
+        if line.startswith('{"event":'):
+            yield json.loads(line)
+
+
+def read_result(result: dict[str, Any]) -> Report:
+    """Of the engine's own window."""
+    whole = [series for series in result["series"] if not series["part_of"]]
+    ok = [series for series in whole if series["outcome"] == "ok"]
+    operations = sum(series["count"] + series["carried_in"] for series in ok)
+    if not operations:
+        raise BakeoffError("no operation ended ok", where=str(result["errors"][:1]))
+    window_s = result["window_end_s"] - result["window_start_s"]
+    main = max(ok, key=lambda series: int(series["count"]))["response"]
+    cpu_s = result["cost"]["cpu_user_s"] + result["cost"]["cpu_system_s"]
+    return Report(
+        rate_ops_per_s=operations / window_s,
+        latency_ms_p50=main["p50_ns"] / 1e6,
+        latency_ms_p99=main["p99_ns"] / 1e6,
+        error_ratio=result["error_ratio"],
+        cpu_us_per_op=cpu_s * 1e6 / operations,
+    )

@@ -1,0 +1,1 @@
+"""Other load generators, one file each."""
