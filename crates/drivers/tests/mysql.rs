@@ -261,7 +261,7 @@ fn a_value_too_long_is_a_constraint_and_names_its_statement() {
             .await
             .unwrap_err();
         assert_eq!(error.outcome, Outcome::Fail(FailClass::Constraint), "{error}");
-        assert!(error.statement.unwrap().starts_with("INSERT INTO"));
+        assert!(error.statement.as_deref().unwrap().starts_with("INSERT INTO"));
         session.drop_table(&table).await.unwrap();
     });
 }

@@ -1,6 +1,6 @@
 //! What the harness itself costs: a system that answers at once, a closed loop. Prints the worker's CPU time per
 //! operation, first for the loop alone (a workload that does nothing), then with YCSB reads of zipfian keys and the null
-//! driver, for which the bar is 150 ns and the goal 100. On a quiet machine:
+//! driver, for which the bar is 100 ns. The least of eight rounds; on a quiet machine:
 //!
 //!     cargo run --release -p bakeoff-measure --example floor [-- SECONDS [THREADS]]
 #[path = "../tests/bench/mod.rs"]
@@ -17,43 +17,48 @@ use bench::{Reply, TestDriver, TestWorkload};
 use std::io::Write;
 use std::sync::Arc;
 
-const BAR_NS: f64 = 150.0;
+const BAR_NS: f64 = 100.0;
+/// The least of so many short runs: whatever else the machine does only ever adds.
+const ROUNDS: usize = 8;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     bakeoff_measure::clock::choose();
     let mut arguments = std::env::args().skip(1);
-    let seconds = arguments.next().unwrap_or("5".into());
+    let seconds = arguments.next().unwrap_or("0.5".into());
     let threads = arguments.next().unwrap_or("1".into());
     let spec: RunSpec = bakeoff_measure::spec::parse(&format!(
         r#"{{"format":1,"phase":"run","driver":{{"kind":"null"}},"threads":{threads},"workers":1,
             "workload":{{"kind":"ycsb","records":100000,"field_count":1,
                         "request_distribution":{{"kind":"zipfian"}},"read_proportion":1,"update_proportion":0}},
-            "warm_up_s":1,"limit":{{"kind":"time","window_s":{seconds}}}}}"#
+            "warm_up_s":0.1,"limit":{{"kind":"time","window_s":{seconds}}}}}"#
     ))
     .map_err(|trouble| trouble.to_string())?;
-    let nothing = TestDriver {
-        script: Arc::new(|_| Reply::Right),
-        runners: &[RunnerKind::Tokio, RunnerKind::Thread],
-        opened: Arc::default(),
-    };
-    let alone_ns = cost_ns(&spec, nothing, TestWorkload::default())?;
     let WorkloadSpec::Ycsb(options) = &spec.workload else {
         return Err("the document above asks for YCSB".into());
     };
-    let ycsb = Ycsb::new(options, spec.seed, spec.client).map_err(|trouble| trouble.to_string())?;
-    let ycsb_ns = cost_ns(&spec, NullDriver::new(NullSpec::default(), 0), ycsb)?;
-    let held = if ycsb_ns <= BAR_NS { "held" } else { "MISSED" };
+    let (mut clock, mut alone, mut ycsb) = (f64::MAX, f64::MAX, f64::MAX);
+    for _ in 0..ROUNDS {
+        let nothing = TestDriver {
+            script: Arc::new(|_| Reply::Right),
+            runners: &[RunnerKind::Tokio, RunnerKind::Thread],
+            opened: Arc::default(),
+        };
+        alone = alone.min(cost_ns(&spec, nothing, TestWorkload::default())?);
+        let reads = Ycsb::new(options, spec.seed, spec.client).map_err(|trouble| trouble.to_string())?;
+        ycsb = ycsb.min(cost_ns(&spec, NullDriver::new(NullSpec::default(), 0), reads)?);
+        clock = clock.min(clock_ns());
+    }
+    let held = if ycsb <= BAR_NS { "held" } else { "MISSED" };
     writeln!(
         std::io::stdout(),
-        "a look at the clock {:.1} ns, two per operation; CPU per operation: loop alone {alone_ns:.1} ns; with zipfian YCSB reads {ycsb_ns:.1} ns (bar {BAR_NS}: {held})",
-        clock_ns()
+        "a look at the clock {clock:.1} ns, two per operation; CPU per operation: loop alone {alone:.1} ns; with zipfian YCSB reads {ycsb:.1} ns (bar {BAR_NS}: {held})"
     )?;
     Ok(())
 }
 
 /// Says how fast this machine is just now: about 20 ns where nobody else works.
 fn clock_ns() -> f64 {
-    const LOOKS: u64 = 5_000_000;
+    const LOOKS: u64 = 500_000;
     let begin_ns = now_ns();
     (0..LOOKS).for_each(|_| {
         std::hint::black_box(now_ns());

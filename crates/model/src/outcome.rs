@@ -1,6 +1,7 @@
 //! How an operation ended. Outcomes are data: they are counted, and never end a run.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::{Deref, DerefMut};
 
 /// Why an operation was definitely not applied.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,9 +102,15 @@ impl JsonSchema for Outcome {
     }
 }
 
-/// What a session answers when an attempt did not succeed. Built only on the error path, so it may allocate.
+/// What a session answers when an attempt did not succeed. One pointer wide, because it has a place in every answer: as a
+/// structure of 90 bytes it was copied at each level an answer passed through, right ones included (measured 2026-11:
+/// 15 of 185 ns per operation of the null driver). Its parts are those of [`Failure`].
 #[derive(Clone, Debug)]
-pub struct OpError {
+pub struct OpError(Box<Failure>);
+
+/// The parts of an [`OpError`]. Built only on the error path, so it may allocate.
+#[derive(Clone, Debug)]
+pub struct Failure {
     /// `Fail(_)` or `Unknown`; never `Ok` or `Wrong`.
     pub outcome: Outcome,
     /// The session can no longer be used; the worker drops it and opens another with back-off.
@@ -115,26 +122,43 @@ pub struct OpError {
     pub statement: Option<String>,
 }
 
+impl Deref for OpError {
+    type Target = Failure;
+    fn deref(&self) -> &Failure {
+        &self.0
+    }
+}
+
+impl DerefMut for OpError {
+    fn deref_mut(&mut self) -> &mut Failure {
+        &mut self.0
+    }
+}
+
 impl OpError {
-    pub fn fail(class: FailClass, code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            outcome: Outcome::Fail(class),
-            connection_lost: false,
+    #[cold]
+    pub fn new(
+        outcome: Outcome,
+        connection_lost: bool,
+        code: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self(Box::new(Failure {
+            outcome,
+            connection_lost,
             code: code.into(),
             message: message.into(),
             statement: None,
-        }
+        }))
+    }
+
+    pub fn fail(class: FailClass, code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Outcome::Fail(class), false, code, message)
     }
 
     /// The connection is gone and the operation may or may not have been applied.
     pub fn lost(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            outcome: Outcome::Unknown,
-            connection_lost: true,
-            code: code.into(),
-            message: message.into(),
-            statement: None,
-        }
+        Self::new(Outcome::Unknown, true, code, message)
     }
 
     pub fn with_statement(mut self, statement: impl Into<String>) -> Self {

@@ -1,5 +1,5 @@
 //! The server's error numbers, and the client library's errors, as outcomes.
-use bakeoff_model::outcome::{FailClass, OpError};
+use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use mysql_async::{DriverError, Error};
 
 /// Numbers of mysqld_error.h and errmsg.h, MySQL and MariaDB.
@@ -64,11 +64,11 @@ const LOST: &[u16] = &[
 pub fn op_error(error: &Error) -> OpError {
     match error {
         Error::Server(server) => server_error(server.code, &server.message),
-        Error::Driver(DriverError::StmtParamsMismatch { .. } | DriverError::PacketTooLarge) => OpError {
+        Error::Driver(DriverError::StmtParamsMismatch { .. } | DriverError::PacketTooLarge) => {
             // Nothing was sent; but the client library has closed the connection.
-            connection_lost: true,
-            ..OpError::fail(FailClass::Refused, "CLIENT", error.to_string())
-        },
+            let refused = Outcome::Fail(FailClass::Refused);
+            OpError::new(refused, true, "CLIENT", error.to_string())
+        }
         Error::Io(_) => OpError::lost("IO", error.to_string()),
         _ => OpError::lost("CLIENT", error.to_string()),
     }

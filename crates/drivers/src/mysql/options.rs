@@ -26,7 +26,7 @@ impl Target {
             let error = op_error(&error);
             // Nothing was asked of the server yet, so nothing can have been applied.
             let mut error = if error.connection_lost {
-                OpError::fail(FailClass::Other, error.code, error.message)
+                OpError::fail(FailClass::Other, &error.code, &error.message)
             } else {
                 error
             };
