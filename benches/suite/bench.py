@@ -130,17 +130,23 @@ class Bench:
 
     def make_ready(self, work: Work, tables: Tables) -> None:
         """The tables are there, unworn where that matters, and nothing written before is still to be written back."""
-        if work.script == "ycsb_c" and not self._records_loaded:
-            engine = next(client for client in self.clients.values() if isinstance(client, Engine))
-            engine.prepare(Tables("ycsb_c", rows=self.options.rows, loaders=4))
-            self._records_loaded = True
-        if self._loaded != tables or work.wears:
-            next(iter(self.clients.values())).prepare(tables)
-            self._loaded = tables
-        if work.wears:
-            self._loaded = None
+        engines = [client for client in self.clients.values() if isinstance(client, Engine)]
+        if work.script == "ycsb_c":
+            self._load_records(engines[0])
+        if work.script != "ycsb_c" or len(engines) < len(self.clients):
+            self._load_tables(work, tables)
         if work.writes:
             self.server.settle()
+
+    def _load_records(self, engine: Engine) -> None:
+        if not self._records_loaded:
+            engine.prepare(Tables("ycsb_c", rows=self.options.rows, loaders=4))
+            self._records_loaded = True
+
+    def _load_tables(self, work: Work, tables: Tables) -> None:
+        if self._loaded != tables:
+            next(iter(self.clients.values())).prepare(tables)
+        self._loaded = None if work.wears else tables
 
     def forget_tables(self) -> None:
         """Somebody else has changed them."""
