@@ -12,7 +12,7 @@ import pytest
 from bakeoff.errors import PlanError
 from bakeoff.model.records import PlanRecord
 from bakeoff.plan.document import TABLES, PlanDocument, keys_of, plan_tree
-from bakeoff.plan.nearest import nearest
+from bakeoff.plan.nearest import LOAD_FACTORS, nearest
 from bakeoff.plan.read import resolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -164,7 +164,7 @@ def test_an_unknown_key_always_names_a_known_one(place: tuple[str, ...], data: s
     with pytest.raises(PlanError) as caught:
         resolve(toml(tree), Path("."))
     assert caught.value.what == f"unknown key `{key}`"
-    everything = {name for _, name in PLACES} | {"threads", "sessions", "clients", "workers"}
+    everything = {name for _, name in PLACES} | set(LOAD_FACTORS)
     assert any(f"`{name}`" in caught.value.hint for name in everything)
 
 

@@ -26,12 +26,14 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(
             [
-                {"kind": kind, "summary": workload.summary, "presets": workload.presets}
+                {"kind": kind, "summary": workload.summary, "option": workload.preset, "presets": workload.presets}
                 for kind, workload in WORKLOADS.items()
             ]
         )
         return ExitCode.DONE
+    blocks = []
     for kind, workload in WORKLOADS.items():
-        print(f"{kind}: {workload.summary}\n")
-        print(table([[f"  {name}", words] for name, words in workload.presets.items()], ["  preset", "what it does"]))
+        rows = [[f"  {name}", words] for name, words in workload.presets.items()]
+        blocks.append(f"{kind}: {workload.summary}\n\n{table(rows, [f'  {workload.preset}', 'what it does'])}")
+    print("\n\n".join(blocks))
     return ExitCode.DONE

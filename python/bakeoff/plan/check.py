@@ -82,6 +82,18 @@ def _check_runner(cell: Cell, capabilities: Capabilities, asks: str, source: Sou
         raise source.error(what, *_place("io", name, source), hint=hint)
 
 
+def check_sql(document: PlanDocument, by_name: Kinds, kinds: Kinds, source: Source) -> None:
+    """A workload that asks in SQL, and systems that do not speak it."""
+    for name, kind in by_name.items():
+        if not kind.capabilities().sql:
+            able = ", ".join(other for other, one in kinds.items() if one.capabilities().sql)
+            raise source.error(
+                f"{kind.kind} speaks no SQL, so it cannot be asked by {document.workload.kind}",
+                *("systems", name),
+                hint=f"{document.workload.kind} runs on {able}",
+            )
+
+
 def check_access(system: str, options: Mapping[str, object], kind: type[System], source: Source) -> None:
     """Whether this kind can be started here, or be given an address."""
     capabilities = kind.capabilities()

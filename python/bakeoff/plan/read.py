@@ -57,6 +57,8 @@ def resolve(
     check.check_measure(document.measure, source)
     warnings = check.check_placement(document.measure, source)
     workloads = PlanWorkloads(document.workload, source)
+    if workloads.needs_sql():
+        check.check_sql(document, by_name, kinds, source)
     grid = read_grid(document, workloads.options(), source)
     builder = Builder(document, grid, by_name, workloads, source)
     skipped = _find_missing(builder, grid.combinations)

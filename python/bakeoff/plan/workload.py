@@ -33,6 +33,9 @@ class PlanWorkloads:
                     hint = f"`{name}` belongs in [{place[0]}]"
                     raise source.error(f"unknown key `{name}`", "workload", name, hint=hint)
 
+    def needs_sql(self) -> bool:
+        return self._kind.sql
+
     def options(self) -> Collection[str]:
         return self._kind.options
 

@@ -39,6 +39,7 @@ class Capabilities:
     durability: tuple[str, ...]
     runners: tuple[str, ...]  # engine runners, preferred first
     pool: bool  # fewer sessions than threads
+    sql: bool = True  # false: records by key only
     keeps_data: bool = True  # false: rows are not there afterwards, so there is nothing to warm or to check
 
 

@@ -55,6 +55,7 @@ class Null(System):
             durability=(),
             runners=("tokio", "thread"),
             pool=True,
+            sql=False,
             keeps_data=False,
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import ycsb
+from . import sysbench, ycsb
 from .base import Workload
 
 
@@ -19,8 +19,15 @@ class WorkloadKind:
     #: Names that the plan's [workload] may hold beside `kind`, and that may be factors.
     options: Collection[str]
     resolve: Callable[[dict[str, Any], Path], Workload]
+    #: The option that names a preset.
+    preset: str = "preset"
+    #: It asks in SQL, so only systems that speak it can be asked.
+    sql: bool = False
 
 
 WORKLOADS: dict[str, WorkloadKind] = {
     "ycsb": WorkloadKind(ycsb.SUMMARY, ycsb.PRESET_WORDS, ycsb.OPTIONS, ycsb.resolve),
+    "sysbench": WorkloadKind(
+        sysbench.SUMMARY, sysbench.SCRIPT_WORDS, sysbench.OPTIONS, sysbench.resolve, preset="script", sql=True
+    ),
 }
