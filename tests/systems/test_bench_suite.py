@@ -1,0 +1,87 @@
+"""The benchmark suite against the real server and the real sysbench. Nothing here depends on how fast either is."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bakeoff.fleet.binary import engine_path
+from bakeoff.systems.mariadb import MariaDb
+
+from benches.suite.bench import Bench, Options
+from benches.suite.client import Client, Job, Tables
+from benches.suite.ours import WAYS, Engine
+from benches.suite.peers.sysbench import Sysbench
+from benches.suite.rows import WORKS, Row
+from benches.suite.server import Server
+
+pytestmark = pytest.mark.servers
+
+QUICK = Options(rounds=1, window_s=1.0, warm_up_s=1, rows=2000, distribution="uniform", seed=1)
+TABLES = Tables(rows=2000)
+#: What a session asks before its first event: settings, and statements to prepare.
+STATEMENTS_OF_A_START_MAX = 40
+
+
+@pytest.fixture(scope="module")
+def server(mariadb: MariaDb) -> Iterator[Server]:
+    server = Server(mariadb)
+    yield server
+    server.remove_tables()
+    mariadb.control.rows("DROP TABLE IF EXISTS bakeoff.usertable")
+
+
+@pytest.fixture
+def sysbench(server: Server, tmp_path: Path) -> Sysbench:
+    return Sysbench(server, tmp_path, print)
+
+
+def engine(server: Server, folder: Path, way: str) -> Engine:
+    return Engine(way, engine_path(), WAYS[way], server, folder)
+
+
+def affinities(server: Server) -> set[frozenset[int]]:
+    threads = os.listdir(f"/proc/{server.pid}/task")
+    return {frozenset(os.sched_getaffinity(int(thread))) for thread in threads}
+
+
+@pytest.mark.parametrize("work", ["read_only", "read_write", "write_only", "insert"])
+def test_an_event_has_as_many_statements_as_the_suite_divides_by(server: Server, sysbench: Sysbench, work: str) -> None:
+    sysbench.prepare(TABLES)
+    job = Job(WORKS[work].script, 2, "tcp", TABLES, "uniform", 1, 0.5, tuple(os.sched_getaffinity(0)))
+    before = server.count("Questions")
+    running = sysbench.begin(job)
+    try:
+        output = running.finish()
+    finally:
+        running.kill()
+    asked = server.count("Questions") - before
+    events = sum(map(int, re.findall(r"transactions:\s+(\d+)", output)))
+    assert events > 0
+    assert abs(asked - events * WORKS[work].counting.per_operation) <= 2 * STATEMENTS_OF_A_START_MAX
+
+
+def test_a_row_is_measured_from_outside_for_both_and_the_server_is_where_it_was(
+    server: Server, sysbench: Sysbench, tmp_path: Path
+) -> None:
+    ours = engine(server, tmp_path, "mysql_async")
+    clients: list[Client] = [sysbench, ours]
+    bench = Bench(server, clients, [(ours.name, sysbench.name)], QUICK, print)
+    before = affinities(server)
+    result = bench.result(Row("ycsb_c", "socket", 1))
+    assert affinities(server) == before
+    assert result.placement == f"client and server on core {min(os.sched_getaffinity(0))}"
+    for (sample,) in result.samples.values():
+        assert sample.operations > 0
+        assert sample.client_cpu_us > 0
+        assert sample.server_cpu_us > 0
+        assert sample.error_ratio == 0
+        assert sample.ready_s > 0
+        assert sample.memory_peak_bytes > 1_000_000
+        assert sample.latency_ms_p50 is not None
+        assert sample.latency_ms_p99 is not None
+        assert sample.latency_ms_p50 <= sample.latency_ms_p99
+    (comparison,) = result.comparisons
+    ours_us, theirs_us = (result.samples[name][0].total_cpu_us for name in (ours.name, sysbench.name))
+    assert comparison.total_cpu.mid == ours_us / theirs_us
