@@ -3,6 +3,9 @@
 //! One workload, one room with its name (`ycsb`); [`keys`] are the distributions they draw keys from, [`rng`] is
 //! where every random number comes from. A workload knows the session traits of the model and no product's name.
 
+mod account;
 pub mod keys;
 pub mod rng;
+mod stream_hash;
+mod trouble;
 pub mod ycsb;

@@ -5,7 +5,6 @@
 //! `transaction` groups them; `load` and `check` are the phases before and after. Where it departs from the original
 //! stands in docs/reference/workloads/ycsb.md.
 
-mod account;
 mod attempt;
 mod check;
 mod choose;
@@ -25,10 +24,11 @@ mod fake;
 #[cfg(test)]
 mod tests;
 
+use crate::account::Accounts;
 use crate::rng::Stream;
-use account::Accounts;
+use crate::trouble;
 use bakeoff_model::event::{Check, StateReport};
-use bakeoff_model::outcome::{OpError, Outcome, Trouble, TroubleKind};
+use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::record::{Fields, RecordSession, Table, TableSpec, ValueType};
 use bakeoff_model::run::{CheckSpec, ClientSpec, YcsbSpec};
 use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
@@ -178,17 +178,6 @@ fn table_spec(spec: &YcsbSpec) -> TableSpec {
     }
 }
 
-/// A failed statement of the phases before and after a run, said to a person.
-fn setup_trouble(doing: &str, table: &str, error: &OpError) -> Trouble {
-    let hint = "see the server's message; the user needs the right to create and drop tables in this schema";
-    Trouble::new(
-        TroubleKind::Server,
-        format!("could not {doing}: {error}"),
-        format!("table {table}"),
-        hint,
-    )
-}
-
 impl<S: RecordSession + 'static> Workload<S> for Ycsb {
     type Worker = Worker;
     type Thread = Thread;
@@ -287,21 +276,15 @@ impl<S: RecordSession + 'static> Workload<S> for Ycsb {
         } else if session
             .table_exists(table)
             .await
-            .map_err(|e| setup_trouble("look for the table", name, &e))?
+            .map_err(|e| trouble::setup("look for the table", name, &e))?
         {
             let hint = "allow dropping it, or name another table or schema in the plan";
-            let what = format!("table {name} exists already, and dropping it was not allowed");
-            return Err(Trouble::new(
-                TroubleKind::Usage,
-                what,
-                format!("table {name}"),
-                hint,
-            ));
+            return Err(trouble::table_exists(name, hint));
         }
         session
             .create_table(table)
             .await
-            .map_err(|e| setup_trouble("create the table", name, &e))
+            .map_err(|e| trouble::setup("create the table", name, &e))
     }
 
     async fn drop(&self, session: &mut S) -> Result<(), Trouble> {
@@ -309,7 +292,7 @@ impl<S: RecordSession + 'static> Workload<S> for Ycsb {
         session
             .drop_table(table)
             .await
-            .map_err(|e| setup_trouble("drop the table", &table.name, &e))
+            .map_err(|e| trouble::setup("drop the table", &table.name, &e))
     }
 
     fn load_units(&self) -> u64 {

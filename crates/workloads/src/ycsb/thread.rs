@@ -1,12 +1,10 @@
 //! One user: the random stream, the operation drawn last and its bytes, and the open transaction.
-use super::account::Account;
 use super::key_text::Key;
 use super::transaction::Transaction;
-use crate::rng::{Stream, mix};
+use crate::account::Account;
+use crate::rng::Stream;
+use crate::stream_hash::StreamHash;
 use std::sync::Arc;
-
-/// Operations that go into a stream's hash.
-const HASHED_OPERATIONS: u32 = 10_000;
 
 #[derive(Debug)]
 pub struct Thread {
@@ -69,25 +67,4 @@ pub struct Sizes {
     /// What an integrity value overshoots before it is cut.
     pub slack: usize,
     pub transaction: usize,
-}
-
-/// Hash over the first 10,000 operations.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StreamHash {
-    value: u64,
-    operations: u32,
-}
-
-impl StreamHash {
-    #[inline]
-    pub fn add(&mut self, parts: [u64; 5]) {
-        if self.operations < HASHED_OPERATIONS {
-            self.operations += 1;
-            self.value = parts.into_iter().fold(self.value, mix);
-        }
-    }
-
-    pub fn value(&self) -> u64 {
-        self.value
-    }
 }

@@ -3,9 +3,9 @@
 //! Each operation is counted when it has been answered, as everywhere. The operation that completes a group also
 //! commits it, within its own time; the commit is recorded as a part of its own. If the transaction does not commit,
 //! the operations of it that were counted `ok` are revoked, and what they inserted never becomes readable.
-use super::account::Account;
 use super::thread::Thread;
 use super::{COMMIT, Ycsb};
+use crate::account::Account;
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::record::RecordSession;
 use bakeoff_model::workload::{Answer, Probe};

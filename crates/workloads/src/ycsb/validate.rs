@@ -1,11 +1,8 @@
 //! Refuses what cannot be run, before anything starts.
 use super::key_text::KeyText;
-use bakeoff_model::outcome::{Trouble, TroubleKind};
+use crate::trouble::{no_such_client, refuse};
+use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::{ClientSpec, FieldLength, RequestDistribution, YcsbSpec};
-
-fn refuse(option: &str, what: impl Into<String>, hint: impl Into<String>) -> Trouble {
-    Trouble::new(TroubleKind::Usage, what, format!("workload.{option}"), hint)
-}
 
 pub fn validate(spec: &YcsbSpec, client: ClientSpec) -> Result<(), Trouble> {
     records(spec)?;
@@ -14,13 +11,7 @@ pub fn validate(spec: &YcsbSpec, client: ClientSpec) -> Result<(), Trouble> {
     distribution(&spec.request_distribution)?;
     scans(spec)?;
     if client.count == 0 || client.index >= client.count {
-        let what = format!("client {} of {} does not exist", client.index, client.count);
-        return Err(Trouble::new(
-            TroubleKind::Usage,
-            what,
-            "client",
-            "number clients from 0",
-        ));
+        return Err(no_such_client(client.index, client.count));
     }
     if !(spec.insertion_retry_interval_s >= 0.0 && spec.insertion_retry_interval_s.is_finite()) {
         return Err(refuse(
@@ -219,6 +210,7 @@ impl Proportions for YcsbSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bakeoff_model::outcome::TroubleKind;
     use bakeoff_model::run::InsertOrder;
 
     #[track_caller]

@@ -1,0 +1,28 @@
+//! What workloads say to a person when they cannot begin.
+use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
+
+/// An option that cannot be.
+pub fn refuse(option: &str, what: impl Into<String>, hint: impl Into<String>) -> Trouble {
+    Trouble::new(TroubleKind::Usage, what, format!("workload.{option}"), hint)
+}
+
+/// A failed statement of the phases before and after a run.
+pub fn setup(doing: &str, table: &str, error: &OpError) -> Trouble {
+    let hint = "see the server's message; the user needs the right to create and drop tables in this schema";
+    Trouble::new(
+        TroubleKind::Server,
+        format!("could not {doing}: {error}"),
+        format!("table {table}"),
+        hint,
+    )
+}
+
+pub fn table_exists(table: &str, hint: &str) -> Trouble {
+    let what = format!("table {table} exists already, and dropping it was not allowed");
+    Trouble::new(TroubleKind::Usage, what, format!("table {table}"), hint)
+}
+
+pub fn no_such_client(index: u32, count: u32) -> Trouble {
+    let what = format!("client {index} of {count} does not exist");
+    Trouble::new(TroubleKind::Usage, what, "client", "number clients from 0")
+}
