@@ -34,6 +34,9 @@ static DIALECT: Dialect = Dialect {
     key_type: "VARCHAR({})",
     text_type: "TEXT",
     varchar_type: "VARCHAR({})",
+    auto_key: "INTEGER NOT NULL AUTO_INCREMENT",
+    auto_value: Some(0),
+    keys_in_create_table: true,
     // No ENGINE: the server's default_storage_engine is a setting like any other.
     table_suffix: "",
     numbered_placeholders: false,

@@ -29,6 +29,10 @@ static DIALECT: Dialect = Dialect {
     key_type: "VARCHAR({})",
     text_type: "TEXT",
     varchar_type: "VARCHAR({})",
+    // An integer primary key is the row's own number.
+    auto_key: "INTEGER NOT NULL",
+    auto_value: None,
+    keys_in_create_table: false,
     table_suffix: "",
     numbered_placeholders: false,
     max_params: 32_766,

@@ -26,6 +26,12 @@ pub struct Dialect {
     pub key_type: &'static str,
     pub text_type: &'static str,
     pub varchar_type: &'static str,
+    /// Type of an integer primary key that the system numbers where nobody else does.
+    pub auto_key: &'static str,
+    /// What an INSERT gives such a key to have it numbered; `None`: null.
+    pub auto_value: Option<i64>,
+    /// CREATE TABLE may list plain indexes (`KEY name (column)`).
+    pub keys_in_create_table: bool,
     /// Appended to CREATE TABLE (`ENGINE=InnoDB`, ` WITHOUT ROWID`), or empty.
     pub table_suffix: &'static str,
     /// Placeholder style: `?` everywhere, or `$1`, `$2`, ...
@@ -40,6 +46,8 @@ pub struct Dialect {
 
 pub trait SqlSession {
     fn dialect(&self) -> &'static Dialect;
+    /// A session's statements are numbered from 0 in the order they were prepared, so that sessions which prepared the
+    /// same have the same numbers.
     async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError>;
     /// Rows affected, counted as *found* for updates.
     async fn execute(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<u64, OpError>;
