@@ -34,8 +34,12 @@ const PAIRS: &[Pair] = &[
     pair!(null, ycsb),
     #[cfg(feature = "sqlite")]
     pair!(sqlite, ycsb),
+    #[cfg(feature = "sqlite")]
+    pair!(sqlite, sysbench),
     #[cfg(feature = "mysql")]
     pair!(mysql, ycsb),
+    #[cfg(feature = "mysql")]
+    pair!(mysql, sysbench),
 ];
 
 /// From the document to a driver. A name here is the driver's kind.
@@ -92,6 +96,17 @@ mod workloads {
             WorkloadSpec::Sysbench(_) => Err(super::not_in_build(spec)),
         }
     }
+
+    #[cfg(any(feature = "sqlite", feature = "mysql"))]
+    pub fn sysbench(spec: &RunSpec) -> Result<bakeoff_workloads::sysbench::Sysbench, Trouble> {
+        match &spec.workload {
+            WorkloadSpec::Sysbench(options) => {
+                let threads = (spec.phase == bakeoff_model::run::Phase::Run).then_some(spec.threads);
+                bakeoff_workloads::sysbench::Sysbench::new(options, spec.seed, spec.client, threads)
+            }
+            WorkloadSpec::Ycsb(_) => Err(super::not_in_build(spec)),
+        }
+    }
 }
 
 #[cfg(any(feature = "sqlite", feature = "mysql"))]
@@ -124,12 +139,18 @@ fn workload_kind(spec: &WorkloadSpec) -> &'static str {
 
 fn not_in_build(spec: &RunSpec) -> Trouble {
     let (driver, workload) = (driver_kind(&spec.driver), workload_kind(&spec.workload));
-    Trouble::new(
-        TroubleKind::Usage,
-        format!("this engine was built without {driver} for {workload}"),
-        "run.json: driver.kind",
-        format!("build it with the feature `{driver}`; `bakeoff-engine list` shows what it has"),
-    )
+    let (what, hint) = if PAIRS.iter().any(|pair| pair.driver == driver) {
+        (
+            format!("{driver} cannot be asked what {workload} asks (SQL, for instance)"),
+            "`bakeoff-engine list` shows which workloads go with which driver".to_owned(),
+        )
+    } else {
+        (
+            format!("this engine was built without {driver}"),
+            format!("build it with the feature `{driver}`; `bakeoff-engine list` shows what it has"),
+        )
+    };
+    Trouble::new(TroubleKind::Usage, what, "run.json: driver.kind", hint)
 }
 
 /// What this build can do, for `bakeoff-engine list`.

@@ -7,5 +7,6 @@ mod account;
 pub mod keys;
 pub mod rng;
 mod stream_hash;
+pub mod sysbench;
 mod trouble;
 pub mod ycsb;

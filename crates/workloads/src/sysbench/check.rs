@@ -1,0 +1,207 @@
+//! Invariants of the data: rows of every table, their ids, the sum of k after a load, and a sample of rows.
+use super::Sysbench;
+use super::numbers::{number, whole_number};
+use super::text::{Texts, is_c, is_pad};
+use bakeoff_model::event::Check;
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::row::{Cell, RowBuf};
+use bakeoff_model::run::CheckSpec;
+use bakeoff_model::run::sysbench::SysbenchScript;
+use bakeoff_model::sql::SqlSession;
+
+const MOST_EVIDENCE: usize = 10;
+
+impl Sysbench {
+    pub(super) async fn checks<S: SqlSession>(
+        &self,
+        session: &mut S,
+        spec: &CheckSpec,
+    ) -> Result<Vec<Check>, OpError> {
+        let mut checks = vec![
+            self.check_rows(session, spec).await?,
+            self.check_ids(session).await?,
+        ];
+        if self.loaded_rows() > 0 {
+            if !spec.after_run {
+                checks.push(self.check_sums(session).await?);
+            }
+            if spec.sample > 0 {
+                checks.push(self.check_sample(session, spec).await?);
+            }
+        }
+        Ok(checks)
+    }
+
+    /// A row deleted in one transaction may be gone for good: by the script's intent, or because its insert failed.
+    fn may_lose_rows(&self) -> bool {
+        !self.draws.script.rows_stay && !self.draws.script.transaction
+    }
+
+    fn adds_rows(&self) -> bool {
+        matches!(
+            self.spec.script,
+            SysbenchScript::OltpInsert | SysbenchScript::BulkInsert
+        )
+    }
+
+    async fn check_rows<S: SqlSession>(&self, session: &mut S, spec: &CheckSpec) -> Result<Check, OpError> {
+        let (mut total, mut evidence) = (0, Evidence::default());
+        for table in 1..=self.spec.tables {
+            let rows = number(session, &format!("SELECT COUNT(*) FROM sbtest{table}"))
+                .await?
+                .unwrap_or(0) as u64;
+            total += rows;
+            let (least, most) = match (self.may_lose_rows(), self.adds_rows()) {
+                (true, _) => (0, self.loaded_rows()),
+                (_, true) => (self.loaded_rows(), u64::MAX),
+                _ => (self.loaded_rows(), self.loaded_rows()),
+            };
+            if !(least..=most).contains(&rows) {
+                evidence.add(|| format!("sbtest{table}: {rows} rows"));
+            }
+        }
+        let least = if self.may_lose_rows() { 0 } else { spec.rows_min };
+        let mut expected = match least == spec.rows_max {
+            true => format!("{least} rows"),
+            false => format!("{least} to {} rows", spec.rows_max),
+        };
+        if !self.may_lose_rows() && !self.adds_rows() {
+            expected += &format!(", {} in each table", self.loaded_rows());
+        }
+        Ok(Check {
+            name: "row count".into(),
+            ok: (least..=spec.rows_max).contains(&total) && evidence.count == 0,
+            expected,
+            actual: format!("{total} rows"),
+            evidence: evidence.kept,
+        })
+    }
+
+    /// Where ids are made up by the client, all are possible; where the system makes them, or bulk_insert counts, they
+    /// begin at 1; otherwise they are those of the load.
+    async fn check_ids<S: SqlSession>(&self, session: &mut S) -> Result<Check, OpError> {
+        let (first, last) = match self.spec.script {
+            SysbenchScript::OltpInsert if !self.spec.auto_inc => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            SysbenchScript::OltpInsert | SysbenchScript::BulkInsert => (1, i64::from(i32::MAX)),
+            _ => (1, self.loaded_rows() as i64),
+        };
+        let mut evidence = Evidence::default();
+        for table in 1..=self.spec.tables {
+            for end in ["MIN", "MAX"] {
+                let id = number(session, &format!("SELECT {end}(id) FROM sbtest{table}")).await?;
+                if id.is_some_and(|id| !(first..=last).contains(&id)) {
+                    evidence
+                        .add(|| format!("sbtest{table}: {} of ids {}", end.to_lowercase(), id.unwrap_or(0)));
+                }
+            }
+        }
+        Ok(Check {
+            name: "ids in range".into(),
+            ok: evidence.count == 0,
+            expected: format!("{first} to {last}"),
+            actual: format!("{} ends of tables beyond", evidence.count),
+            evidence: evidence.kept,
+        })
+    }
+
+    /// Every loaded row has the k it was given, by the sum.
+    async fn check_sums<S: SqlSession>(&self, session: &mut S) -> Result<Check, OpError> {
+        let mut evidence = Evidence::default();
+        for table in 1..=self.spec.tables {
+            let expected: u64 = (1..=self.loaded_rows()).map(|id| self.row_k(table, id)).sum();
+            let sum = number(session, &format!("SELECT SUM(k) FROM sbtest{table}")).await?;
+            if sum != Some(expected as i64) {
+                evidence.add(|| format!("sbtest{table}: {sum:?} instead of {expected}"));
+            }
+        }
+        Ok(Check {
+            name: "sum of k".into(),
+            ok: evidence.count == 0,
+            expected: "in every table that of the rows loaded".into(),
+            actual: format!("{} tables differ", evidence.count),
+            evidence: evidence.kept,
+        })
+    }
+
+    async fn check_sample<S: SqlSession>(&self, session: &mut S, spec: &CheckSpec) -> Result<Check, OpError> {
+        let size = self.loaded_rows();
+        let total = size * u64::from(self.spec.tables);
+        let sample = spec.sample.min(total);
+        let (mut evidence, mut texts, mut gone) = (Evidence::default(), Texts::default(), 0);
+        for i in 0..sample {
+            let place = (u128::from(i) * u128::from(total) / u128::from(sample)) as u64;
+            let (table, id) = (1 + (place / size) as u32, 1 + place % size);
+            let mut fault = Some("row missing");
+            let sql = format!("SELECT k, c, pad FROM sbtest{table} WHERE id={id}");
+            let mut each = |row: &RowBuf| {
+                fault = match spec.after_run {
+                    true => shape_fault(row),
+                    false => self.content_fault(row, table, id, &mut texts),
+                };
+            };
+            if session.query_text(&sql, &mut each).await? == 0 && self.may_lose_rows() {
+                gone += 1;
+            } else if let Some(fault) = fault {
+                evidence.add(|| format!("sbtest{table} id {id}: {fault}"));
+            }
+        }
+        let rule = match (spec.after_run, self.may_lose_rows()) {
+            (false, _) => "present, every value as it was loaded",
+            (true, false) => "present, c and pad of the shape they must have",
+            (true, true) => "gone, or c and pad of the shape they must have",
+        };
+        let right = sample - gone - evidence.count;
+        Ok(Check {
+            name: "sample of rows".into(),
+            ok: evidence.count == 0,
+            expected: format!("{sample} rows {rule}"),
+            actual: format!("{right} rows right, {gone} gone, {} wrong", evidence.count),
+            evidence: evidence.kept,
+        })
+    }
+
+    fn content_fault(&self, row: &RowBuf, table: u32, id: u64, texts: &mut Texts) -> Option<&'static str> {
+        let (k, c, pad) = self.row(table, id, texts);
+        if row.cell(0).and_then(whole_number) != Some(k as i64) {
+            Some("k differs")
+        } else if row.cell(1) != Some(Cell::Bytes(c)) {
+            Some("c differs")
+        } else if row.cell(2) != Some(Cell::Bytes(pad)) {
+            Some("pad differs")
+        } else {
+            None
+        }
+    }
+}
+
+fn shape_fault(row: &RowBuf) -> Option<&'static str> {
+    let has = |cell: usize, shape: fn(&[u8]) -> bool| match row.cell(cell) {
+        Some(Cell::Bytes(text)) => shape(text),
+        _ => false,
+    };
+    if row.cell(0).and_then(whole_number).is_none() {
+        Some("k is no number")
+    } else if !has(1, is_c) {
+        Some("c has another shape")
+    } else if !has(2, is_pad) {
+        Some("pad has another shape")
+    } else {
+        None
+    }
+}
+
+/// Counts all, keeps the first few.
+#[derive(Default)]
+struct Evidence {
+    count: u64,
+    kept: Vec<String>,
+}
+
+impl Evidence {
+    fn add(&mut self, text: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.kept.len() < MOST_EVIDENCE {
+            self.kept.push(text());
+        }
+    }
+}

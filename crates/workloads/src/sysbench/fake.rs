@@ -1,0 +1,217 @@
+//! A SQL session for tests: it writes down what it is asked, values included, and answers as full tables would, or as it
+//! is told to.
+use super::text::Texts;
+use crate::rng::Random;
+use bakeoff_model::outcome::{FailClass, OpError, Outcome};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::sql::{Dialect, Param, SpeaksSql, SqlSession, Statement};
+use bakeoff_model::workload::{Probe, Queries};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+static DIALECT: Dialect = Dialect {
+    name: "fake",
+    quote: ('"', '"'),
+    key_type: "TEXT",
+    text_type: "TEXT",
+    varchar_type: "TEXT",
+    auto_key: "INTEGER NOT NULL NUMBERED",
+    auto_value: Some(0),
+    keys_in_create_table: true,
+    table_suffix: "",
+    numbered_placeholders: false,
+    max_params: 1000,
+    rows_per_insert: 1,
+    table_exists: "SELECT 1 FROM tables WHERE name = ?",
+};
+
+#[derive(Default)]
+pub struct Fake {
+    pub prepared: Vec<String>,
+    /// Statements with their values, begin, commit and rollback among them.
+    pub asked: Vec<String>,
+    /// The next statement that begins with such a text fails so, once.
+    pub failing: Vec<(&'static str, OpError)>,
+    /// Answers queries with no row, and writes with none found.
+    pub empty: bool,
+    /// Answers c with one letter less.
+    pub cut_short: bool,
+    pub table_size: u64,
+    /// id, k, c, pad of rows inserted in bulk, by table.
+    pub loaded: Vec<(String, i64, i64, Vec<u8>)>,
+    row: RowBuf,
+}
+
+impl Fake {
+    pub fn new() -> Self {
+        Self {
+            table_size: u64::MAX,
+            ..Self::default()
+        }
+    }
+
+    fn ask(&mut self, sql: String) -> Result<&str, OpError> {
+        self.asked.push(sql);
+        let sql = &self.asked[self.asked.len() - 1];
+        match self.failing.iter().position(|(start, _)| sql.starts_with(*start)) {
+            Some(place) => Err(self.failing.remove(place).1),
+            None => Ok(sql),
+        }
+    }
+
+    fn filled(&self, statement: Statement, params: &[Param<'_>]) -> String {
+        let mut pieces = self.prepared[statement.0 as usize].split('?');
+        let mut sql = pieces.next().unwrap().to_owned();
+        for (piece, param) in pieces.zip(params) {
+            match param {
+                Param::Int(value) => sql.push_str(&value.to_string()),
+                Param::Text(value) => sql.push_str(&format!("'{}'", String::from_utf8_lossy(value))),
+                other => panic!("{other:?}"),
+            }
+            sql.push_str(piece);
+        }
+        sql
+    }
+
+    fn answer(&mut self, sql: String, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        let sql = self.ask(sql)?.to_owned();
+        if self.empty {
+            return Ok(0);
+        }
+        let mut texts = Texts::default();
+        let c = texts.draw_c(&mut Random::new(1));
+        let c = &c[usize::from(self.cut_short)..];
+        self.row.clear();
+        let mut rows = 1;
+        if sql.starts_with("SELECT c") || sql.starts_with("SELECT DISTINCT c") {
+            self.row.push_bytes(c);
+            if let Some((_, range)) = sql.split_once("id BETWEEN ") {
+                let mut words = range.split(' ');
+                let first: u64 = words.next().unwrap().parse().unwrap();
+                let last: u64 = words.nth(1).unwrap().parse().unwrap();
+                rows = last.min(self.table_size) - first + 1;
+            }
+        } else if sql.starts_with("SELECT id, k, c, pad") {
+            self.row.push_int(1);
+            self.row.push_int(1);
+            self.row.push_bytes(c);
+            self.row.push_bytes(b"pad");
+        } else if sql.starts_with("SELECT MAX(id)") {
+            self.row.push_null();
+        } else {
+            self.row.push_int(7);
+        }
+        (0..rows).for_each(|_| each(&self.row));
+        Ok(rows)
+    }
+
+    fn write(&mut self, sql: String) -> Result<u64, OpError> {
+        let values = sql.split("), (").count().max(sql.split("),(").count());
+        self.ask(sql)?;
+        Ok(if self.empty { 0 } else { values as u64 })
+    }
+}
+
+impl SqlSession for Fake {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+    async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError> {
+        self.prepared.push(sql.into());
+        Ok(Statement(self.prepared.len() as u32 - 1))
+    }
+    async fn execute(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<u64, OpError> {
+        let sql = self.filled(statement, params);
+        self.write(sql)
+    }
+    async fn query(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let sql = self.filled(statement, params);
+        self.answer(sql, each)
+    }
+    async fn query_one(&mut self, _: Statement, _: &[Param<'_>]) -> Result<Option<&RowBuf>, OpError> {
+        Ok(None) // only asked whether tables exist
+    }
+    async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError> {
+        self.write(sql.into())
+    }
+    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        self.answer(sql.into(), each)
+    }
+    async fn bulk_insert(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        use bakeoff_model::row::Cell::{Bytes, Int};
+        assert_eq!(columns, ["id", "k", "c", "pad"]);
+        let (mut row, mut rows) = (RowBuf::default(), 0);
+        while next(&mut row) {
+            let (Some(Int(id)), Some(Int(k)), Some(Bytes(c)), Some(Bytes(pad))) =
+                (row.cell(0), row.cell(1), row.cell(2), row.cell(3))
+            else {
+                panic!("{row:?}");
+            };
+            self.loaded.push((table.into(), id, k, [c, pad].concat()));
+            row.clear();
+            rows += 1;
+        }
+        Ok(rows)
+    }
+    async fn begin(&mut self) -> Result<(), OpError> {
+        self.ask("BEGIN".into()).map(drop)
+    }
+    async fn commit(&mut self) -> Result<(), OpError> {
+        self.ask("COMMIT".into()).map(drop)
+    }
+    async fn rollback(&mut self) -> Result<(), OpError> {
+        self.ask("ROLLBACK".into()).map(drop)
+    }
+}
+
+impl SpeaksSql for Fake {
+    type Sql = Self;
+    fn sql(&mut self) -> &mut Self {
+        self
+    }
+}
+
+pub fn deadlock() -> OpError {
+    OpError::fail(FailClass::Conflict, "1213", "deadlock")
+}
+
+/// What a worker would have written down.
+#[derive(Default)]
+pub struct Counted {
+    pub queries: Queries,
+    pub revoked: u64,
+}
+
+impl Probe for Counted {
+    fn now_ns(&self) -> u64 {
+        1
+    }
+    fn part(&mut self, _: usize, _: Outcome, _: u64, _: u64) {}
+    fn queries(&mut self, queries: Queries) {
+        self.queries.read += queries.read;
+        self.queries.write += queries.write;
+        self.queries.other += queries.other;
+    }
+    fn revoke(&mut self, count: u64) {
+        self.revoked += count;
+    }
+}
+
+/// Sessions of tests answer at once.
+pub fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("this session does not wait"),
+    }
+}

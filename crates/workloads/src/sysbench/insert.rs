@@ -1,0 +1,65 @@
+//! oltp_insert: one new row. Its id comes from the system, or is a number that no other user of the run makes.
+use super::Sysbench;
+use super::event::ROW_BYTES;
+use super::script::Kind;
+use super::steps::Steps;
+use super::thread::{Buffers, Thread, Written};
+use crate::rng::{Random, mix};
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::sql::{Param, SqlSession};
+use bakeoff_model::workload::{Answer, Probe, Queries};
+
+impl Sysbench {
+    pub(super) async fn insert<S: SqlSession, P: Probe>(
+        &self,
+        thread: &mut Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<Answer, OpError> {
+        if thread.attempts == 0 {
+            thread.account.inserts_begun.add(1);
+        }
+        thread.written = Written::default();
+        let Some(step) = Steps::new(thread.attempt_seed()).next(&self.draws) else {
+            return Ok(Answer::Right); // cannot be: the script has one statement
+        };
+        let id = match (self.spec.auto_inc, session.dialect().auto_value) {
+            (false, _) => Param::Int(self.new_id(thread)),
+            (true, Some(value)) => Param::Int(value),
+            (true, None) => Param::Null,
+        };
+        let Buffers { text, texts, .. } = &mut thread.buffers;
+        let (c, pad) = texts.draw(&mut Random::new(step.seed));
+        let row = [
+            id,
+            Param::Int(step.other as i64),
+            Param::Text(c),
+            Param::Text(pad),
+        ];
+        let asked = (Kind::Insert, step.table);
+        let rows = self.statements.execute(session, text, asked, &row).await?;
+        probe.queries(Queries {
+            write: 1,
+            ..Queries::default()
+        });
+        thread.written = Written {
+            statements: 1,
+            bytes: ROW_BYTES,
+        };
+        Ok(match rows {
+            1 => Answer::Right,
+            _ => Answer::Wrong("row not stored"),
+        })
+    }
+
+    /// Over the whole range of the column, scattered, and never the same twice in a run of up to 2^32 rows. Runs of
+    /// other seeds begin elsewhere in the same sequence.
+    fn new_id(&self, thread: &mut Thread) -> i64 {
+        let place = thread.ids * self.users + thread.number % self.users;
+        thread.ids += 1;
+        let scattered = self
+            .ids
+            .of(mix(self.seed, 0).wrapping_add(place) & u64::from(u32::MAX));
+        scattered as i64 - (1 << 31)
+    }
+}

@@ -1,0 +1,273 @@
+//! sysbench OLTP: the scripts of 1.0.20 (and the 0.5 article test by options), on tables that either tool can load.
+//!
+//! This file is the table of contents. [`validate`] refuses what cannot be run; `script` says which statements a script
+//! has, `steps` draws one event, `random` and `text` its values; `statements` asks them, `event` carries an event out,
+//! `insert` and `bulk` those of the two scripts that fill tables. `tables`, `load` and `check` are the phases before and
+//! after. Where it departs from the original stands in docs/reference/workloads/sysbench.md.
+
+mod bulk;
+mod check;
+mod event;
+mod insert;
+mod load;
+mod numbers;
+mod random;
+mod script;
+mod statements;
+mod steps;
+mod tables;
+mod text;
+mod thread;
+mod validate;
+mod zipfian;
+
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
+mod tests;
+
+use crate::account::Accounts;
+use crate::keys::Permutation;
+use crate::rng::Stream;
+use crate::stream_hash::StreamHash;
+use bakeoff_model::event::{Check, StateReport};
+use bakeoff_model::outcome::{OpError, Outcome, Trouble};
+use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
+use bakeoff_model::run::{CheckSpec, ClientSpec};
+use bakeoff_model::sql::SpeaksSql;
+use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use bulk::Bulk;
+use statements::Statements;
+use steps::{Draws, Steps};
+use thread::{Buffers, Written};
+
+pub use thread::Thread;
+
+/// Raised when the same options and seed give other data or other operations than before. Part of a data set's
+/// identity.
+pub const GENERATOR_VERSION: u32 = 1;
+
+#[derive(Debug)]
+pub struct Sysbench {
+    spec: SysbenchSpec,
+    seed: u64,
+    client: ClientSpec,
+    /// Of all clients.
+    users: u64,
+    draws: Draws,
+    statements: Statements,
+    /// Scatters ids that clients make up over their 32 bits.
+    ids: Permutation,
+    accounts: Accounts,
+}
+
+impl Sysbench {
+    /// `threads`: of each client of a run; `None` in the phases before and after it.
+    pub fn new(
+        spec: &SysbenchSpec,
+        seed: u64,
+        client: ClientSpec,
+        threads: Option<u32>,
+    ) -> Result<Self, Trouble> {
+        let users = threads.map(|threads| u64::from(threads) * u64::from(client.count));
+        validate::validate(spec, client, users)?;
+        let draws = Draws::new(spec);
+        Ok(Self {
+            statements: Statements::new(spec, &draws.script),
+            draws,
+            users: users.unwrap_or(1).max(1),
+            ids: Permutation::new(1 << 32),
+            accounts: Accounts::default(),
+            spec: spec.clone(),
+            seed,
+            client,
+        })
+    }
+
+    fn is_bulk(&self) -> bool {
+        self.spec.script == SysbenchScript::BulkInsert
+    }
+
+    /// The first attempt at the event drawn last, into the stream's hash.
+    #[cold]
+    fn hash(&self, thread: &mut Thread) {
+        let mut steps = Steps::new(thread.seed);
+        let mut event = StreamHash::default();
+        while let Some(step) = steps.next(&self.draws) {
+            event.add([
+                step.kind as u64,
+                u64::from(step.table),
+                step.id,
+                step.other,
+                step.seed,
+            ]);
+        }
+        thread.hash.add([event.value()]);
+    }
+}
+
+impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
+    type Worker = ();
+    type Thread = Thread;
+
+    fn operations(&self) -> &'static [Operation] {
+        script::operations(self.spec.script)
+    }
+
+    fn witness_operation(&self) -> Option<usize> {
+        self.draws.script.reads_only.then_some(0)
+    }
+
+    fn worker(&self, _worker: usize) {}
+
+    fn thread(&self, _worker: &(), id: ThreadId) -> Thread {
+        Thread {
+            stream: Stream::new(self.seed, id.stream),
+            number: id.stream,
+            seed: 0,
+            attempts: 0,
+            events: 0,
+            written: Written::default(),
+            ids: 0,
+            buffers: Buffers::new(&self.spec, &self.statements),
+            bulk: self.is_bulk().then(|| Box::new(Bulk::new(id.stream))),
+            account: self.accounts.open(),
+            hash: StreamHash::default(),
+        }
+    }
+
+    async fn attach(&self, session: &mut S) -> Result<(), OpError> {
+        self.statements.prepare(session.sql()).await
+    }
+
+    #[inline]
+    fn next(&self, _worker: &(), thread: &mut Thread) -> usize {
+        thread.seed = thread.stream.next_seed();
+        thread.attempts = 0;
+        thread.events += 1;
+        if thread.hash.is_open() {
+            self.hash(thread);
+        }
+        0
+    }
+
+    #[inline]
+    async fn execute<P: Probe>(
+        &self,
+        _worker: &(),
+        thread: &mut Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<Answer, OpError> {
+        match self.spec.script {
+            SysbenchScript::BulkInsert => self.add_row(thread, session.sql(), probe).await,
+            SysbenchScript::OltpInsert => self.insert(thread, session.sql(), probe).await,
+            _ => self.event(thread, session.sql(), probe).await,
+        }
+    }
+
+    #[inline]
+    fn settle<P: Probe>(
+        &self,
+        _worker: &(),
+        thread: &mut Thread,
+        outcome: Outcome,
+        session_lost: bool,
+        probe: &mut P,
+    ) {
+        if session_lost {
+            self.abandon_rows(thread, probe);
+        }
+        if !self.draws.script.reads_only && !self.is_bulk() {
+            self.book(thread, outcome);
+        }
+    }
+
+    #[inline]
+    fn wants_new_session(&self, thread: &Thread) -> bool {
+        self.spec.reconnect > 0 && thread.events.is_multiple_of(u64::from(self.spec.reconnect))
+    }
+
+    async fn finish<P: Probe>(
+        &self,
+        _worker: &(),
+        thread: &mut Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<(), OpError> {
+        self.send_rows(thread, session.sql(), probe).await.map(drop)
+    }
+
+    fn stream_hash(&self, thread: &Thread) -> u64 {
+        thread.hash.value()
+    }
+
+    async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble> {
+        self.create_tables(session.sql(), drop_existing).await
+    }
+
+    async fn drop(&self, session: &mut S) -> Result<(), Trouble> {
+        self.drop_tables(session.sql()).await
+    }
+
+    fn load_units(&self) -> u64 {
+        self.load_share().1
+    }
+
+    fn load_chunk_units(&self) -> u64 {
+        load::CHUNK_ROWS
+    }
+
+    async fn load_chunk(
+        &self,
+        _worker: &(),
+        thread: &mut Thread,
+        session: &mut S,
+        first: u64,
+        count: u64,
+    ) -> Result<u64, OpError> {
+        self.load(thread, session.sql(), first, count).await
+    }
+
+    fn after_load_steps(&self) -> u64 {
+        // Every client has these, and one of them makes each index.
+        match self.client.index {
+            0 => self.indexes_after_rows(),
+            _ => 0,
+        }
+    }
+
+    async fn after_load(&self, session: &mut S, step: u64) -> Result<(), OpError> {
+        self.create_index(session.sql(), 1 + step as u32).await
+    }
+
+    async fn scan_all(&self, session: &mut S) -> Result<u64, OpError> {
+        self.read_tables(session.sql()).await
+    }
+
+    async fn check(&self, session: &mut S, spec: &CheckSpec) -> Result<Vec<Check>, OpError> {
+        self.checks(session.sql(), spec).await
+    }
+
+    fn state(&self) -> StateReport {
+        self.accounts.total()
+    }
+}
+
+impl Sysbench {
+    /// Rows that were deleted and put back are no inserts: the tables have no more rows than before.
+    fn book(&self, thread: &mut Thread, outcome: Outcome) {
+        let written = std::mem::take(&mut thread.written);
+        let new_row = u64::from(self.spec.script == SysbenchScript::OltpInsert);
+        match outcome {
+            Outcome::Ok | Outcome::Wrong => {
+                let rows = if outcome == Outcome::Ok { new_row } else { 0 };
+                thread.account.inserts_acknowledged.add(rows);
+                thread.account.writes_acknowledged.add(written.statements);
+                thread.account.bytes_written.add(written.bytes);
+            }
+            Outcome::Fail(_) => thread.account.inserts_failed.add(new_row),
+            Outcome::Unknown => {}
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The tables, interchangeable with those of the original: same names, types and indexes.
+use super::Sysbench;
+use super::numbers::number;
+use crate::trouble;
+use bakeoff_model::outcome::{OpError, Trouble};
+use bakeoff_model::run::sysbench::{IndexTime, SysbenchScript, SysbenchSpec};
+use bakeoff_model::sql::{Dialect, Param, SqlSession};
+
+pub fn table_name(table: u32) -> String {
+    format!("sbtest{table}")
+}
+
+fn create_table(spec: &SysbenchSpec, table: u32, dialect: &Dialect) -> String {
+    let k = "k INTEGER DEFAULT '0' NOT NULL";
+    if spec.script == SysbenchScript::BulkInsert {
+        return format!("CREATE TABLE sbtest{table} (id INTEGER NOT NULL, {k}, PRIMARY KEY (id))");
+    }
+    let id = if spec.auto_inc {
+        dialect.auto_key
+    } else {
+        "INTEGER NOT NULL"
+    };
+    let key = if spec.secondary { "KEY xid" } else { "PRIMARY KEY" };
+    // What other systems than MySQL's family take for a comment.
+    let engine = match &*spec.mysql_storage_engine {
+        "" => String::new(),
+        engine => format!(" /*! ENGINE = {engine} */"),
+    };
+    format!(
+        "CREATE TABLE sbtest{table} (id {id}, {k}, c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, \
+         {key} (id)){engine}{}",
+        dialect.table_suffix
+    )
+}
+
+impl Sysbench {
+    fn has_index(&self) -> bool {
+        self.spec.create_secondary && self.spec.script != SysbenchScript::BulkInsert
+    }
+
+    /// Tables whose index is made once they are full.
+    pub(super) fn indexes_after_rows(&self) -> u64 {
+        match self.has_index() && self.spec.index_time == IndexTime::AfterRows {
+            true => u64::from(self.spec.tables),
+            false => 0,
+        }
+    }
+
+    pub(super) async fn create_index<S: SqlSession>(
+        &self,
+        session: &mut S,
+        table: u32,
+    ) -> Result<(), OpError> {
+        let sql = format!("CREATE INDEX k_{table} ON sbtest{table}(k)");
+        session.execute_text(&sql).await.map(drop)
+    }
+
+    pub(super) async fn create_tables<S: SqlSession>(
+        &self,
+        session: &mut S,
+        drop_existing: bool,
+    ) -> Result<(), Trouble> {
+        if self.spec.secondary && !session.dialect().keys_in_create_table {
+            let what = format!(
+                "{} numbers rows by their primary key only",
+                session.dialect().name
+            );
+            return Err(trouble::refuse(
+                "secondary",
+                what,
+                "leave `secondary` off for this system",
+            ));
+        }
+        if drop_existing {
+            self.drop_tables(session).await?;
+        } else {
+            self.refuse_existing(session).await?;
+        }
+        for table in 1..=self.spec.tables {
+            let name = table_name(table);
+            let sql = create_table(&self.spec, table, session.dialect());
+            let created = session.execute_text(&sql).await;
+            created.map_err(|e| trouble::setup("create the table", &name, &e))?;
+            if self.has_index() && self.spec.index_time == IndexTime::BeforeRows {
+                let indexed = self.create_index(session, table).await;
+                indexed.map_err(|e| trouble::setup("create the index on k", &name, &e))?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn refuse_existing<S: SqlSession>(&self, session: &mut S) -> Result<(), Trouble> {
+        let looking = |e: &OpError| trouble::setup("look for tables", "sbtest1", e);
+        let look = session.dialect().table_exists;
+        let look = session.prepare(look).await.map_err(|e| looking(&e))?;
+        for table in 1..=self.spec.tables {
+            let name = table_name(table);
+            let found = session.query_one(look, &[Param::Text(name.as_bytes())]).await;
+            if found.map_err(|e| looking(&e))?.is_some() {
+                let hint = "allow dropping it, or name another schema in the plan";
+                return Err(trouble::table_exists(&name, hint));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn drop_tables<S: SqlSession>(&self, session: &mut S) -> Result<(), Trouble> {
+        for table in 1..=self.spec.tables {
+            let name = table_name(table);
+            let dropped = session
+                .execute_text(&format!("DROP TABLE IF EXISTS {name}"))
+                .await;
+            dropped.map_err(|e| trouble::setup("drop the table", &name, &e))?;
+        }
+        Ok(())
+    }
+
+    /// Every row through the primary key, then the index on k, as the original's `prewarm` does. Returns rows.
+    pub(super) async fn read_tables<S: SqlSession>(&self, session: &mut S) -> Result<u64, OpError> {
+        let columns = match self.spec.script {
+            SysbenchScript::BulkInsert => "k",
+            _ => "LENGTH(c) + LENGTH(pad)",
+        };
+        let mut rows = 0;
+        for table in 1..=self.spec.tables {
+            let sql = format!("SELECT COUNT(*), SUM({columns}) FROM sbtest{table}");
+            rows += number(session, &sql).await?.unwrap_or(0) as u64;
+            if self.has_index() {
+                number(session, &format!("SELECT SUM(k) FROM sbtest{table}")).await?;
+            }
+        }
+        Ok(rows)
+    }
+}

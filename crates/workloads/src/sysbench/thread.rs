@@ -1,0 +1,76 @@
+//! One user: the random stream, the event drawn last, and buffers that grow once.
+use super::bulk::Bulk;
+use super::statements::Statements;
+use super::text::Texts;
+use crate::account::Account;
+use crate::rng::{Stream, mix};
+use crate::stream_hash::StreamHash;
+use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
+use bakeoff_model::sql::Param;
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub struct Thread {
+    pub(super) stream: Stream,
+    /// Among all users of all clients; the witness has a place beyond them.
+    pub(super) number: u64,
+    /// Of the event drawn last.
+    pub(super) seed: u64,
+    /// Attempts at it so far.
+    pub(super) attempts: u64,
+    /// Events so far, for `reconnect`.
+    pub(super) events: u64,
+    pub(super) written: Written,
+    /// Ids handed out by this user, where the client makes them.
+    pub(super) ids: u64,
+    pub(super) buffers: Buffers,
+    pub(super) bulk: Option<Box<Bulk>>,
+    pub(super) account: Arc<Account>,
+    pub(super) hash: StreamHash,
+}
+
+/// What the last attempt wrote.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Written {
+    pub statements: u64,
+    pub bytes: u64,
+}
+
+#[derive(Debug)]
+pub struct Buffers {
+    /// A statement with its values.
+    pub text: String,
+    pub texts: Texts,
+    /// Of statements with many values.
+    pub params: Vec<Param<'static>>,
+}
+
+impl Buffers {
+    /// With room for the script's longest statement.
+    pub fn new(spec: &SysbenchSpec, statements: &Statements) -> Self {
+        let values = match spec.script {
+            SysbenchScript::SelectRandomPoints => spec.random_points as usize,
+            SysbenchScript::SelectRandomRanges => 2 * spec.number_of_ranges as usize,
+            _ => 0,
+        };
+        Self {
+            text: String::with_capacity(statements.longest_text()),
+            texts: Texts::default(),
+            params: Vec::with_capacity(values),
+        }
+    }
+}
+
+impl Thread {
+    /// Each attempt at an event draws anew, but always the same for the same event and attempt.
+    #[inline]
+    pub fn attempt_seed(&mut self) -> u64 {
+        let attempt = self.attempts;
+        self.attempts += 1;
+        if attempt == 0 {
+            self.seed
+        } else {
+            mix(self.seed, attempt)
+        }
+    }
+}
