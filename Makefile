@@ -57,12 +57,10 @@ test-fast: setup
 
 # The method and the last results: docs/method/benchmarks.md. `$(BIN)/python -m benches.suite --help` for single rows.
 bench: setup
-	@$(BIN)/bakeoff systems install mariadb || true
 	$(BIN)/python -m benches.suite --out benches/results/bench.json
 
 # That everything works, in about four minutes; its figures are worth nothing.
 bench-quick: setup
-	@$(BIN)/bakeoff systems install mariadb || true
 	$(BIN)/python -m benches.suite --quick
 
 bench-rust: setup

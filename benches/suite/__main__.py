@@ -91,7 +91,7 @@ def main() -> int:
     chosen = arguments()
     _raise_open_files()
     try:
-        with tempfile.TemporaryDirectory() as folder, private_server() as server:
+        with tempfile.TemporaryDirectory() as folder, private_server(say) as server:
             results = run(chosen, server, Path(folder))
     except BakeoffError as error:
         say(f"error: {in_words(error)}")

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from bakeoff.provision import debian
 from bakeoff.provision.instance import new_instance
 from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.mariadb_program import programs
 
 SETTINGS = {"innodb_buffer_pool_size": "512M", "innodb_log_file_size": "512M", "max_connections": 4000}
 SCHEMA = "bakeoff"
 
 
 @contextmanager
-def private_server() -> Iterator[Server]:
-    """Started; stopped and removed afterwards."""
+def private_server(say: Callable[[str], None]) -> Iterator[Server]:
+    """Started, after fetching one where the machine has none; stopped and removed afterwards."""
+    if not programs():
+        debian.install("mariadb", progress=say)
     folder = new_instance("bench")
     system = MariaDb.configure(
         "mariadb",
