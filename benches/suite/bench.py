@@ -125,7 +125,7 @@ class Bench:
 
     def _tables(self, work: Work, sessions: int) -> Tables:
         if work.script == "bulk_insert":  # one table for each session
-            return Tables("bulk_insert", sessions, 0, sessions)
+            return Tables("bulk_insert", sessions, 1, sessions)
         return Tables(rows=self.options.rows)
 
     def make_ready(self, work: Work, tables: Tables) -> None:

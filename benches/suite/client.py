@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import threading
@@ -123,5 +124,12 @@ class ClientProcess:
             self._process.stdout.close()
 
     def _failed(self, how: str) -> BakeoffError:
-        said = "".join(self._lines)[-600:].strip()
-        return BakeoffError(f"a client {how}: {said}", where=" ".join(self._argv))
+        return BakeoffError(f"a client {how}: {last_words(''.join(self._lines))}", where=" ".join(self._argv))
+
+
+def last_words(output: str) -> str:
+    """The engine says why it failed in its last line, as JSON; others do so anywhere near the end."""
+    try:
+        return str(json.loads(output.splitlines()[-1])["what"])
+    except (ValueError, IndexError, KeyError, TypeError):
+        return output[-600:].strip()

@@ -292,6 +292,13 @@ def test_a_client_that_ends_before_it_is_ready_is_an_error_with_its_words() -> N
     client.kill()
 
 
+def test_why_the_engine_failed_is_told_in_its_own_words() -> None:
+    client = shell("""echo '{"event":"error","what":"table_size is 0","where":"x"}'; exit 2""")
+    with pytest.raises(BakeoffError, match=r"sessions: table_size is 0 \("):
+        client.wait_ready()
+    client.kill()
+
+
 def test_a_client_that_fails_later_is_an_error_too() -> None:
     client = shell("echo ready; echo lost; exit 1")
     client.wait_ready()

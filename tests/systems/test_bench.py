@@ -1,5 +1,6 @@
 """The benchmark suite against the real server and the real sysbench. Nothing here depends on how fast either is."""
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -47,19 +48,37 @@ def affinities(server: Server) -> set[frozenset[int]]:
 
 
 @pytest.mark.parametrize("work", ["read_only", "read_write", "write_only", "insert"])
-def test_an_event_has_as_many_statements_as_the_suite_divides_by(server: Server, sysbench: Sysbench, work: str) -> None:
-    sysbench.prepare(TABLES)
+@pytest.mark.parametrize("who", ["sysbench", "engine"])
+def test_an_event_has_as_many_statements_as_the_suite_divides_by(
+    server: Server, sysbench: Sysbench, tmp_path: Path, work: str, who: str
+) -> None:
+    client: Client = sysbench if who == "sysbench" else engine(server, tmp_path, "mysql_async")
+    client.prepare(TABLES)
     job = Job(WORKS[work].script, 2, "tcp", TABLES, "uniform", 1, 0.5, tuple(os.sched_getaffinity(0)))
     before = server.count("Questions")
-    running = sysbench.begin(job)
+    running = client.begin(job)
     try:
         output = running.finish()
     finally:
         running.kill()
     asked = server.count("Questions") - before
-    events = sum(map(int, re.findall(r"transactions:\s+(\d+)", output)))
+    events = EVENTS[who](output)
     assert events > 0
     assert abs(asked - events * WORKS[work].counting.per_operation) <= 2 * STATEMENTS_OF_A_START_MAX
+
+
+def sysbench_events(output: str) -> int:
+    return sum(map(int, re.findall(r"transactions:\s+(\d+)", output)))
+
+
+def engine_events(output: str) -> int:
+    """Of all seconds, the warm-up's too."""
+    seconds = [event for line in output.splitlines() if (event := json.loads(line))["event"] == "interval"]
+    series = [one for second in seconds for one in second["series"] if not one["part"] and one["outcome"] == "ok"]
+    return sum(one["response"]["count"] for one in series)
+
+
+EVENTS = {"sysbench": sysbench_events, "engine": engine_events}
 
 
 def test_a_row_is_measured_from_outside_for_both_and_the_server_is_where_it_was(
