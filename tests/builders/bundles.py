@@ -209,8 +209,6 @@ def _facts(contender: Contender) -> FactsRecord:
         },
         declared=dict(contender.declared),
         private=True,
-        client_library=f"{contender.kind}_async 1.0",
-        runner="tokio",
     )
 
 
@@ -304,6 +302,7 @@ def _record(
             Validity(name="client", severity="warning", ok=True, words="no sign that the client was the limit"),
             Validity(name="steady state", severity="warning", ok=True, words="steady"),
         ],
+        client=f"{contender.kind}_async",
         runner="tokio",
         engine_version="0.1.0",
         rerun=f"bakeoff-engine --now runs/{run}/run.json",

@@ -78,3 +78,43 @@ def test_isolation_that_differs_unasked_is_undeclared(tmp_path: Path) -> None:
     found.facts["c02"].portable["isolation"] = "serializable"
     (difference,) = configuration_of(found).undeclared
     assert (difference.name, difference.deciding) == ("isolation", True)
+
+
+def spoken_by(found: Bundle, **clients: str) -> Bundle:
+    """Each system's runs made by a client of ours."""
+    systems = {cell.id: cell.system for cell in found.plan.cells}
+    for run in found.runs:
+        run.client, run.runner, run.io = clients[systems[run.cell]], "reactor", "io_uring"
+    return found
+
+
+def test_one_kind_of_system_asked_by_two_clients_is_an_undeclared_difference(tmp_path: Path) -> None:
+    found = spoken_by(bundle(tmp_path, A, replace(A, name="b")), a="wire", b="mysql_async")
+    listed = configuration_of(found)
+    (difference,) = listed.undeclared
+    assert difference.name == "client"
+    assert difference.values == {"a": "wire, reactor, io_uring", "b": "mysql_async, reactor, io_uring"}
+    assert [system.client for system in listed.systems] == list(difference.values.values())
+
+
+def test_a_client_that_is_a_factor_is_a_declared_difference(tmp_path: Path) -> None:
+    found = spoken_by(bundle(tmp_path, A, replace(A, name="b")), a="wire", b="mysql_async")
+    for cell in found.plan.cells:
+        cell.levels["mariadb.client"] = "wire" if cell.system == "a" else "mysql_async"
+    listed = configuration_of(found)
+    assert listed.undeclared == []
+    assert [d.name for d in listed.declared] == ["client"]
+
+
+def test_kinds_that_need_clients_of_their_own_are_declared_by_comparing_them(tmp_path: Path) -> None:
+    found = spoken_by(bundle(tmp_path, A, replace(A, name="b", kind="sqlite")), a="wire", b="rusqlite")
+    listed = configuration_of(found)
+    assert "client" not in [d.name for d in listed.undeclared]
+    assert [d.name for d in listed.declared] == ["client"]
+
+
+def test_one_client_for_all_is_no_difference(tmp_path: Path) -> None:
+    found = spoken_by(bundle(tmp_path, A, replace(A, name="b")), a="wire", b="wire")
+    listed = configuration_of(found)
+    assert listed.undeclared == listed.declared == []
+    assert {system.client for system in listed.systems} == {"wire, reactor, io_uring"}

@@ -8,7 +8,8 @@
     loads/<dataset>.json     LoadRecord: one per data set that was loaded
     runs/<run>/run.json      the engine's document (client 0; others run.<n>.json)
     runs/<run>/result.json   RunRecord: all clients merged, server side included: the last file written
-    runs/<run>/intervals.parquet   one row per second: second, warm_up, length_s, ok, errors, p50_ms, p99_ms, max_ms
+    runs/<run>/intervals.parquet   one row per second: second, warm_up, length_s, ok, errors, p50_ms to
+                                   max_ms, statements (reads, writes, others), retries, reconnects
     runs/<run>/histograms.json.gz  per second HDR histograms of ok responses, merged over clients
     runs/<run>/server.parquet      one row per second: second, then columns "os.*" and "db.*"
     runs/<run>/engine.log, server.log
@@ -29,6 +30,7 @@ from .boundary import (
     Document,
     ErrorSample,
     HistogramDoc,
+    QueryCounts,
     Series,
     StateReport,
     Witness,
@@ -105,6 +107,7 @@ class FactsRecord(Document):
     #: What the plan asked for, by the system's own names (to show what was set on purpose).
     declared: dict[str, str]
     private: bool
+    #: Always empty, and written so that bundles made before can be read: each run says what made its load.
     client_library: str = ""
     runner: str = ""
 
@@ -201,6 +204,8 @@ class RunRecord(Document):
     backlog: int = 0
     lateness: HistogramDoc = Field(default_factory=HistogramDoc.empty)
     pool_wait: HistogramDoc = Field(default_factory=HistogramDoc.empty)
+    #: Statements of the operations counted in the window; zeros where the workload does not say.
+    queries: QueryCounts = Field(default_factory=QueryCounts)
     retries: int = 0
     reconnects: int = 0
     connections_lost: int = 0
@@ -219,7 +224,10 @@ class RunRecord(Document):
     state_report: StateReport = Field(default_factory=StateReport)
     checks: list[Check] = Field(default_factory=list)
     validity: list[Validity] = Field(default_factory=list)
+    #: The client library, what ran its sessions, and how that asks the kernel where it can choose; "" if not known.
+    client: str = ""
     runner: str = ""
+    io: str = ""
     engine_version: str = ""
     rerun: str = ""  # command that repeats this run alone by hand
 

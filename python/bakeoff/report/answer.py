@@ -14,6 +14,7 @@ from ..model.records import CellRecord, Objective, OperationSummary, Percentiles
 from .contest import Contest, setting_words
 from .distribution import by_operation, merged_percentiles, percentile_ranges
 from .source import Source
+from .statements import StatementFigures, statement_figures
 
 OBJECTIVES: dict[str, str] = {
     "rate": "rate (right operations per second; more is better)",
@@ -68,6 +69,10 @@ class CellAnswer(Document):
     errors: dict[str, int] = Field(default_factory=dict)
     error_ratio: float
     retries: int
+    #: None where the workload does not say what its operations consist of.
+    statements: StatementFigures | None
+    #: "wire, reactor, io_uring": the client library, its runner, its way of asking the kernel.
+    client: str
     client_cpu_us_per_op: float | None
     server_cpu_us_per_op: float | None
     client_memory_peak_bytes: int | None
@@ -185,6 +190,12 @@ def used_runs(runs: Sequence[RunRecord]) -> list[RunRecord]:
     return [run for run in runs if run.valid] or [run for run in runs if run.state == "done"]
 
 
+def clients_of(runs: Iterable[RunRecord]) -> list[str]:
+    """What spoke to the system, each way once: "wire, reactor, io_uring"."""
+    ways = (", ".join(filter(None, (run.client, run.runner, run.io))) for run in runs)
+    return list(dict.fromkeys(way for way in ways if way))
+
+
 def _ordered(contest: Contest) -> list[CellRecord]:
     """Setting by setting, so that what is compared stands together."""
     places = [(name, setting) for setting in contest.settings for name in contest.contestants]
@@ -223,6 +234,8 @@ def _cell_answer(contest: Contest, cell: CellRecord, runs: Sequence[RunRecord]) 
         errors=dict(errors),
         error_ratio=errors.total() / operations if operations else 0.0,
         retries=sum(run.retries for run in used),
+        statements=statement_figures(used),
+        client=" | ".join(clients_of(runs)),
         client_cpu_us_per_op=_per_operation([run.client_cpu_s for run in used], ok),
         server_cpu_us_per_op=_per_operation([run.server.cpu_s for run in used], ok),
         client_memory_peak_bytes=_largest(run.client_memory_peak_bytes for run in used),

@@ -11,6 +11,7 @@ from pydantic import Field
 from ..charts.numbers import bytes_words
 from ..model.boundary import Document
 from ..model.records import CellRecord, FactsRecord, RunRecord
+from .answer import clients_of
 from .contest import Contest
 from .source import Source
 
@@ -56,13 +57,13 @@ def configuration_of(bundle: Source) -> Configuration:
     portable = {name: _joined(f.portable for f in found) for name, found in facts.items()}
     settings = {name: _joined(f.settings for f in found) for name, found in facts.items()}
     on_purpose = _declared_settings(contest, facts)
-    differences = [*_portable(contest, portable), *_settings(settings, on_purpose)]
+    clients = {name: " | ".join(clients_of(_runs_of(contest, name, bundle.runs))) for name in facts}
+    differences = [*_portable(contest, portable), *_clients(contest, clients), *_settings(settings, on_purpose)]
     common = {_label(k): _shown(k, v) for k, v in _equal(portable).items()} | _equal(settings)
     return Configuration(
         common=common,
         systems=[
-            _entry(name, found, settings[name], common, on_purpose, _runners(contest, name, bundle.runs))
-            for name, found in facts.items()
+            _entry(name, found, settings[name], common, on_purpose, clients[name]) for name, found in facts.items()
         ],
         declared=[difference for declared, difference in differences if declared],
         undeclared=[*_not_as_asked(contest, bundle.facts), *(d for declared, d in differences if not declared)],
@@ -156,7 +157,7 @@ def _entry(
     settings: dict[str, str],
     common: dict[str, str],
     on_purpose: set[str],
-    runners: Sequence[str],
+    client: str,
 ) -> SystemEntry:
     own = {key: value for key, value in settings.items() if common.get(key) != value}
     return SystemEntry(
@@ -164,15 +165,29 @@ def _entry(
         product=" | ".join(dict.fromkeys(f.product for f in facts)),
         version=" | ".join(dict.fromkeys(f.version for f in facts)),
         where="private instance" if facts[0].private else "existing server",
-        client=", ".join(filter(None, (facts[0].client_library, *(f"runner {runner}" for runner in runners)))),
+        client=client,
         settings=dict(sorted(own.items())),
         declared=sorted(on_purpose & own.keys()),
     )
 
 
-def _runners(contest: Contest, contestant: str, runs: Iterable[RunRecord]) -> list[str]:
+def _runs_of(contest: Contest, contestant: str, runs: Iterable[RunRecord]) -> list[RunRecord]:
     cells = {cell.id for cell in contest.plan.cells if contest.contestant(cell) == contestant}
-    return list(dict.fromkeys(run.runner for run in runs if run.cell in cells and run.runner))
+    return [run for run in runs if run.cell in cells]
+
+
+def _clients(contest: Contest, of_each: dict[str, str]) -> list[tuple[bool, Difference]]:
+    """What spoke to the systems, where it was not the same. Systems of different kinds need different clients, so that
+    is declared by comparing them; one kind asked in two ways is declared only by a factor that says so."""
+    if len(set(of_each.values())) < 2 and not any(" | " in client for client in of_each.values()):
+        return []
+    ways_of_kind: dict[str, set[str]] = {}
+    for cell in contest.plan.cells:
+        ways_of_kind.setdefault(cell.kind, set()).update(of_each.get(contest.contestant(cell), UNKNOWN).split(" | "))
+    one_way_each = all(len(ways) == 1 for ways in ways_of_kind.values())
+    asked = any(name.rpartition(".")[2] in ("client", "runner", "io") for name in _factors(contest))
+    shown = {contestant: client or UNKNOWN for contestant, client in of_each.items()}
+    return [(one_way_each or asked, Difference(name="client", values=shown))]
 
 
 def _label(name: str) -> str:

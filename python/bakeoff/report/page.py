@@ -21,7 +21,7 @@ from .distribution import QUANTILE_WORDS, QUANTILES
 from .figures import Figures
 from .headline import value_words
 from .source import Source
-from .text import error_words
+from .text import STATEMENT_HEADS, error_words, statement_words
 
 ERRORS_MAX = 30
 
@@ -44,6 +44,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         "colours": COLOURS,
         "dark_colours": DARK_COLOURS,
         "has_settings": bool(contest.shared),
+        "statement_heads": STATEMENT_HEADS,
         "objective_short": "rate" if answer.objective == "rate" else _percentile_words(answer.objective),
         "comparisons": _comparisons(answer),
         "cells": _cells(answer),
@@ -105,6 +106,7 @@ def _cells(answer: Answer) -> list[dict[str, Any]]:
             "errors": error_words(cell),
             "cpu": _cpu(cell),
             "costs": list(_costs(cell)),
+            "statements": statement_words(cell) if cell.statements else None,
         }
         for before, cell in zip([None, *cells], cells, strict=False)
     ]

@@ -24,6 +24,19 @@ _HEADS = (
     "server",
     "validity",
 )
+STATEMENT_HEADS = (
+    "transactions",
+    "queries",
+    "read",
+    "write",
+    "other",
+    "ignored errors",
+    "reconnects",
+    "min",
+    "avg",
+    "p95",
+    "max",
+)
 
 
 def render(answer: Answer) -> str:
@@ -41,6 +54,7 @@ def _lines(answer: Answer) -> Iterator[str]:
         yield from _wrapped(sentence, "* ")
     yield ""
     yield from _table(answer)
+    yield from _statements(answer)
     yield from _comparisons(answer)
     yield ""
     yield from _doubts(answer)
@@ -57,6 +71,34 @@ def _table(answer: Answer) -> Iterator[str]:
         rows.append([*([shown] if settings else []), cell.contestant, *_figures(cell)])
     left = len(head) - len(_HEADS)
     yield from table(head, rows, left={*range(left), len(head) - 1})
+
+
+def _statements(answer: Answer) -> Iterator[str]:
+    """What a user of sysbench looks for, of workloads that count their statements."""
+    counted = [cell for cell in answer.cells if cell.statements]
+    if not counted:
+        return
+    yield ""
+    yield "Statements per second:"
+    settings = any(cell.setting_words for cell in counted)
+    head = [*(["setting"] if settings else []), "system", *STATEMENT_HEADS]
+    rows = [[*([cell.setting_words] if settings else []), cell.contestant, *statement_words(cell)] for cell in counted]
+    yield from table(head, rows, left=set(range(len(head) - len(STATEMENT_HEADS))))
+
+
+def statement_words(cell: CellAnswer) -> list[str]:
+    """As STATEMENT_HEADS names them; dashes where nothing was counted."""
+    found, rate = cell.statements, cell.rate_ops_per_s
+    if found is None or rate is None:
+        return ["-"] * len(STATEMENT_HEADS)
+    per_s = (found.queries_per_s, found.reads_per_s, found.writes_per_s, found.others_per_s)
+    rare = (found.ignored_errors_per_s, found.reconnects_per_s)
+    times = (found.min_ms, cell.response.mean_ms, cell.response.p95_ms, cell.response.max_ms)
+    return [
+        *(grouped(value) for value in (rate.value, *per_s)),
+        *(f"{value:.2f}" for value in rare),
+        *("-" if value is None else milliseconds_words(value) for value in times),
+    ]
 
 
 def _figures(cell: CellAnswer) -> list[str]:

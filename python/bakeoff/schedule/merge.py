@@ -10,7 +10,7 @@ from typing import Any
 from ..analysis.encode import to_document
 from ..analysis.histograms import Histogram, merge
 from ..analysis.percentiles import Distribution, distribution
-from ..model.boundary import HistogramDoc, Interval, RunResult, Series, StateReport
+from ..model.boundary import HistogramDoc, Interval, QueryCounts, RunResult, Series, StateReport
 from ..model.records import OperationSummary, Percentiles
 
 QUANTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99, "p999_ms": 0.999}
@@ -39,6 +39,7 @@ class Merged:
     backlog: HistogramDoc
     lateness: HistogramDoc
     pool_wait: HistogramDoc
+    queries: QueryCounts
     distribution: Distribution
     headline: HistogramDoc
     state: StateReport
@@ -90,6 +91,7 @@ def merge_results(results: Sequence[RunResult], *, by_completion: bool) -> Merge
         backlog=backlog,
         lateness=merge_documents([r.lateness for r in results]),
         pool_wait=merge_documents([r.pool_wait for r in results]),
+        queries=add_queries([r.queries for r in results]),
         distribution=spread,
         headline=to_document(spread.waited),
         state=add_states([r.state for r in results]),
@@ -98,6 +100,11 @@ def merge_results(results: Sequence[RunResult], *, by_completion: bool) -> Merge
         revoked=revoked,
         by_completion=by_completion,
     )
+
+
+def add_queries(counts: Iterable[QueryCounts]) -> QueryCounts:
+    listed = list(counts)
+    return QueryCounts(**{kind: sum(getattr(c, kind) for c in listed) for kind in QueryCounts.model_fields})
 
 
 def merge_series(series: Iterable[Series]) -> list[Series]:
@@ -188,6 +195,7 @@ def _interval_row(second: int, group: Sequence[Interval]) -> dict[str, Any]:
     length_s = max(interval.length_s for interval in group)
     merged = merge_documents(ok) if ok else None
     count = sum(h.count for h in ok)
+    queries = add_queries(interval.queries for interval in group)
     return {
         "second": second,
         "length_s": length_s,
@@ -197,8 +205,14 @@ def _interval_row(second: int, group: Sequence[Interval]) -> dict[str, Any]:
         "rate_ops_per_s": count / length_s if length_s > 0 else 0.0,
         "mean_ms": None if merged is None else merged.mean_ns / 1e6,
         "p50_ms": None if merged is None else merged.p50_ns / 1e6,
+        "p95_ms": None if merged is None else merged.p95_ns / 1e6,
         "p99_ms": None if merged is None else merged.p99_ns / 1e6,
         "max_ms": None if merged is None else merged.max_ns / 1e6,
+        "reads": queries.read,
+        "writes": queries.write,
+        "others": queries.other,
+        "retries": sum(interval.retries for interval in group),
+        "reconnects": sum(interval.reconnects for interval in group),
     }
 
 

@@ -234,6 +234,7 @@ def _record(
         backlog=merged.backlog.count,
         lateness=merged.lateness,
         pool_wait=merged.pool_wait,
+        queries=merged.queries,
         retries=sum(r.retries for r in results),
         reconnects=sum(r.reconnects for r in results),
         connections_lost=sum(r.connections_lost for r in results),
@@ -252,7 +253,9 @@ def _record(
         state_report=merged.state,
         checks=checks,
         validity=[],
+        client=measured.ready[0].client,
         runner=measured.ready[0].runner,
+        io=measured.ready[0].io or "",
         engine_version=measured.ready[0].engine_version,
         rerun=f"bakeoff-engine --now runs/{slot.run}/run.json",
     )

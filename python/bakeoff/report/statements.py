@@ -1,0 +1,42 @@
+"""Statements per second beside the operations that they belong to, where the workload counts them: the fields that
+users of sysbench look for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..model.boundary import Document
+from ..model.records import RunRecord
+
+
+class StatementFigures(Document):
+    """Of one cell, over its runs together; per second of their windows."""
+
+    queries_per_s: float
+    reads_per_s: float
+    writes_per_s: float
+    #: Begin, commit, and writes that touched no row.
+    others_per_s: float
+    #: Attempts after an error that the plan (or sysbench's `mysql_ignore_errors`) passes over.
+    ignored_errors_per_s: float
+    reconnects_per_s: float
+    #: The fastest operation. Mean, p95 and max stand with the cell.
+    min_ms: float | None
+
+
+def statement_figures(runs: Sequence[RunRecord]) -> StatementFigures | None:
+    """None where nothing was counted: the workload does not say what its operations consist of."""
+    window_s = sum(run.window_s for run in runs)
+    read, write, other = (sum(getattr(run.queries, kind) for run in runs) for kind in ("read", "write", "other"))
+    if not (read or write or other) or window_s <= 0:
+        return None
+    timed = [run.headline.min_ns for run in runs if run.headline.count]
+    return StatementFigures(
+        queries_per_s=(read + write + other) / window_s,
+        reads_per_s=read / window_s,
+        writes_per_s=write / window_s,
+        others_per_s=other / window_s,
+        ignored_errors_per_s=sum(run.retries for run in runs) / window_s,
+        reconnects_per_s=sum(run.reconnects for run in runs) / window_s,
+        min_ms=min(timed) / 1e6 if timed else None,
+    )
