@@ -19,7 +19,7 @@ from bakeoff.analysis.histograms import Histogram, merge
 from bakeoff.analysis.percentiles import distribution
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
-from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, Series
+from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Series
 from bakeoff.model.records import (
     BundleInfo,
     CellRecord,
@@ -92,6 +92,8 @@ class Story:
     #: How many counters a server tells of besides the few that are named; real ones tell of a hundred.
     more_counters: int = 0
     seed: int = 20261121
+    #: Statements of one operation, where the workload counts them (sysbench): read, write, other.
+    statements: tuple[int, int, int] = (0, 0, 0)
     change: Callable[[RunRecord], RunRecord] = lambda run: run
 
     def levels(self) -> Iterator[tuple[Contender, str, int]]:
@@ -285,6 +287,8 @@ def _record(
         ],
         series=series,
         stream_hashes=[f"{story.seed + block + thread:016x}" for thread in range(cell.threads)],
+        queries=_queries(story, ok),
+        retries=3 if any(story.statements) else 0,
         client_cpu_s=client_cpu_s,
         client_memory_peak_bytes=18 << 20,
         client_cpu_us_per_op=client_cpu_s * 1e6 / ok,
@@ -307,6 +311,11 @@ def _record(
         engine_version="0.1.0",
         rerun=f"bakeoff-engine --now runs/{run}/run.json",
     )
+
+
+def _queries(story: Story, operations: int) -> QueryCounts:
+    read, write, other = (operations * each for each in story.statements)
+    return QueryCounts(read=read, write=write, other=other)
 
 
 def invalid(run: RunRecord, words: str = "2.5 % of the operations did not end ok; the budget is 0.1 %") -> RunRecord:
@@ -397,8 +406,14 @@ def _intervals(story: Story, random: np.random.Generator, rate: float, threads: 
                 "rate_ops_per_s": now,
                 "mean_ms": mean_ms,
                 "p50_ms": mean_ms * 0.85,
+                "p95_ms": mean_ms * 1.9,
                 "p99_ms": mean_ms * 3.1 / stall,
                 "max_ms": mean_ms * 9 / stall,
+                "reads": round(now) * story.statements[0],
+                "writes": round(now) * story.statements[1],
+                "others": round(now) * story.statements[2],
+                "retries": 0,
+                "reconnects": 0,
             }
         )
     return rows
