@@ -1,6 +1,4 @@
-//! What the workload costs itself, per operation: `cargo bench -p bakeoff-workloads`, or `-- PART-OF-A-NAME`.
-//!
-//! The median of 15 rounds, because the machine has other work; the time of the measuring loop is included.
+//! What YCSB costs itself, per operation: `cargo bench -p bakeoff-workloads --bench ycsb`, or `-- PART-OF-A-NAME`.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 use bakeoff_model::run::{ClientSpec, RequestDistribution, YcsbSpec};
 use bakeoff_model::workload::{ThreadId, Workload};
@@ -8,34 +6,13 @@ use bakeoff_workloads::keys::{Permutation, Scrambled, Zipfian, fnv64};
 use bakeoff_workloads::rng::Random;
 use bakeoff_workloads::ycsb::Ycsb;
 use std::hint::black_box;
-use std::time::Instant;
 
 #[path = "../tests/session/mod.rs"]
 mod session;
 use session::{NoProbe, Yes, now};
 
-const ROUNDS: usize = 15;
-const STEPS: u32 = 200_000;
-
-fn measure(name: &str, mut step: impl FnMut()) {
-    let wanted = std::env::args().nth(1).filter(|arg| !arg.starts_with('-'));
-    if wanted.is_some_and(|part| !name.contains(&part)) {
-        return;
-    }
-    let mut rounds: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
-            let start = Instant::now();
-            (0..STEPS).for_each(|_| step());
-            start.elapsed().as_nanos() as f64 / f64::from(STEPS)
-        })
-        .collect();
-    rounds.sort_by(f64::total_cmp);
-    println!(
-        "{name:<44} {:>7.1} ns  (fastest round {:.1})",
-        rounds[ROUNDS / 2],
-        rounds[0]
-    );
-}
+mod stopwatch;
+use stopwatch::measure;
 
 fn ignore<T>(_: T) {}
 

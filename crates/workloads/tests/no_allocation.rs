@@ -1,13 +1,16 @@
 //! Drawing, executing and settling an operation allocates nothing: counted by the allocator itself.
 #![allow(clippy::unwrap_used)] // a helper of tests, which clippy does not take for one
 use bakeoff_model::outcome::Outcome;
+use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
 use bakeoff_model::run::{ClientSpec, RequestDistribution, YcsbSpec};
 use bakeoff_model::workload::{Answer, ThreadId, Workload};
+use bakeoff_workloads::sysbench::Sysbench;
 use bakeoff_workloads::ycsb::Ycsb;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 mod session;
+use session::sql::YesSql;
 use session::{NoProbe, Yes, now};
 
 thread_local! {
@@ -32,28 +35,38 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn allocations_of(spec: &YcsbSpec) -> u64 {
-    let ycsb = Ycsb::new(spec, 1, ClientSpec::default()).unwrap();
-    let worker = Workload::<Yes>::worker(&ycsb, 0);
+/// By 20,000 operations, after the first few.
+fn allocations_of<S, W: Workload<S>>(workload: &W, session: &mut S) -> u64 {
+    let worker = workload.worker(0);
     let id = ThreadId {
         thread: 0,
         stream: 0,
         witness: false,
     };
-    let mut thread = Workload::<Yes>::thread(&ycsb, &worker, id);
-    let mut session = Yes::default();
+    let mut thread = workload.thread(&worker, id);
+    now(workload.attach(session)).unwrap();
     let mut steps = |count| {
         for _ in 0..count {
-            Workload::<Yes>::next(&ycsb, &worker, &mut thread);
-            let answer = now(ycsb.execute(&worker, &mut thread, &mut session, &mut NoProbe));
+            workload.next(&worker, &mut thread);
+            let answer = now(workload.execute(&worker, &mut thread, session, &mut NoProbe));
             assert!(matches!(answer, Ok(Answer::Right)), "{answer:?}");
-            Workload::<Yes>::settle(&ycsb, &worker, &mut thread, Outcome::Ok, false, &mut NoProbe);
+            workload.settle(&worker, &mut thread, Outcome::Ok, false, &mut NoProbe);
         }
     };
     steps(100); // the row buffer grows to its size, and the first insert makes its segment
     let before = ALLOCATIONS.with(Cell::get);
     steps(20_000);
     ALLOCATIONS.with(Cell::get) - before
+}
+
+fn of_ycsb(spec: &YcsbSpec) -> u64 {
+    let ycsb = Ycsb::new(spec, 1, ClientSpec::default()).unwrap();
+    allocations_of(&ycsb, &mut Yes::default())
+}
+
+fn of_sysbench(spec: &SysbenchSpec) -> u64 {
+    let sysbench = Sysbench::new(spec, 1, ClientSpec::default(), Some(1)).unwrap();
+    allocations_of(&sysbench, &mut YesSql::new())
 }
 
 fn mixed() -> YcsbSpec {
@@ -92,7 +105,7 @@ fn no_operation_of_any_distribution_allocates() {
         },
     ] {
         assert_eq!(
-            allocations_of(&YcsbSpec {
+            of_ycsb(&YcsbSpec {
                 request_distribution,
                 ..mixed()
             }),
@@ -105,17 +118,44 @@ fn no_operation_of_any_distribution_allocates() {
 #[test]
 fn neither_groups_nor_writing_all_fields_allocates() {
     assert_eq!(
-        allocations_of(&YcsbSpec {
+        of_ycsb(&YcsbSpec {
             ops_per_transaction: 10,
             ..mixed()
         }),
         0
     );
     assert_eq!(
-        allocations_of(&YcsbSpec {
+        of_ycsb(&YcsbSpec {
             write_all_fields: true,
             ..mixed()
         }),
         0
     );
+}
+
+#[test]
+fn no_script_of_sysbench_allocates_prepared_or_not() {
+    use SysbenchScript::*;
+    for script in [
+        OltpReadWrite,
+        OltpReadOnly,
+        OltpWriteOnly,
+        OltpPointSelect,
+        OltpUpdateIndex,
+        OltpUpdateNonIndex,
+        OltpDelete,
+        OltpInsert,
+        BulkInsert,
+        SelectRandomPoints,
+        SelectRandomRanges,
+    ] {
+        for db_ps_mode in [PreparedMode::Auto, PreparedMode::Disable] {
+            let spec = SysbenchSpec {
+                script,
+                db_ps_mode,
+                ..SysbenchSpec::default()
+            };
+            assert_eq!(of_sysbench(&spec), 0, "{script:?} {db_ps_mode:?}");
+        }
+    }
 }

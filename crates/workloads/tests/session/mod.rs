@@ -1,4 +1,5 @@
-//! A session that answers at once, for measuring and counting what the workload itself does.
+//! Sessions that answer at once, for measuring and counting what the workload itself does.
+#![allow(dead_code)] // every user takes its own part of it
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
 use bakeoff_model::row::RowBuf;
@@ -6,6 +7,8 @@ use bakeoff_model::workload::Probe;
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+
+pub mod sql;
 
 const FIELDS: usize = 10;
 
