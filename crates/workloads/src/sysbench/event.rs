@@ -26,23 +26,45 @@ use bakeoff_model::workload::{Answer, Probe, Queries};
 const INT_BYTES: u64 = 4;
 pub const ROW_BYTES: u64 = 2 * INT_BYTES + (C_BYTES + PAD_BYTES) as u64;
 
-/// What an attempt has done so far.
-#[derive(Default)]
-struct Done {
-    queries: Queries,
-    written: Written,
+/// What was wrong with an answer, if anything: one byte, handed through the loop in a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Right,
+    Shape,
+    RowMissing,
+    RowsMissing,
+    RowTwice,
+    RowsTooMany,
+    NullSum,
+    NotOne,
+    CellMissing,
+    NotStored,
 }
 
-impl Done {
-    /// A write that touched no row is no write, as in the original's statistics.
+impl Found {
+    #[cold]
+    fn words(self) -> &'static str {
+        match self {
+            Found::Right => "nothing",
+            Found::Shape => "c is not what it must look like",
+            Found::RowMissing => "row missing",
+            Found::RowsMissing => "rows missing",
+            Found::RowTwice => "more than one row with the same id",
+            Found::RowsTooMany => "more rows than the range has",
+            Found::NullSum => "sum is null",
+            Found::NotOne => "not exactly one sum or count",
+            Found::CellMissing => "a column is missing",
+            Found::NotStored => "row not stored",
+        }
+    }
+}
+
+impl From<Found> for Answer {
     #[inline]
-    fn write(&mut self, rows: u64, bytes: u64) {
-        if rows == 0 {
-            self.queries.other += 1;
-        } else {
-            self.queries.write += 1;
-            self.written.statements += 1;
-            self.written.bytes += bytes;
+    fn from(found: Found) -> Self {
+        match found {
+            Found::Right => Answer::Right,
+            wrong => Answer::Wrong(wrong.words()),
         }
     }
 }
@@ -56,15 +78,15 @@ impl Sysbench {
         probe: &mut P,
     ) -> Result<Answer, OpError> {
         let mut steps = Steps::new(thread.attempt_seed());
-        let mut done = Done::default();
-        let answer = if self.draws.script.transaction {
-            self.transaction(&mut steps, thread, session, &mut done).await
+        let mut queries = Queries::default();
+        thread.written = Written::default();
+        let found = if self.draws.script.transaction {
+            self.transaction(&mut steps, thread, session, &mut queries).await
         } else {
-            self.statements(&mut steps, thread, session, &mut done).await
+            self.statements(&mut steps, thread, session, &mut queries).await
         };
-        thread.written = done.written;
-        probe.queries(done.queries);
-        answer
+        probe.queries(queries);
+        found.map(Answer::from)
     }
 
     async fn transaction<S: SqlSession>(
@@ -72,15 +94,15 @@ impl Sysbench {
         steps: &mut Steps,
         thread: &mut Thread,
         session: &mut S,
-        done: &mut Done,
-    ) -> Result<Answer, OpError> {
+        queries: &mut Queries,
+    ) -> Result<Found, OpError> {
         session.begin().await?;
-        done.queries.other += 1;
-        let mut error = match self.statements(steps, thread, session, done).await {
-            Ok(answer) => match session.commit().await {
+        queries.other += 1;
+        let mut error = match self.statements(steps, thread, session, queries).await {
+            Ok(found) => match session.commit().await {
                 Ok(()) => {
-                    done.queries.other += 1;
-                    return Ok(answer);
+                    queries.other += 1;
+                    return Ok(found);
                 }
                 Err(error) => error,
             },
@@ -88,7 +110,7 @@ impl Sysbench {
         };
         if !error.connection_lost {
             match session.rollback().await {
-                Ok(()) => done.queries.other += 1,
+                Ok(()) => queries.other += 1,
                 // Nobody knows what is still open in this session: it must go.
                 Err(_) => error.connection_lost = true,
             }
@@ -96,32 +118,34 @@ impl Sysbench {
         Err(error)
     }
 
-    /// To the end, even where an answer is wrong.
+    /// To the end, even where an answer is wrong; the first wrong one counts.
     #[inline]
     async fn statements<S: SqlSession>(
         &self,
         steps: &mut Steps,
         thread: &mut Thread,
         session: &mut S,
-        done: &mut Done,
-    ) -> Result<Answer, OpError> {
-        let mut answer = Answer::Right;
+        queries: &mut Queries,
+    ) -> Result<Found, OpError> {
+        let mut first = Found::Right;
         while let Some(step) = steps.next(&self.draws) {
             let found = match step.kind {
-                Kind::PointSelect => self.point_select(&step, thread, session).await?,
+                Kind::PointSelect => self.point_select(step, thread, session).await?,
                 Kind::SimpleRange | Kind::OrderRange | Kind::DistinctRange => {
-                    self.range(&step, thread, session).await?
+                    self.range(step, thread, session).await?
                 }
-                Kind::SumRange => self.sum_range(&step, thread, session).await?,
-                Kind::RandomPoints | Kind::RandomRanges => self.random_select(&step, thread, session).await?,
-                _ => self.write(&step, thread, session, done).await?,
+                Kind::SumRange => self.sum_range(step, thread, session).await?,
+                Kind::RandomPoints | Kind::RandomRanges => self.random_select(step, thread, session).await?,
+                Kind::IndexUpdate | Kind::NonIndexUpdate | Kind::Delete | Kind::Insert => {
+                    self.write(step, thread, session, queries).await?
+                }
             };
-            done.queries.read += u32::from(!step.kind.writes());
-            if answer == Answer::Right {
-                answer = found;
+            queries.read += u32::from(!step.kind.writes());
+            if first == Found::Right {
+                first = found;
             }
         }
-        Ok(answer)
+        Ok(first)
     }
 
     #[inline]
@@ -130,7 +154,7 @@ impl Sysbench {
         step: &Step,
         thread: &mut Thread,
         session: &mut S,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Found, OpError> {
         let mut shaped = true;
         let rows = self
             .statements
@@ -143,10 +167,10 @@ impl Sysbench {
             )
             .await?;
         Ok(match rows {
-            _ if !shaped => Answer::Wrong("c is not what it must look like"),
-            0 if self.draws.script.rows_stay => Answer::Wrong("row missing"),
-            0 | 1 => Answer::Right,
-            _ => Answer::Wrong("more than one row with the same id"),
+            _ if !shaped => Found::Shape,
+            0 if self.draws.script.rows_stay => Found::RowMissing,
+            0 | 1 => Found::Right,
+            _ => Found::RowTwice,
         })
     }
 
@@ -155,7 +179,7 @@ impl Sysbench {
         step: &Step,
         thread: &mut Thread,
         session: &mut S,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Found, OpError> {
         let mut shaped = true;
         let rows = self
             .statements
@@ -175,10 +199,10 @@ impl Sysbench {
             _ => step.other.min(self.draws.table_size) - step.id + 1,
         };
         Ok(match rows {
-            _ if !shaped => Answer::Wrong("c is not what it must look like"),
-            _ if rows < least => Answer::Wrong("rows missing"),
-            _ if rows > most => Answer::Wrong("more rows than the range has"),
-            _ => Answer::Right,
+            _ if !shaped => Found::Shape,
+            _ if rows < least => Found::RowsMissing,
+            _ if rows > most => Found::RowsTooMany,
+            _ => Found::Right,
         })
     }
 
@@ -187,7 +211,7 @@ impl Sysbench {
         step: &Step,
         thread: &mut Thread,
         session: &mut S,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Found, OpError> {
         let mut null = false;
         let rows = self
             .statements
@@ -200,9 +224,9 @@ impl Sysbench {
             )
             .await?;
         Ok(match rows {
-            1 if null && self.draws.script.rows_stay => Answer::Wrong("sum is null"),
-            1 => Answer::Right,
-            _ => Answer::Wrong("not one sum"),
+            1 if null && self.draws.script.rows_stay => Found::NullSum,
+            1 => Found::Right,
+            _ => Found::NotOne,
         })
     }
 
@@ -212,7 +236,7 @@ impl Sysbench {
         step: &Step,
         thread: &mut Thread,
         session: &mut S,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Found, OpError> {
         let (first, last) = self.part_of(thread.number);
         let Buffers { text, params, .. } = &mut thread.buffers;
         let mut rng = Random::new(step.seed);
@@ -239,9 +263,9 @@ impl Sysbench {
             .query(session, text, asked, params, &mut each)
             .await?;
         Ok(match (step.kind, rows) {
-            _ if !whole => Answer::Wrong("a column is missing"),
-            (Kind::RandomRanges, 0 | 2..) => Answer::Wrong("not one count"),
-            _ => Answer::Right,
+            _ if !whole => Found::CellMissing,
+            (Kind::RandomRanges, 0 | 2..) => Found::NotOne,
+            _ => Found::Right,
         })
     }
 
@@ -250,8 +274,8 @@ impl Sysbench {
         step: &Step,
         thread: &mut Thread,
         session: &mut S,
-        done: &mut Done,
-    ) -> Result<Answer, OpError> {
+        queries: &mut Queries,
+    ) -> Result<Found, OpError> {
         let id = Param::Int(step.id as i64);
         let Buffers { text, texts, .. } = &mut thread.buffers;
         let asked = (step.kind, step.table);
@@ -276,13 +300,19 @@ impl Sysbench {
             }
             _ => (statements.execute(session, text, asked, &[id]).await?, INT_BYTES),
         };
-        done.write(rows, bytes);
+        // A write that touched no row is no write, as in the original's statistics.
+        queries.write += u32::from(rows > 0);
+        queries.other += u32::from(rows == 0);
+        if rows > 0 {
+            thread.written.statements += 1;
+            thread.written.bytes += bytes;
+        }
         Ok(match (step.kind, rows) {
-            (_, 1) | (Kind::Delete, 0) => Answer::Right,
-            (Kind::Insert, _) => Answer::Wrong("row not stored"),
-            (_, 0) if self.draws.script.rows_stay => Answer::Wrong("row missing"),
-            (_, 0) => Answer::Right,
-            _ => Answer::Wrong("more than one row with the same id"),
+            (_, 1) | (Kind::Delete, 0) => Found::Right,
+            (Kind::Insert, _) => Found::NotStored,
+            (_, 0) if self.draws.script.rows_stay => Found::RowMissing,
+            (_, 0) => Found::Right,
+            _ => Found::RowTwice,
         })
     }
 

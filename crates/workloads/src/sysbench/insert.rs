@@ -20,7 +20,8 @@ impl Sysbench {
             thread.account.inserts_begun.add(1);
         }
         thread.written = Written::default();
-        let Some(step) = Steps::new(thread.attempt_seed()).next(&self.draws) else {
+        let mut steps = Steps::new(thread.attempt_seed());
+        let Some(step) = steps.next(&self.draws) else {
             return Ok(Answer::Right); // cannot be: the script has one statement
         };
         let id = match (self.spec.auto_inc, session.dialect().auto_value) {

@@ -36,13 +36,13 @@ pub struct Group {
     pub kind: Kind,
     /// At least 1.
     pub times: u32,
-    /// A deleted row is inserted again by the statement that follows.
-    pub put_back: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct Script {
     pub groups: Vec<Group>,
+    /// A deleted row is inserted again by the statement that follows.
+    pub puts_back: bool,
     /// Between begin and commit.
     pub transaction: bool,
     /// Every row that was loaded is there at every moment, so what a statement finds is determined.
@@ -61,6 +61,7 @@ impl Script {
         Self {
             groups,
             transaction: transactional && !spec.skip_trx,
+            puts_back: deletes && spec.script != S::OltpDelete,
             rows_stay: !deletes,
             reads_only: !writes && spec.script != S::BulkInsert,
         }
@@ -68,11 +69,7 @@ impl Script {
 }
 
 fn groups(spec: &SysbenchSpec) -> Vec<Group> {
-    let group = |kind, times| Group {
-        kind,
-        times,
-        put_back: false,
-    };
+    let group = |kind, times| Group { kind, times };
     let points = group(Kind::PointSelect, spec.point_selects);
     let ranges = [
         group(Kind::SimpleRange, spec.simple_ranges),
@@ -82,10 +79,7 @@ fn groups(spec: &SysbenchSpec) -> Vec<Group> {
     ];
     let index_updates = group(Kind::IndexUpdate, spec.index_updates);
     let non_index_updates = group(Kind::NonIndexUpdate, spec.non_index_updates);
-    let delete_inserts = Group {
-        put_back: true,
-        ..group(Kind::Delete, spec.delete_inserts)
-    };
+    let delete_inserts = group(Kind::Delete, spec.delete_inserts);
     let reads = || std::iter::once(points).chain(ranges.into_iter().filter(|_| spec.range_selects));
     let writes = [index_updates, non_index_updates, delete_inserts];
     let all: Vec<Group> = match spec.script {

@@ -2,7 +2,7 @@
 //!
 //! Every session prepares the same statements in the same order when it is attached, so their numbers are arithmetic
 //! and the same in all of them: table by table, and of each table the kinds in the script's order.
-use super::script::{Group, Kind, Script};
+use super::script::{Kind, Script};
 use super::text::{C_BYTES, PAD_BYTES};
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::row::RowBuf;
@@ -33,7 +33,12 @@ impl Statements {
             PreparedMode::Disable => vec![],
             // The original writes this one's values into its text in either mode.
             PreparedMode::Auto if spec.script == SysbenchScript::OltpInsert => vec![],
-            PreparedMode::Auto => script.groups.iter().flat_map(kinds).collect(),
+            PreparedMode::Auto => script
+                .groups
+                .iter()
+                .map(|group| group.kind)
+                .chain(script.puts_back.then_some(Kind::Insert))
+                .collect(),
         };
         let mut places = [0; Kind::COUNT];
         for (place, kind) in prepared.iter().enumerate() {
@@ -143,10 +148,6 @@ impl Statements {
         }
         text
     }
-}
-
-fn kinds(group: &Group) -> impl Iterator<Item = Kind> + use<> {
-    std::iter::once(group.kind).chain(group.put_back.then_some(Kind::Insert))
 }
 
 impl Form {

@@ -12,9 +12,9 @@ pub struct Step {
     /// From 1.
     pub table: u32,
     pub id: u64,
-    /// A range's last id; an inserted row's k.
+    /// A range's last id; an inserted row's k; of other kinds what was left there.
     pub other: u64,
-    /// What its texts or its many values are drawn from.
+    /// What its texts or its many values are drawn from; of other kinds what was left there.
     pub seed: u64,
 }
 
@@ -47,7 +47,8 @@ impl Draws {
     }
 }
 
-/// The statements of one event, in their order.
+/// The statements of one event, in their order. The present one stays in its place and is read there: handed out whole,
+/// it would be read back before its parts had left the processor's store buffer, which cost 10 ns of a point select.
 #[derive(Clone, Debug)]
 pub struct Steps {
     rng: Random,
@@ -55,10 +56,11 @@ pub struct Steps {
     next_group: usize,
     /// Statements left in the present group.
     left: u32,
-    kind: Kind,
+    /// The present statement's row is deleted, and goes back next.
     put_back: bool,
-    table: u32,
-    deleted_id: Option<u64>,
+    /// The present group's kind.
+    kind: Kind,
+    step: Step,
 }
 
 impl Steps {
@@ -68,50 +70,50 @@ impl Steps {
             rng: Random::new(seed),
             next_group: 0,
             left: 0,
-            kind: Kind::PointSelect,
             put_back: false,
-            table: 0,
-            deleted_id: None,
+            kind: Kind::PointSelect,
+            step: Step {
+                kind: Kind::PointSelect,
+                table: 0,
+                id: 0,
+                other: 0,
+                seed: 0,
+            },
         }
     }
 
+    /// The next statement, or `None` after the last.
     #[inline]
-    pub fn next(&mut self, draws: &Draws) -> Option<Step> {
-        if let Some(id) = self.deleted_id.take() {
-            return Some(self.step(Kind::Insert, id, draws));
-        }
-        if self.left == 0 {
-            let group = draws.script.groups.get(self.next_group)?;
-            if self.next_group == 0 || !draws.one_table {
-                self.table = 1 + self.rng.below(u64::from(draws.tables)) as u32;
+    pub fn next(&mut self, draws: &Draws) -> Option<&Step> {
+        if std::mem::take(&mut self.put_back) {
+            self.step.kind = Kind::Insert;
+        } else {
+            if self.left == 0 {
+                let group = draws.script.groups.get(self.next_group)?;
+                if self.next_group == 0 || !draws.one_table {
+                    self.step.table = 1 + self.rng.below(u64::from(draws.tables)) as u32;
+                }
+                (self.kind, self.left) = (group.kind, group.times);
+                self.next_group += 1;
             }
-            (self.kind, self.left, self.put_back) = (group.kind, group.times, group.put_back);
-            self.next_group += 1;
+            self.left -= 1;
+            self.step.kind = self.kind;
+            self.step.id = draws.id(&mut self.rng);
+            self.put_back = self.kind == Kind::Delete && draws.script.puts_back;
         }
-        self.left -= 1;
-        let id = draws.id(&mut self.rng);
-        if self.put_back {
-            self.deleted_id = Some(id);
-        }
-        Some(self.step(self.kind, id, draws))
-    }
-
-    #[inline]
-    fn step(&mut self, kind: Kind, id: u64, draws: &Draws) -> Step {
-        let (other, seed) = match kind {
-            Kind::PointSelect | Kind::IndexUpdate | Kind::Delete => (0, 0),
+        match self.step.kind {
+            Kind::PointSelect | Kind::IndexUpdate | Kind::Delete => {}
             Kind::SimpleRange | Kind::SumRange | Kind::OrderRange | Kind::DistinctRange => {
-                (id + draws.range_size - 1, 0)
+                self.step.other = self.step.id + draws.range_size - 1;
             }
-            Kind::Insert => (draws.id(&mut self.rng), self.rng.bits()),
-            Kind::NonIndexUpdate | Kind::RandomPoints | Kind::RandomRanges => (0, self.rng.bits()),
-        };
-        Step {
-            kind,
-            table: self.table,
-            id,
-            other,
-            seed,
+            Kind::Insert => {
+                self.step.other = draws.id(&mut self.rng);
+                self.step.seed = self.rng.bits();
+            }
+            Kind::NonIndexUpdate | Kind::RandomPoints | Kind::RandomRanges => {
+                self.step.seed = self.rng.bits();
+            }
         }
+        Some(&self.step)
     }
 }
