@@ -15,7 +15,7 @@ use memory::{MemoryTable, Row, Undo};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio, RunnerKind::Thread];
+pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio, RunnerKind::Thread, RunnerKind::Reactor];
 
 /// Length of the values that are read when no rows are kept.
 const VALUE_LENGTH_BYTES: usize = 100;

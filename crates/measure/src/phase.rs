@@ -1,6 +1,7 @@
 //! The one entry: a resolved run, a driver and a workload in; a result out. Chooses the runner and the phase.
 use crate::control::{Control, Sink};
 use crate::runner::Runner;
+use crate::runner::reactor::{self, ReactorRunner};
 use crate::runner::thread::ThreadRunner;
 use crate::runner::tokio::TokioRunner;
 use crate::times::Times;
@@ -49,7 +50,10 @@ pub fn execute<D: Driver, W: Workload<D::Session>>(
     match runner {
         RunnerKind::Tokio => execute_on::<TokioRunner, D, W>(&job),
         RunnerKind::Thread => execute_on::<ThreadRunner, D, W>(&job),
-        RunnerKind::Reactor => Err(no_reactor()),
+        RunnerKind::Reactor => {
+            reactor::choose_io(spec.io)?;
+            execute_on::<ReactorRunner, D, W>(&job)
+        }
     }
 }
 
@@ -74,15 +78,19 @@ fn choose_runner<D: Driver>(spec: &RunSpec, driver: &D) -> Result<RunnerKind, Tr
             "report this as a defect of the driver",
         ));
     };
-    if runner == RunnerKind::Reactor {
-        return Err(no_reactor());
-    }
     if !suited.contains(&runner) {
         let hint = format!("this driver runs on {suited:?}; leave `runner` out to take its preferred one");
         return Err(usage(
             format!("runner {runner:?} does not suit the driver"),
             "run.json: runner",
             hint,
+        ));
+    }
+    if spec.io.is_some() && runner != RunnerKind::Reactor {
+        return Err(usage(
+            format!("`io` chooses how the reactor works, and this run is on the runner {runner:?}"),
+            "run.json: io",
+            "leave `io` out",
         ));
     }
     if runner == RunnerKind::Thread && spec.sessions.is_some_and(|sessions| sessions < spec.threads) {
@@ -93,14 +101,6 @@ fn choose_runner<D: Driver>(spec: &RunSpec, driver: &D) -> Result<RunnerKind, Tr
         ));
     }
     Ok(runner)
-}
-
-fn no_reactor() -> Trouble {
-    usage(
-        "the reactor runner is not built yet",
-        "run.json: runner",
-        "use `tokio` or `thread`, or leave `runner` out",
-    )
 }
 
 fn check_capabilities<D: Driver>(spec: &RunSpec, driver: &D, keeps_session: bool) -> Result<(), Trouble> {

@@ -123,6 +123,11 @@ pub fn install_timer(timer: Rc<dyn Timer>) {
     TIMER.with(|slot| *slot.borrow_mut() = Some(timer));
 }
 
+/// The runner of this thread is gone.
+pub fn remove_timer() {
+    TIMER.with(|slot| *slot.borrow_mut() = None);
+}
+
 /// Completes at `deadline_ns` (see [`now_ns`]) or at once if that has passed.
 pub fn sleep_until(deadline_ns: u64) -> SleepUntil {
     SleepUntil { deadline_ns }

@@ -1,5 +1,6 @@
 //! What futures run on. A runner owns one OS thread: it installs the thread's timer, spawns local tasks and blocks on
-//! a main future. Workers are generic over it, so nothing is decided per operation. The `reactor` will be a third one.
+//! a main future. Workers are generic over it, so nothing is decided per operation.
+pub mod reactor;
 pub mod thread;
 pub mod tokio;
 
@@ -28,57 +29,4 @@ pub trait Runner: 'static {
     ) -> impl Future<Output = Vec<F::Output>>;
     /// Calls `tick` about every `period` for as long as `block_on` lasts; a blocking runner never does.
     fn every(period: Duration, tick: impl FnMut() + 'static);
-}
-
-/// How long before a deadline to stop sleeping and begin to spin: what wake-ups on this machine have lately been late
-/// by, plus four deviations (Jacobson's estimator, as for TCP's timeouts). About 5 us on bare metal, 60 us on a
-/// virtual machine.
-pub(crate) struct Margin {
-    mean_ns: f64,
-    deviation_ns: f64,
-}
-
-impl Default for Margin {
-    fn default() -> Self {
-        Self {
-            mean_ns: 20_000.0,
-            deviation_ns: 5_000.0,
-        }
-    }
-}
-
-impl Margin {
-    const LEAST_NS: f64 = 2_000.0;
-    /// A machine that wakes later than this is not helped by burning its time.
-    const MOST_NS: f64 = 100_000.0;
-
-    pub fn get_ns(&self) -> u64 {
-        (self.mean_ns + 4.0 * self.deviation_ns).clamp(Self::LEAST_NS, Self::MOST_NS) as u64
-    }
-
-    /// A wake-up came this late.
-    pub fn learn(&mut self, late_ns: u64) {
-        let error_ns = (late_ns as f64).min(2.0 * Self::MOST_NS) - self.mean_ns;
-        self.mean_ns += error_ns / 8.0;
-        self.deviation_ns += (error_ns.abs() - self.deviation_ns) / 4.0;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_margin_settles_a_little_above_the_usual_lateness() {
-        let mut margin = Margin::default();
-        (0..200).for_each(|i| margin.learn(5_000 + i % 3 * 100));
-        assert!((5_000..6_500).contains(&margin.get_ns()), "{}", margin.get_ns());
-    }
-
-    #[test]
-    fn the_margin_has_a_ceiling() {
-        let mut margin = Margin::default();
-        (0..200).for_each(|_| margin.learn(1_000_000_000));
-        assert_eq!(margin.get_ns(), 100_000);
-    }
 }

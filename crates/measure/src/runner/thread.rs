@@ -1,10 +1,11 @@
 //! One OS thread per session, for embedded and blocking engines: whatever a future waits for, its thread waits for.
-use super::{Margin, Runner};
+use super::Runner;
 use crate::recorder::Recorder;
 use crate::times::add;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::RunnerKind;
 use bakeoff_model::time::{Timer, install_timer, now_ns};
+use bakeoff_reactor::Margin;
 use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;

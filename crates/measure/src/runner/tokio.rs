@@ -3,12 +3,13 @@
 //! Tokio's own timer has a resolution of 1 ms, too coarse for pacing. Ours is a heap of deadlines looked after by one
 //! task: it sleeps on a timerfd until shortly before the next deadline, then spins by waking itself, so that between
 //! two looks at the clock everything else that is ready runs and input is polled for.
-use super::{Margin, Runner};
+use super::Runner;
 use crate::recorder::Recorder;
 use crate::times::add;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::RunnerKind;
 use bakeoff_model::time::{Timer, install_timer, now_ns};
+use bakeoff_reactor::Margin;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,0 +1,71 @@
+//! Our own executor, for our own wire clients: io_uring, or epoll where that is not allowed.
+use super::Runner;
+use crate::phase::usage;
+use crate::recorder::Recorder;
+use crate::times::add;
+use bakeoff_model::outcome::{Trouble, TroubleKind};
+use bakeoff_model::run::{IoKind, RunnerKind};
+use bakeoff_model::time::sleep;
+use std::future::Future;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+pub struct ReactorRunner;
+
+/// Chosen once per process, before any worker starts.
+static IO: OnceLock<IoKind> = OnceLock::new();
+
+/// What was asked for, or io_uring where this process may use it, or epoll. Error: io_uring was asked for and is not to
+/// be had.
+pub fn choose_io(asked: Option<IoKind>) -> Result<(), Trouble> {
+    let kind = match (asked, bakeoff_reactor::io_uring_usable()) {
+        (Some(IoKind::Epoll), _) | (None, Err(_)) => IoKind::Epoll,
+        (_, Ok(())) => IoKind::IoUring,
+        (Some(IoKind::IoUring), Err(error)) => {
+            return Err(usage(
+                format!("io_uring cannot be used here: {error}"),
+                "run.json: io",
+                "leave `io` out, or set it to epoll; containers often forbid io_uring (kernel.io_uring_disabled, seccomp)",
+            ));
+        }
+    };
+    IO.get_or_init(|| kind);
+    Ok(())
+}
+
+impl Runner for ReactorRunner {
+    const KIND: RunnerKind = RunnerKind::Reactor;
+    const BLOCKING: bool = false;
+
+    fn io() -> Option<IoKind> {
+        IO.get().copied()
+    }
+
+    fn block_on<F: Future>(recorder: Arc<Recorder>, main: F) -> Result<F::Output, Trouble> {
+        let kind = Self::io().unwrap_or(IoKind::Epoll);
+        let count_spin = Box::new(move |ns| add(&recorder.counters.spin_ns, ns));
+        bakeoff_reactor::block_on(kind, count_spin, main).map_err(environment)
+    }
+
+    async fn join_all<F: Future<Output: 'static> + 'static>(futures: Vec<F>) -> Vec<F::Output> {
+        bakeoff_reactor::join_all(futures).await
+    }
+
+    fn every(period: Duration, mut tick: impl FnMut() + 'static) {
+        bakeoff_reactor::spawn(async move {
+            loop {
+                sleep(period).await;
+                tick();
+            }
+        });
+    }
+}
+
+fn environment(error: std::io::Error) -> Trouble {
+    Trouble::new(
+        TroubleKind::Environment,
+        format!("the reactor could not go on: {error}"),
+        "engine worker",
+        "raise the limits of open files (ulimit -n) and of locked memory (ulimit -l), or ask for `io` epoll",
+    )
+}

@@ -1,0 +1,229 @@
+//! epoll, for kernels and containers that do not allow io_uring. Edge-triggered and registered once per connection, so
+//! that an exchange costs a send, a receive and its share of one wait: the receive is only tried once there is input.
+use crate::connection::{Conn, Step};
+use crate::sys;
+use crate::timers::Wait;
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
+
+const EVENTS: usize = 1024;
+const INTEREST: i32 = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
+
+pub struct Epoll {
+    fd: OwnedFd,
+    events: RefCell<Vec<libc::epoll_event>>,
+    conns: RefCell<Conns>,
+    in_flight: Cell<usize>,
+}
+
+#[derive(Default)]
+struct Conns {
+    slots: Vec<Option<Rc<Conn>>>,
+    free: Vec<u32>,
+}
+
+impl Epoll {
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: makes a descriptor.
+        let fd = sys::owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) }.into())?;
+        Ok(Self {
+            fd,
+            events: RefCell::new(vec![libc::epoll_event { events: 0, u64: 0 }; EVENTS]),
+            conns: RefCell::default(),
+            in_flight: Cell::new(0),
+        })
+    }
+
+    pub fn attach(&self, conn: &Rc<Conn>) -> io::Result<()> {
+        let mut conns = self.conns.borrow_mut();
+        let slot = match conns.free.pop() {
+            Some(slot) => slot,
+            None => {
+                conns.slots.push(None);
+                conns.slots.len() as u32 - 1
+            }
+        };
+        let mut event = libc::epoll_event {
+            events: INTEREST as u32,
+            u64: slot.into(),
+        };
+        // SAFETY: both descriptors are open and the event is valid for the call.
+        let added =
+            unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), libc::EPOLL_CTL_ADD, conn.raw(), &mut event) };
+        if let Err(error) = sys::checked(added.into()) {
+            conns.free.push(slot);
+            return Err(error);
+        }
+        conn.slot.set(slot);
+        conns.slots[slot as usize] = Some(conn.clone());
+        Ok(())
+    }
+
+    pub fn detach(&self, conn: &Conn) {
+        // The kernel forgets a descriptor when it is closed, which is when the last owner lets go of `conn`.
+        // SAFETY: removes our own descriptor; the event is not read.
+        unsafe {
+            libc::epoll_ctl(
+                self.fd.as_raw_fd(),
+                libc::EPOLL_CTL_DEL,
+                conn.raw(),
+                std::ptr::null_mut(),
+            );
+        }
+        let mut conns = self.conns.borrow_mut();
+        conns.slots[conn.slot.get() as usize] = None;
+        conns.free.push(conn.slot.get());
+    }
+
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.get()
+    }
+
+    #[inline]
+    pub fn begin(&self, conn: &Conn) {
+        self.in_flight.set(self.in_flight.get() + 1);
+        // Ended at once (an error, or an answer that was there): its future sees that in the same poll.
+        if self.advance(conn) {
+            self.in_flight.set(self.in_flight.get() - 1);
+        }
+    }
+
+    /// Goes as far as it can without waiting. True: the operation has ended.
+    #[inline]
+    fn advance(&self, conn: &Conn) -> bool {
+        let step = conn.step.get();
+        if step == Step::Connect {
+            if conn.writable.get() {
+                conn.complete(0);
+            }
+            return conn.writable.get();
+        }
+        if matches!(step, Step::Exchange | Step::Send) && !self.write(conn) {
+            return !conn.is_in_flight();
+        }
+        if step == Step::Send {
+            conn.complete(conn.sent.get() as i32);
+            return true;
+        }
+        if conn.readable.get() {
+            self.read(conn)
+        } else {
+            false
+        }
+    }
+
+    /// True: all is sent. Otherwise either it waits, or it has ended with an error.
+    #[inline]
+    fn write(&self, conn: &Conn) -> bool {
+        loop {
+            let (bytes, length) = conn.unsent();
+            if length == 0 {
+                return true;
+            }
+            // SAFETY: the request stays where it is for as long as the operation is in flight.
+            let sent = unsafe { libc::send(conn.raw(), bytes.cast(), length, libc::MSG_NOSIGNAL) };
+            match sys::checked(sent as i64) {
+                Ok(sent) => conn.sent.set(conn.sent.get() + sent as usize),
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::EINTR) => {}
+                    Some(libc::EAGAIN) => {
+                        conn.writable.set(false);
+                        return false;
+                    }
+                    number => {
+                        conn.complete(-number.unwrap_or(libc::EIO));
+                        return false;
+                    }
+                },
+            }
+        }
+    }
+
+    /// True: the operation has ended.
+    #[inline]
+    fn read(&self, conn: &Conn) -> bool {
+        loop {
+            let (bytes, length) = conn.room();
+            // SAFETY: room for `length` bytes, which nobody else looks at before they are counted as received.
+            let received = unsafe { libc::recv(conn.raw(), bytes.cast(), length, 0) };
+            match sys::checked(received as i64) {
+                Ok(received) => {
+                    // Less than there was room for: nothing is left, and the next edge will tell of more.
+                    conn.readable.set(received == 0 || received as usize == length);
+                    conn.complete(received as i32);
+                    return true;
+                }
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::EINTR) => {}
+                    Some(libc::EAGAIN) => {
+                        conn.readable.set(false);
+                        return false;
+                    }
+                    number => {
+                        conn.complete(-number.unwrap_or(libc::EIO));
+                        return true;
+                    }
+                },
+            }
+        }
+    }
+
+    /// True: the wait ended because its time was over.
+    pub fn turn(&self, wait: Wait, wake: &mut impl FnMut(u32)) -> io::Result<bool> {
+        let mut events = self.events.borrow_mut();
+        let Some(count) = self.wait(&mut events, wait)? else {
+            return Ok(false);
+        };
+        for event in &events[..count] {
+            let (slot, seen) = (event.u64 as usize, event.events as i32);
+            let conn = match self.conns.borrow().slots.get(slot) {
+                Some(Some(conn)) => conn.clone(),
+                _ => continue,
+            };
+            if seen & !libc::EPOLLOUT != 0 {
+                conn.readable.set(true);
+            }
+            if seen & (libc::EPOLLOUT | libc::EPOLLERR | libc::EPOLLHUP) != 0 {
+                conn.writable.set(true);
+            }
+            if conn.is_in_flight() && self.advance(&conn) {
+                self.in_flight.set(self.in_flight.get() - 1);
+                if conn.abandoned.get() {
+                    self.detach(&conn);
+                } else {
+                    wake(conn.task.get());
+                }
+            }
+        }
+        Ok(count == 0 && wait != Wait::Not)
+    }
+
+    /// How many events there are; `None` when a signal came instead.
+    fn wait(&self, events: &mut [libc::epoll_event], wait: Wait) -> io::Result<Option<usize>> {
+        let left = match wait {
+            Wait::Not => Some(sys::timespec(0)),
+            Wait::Until { deadline_ns, now_ns } => Some(sys::timespec(deadline_ns.saturating_sub(now_ns))),
+            Wait::Forever => None,
+        };
+        let left = left.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: room for as many events as is said; the time outlives the call; no signal mask.
+        let answer = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.fd.as_raw_fd(),
+                events.as_mut_ptr(),
+                events.len() as i32,
+                left,
+                std::ptr::null::<libc::sigset_t>(),
+                0usize,
+            )
+        };
+        match sys::checked(answer) {
+            Ok(count) => Ok(Some(count as usize)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

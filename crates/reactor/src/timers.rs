@@ -1,0 +1,121 @@
+//! Deadlines, and how the loop waits for the next one: asleep until shortly before it, then spinning, so that between
+//! two looks at the clock everything else that is ready runs.
+use crate::margin::Margin;
+use bakeoff_model::time::now_ns;
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::task::Waker;
+
+/// Between two turns of the spin nothing else can have run in less than this.
+const IDLE_TURN_NS: u64 = 2_000;
+
+/// How long the loop may wait for input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Look, do not wait.
+    Not,
+    Until {
+        deadline_ns: u64,
+        now_ns: u64,
+    },
+    Forever,
+}
+
+pub struct Timers {
+    entries: RefCell<BinaryHeap<Reverse<Entry>>>,
+    margin: RefCell<Margin>,
+    /// End of the last turn of the spin that had nothing to do; 0: none.
+    idle_since_ns: Cell<u64>,
+    count_spin: Box<dyn Fn(u64)>,
+}
+
+struct Entry {
+    deadline_ns: u64,
+    waker: Waker,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.deadline_ns == other.deadline_ns
+    }
+}
+impl Eq for Entry {}
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.deadline_ns.cmp(&other.deadline_ns)
+    }
+}
+
+impl Timers {
+    /// `count_spin` is told the ns of each turn that was spent waiting for a deadline, awake.
+    pub fn new(count_spin: Box<dyn Fn(u64)>) -> Self {
+        Self {
+            // Room for many users, so that the heap does not grow inside the window.
+            entries: RefCell::new(BinaryHeap::with_capacity(4096)),
+            margin: RefCell::default(),
+            idle_since_ns: Cell::new(0),
+            count_spin,
+        }
+    }
+
+    pub fn add(&self, deadline_ns: u64, waker: Waker) {
+        self.entries
+            .borrow_mut()
+            .push(Reverse(Entry { deadline_ns, waker }));
+    }
+
+    /// Wakes whoever is due, and says how long to wait for the rest if nobody was.
+    pub fn turn(&self) -> Wait {
+        if self.entries.borrow().is_empty() {
+            return Wait::Forever;
+        }
+        let now = now_ns();
+        let idle_since_ns = self.idle_since_ns.replace(0);
+        if idle_since_ns > 0 && now.saturating_sub(idle_since_ns) < IDLE_TURN_NS {
+            (self.count_spin)(now.saturating_sub(idle_since_ns));
+        }
+        if self.fire(now) {
+            return Wait::Not;
+        }
+        let Some(next_ns) = self.entries.borrow().peek().map(|entry| entry.0.deadline_ns) else {
+            return Wait::Forever;
+        };
+        let deadline_ns = next_ns.saturating_sub(self.margin.borrow().get_ns());
+        if deadline_ns <= now {
+            self.idle_since_ns.set(now);
+            return Wait::Not;
+        }
+        Wait::Until {
+            deadline_ns,
+            now_ns: now,
+        }
+    }
+
+    /// The wait ended because its time was over.
+    pub fn slept_until(&self, deadline_ns: u64) {
+        let late_ns = now_ns().saturating_sub(deadline_ns);
+        self.margin.borrow_mut().learn(late_ns);
+    }
+
+    fn fire(&self, now: u64) -> bool {
+        let mut fired = false;
+        loop {
+            let due = {
+                let mut entries = self.entries.borrow_mut();
+                let is_due = entries.peek().is_some_and(|entry| entry.0.deadline_ns <= now);
+                if is_due { entries.pop() } else { None }
+            };
+            let Some(Reverse(entry)) = due else {
+                return fired;
+            };
+            entry.waker.wake();
+            fired = true;
+        }
+    }
+}
