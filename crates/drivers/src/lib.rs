@@ -6,6 +6,8 @@
 
 #[cfg(feature = "mysql")]
 pub mod mysql;
+#[cfg(feature = "mysql")]
+pub mod mysql_wire;
 pub mod null;
 pub mod records;
 #[cfg(feature = "sqlite")]
@@ -44,9 +46,9 @@ pub fn list() -> Vec<Listed> {
         #[cfg(feature = "mysql")]
         Listed {
             kind: "mysql",
-            runners: mysql::RUNNERS,
+            runners: mysql::ALL_RUNNERS,
             capabilities: mysql::capabilities(),
-            library: "mysql_async".into(),
+            library: "wire (our own, on the reactor) or mysql_async (on tokio)".into(),
         },
     ]
 }

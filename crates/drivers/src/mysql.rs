@@ -6,11 +6,11 @@
 //! The client library allocates per operation (a future or two, the parameters, one buffer per column); the wire
 //! client that does not is a driver of its own.
 pub(crate) mod bulk;
-mod errors;
+pub(crate) mod errors;
 mod load;
-mod options;
-mod settings;
-mod values;
+pub(crate) mod options;
+pub(crate) mod settings;
+pub(crate) mod values;
 
 use crate::records::SqlRecords;
 use bakeoff_model::driver::{Capabilities, Driver};
@@ -22,13 +22,15 @@ use errors::op_error;
 use load::Loader;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Params};
-use options::Target;
+use options::{Target, connect_failed};
 use settings::Settings;
 use std::time::Duration;
 
 pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio];
+/// Of both client libraries: our own wire client is preferred.
+pub const ALL_RUNNERS: &[RunnerKind] = &[RunnerKind::Reactor, RunnerKind::Tokio];
 
-static DIALECT: Dialect = Dialect {
+pub(crate) static DIALECT: Dialect = Dialect {
     name: "mysql",
     quote: ('`', '`'),
     key_type: "VARCHAR({})",
@@ -72,7 +74,7 @@ impl MysqlDriver {
     pub fn new(spec: MysqlSpec, isolation: Option<Isolation>, timeout: Duration) -> Result<Self, Trouble> {
         let settings = Settings::new(&spec.session_variables, isolation)?;
         Ok(Self {
-            targets: options::targets(&spec)?,
+            targets: Target::all(&spec)?,
             settings,
             connect_timeout: timeout,
         })
@@ -101,24 +103,26 @@ impl Driver for MysqlDriver {
     async fn session(&self, _client: &(), endpoint: usize) -> Result<Self::Session, OpError> {
         let target = &self.targets[endpoint % self.targets.len()];
         let opening = async {
-            let mut conn = target.connect().await?;
+            let conn = Conn::new(target.opts())
+                .await
+                .map_err(|error| connect_failed(target, op_error(&error)))?;
+            let mut session = MysqlSession {
+                conn,
+                statements: Vec::new(),
+                row: RowBuf::default(),
+                loader: Loader::default(),
+                in_transaction: false,
+            };
             self.settings
-                .apply(&mut conn)
+                .apply(&mut session)
                 .await
                 .map_err(|error| target.named(error))?;
-            Ok(conn)
+            Ok(session)
         };
-        let conn = match tokio::time::timeout(self.connect_timeout, opening).await {
-            Ok(outcome) => outcome?,
-            Err(_) => return Err(target.timed_out(self.connect_timeout)),
-        };
-        Ok(SqlRecords::new(MysqlSession {
-            conn,
-            statements: Vec::new(),
-            row: RowBuf::default(),
-            loader: Loader::default(),
-            in_transaction: false,
-        }))
+        match tokio::time::timeout(self.connect_timeout, opening).await {
+            Ok(outcome) => outcome.map(SqlRecords::new),
+            Err(_) => Err(target.timed_out(self.connect_timeout)),
+        }
     }
 }
 

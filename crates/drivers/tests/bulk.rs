@@ -7,8 +7,9 @@ use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::row::{Cell, RowBuf};
 use bakeoff_model::run::MysqlSpec;
 use bakeoff_model::sql::{SpeaksSql, SqlSession};
-use bench::{Bench, Mysql, Sqlite, mysql_driver, mysql_spec, open, run};
+use bench::{Bench, Mysql, MysqlWire, Sqlite, mysql_driver, mysql_spec, open, run};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const COLUMNS: [&str; 5] = ["id", "b", "t", "i", "f"];
 
@@ -97,7 +98,9 @@ async fn sql(session: &mut impl SqlSession, text: &str) {
 }
 
 async fn fresh<S: SqlSession>(session: &mut S, name: &str) -> String {
-    let table = format!("bulk{}_{name}", std::process::id());
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let table = format!("bulk{}_{number}_{name}", std::process::id());
     sql(session, &format!("DROP TABLE IF EXISTS {table}")).await;
     let text = match session.dialect().name {
         // The schema's character set may be any.
@@ -248,6 +251,9 @@ macro_rules! cases {
         mod sqlite {
             $(#[test] fn $case() { super::on!(super::Sqlite, session => super::$case(session).await) })*
         }
+        mod wire {
+            $(#[test] fn $case() { super::on!(super::MysqlWire, session => super::$case(session).await) })*
+        }
         mod mysql {
             $(#[test] fn $case() { super::on!(super::Mysql, session => super::$case(session).await) })*
         }
@@ -260,7 +266,7 @@ macro_rules! on {
         let Some(driver) = <$bench as $crate::Bench>::driver() else {
             return;
         };
-        $crate::run(async {
+        <$bench as $crate::Bench>::run(async {
             let mut session = $crate::open(&driver).await.unwrap();
             let $session = $crate::SpeaksSql::sql(&mut session);
             $case
@@ -292,22 +298,25 @@ async fn answer(session: &mut impl SqlSession, text: &str, cell: usize) -> Strin
     found
 }
 
+async fn loads_data_where_the_server_allows_it_and_asks_once_where_not<S: SqlSession>(session: &mut S) {
+    let table = fresh(session, "way").await;
+    for id in 0..3 {
+        load(session, &table, &[plain(id)]).await.unwrap();
+    }
+    let of = |name: &str| format!("SHOW SESSION STATUS LIKE '{name}'");
+    let loads = answer(session, &of("Com_load"), 1).await;
+    let inserts = answer(session, &of("Com_insert"), 1).await;
+    match answer(session, "SELECT @@local_infile", 0).await.as_str() {
+        "1" => assert_eq!((&*loads, &*inserts), ("3", "0")),
+        _ => assert_eq!((&*loads, &*inserts), ("1", "3")),
+    }
+    drop_table(session, &table).await;
+}
+
 #[test]
-fn mysql_loads_data_where_the_server_allows_it_and_asks_once_where_not() {
-    on!(Mysql, session => {
-        let table = fresh(session, "way").await;
-        for id in 0..3 {
-            load(session, &table, &[plain(id)]).await.unwrap();
-        }
-        let of = |name: &str| format!("SHOW SESSION STATUS LIKE '{name}'");
-        let loads = answer(session, &of("Com_load"), 1).await;
-        let inserts = answer(session, &of("Com_insert"), 1).await;
-        match answer(session, "SELECT @@local_infile", 0).await.as_str() {
-            "1" => assert_eq!((&*loads, &*inserts), ("3", "0")),
-            _ => assert_eq!((&*loads, &*inserts), ("1", "3")),
-        }
-        drop_table(session, &table).await;
-    });
+fn mysql_loads_data_where_the_server_allows_it() {
+    on!(Mysql, session => loads_data_where_the_server_allows_it_and_asks_once_where_not(session).await);
+    on!(MysqlWire, session => loads_data_where_the_server_allows_it_and_asks_once_where_not(session).await);
 }
 
 fn with_sql_mode(spec: &MysqlSpec, mode: &str) -> MysqlSpec {

@@ -5,7 +5,7 @@ mod bench;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table, TableSpec};
-use bench::{Bench, open, row, run, table, texts};
+use bench::{Bench, open, row, table, texts};
 
 const T: Table = Table(0);
 
@@ -297,7 +297,7 @@ async fn a_session_that_goes_away_takes_its_transaction_along<D: Driver<Session:
         {
             return;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        bakeoff_model::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     panic!("the row of a transaction that never committed is there");
 }
@@ -377,7 +377,7 @@ macro_rules! conformance {
                 fn $case() {
                     let Some(driver) = <$bench>::driver() else { return };
                     let spec = table(&format!("{}_{}", stringify!($system), stringify!($case)).chars().take(50).collect::<String>());
-                    run(async {
+                    <$bench>::run(async {
                         super::$case(&driver, &spec).await;
                         open(&driver).await.unwrap().drop_table(&spec).await.unwrap();
                     });
@@ -405,4 +405,4 @@ macro_rules! conformance {
     };
 }
 
-conformance!(null: bench::Null, sqlite: bench::Sqlite, mysql: bench::Mysql);
+conformance!(null: bench::Null, sqlite: bench::Sqlite, mysql: bench::Mysql, wire: bench::MysqlWire);

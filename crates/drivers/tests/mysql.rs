@@ -1,306 +1,28 @@
-//! What is the MySQL protocol's own: logging in, lost connections, settings, locks. Against a real server.
+//! What is the MySQL protocol's own, through mysql_async.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // test code throughout
 mod bench;
+#[path = "mysql_cases/mod.rs"]
+mod cases;
 
-use bakeoff_drivers::mysql::{MysqlDriver, MysqlSession};
-use bakeoff_drivers::records::SqlRecords;
-use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table, TableSpec, ValueType};
 use bakeoff_model::row::Cell;
-use bakeoff_model::run::{Isolation, MysqlSpec, Secret, TlsSpec};
+use bakeoff_model::run::{MysqlSpec, TlsSpec};
 use bakeoff_model::sql::{SpeaksSql, SqlSession};
-use bench::{endpoint, mysql_driver, mysql_spec, open, row, run, table};
-use std::collections::BTreeMap;
-use std::time::Duration;
+use bench::{mysql_spec, open};
+use cases::session;
+use client::{driver, run};
 
-const T: Table = Table(0);
+mod client {
+    use bakeoff_drivers::mysql::{MysqlDriver, MysqlSession};
+    use bakeoff_drivers::records::SqlRecords;
+    use bakeoff_model::run::MysqlSpec;
+    use std::time::Duration;
 
-type Session = SqlRecords<MysqlSession>;
+    pub use crate::bench::{mysql_driver as driver, run};
+    pub type Session = SqlRecords<MysqlSession>;
 
-async fn session(spec: MysqlSpec) -> Session {
-    open(&mysql_driver(spec, None)).await.unwrap()
-}
-
-async fn on_table(mysql: MysqlSpec, spec: &TableSpec) -> Session {
-    let mut session = session(mysql).await;
-    session.attach(std::slice::from_ref(spec)).await.unwrap();
-    session.drop_table(spec).await.unwrap();
-    session.create_table(spec).await.unwrap();
-    session
-}
-
-/// The first cell that a query answers, as text.
-async fn ask(session: &mut Session, sql: &str) -> Result<String, OpError> {
-    let statement = session.sql().prepare(sql).await?;
-    let row = session.sql().query_one(statement, &[]).await?.expect("one row");
-    Ok(match row.cell(0).expect("one cell") {
-        Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        other => format!("{other:?}"),
-    })
-}
-
-fn assert_lost(error: &OpError) {
-    assert_eq!(error.outcome, Outcome::Unknown, "{error}");
-    assert!(error.connection_lost, "{error}");
-}
-
-#[test]
-fn a_wrong_password_is_told_without_the_password() {
-    let Some(spec) = mysql_spec() else { return };
-    let file = bench::sqlite_file().with_extension("password");
-    std::fs::write(&file, "hunter2-is-wrong\n").unwrap();
-    let spec = MysqlSpec {
-        password: Some(Secret::File(file.display().to_string())),
-        ..spec
-    };
-    let (address, user) = (spec.endpoints[0].address.clone(), spec.user.clone());
-    let error = run(open(&mysql_driver(spec, None))).err().unwrap();
-    assert_eq!(error.outcome, Outcome::Fail(FailClass::Refused), "{error}");
-    assert!(
-        error.message.contains(&address) && error.message.contains(&user),
-        "{error}"
-    );
-    assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
-}
-
-#[test]
-fn a_refused_connection_names_host_and_port() {
-    let closed = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .to_string();
-    let spec = MysqlSpec {
-        endpoints: vec![endpoint(&closed)],
-        user: "u".into(),
-        password: None,
-        schema: "s".into(),
-        tls: None,
-        session_variables: BTreeMap::new(),
-        client: None,
-    };
-    let error = run(open(&mysql_driver(spec, None))).err().unwrap();
-    assert!(error.message.contains(&closed), "{error}");
-    assert!(
-        !error.connection_lost && matches!(error.outcome, Outcome::Fail(_)),
-        "{error:?}"
-    );
-}
-
-#[test]
-fn a_server_that_says_nothing_is_given_up_after_the_timeout() {
-    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let spec = MysqlSpec {
-        endpoints: vec![endpoint(&silent.local_addr().unwrap().to_string())],
-        user: "u".into(),
-        password: None,
-        schema: "s".into(),
-        tls: None,
-        session_variables: BTreeMap::new(),
-        client: None,
-    };
-    let driver = MysqlDriver::new(spec, None, Duration::from_millis(100)).unwrap();
-    let error = run(open(&driver)).err().unwrap();
-    assert_eq!(error.code, "CONNECT_TIMEOUT", "{error}");
-}
-
-#[test]
-fn an_unknown_schema_is_refused_by_name() {
-    let Some(spec) = mysql_spec() else { return };
-    let error = run(open(&mysql_driver(
-        MysqlSpec {
-            schema: "no_such_schema".into(),
-            ..spec
-        },
-        None,
-    )))
-    .err()
-    .unwrap();
-    assert_eq!(error.outcome, Outcome::Fail(FailClass::Refused), "{error}");
-    assert!(error.message.contains("no_such_schema"), "{error}");
-}
-
-#[test]
-fn a_connection_killed_between_operations_is_lost() {
-    let Some(spec) = mysql_spec() else { return };
-    let table = table("killed_idle");
-    run(async {
-        let mut victim = on_table(spec.clone(), &table).await;
-        victim
-            .insert(T, row("k", [b"", b"", b""]).record())
-            .await
-            .unwrap();
-        let kill = format!("KILL {}", victim.sql().connection_id());
-        let mut killer = session(spec).await;
-        killer.sql().execute_text(&kill).await.unwrap();
-        assert_lost(
-            &victim
-                .insert(T, row("k2", [b"", b"", b""]).record())
-                .await
-                .unwrap_err(),
-        );
-        assert_lost(&victim.read(T, b"k", Fields::All).await.unwrap_err());
-        killer.drop_table(&table).await.unwrap();
-    });
-}
-
-#[test]
-fn a_connection_killed_in_the_middle_of_an_operation_is_lost() {
-    let Some(spec) = mysql_spec() else { return };
-    run(async {
-        let mut victim = session(spec.clone()).await;
-        let kill = format!("KILL {}", victim.sql().connection_id());
-        let mut killer = session(spec).await;
-        let killing = async {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            killer.sql().execute_text(&kill).await.unwrap();
-        };
-        let (slept, ()) = tokio::join!(ask(&mut victim, "SELECT SLEEP(5)"), killing);
-        assert_lost(&slept.unwrap_err());
-    });
-}
-
-#[test]
-fn isolation_is_set_and_read_back() {
-    let Some(spec) = mysql_spec() else { return };
-    run(async {
-        for (level, name) in [
-            (Isolation::ReadUncommitted, "READ-UNCOMMITTED"),
-            (Isolation::ReadCommitted, "READ-COMMITTED"),
-            (Isolation::RepeatableRead, "REPEATABLE-READ"),
-            (Isolation::Serializable, "SERIALIZABLE"),
-        ] {
-            let mut session = open(&mysql_driver(spec.clone(), Some(level))).await.unwrap();
-            let level = match ask(&mut session, "SELECT @@SESSION.transaction_isolation").await {
-                Ok(level) => level,
-                Err(_) => ask(&mut session, "SELECT @@SESSION.tx_isolation").await.unwrap(),
-            };
-            assert_eq!(level, name);
-        }
-    });
-}
-
-#[test]
-fn session_variables_are_set_and_one_that_is_clamped_is_an_error() {
-    let Some(spec) = mysql_spec() else { return };
-    let with = |name: &str, value: &str| MysqlSpec {
-        session_variables: BTreeMap::from([(name.to_owned(), value.to_owned())]),
-        ..spec.clone()
-    };
-    run(async {
-        let mut set = session(with("sql_mode", "STRICT_ALL_TABLES")).await;
-        assert_eq!(
-            ask(&mut set, "SELECT @@SESSION.sql_mode").await.unwrap(),
-            "STRICT_ALL_TABLES"
-        );
-        let error = open(&mysql_driver(with("max_sort_length", "1"), None))
-            .await
-            .err()
-            .unwrap();
-        assert!(error.message.contains("max_sort_length"), "{error}");
-        let error = open(&mysql_driver(with("no_such_variable", "1"), None))
-            .await
-            .err()
-            .unwrap();
-        assert_eq!(error.outcome, Outcome::Fail(FailClass::Refused), "{error}");
-        assert!(error.message.contains("no_such_variable"), "{error}");
-    });
-}
-
-#[test]
-fn a_row_locked_by_another_is_a_conflict() {
-    let Some(spec) = mysql_spec() else { return };
-    let table = table("locked");
-    run(async {
-        let mut holder = on_table(spec.clone(), &table).await;
-        holder
-            .insert(T, row("k", [b"", b"", b""]).record())
-            .await
-            .unwrap();
-        let wait = BTreeMap::from([("innodb_lock_wait_timeout".to_owned(), "1".to_owned())]);
-        let mut waiter = session(MysqlSpec {
-            session_variables: wait,
-            ..spec
-        })
-        .await;
-        waiter.attach(std::slice::from_ref(&table)).await.unwrap();
-        let change = [FieldValue {
-            field: 0,
-            value: b"x",
-        }];
-        holder.begin().await.unwrap();
-        holder.update(T, b"k", &change).await.unwrap();
-        let error = waiter.update(T, b"k", &change).await.unwrap_err();
-        assert_eq!(error.outcome, Outcome::Fail(FailClass::Conflict), "{error}");
-        assert!(!error.connection_lost);
-        holder.rollback().await.unwrap();
-        assert_eq!(waiter.update(T, b"k", &change).await.unwrap(), 1);
-        waiter.drop_table(&table).await.unwrap();
-    });
-}
-
-#[test]
-fn a_value_too_long_is_a_constraint_and_names_its_statement() {
-    let Some(spec) = mysql_spec() else { return };
-    let table = TableSpec {
-        value_type: ValueType::Varchar(3),
-        ..table("too_long")
-    };
-    run(async {
-        let strict = BTreeMap::from([("sql_mode".to_owned(), "STRICT_ALL_TABLES".to_owned())]);
-        let mut session = on_table(
-            MysqlSpec {
-                session_variables: strict,
-                ..spec
-            },
-            &table,
-        )
-        .await;
-        let error = session
-            .insert(T, row("k", [b"four", b"", b""]).record())
-            .await
-            .unwrap_err();
-        assert_eq!(error.outcome, Outcome::Fail(FailClass::Constraint), "{error}");
-        assert!(error.statement.as_deref().unwrap().starts_with("INSERT INTO"));
-        session.drop_table(&table).await.unwrap();
-    });
-}
-
-#[test]
-fn numbers_dates_and_nothing_keep_their_meaning() {
-    let Some(spec) = mysql_spec() else { return };
-    run(async {
-        let mut session = session(spec).await;
-        let sql = "SELECT -5, 18446744073709551615, 0.5E0, NULL, DATE '2026-11-21', 'text'";
-        let statement = session.sql().prepare(sql).await.unwrap();
-        let row = session.sql().query_one(statement, &[]).await.unwrap().unwrap();
-        let cells: Vec<Cell<'_>> = row.cells().collect();
-        let digits = Cell::Bytes(b"18446744073709551615");
-        assert_eq!(cells[..4], [Cell::Int(-5), digits, Cell::Float(0.5), Cell::Null]);
-        assert!(
-            matches!(cells[4], Cell::Bytes(date) if date.starts_with(b"2026-11-21")),
-            "{:?}",
-            cells[4]
-        );
-        assert_eq!(cells[5], Cell::Bytes(b"text"));
-    });
-}
-
-#[test]
-fn a_unix_socket_works_where_the_environment_names_one() {
-    let Some(spec) = mysql_spec() else { return };
-    let Ok(path) = std::env::var("BAKEOFF_TEST_MYSQL_SOCKET") else {
-        println!("skipped: no unix socket to test with (BAKEOFF_TEST_MYSQL_SOCKET is not set)");
-        return;
-    };
-    run(async {
-        let mut session = session(MysqlSpec {
-            endpoints: vec![endpoint(&path)],
-            ..spec
-        })
-        .await;
-        assert_eq!(ask(&mut session, "SELECT 'there'").await.unwrap(), "there");
-    });
+    pub fn driver_within(spec: MysqlSpec, timeout: Duration) -> MysqlDriver {
+        MysqlDriver::new(spec, None, timeout).unwrap()
+    }
 }
 
 #[test]
@@ -338,7 +60,7 @@ fn tls_encrypts_and_verifies_where_the_environment_names_an_authority() {
             );
         }
         // An authority that did not sign the server's certificate is not enough.
-        let error = open(&mysql_driver(
+        let error = open(&driver(
             with(TlsSpec {
                 ca_file: None,
                 verify: true,
@@ -364,7 +86,7 @@ fn a_server_without_tls_is_told_from_one_with() {
         verify: false,
     });
     run(async {
-        match open(&mysql_driver(MysqlSpec { tls, ..spec }, None)).await {
+        match open(&driver(MysqlSpec { tls, ..spec }, None)).await {
             // Some servers make themselves a certificate.
             Ok(mut session) => {
                 let statement = session

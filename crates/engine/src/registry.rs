@@ -3,7 +3,7 @@
 use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
-use bakeoff_model::run::{DriverSpec, RunSpec, WorkloadSpec};
+use bakeoff_model::run::{DriverSpec, MysqlClient, RunSpec, RunnerKind, WorkloadSpec};
 use std::sync::Arc;
 
 struct Pair {
@@ -40,6 +40,10 @@ const PAIRS: &[Pair] = &[
     pair!(mysql, ycsb),
     #[cfg(feature = "mysql")]
     pair!(mysql, sysbench),
+    #[cfg(feature = "mysql")]
+    pair!(mysql_wire, ycsb),
+    #[cfg(feature = "mysql")]
+    pair!(mysql_wire, sysbench),
 ];
 
 /// From the document to a driver. A name here is the driver's kind.
@@ -64,6 +68,18 @@ mod drivers {
     pub fn sqlite(spec: &RunSpec) -> Result<bakeoff_drivers::sqlite::SqliteDriver, Trouble> {
         match &spec.driver {
             DriverSpec::Sqlite(options) => bakeoff_drivers::sqlite::SqliteDriver::new(
+                options.clone(),
+                spec.isolation,
+                super::timeout(spec),
+            ),
+            _ => Err(not_in_build(spec)),
+        }
+    }
+
+    #[cfg(feature = "mysql")]
+    pub fn mysql_wire(spec: &RunSpec) -> Result<bakeoff_drivers::mysql_wire::WireDriver, Trouble> {
+        match &spec.driver {
+            DriverSpec::Mysql(options) => bakeoff_drivers::mysql_wire::WireDriver::new(
                 options.clone(),
                 spec.isolation,
                 super::timeout(spec),
@@ -115,11 +131,25 @@ fn timeout(spec: &RunSpec) -> std::time::Duration {
 }
 
 pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
-    let (driver, workload) = (driver_kind(&spec.driver), workload_kind(&spec.workload));
+    let (driver, workload) = (client_kind(spec), workload_kind(&spec.workload));
     let pair = PAIRS
         .iter()
         .find(|pair| pair.driver == driver && pair.workload == workload);
     (pair.ok_or_else(|| not_in_build(spec))?.execute)(spec, control, sink)
+}
+
+/// Which of a kind's drivers: a kind may have more than one client library.
+fn client_kind(spec: &RunSpec) -> &'static str {
+    let DriverSpec::Mysql(options) = &spec.driver else {
+        return driver_kind(&spec.driver);
+    };
+    let fits_library = options.tls.is_some() || spec.runner == Some(RunnerKind::Tokio);
+    match options.client {
+        Some(MysqlClient::Wire) => "mysql_wire",
+        Some(MysqlClient::MysqlAsync) => "mysql",
+        None if fits_library => "mysql",
+        None => "mysql_wire",
+    }
 }
 
 fn driver_kind(spec: &DriverSpec) -> &'static str {

@@ -226,6 +226,13 @@ impl Stream {
         result.map(drop)
     }
 
+    /// Hands the kernel some last bytes without waiting, if nothing is in flight and there is room for them.
+    pub fn say(&mut self, bytes: &[u8]) {
+        if !self.conn.is_in_flight() {
+            sys::send_now(self.conn.raw(), bytes);
+        }
+    }
+
     #[inline]
     fn take_in(&mut self, result: io::Result<usize>) -> io::Result<()> {
         match result? {

@@ -67,6 +67,13 @@ pub fn shut_down(fd: RawFd) {
     unsafe { libc::shutdown(fd, libc::SHUT_RDWR) };
 }
 
+/// What does not fit at once is not sent.
+pub fn send_now(fd: RawFd, bytes: &[u8]) {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: the bytes outlive the call.
+    unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), flags) };
+}
+
 pub fn timespec(ns: u64) -> libc::timespec {
     libc::timespec {
         tv_sec: (ns / 1_000_000_000) as libc::time_t,

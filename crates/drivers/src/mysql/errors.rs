@@ -74,7 +74,9 @@ pub fn op_error(error: &Error) -> OpError {
     }
 }
 
-fn server_error(number: u16, message: &str) -> OpError {
+/// An error as the server numbers it.
+#[cold]
+pub fn server_error(number: u16, message: &str) -> OpError {
     let code = number.to_string();
     if LOST.contains(&number) {
         return OpError::lost(code, message);

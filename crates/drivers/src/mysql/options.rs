@@ -1,9 +1,9 @@
 //! Where to connect and as whom: addresses, the password, certificates. Nothing here may tell a password.
-use super::errors::op_error;
 use bakeoff_model::driver::Endpoint;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::run::{MysqlSpec, Secret, TlsSpec};
-use mysql_async::{Conn, Opts, OptsBuilder, SslOpts};
+use mysql_async::{Opts, OptsBuilder, SslOpts};
+use std::net::ToSocketAddrs;
 use std::time::Duration;
 
 const DEFAULT_PORT: u16 = 3306;
@@ -12,35 +12,114 @@ const PACKET_BYTES_MAX: usize = 1 << 30;
 /// Long enough to be no limit; given so that it is not asked from the server on each connection.
 const WAIT_TIMEOUT_S: usize = 31_536_000;
 
-/// One endpoint, ready to connect to.
+/// One endpoint and one account, as either client library needs them.
 pub struct Target {
     /// `name at host:port` for messages.
     place: String,
-    user: String,
-    opts: Opts,
+    address: Address,
+    pub user: String,
+    pub password: Option<String>,
+    pub schema: String,
+    tls: Option<SslOpts>,
+}
+
+enum Address {
+    Tcp { host: String, port: u16 },
+    Socket(String),
 }
 
 impl Target {
-    pub async fn connect(&self) -> Result<Conn, OpError> {
-        Conn::new(self.opts.clone()).await.map_err(|error| {
-            let error = op_error(&error);
-            // Nothing was asked of the server yet, so nothing can have been applied.
-            let mut error = if error.connection_lost {
-                OpError::fail(FailClass::Other, &error.code, &error.message)
-            } else {
-                error
-            };
-            let denied = matches!(error.code.as_str(), "1045" | "1698" | "1044" | "1130" | "1524");
-            error.message = if denied {
-                format!(
-                    "could not log in to {} as {:?}: {}",
-                    self.place, self.user, error.message
+    /// All endpoints of a spec; connects to nothing.
+    pub fn all(spec: &MysqlSpec) -> Result<Vec<Target>, Trouble> {
+        if spec.endpoints.is_empty() {
+            return Err(usage(
+                "no endpoint to connect to",
+                "mysql driver",
+                "give `endpoints` at least one address",
+            ));
+        }
+        let password = spec.password.as_ref().map(reveal).transpose()?;
+        let tls = spec.tls.as_ref().map(tls_options).transpose()?;
+        spec.endpoints
+            .iter()
+            .map(|endpoint| Target::new(endpoint, spec, password.clone(), tls.clone()))
+            .collect()
+    }
+
+    fn new(
+        endpoint: &Endpoint,
+        spec: &MysqlSpec,
+        password: Option<String>,
+        tls: Option<SslOpts>,
+    ) -> Result<Target, Trouble> {
+        let address = endpoint.address.as_str();
+        let place = format!("{} at {address}", endpoint.name);
+        let address = if address.starts_with('/') {
+            if tls.is_some() {
+                let hint = "leave `tls` out, or connect over TCP";
+                return Err(usage("a unix socket cannot be encrypted", &place, hint));
+            }
+            Address::Socket(address.to_owned())
+        } else {
+            let (host, port) = host_and_port(address).ok_or_else(|| {
+                usage(
+                    "not an address",
+                    &place,
+                    "write `host:port`, or the path of a unix socket",
                 )
-            } else {
-                format!("could not connect to {}: {}", self.place, error.message)
-            };
-            error
+            })?;
+            Address::Tcp {
+                host: host.to_owned(),
+                port,
+            }
+        };
+        Ok(Target {
+            place,
+            address,
+            user: spec.user.clone(),
+            password,
+            schema: spec.schema.clone(),
+            tls,
         })
+    }
+
+    /// What mysql_async wants to know.
+    pub fn opts(&self) -> Opts {
+        let builder = OptsBuilder::default()
+            .user(Some(&self.user))
+            .pass(self.password.as_deref())
+            .db_name(Some(&self.schema))
+            .client_found_rows(true)
+            .tcp_nodelay(true)
+            // Otherwise the library changes over to the unix socket behind our back.
+            .prefer_socket(false)
+            .stmt_cache_size(0)
+            .max_allowed_packet(Some(PACKET_BYTES_MAX))
+            .wait_timeout(Some(WAIT_TIMEOUT_S))
+            .ssl_opts(self.tls.clone());
+        let builder = match &self.address {
+            Address::Tcp { host, port } => builder.ip_or_hostname(host).tcp_port(*port),
+            Address::Socket(path) => builder.socket(Some(path)),
+        };
+        builder.into()
+    }
+
+    /// Where the wire client may connect to, in the order of trying. Looks the host's name up, which may block.
+    pub fn addresses(&self) -> Result<Vec<bakeoff_reactor::Address>, OpError> {
+        match &self.address {
+            Address::Socket(path) => Ok(vec![bakeoff_reactor::Address::Unix(path.into())]),
+            Address::Tcp { host, port } => {
+                let found = (host.as_str(), *port).to_socket_addrs();
+                let found = found.map_err(|error| {
+                    OpError::fail(
+                        FailClass::Other,
+                        "ADDRESS",
+                        format!("the host is not known: {error}"),
+                    )
+                })?;
+                Ok(found.map(bakeoff_reactor::Address::Tcp).collect())
+            }
+        }
     }
 
     pub fn named(&self, mut error: OpError) -> OpError {
@@ -54,63 +133,24 @@ impl Target {
     }
 }
 
-pub fn targets(spec: &MysqlSpec) -> Result<Vec<Target>, Trouble> {
-    if spec.endpoints.is_empty() {
-        return Err(usage(
-            "no endpoint to connect to",
-            "mysql driver",
-            "give `endpoints` at least one address",
-        ));
-    }
-    let password = spec.password.as_ref().map(reveal).transpose()?;
-    let tls = spec.tls.as_ref().map(tls_options).transpose()?;
-    spec.endpoints
-        .iter()
-        .map(|endpoint| target(endpoint, spec, password.as_deref(), tls.as_ref()))
-        .collect()
-}
-
-fn target(
-    endpoint: &Endpoint,
-    spec: &MysqlSpec,
-    password: Option<&str>,
-    tls: Option<&SslOpts>,
-) -> Result<Target, Trouble> {
-    let builder = OptsBuilder::default()
-        .user(Some(&spec.user))
-        .pass(password)
-        .db_name(Some(&spec.schema))
-        .client_found_rows(true)
-        .tcp_nodelay(true)
-        // Otherwise the library changes over to the unix socket behind our back.
-        .prefer_socket(false)
-        .stmt_cache_size(0)
-        .max_allowed_packet(Some(PACKET_BYTES_MAX))
-        .wait_timeout(Some(WAIT_TIMEOUT_S))
-        .ssl_opts(tls.cloned());
-    let address = endpoint.address.as_str();
-    let place = format!("{} at {address}", endpoint.name);
-    let builder = if address.starts_with('/') {
-        if tls.is_some() {
-            let hint = "leave `tls` out, or connect over TCP";
-            return Err(usage("a unix socket cannot be encrypted", &place, hint));
-        }
-        builder.socket(Some(address))
+/// An error of connecting or logging in, for a person.
+pub fn connect_failed(target: &Target, error: OpError) -> OpError {
+    // Nothing was asked of the server yet, so nothing can have been applied.
+    let mut error = if error.connection_lost {
+        OpError::fail(FailClass::Other, &*error.code, &*error.message)
     } else {
-        let (host, port) = host_and_port(address).ok_or_else(|| {
-            usage(
-                "not an address",
-                &place,
-                "write `host:port`, or the path of a unix socket",
-            )
-        })?;
-        builder.ip_or_hostname(host).tcp_port(port)
+        error
     };
-    Ok(Target {
-        place,
-        user: spec.user.clone(),
-        opts: builder.into(),
-    })
+    let denied = matches!(error.code.as_str(), "1045" | "1698" | "1044" | "1130" | "1524");
+    error.message = if denied {
+        format!(
+            "could not log in to {} as {:?}: {}",
+            target.place, target.user, error.message
+        )
+    } else {
+        format!("could not connect to {}: {}", target.place, error.message)
+    };
+    error
 }
 
 /// `host`, `host:port`, `[v6]` or `[v6]:port`.
@@ -234,7 +274,7 @@ mod tests {
     }
 
     fn trouble(spec: &MysqlSpec) -> Trouble {
-        targets(spec).err().unwrap()
+        Target::all(spec).err().unwrap()
     }
 
     #[test]

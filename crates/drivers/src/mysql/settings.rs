@@ -1,10 +1,9 @@
 //! What a session is asked to be (isolation, variables): set in one statement each, and read back, because servers
 //! clamp values and ignore some of them with a warning nobody sees.
-use super::errors::op_error;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
+use bakeoff_model::row::Cell;
 use bakeoff_model::run::Isolation;
-use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, Row, Value};
+use bakeoff_model::sql::SqlSession;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub struct Settings {
@@ -48,10 +47,11 @@ impl Settings {
         })
     }
 
-    pub async fn apply(&self, conn: &mut Conn) -> Result<(), OpError> {
+    /// Over either client library.
+    pub async fn apply(&self, session: &mut impl SqlSession) -> Result<(), OpError> {
         if let (Some(asked), Some(sql)) = (self.isolation, &self.set_isolation) {
-            run(conn, sql).await?;
-            let level = read_isolation(conn).await?;
+            session.execute_text(sql).await?;
+            let level = read_isolation(session).await?;
             if !level.eq_ignore_ascii_case(asked) {
                 return Err(refused(format!(
                     "isolation did not take effect: asked for {asked}, the server says {level}"
@@ -59,23 +59,14 @@ impl Settings {
             }
         }
         if let (Some(set), Some(read)) = (&self.set_variables, &self.read_variables) {
-            run(conn, set).await?;
-            self.check_variables(conn, read).await?;
+            session.execute_text(set).await?;
+            self.check_variables(session, read).await?;
         }
         Ok(())
     }
 
-    async fn check_variables(&self, conn: &mut Conn, read: &str) -> Result<(), OpError> {
-        let row: Option<Row> = conn
-            .query_first(read)
-            .await
-            .map_err(|error| op_error(&error).with_statement(read))?;
-        let actual: Vec<String> = row
-            .map(Row::unwrap)
-            .unwrap_or_default()
-            .iter()
-            .map(text)
-            .collect();
+    async fn check_variables(&self, session: &mut impl SqlSession, read: &str) -> Result<(), OpError> {
+        let actual = first_row(session, read).await?;
         for ((name, asked), actual) in self.variables.iter().zip(&actual) {
             if !same(name, asked, actual) {
                 return Err(refused(format!(
@@ -87,27 +78,24 @@ impl Settings {
     }
 }
 
-async fn run(conn: &mut Conn, sql: &str) -> Result<(), OpError> {
-    conn.query_drop(sql)
-        .await
-        .map_err(|error| op_error(&error).with_statement(sql))
+async fn first_row(session: &mut impl SqlSession, sql: &str) -> Result<Vec<String>, OpError> {
+    let mut cells = Vec::new();
+    session
+        .query_text(sql, &mut |row| cells = row.cells().map(text).collect())
+        .await?;
+    Ok(cells)
 }
 
 /// Older servers and MariaDB below 11.1 know only `tx_isolation`, MySQL from 8.0 only `transaction_isolation`.
-async fn read_isolation(conn: &mut Conn) -> Result<String, OpError> {
-    const UNKNOWN_VARIABLE: u16 = 1193;
-    match conn
-        .query_first::<String, _>("SELECT @@SESSION.transaction_isolation")
-        .await
-    {
-        Err(mysql_async::Error::Server(error)) if error.code == UNKNOWN_VARIABLE => {
-            let level = conn
-                .query_first::<String, _>("SELECT @@SESSION.tx_isolation")
-                .await;
-            Ok(level.map_err(|error| op_error(&error))?.unwrap_or_default())
+async fn read_isolation(session: &mut impl SqlSession) -> Result<String, OpError> {
+    const UNKNOWN_VARIABLE: &str = "1193";
+    let level = match first_row(session, "SELECT @@SESSION.transaction_isolation").await {
+        Err(error) if error.code == UNKNOWN_VARIABLE => {
+            first_row(session, "SELECT @@SESSION.tx_isolation").await?
         }
-        level => Ok(level.map_err(|error| op_error(&error))?.unwrap_or_default()),
-    }
+        level => level?,
+    };
+    Ok(level.into_iter().next().unwrap_or_default())
 }
 
 fn isolation_name(level: Isolation) -> Result<&'static str, Trouble> {
@@ -144,11 +132,12 @@ fn literal(value: &str) -> String {
     format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-fn text(value: &Value) -> String {
-    match value {
-        Value::NULL => String::new(),
-        Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        number => number.as_sql(true),
+fn text(cell: Cell<'_>) -> String {
+    match cell {
+        Cell::Null => String::new(),
+        Cell::Int(number) => number.to_string(),
+        Cell::Float(number) => number.to_string(),
+        Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
     }
 }
 

@@ -46,7 +46,7 @@ fn size_bytes(value: &Value) -> usize {
 }
 
 /// A number beyond the signed range keeps its digits.
-fn push_unsigned(number: u64, row: &mut RowBuf) {
+pub fn push_unsigned(number: u64, row: &mut RowBuf) {
     match i64::try_from(number) {
         Ok(number) => row.push_int(number),
         Err(_) => row.push_bytes(number.to_string().as_bytes()),

@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // test code throughout
 
 use bakeoff_drivers::mysql::MysqlDriver;
+use bakeoff_drivers::mysql_wire::WireDriver;
 use bakeoff_drivers::null::NullDriver;
 use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_model::driver::{Driver, Endpoint};
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{Record, TableSpec, ValueType};
 use bakeoff_model::row::{Cell, RowBuf};
-use bakeoff_model::run::{Isolation, MysqlSpec, NullSpec, Secret, SqliteSpec};
+use bakeoff_model::run::{IoKind, Isolation, MysqlSpec, NullSpec, Secret, SqliteSpec};
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -22,6 +23,10 @@ pub const TIMEOUT: Duration = Duration::from_secs(5);
 pub trait Bench {
     type Driver: Driver;
     fn driver() -> Option<Self::Driver>;
+    /// Runs a test's future on a runner that suits the driver.
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        run(test)
+    }
 }
 
 pub struct Null;
@@ -57,6 +62,19 @@ impl Bench for Mysql {
     type Driver = MysqlDriver;
     fn driver() -> Option<MysqlDriver> {
         mysql_spec().map(|spec| mysql_driver(spec, None))
+    }
+}
+
+/// The same server through our own client.
+pub struct MysqlWire;
+
+impl Bench for MysqlWire {
+    type Driver = WireDriver;
+    fn driver() -> Option<WireDriver> {
+        mysql_spec().map(|spec| wire_driver(spec, None))
+    }
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        run_on_reactor(test)
     }
 }
 
@@ -125,7 +143,22 @@ pub fn mysql_driver(spec: MysqlSpec, isolation: Option<Isolation>) -> MysqlDrive
     MysqlDriver::new(spec, isolation, TIMEOUT).unwrap()
 }
 
-/// Runs a test's future on the runner that suits every driver.
+pub fn wire_driver(spec: MysqlSpec, isolation: Option<Isolation>) -> WireDriver {
+    WireDriver::new(spec, isolation, TIMEOUT).unwrap()
+}
+
+/// io_uring where it is allowed, unless the environment says BAKEOFF_TEST_IO=epoll.
+pub fn run_on_reactor<T>(test: impl Future<Output = T>) -> T {
+    let epoll = std::env::var("BAKEOFF_TEST_IO").is_ok_and(|io| io == "epoll");
+    let kind = if epoll || bakeoff_reactor::io_uring_usable().is_err() {
+        IoKind::Epoll
+    } else {
+        IoKind::IoUring
+    };
+    bakeoff_reactor::block_on(kind, Box::new(|_| {}), test).unwrap()
+}
+
+/// Runs a test's future on the runner that suits most drivers.
 pub fn run<T>(test: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,0 +1,385 @@
+//! MariaDB, MySQL, Percona Server and what else speaks their protocol: our own client, on the reactor.
+//!
+//! A session is one connection and one statement at a time. A request is written into the connection's buffer and sent
+//! together with the receive for its answer; rows are read where they arrived and copied once, into the session's row
+//! buffer. Per operation nothing is allocated. There is no TLS here: with `tls` the client is mysql_async.
+//!
+//! Sources: the MySQL and MariaDB documents of the client/server protocol; handshake, authentication and column
+//! descriptions are read by mysql_common.
+mod answer;
+mod link;
+mod load;
+mod login;
+mod read;
+mod request;
+
+use crate::mysql::options::{Target, connect_failed};
+use crate::mysql::settings::Settings;
+use crate::mysql::{DIALECT, capabilities};
+use crate::records::SqlRecords;
+use answer::Rows;
+use bakeoff_model::driver::{Capabilities, Driver};
+use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
+use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
+use bakeoff_model::time::{now_ns, sleep_until};
+use bakeoff_reactor::Stream;
+use link::{Link, malformed};
+use load::Loader;
+use login::{Account, Terms};
+use read::{Done, Kind};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Reactor];
+
+pub struct WireDriver {
+    targets: Vec<Target>,
+    settings: Settings,
+    connect_timeout: Duration,
+}
+
+impl WireDriver {
+    /// Resolves addresses and password; connects to nothing. `timeout` bounds connecting, too.
+    pub fn new(spec: MysqlSpec, isolation: Option<Isolation>, timeout: Duration) -> Result<Self, Trouble> {
+        if spec.tls.is_some() {
+            return Err(Trouble::new(
+                TroubleKind::Usage,
+                "the wire client has no TLS",
+                "mysql driver: client",
+                "leave `client` out, or set it to \"mysql_async\"",
+            ));
+        }
+        let settings = Settings::new(&spec.session_variables, isolation)?;
+        Ok(Self {
+            targets: Target::all(&spec)?,
+            settings,
+            connect_timeout: timeout,
+        })
+    }
+}
+
+impl Driver for WireDriver {
+    type Client = ();
+    type Session = SqlRecords<WireSession>;
+
+    fn runners(&self) -> &'static [RunnerKind] {
+        RUNNERS
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            tls: false,
+            ..capabilities()
+        }
+    }
+    fn client(&self) -> &'static str {
+        "wire"
+    }
+    fn endpoints(&self) -> usize {
+        self.targets.len()
+    }
+    async fn open(&self, _worker: usize) -> Result<(), Trouble> {
+        Ok(())
+    }
+    async fn session(&self, _client: &(), endpoint: usize) -> Result<Self::Session, OpError> {
+        let target = &self.targets[endpoint % self.targets.len()];
+        let opening = async {
+            let mut session = WireSession::connect(target)
+                .await
+                .map_err(|error| connect_failed(target, error))?;
+            self.settings
+                .apply(&mut session)
+                .await
+                .map_err(|error| target.named(error))?;
+            Ok(session)
+        };
+        match within(self.connect_timeout, opening).await {
+            Some(outcome) => outcome.map(SqlRecords::new),
+            None => Err(target.timed_out(self.connect_timeout)),
+        }
+    }
+}
+
+/// `None`: `limit` passed first, and the future is dropped.
+async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut sleep = pin!(sleep_until(now_ns() + limit.as_nanos() as u64));
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => sleep.as_mut().poll(cx).map(|()| None),
+    })
+    .await
+}
+
+pub struct WireSession {
+    link: Link,
+    terms: Terms,
+    statements: Vec<Prepared>,
+    row: RowBuf,
+    done: Done,
+    loader: Loader,
+}
+
+struct Prepared {
+    id: u32,
+    columns: Box<[Kind]>,
+    /// Of its parameters, as the server was last told.
+    types: Box<[u8]>,
+    /// The beginning of its text, for errors.
+    sql: Rc<str>,
+}
+
+/// Enough of a statement to recognise it.
+const SQL_KEPT_BYTES: usize = 200;
+/// Status flag.
+const IN_TRANSACTION: u16 = 1;
+
+thread_local! {
+    /// The texts of this thread's statements, once each: thousands of sessions prepare the same ones.
+    static TEXTS: RefCell<HashSet<Rc<str>>> = RefCell::default();
+}
+
+fn shared(text: &str) -> Rc<str> {
+    TEXTS.with_borrow_mut(|texts| match texts.get(text) {
+        Some(known) => known.clone(),
+        None => {
+            let new: Rc<str> = text.into();
+            texts.insert(new.clone());
+            new
+        }
+    })
+}
+
+fn start(sql: &str) -> &str {
+    sql.get(..SQL_KEPT_BYTES).unwrap_or(sql)
+}
+
+impl WireSession {
+    async fn connect(target: &Target) -> Result<Self, OpError> {
+        let addresses = target.addresses()?;
+        let mut last = None;
+        for address in &addresses {
+            match Stream::connect(address).await {
+                Ok(stream) => return Self::log_in(stream, target, address.is_local()).await,
+                Err(error) => last = Some(error),
+            }
+        }
+        let why = last.map_or("it has no address".to_owned(), |error| error.to_string());
+        Err(OpError::lost("IO", why))
+    }
+
+    async fn log_in(stream: Stream, target: &Target, private: bool) -> Result<Self, OpError> {
+        let mut link = Link::new(stream);
+        let account = Account {
+            user: &target.user,
+            password: target.password.as_deref().unwrap_or_default(),
+            schema: &target.schema,
+            private,
+        };
+        let terms = login::log_in(&mut link, &account).await?;
+        Ok(Self {
+            link,
+            terms,
+            statements: Vec::new(),
+            row: RowBuf::default(),
+            done: Done::default(),
+            loader: Loader::default(),
+        })
+    }
+
+    /// The server's number for this connection.
+    pub fn connection_id(&self) -> u32 {
+        self.terms.connection_id
+    }
+
+    /// Status flags that the last statement ended with (`SERVER_STATUS_*` of the protocol).
+    pub fn status_flags(&self) -> u16 {
+        self.done.status
+    }
+
+    /// Warnings that the last statement ended with.
+    pub fn warnings(&self) -> u16 {
+        self.done.warnings
+    }
+
+    /// Runs the statement and hands each row to `each`. Rows seen; the rest is in `done`.
+    #[inline]
+    async fn run(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let prepared = &mut self.statements[statement.0 as usize];
+        if params.len() != prepared.types.len() {
+            return Err(wrong_count(prepared, params.len()));
+        }
+        request::execute(self.link.request(), prepared.id, &mut prepared.types, params);
+        let answer = match self.link.ask().await {
+            Ok(()) => {
+                let rows = Rows::Binary(&mut prepared.columns);
+                answer::read(&mut self.link, self.terms, rows, &mut self.row, each).await
+            }
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok((seen, done)) => {
+                self.done = done;
+                Ok(seen)
+            }
+            Err(error) => Err(error.with_statement(&*prepared.sql)),
+        }
+    }
+
+    /// The same for a statement in text.
+    async fn run_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        request::query(self.link.request(), sql);
+        let answer = match self.link.ask().await {
+            Ok(()) => answer::read(&mut self.link, self.terms, Rows::Text, &mut self.row, each).await,
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok((seen, done)) => {
+                self.done = done;
+                Ok(seen)
+            }
+            Err(error) => Err(error.with_statement(start(sql))),
+        }
+    }
+
+    async fn describe_statement(&mut self, sql: &str) -> Result<Prepared, OpError> {
+        request::prepare(self.link.request(), sql);
+        self.link.ask().await?;
+        let packet = self.link.packet().await?;
+        let (id, columns, params) = match packet.split_first() {
+            Some((0x00, mut rest)) => {
+                let [a, b, c, d] = *read::bytes(&mut rest, 4)?
+                    .first_chunk()
+                    .ok_or_else(|| malformed("a statement"))?;
+                let columns = read::u16(&mut rest)?;
+                (u32::from_le_bytes([a, b, c, d]), columns, read::u16(&mut rest)?)
+            }
+            Some((0xFF, rest)) => return Err(answer::refusal(rest)),
+            _ => return Err(malformed("a prepared statement")),
+        };
+        answer::describe(&mut self.link, self.terms, params.into(), |_| ()).await?;
+        let columns = answer::describe(&mut self.link, self.terms, columns.into(), Kind::of).await?;
+        Ok(Prepared {
+            id,
+            columns,
+            types: vec![0; params.into()].into(),
+            sql: shared(start(sql)),
+        })
+    }
+}
+
+#[cold]
+fn wrong_count(prepared: &Prepared, given: usize) -> OpError {
+    let what = format!("{} parameters wanted, {given} given", prepared.types.len());
+    OpError::fail(FailClass::Refused, "CLIENT", what).with_statement(&*prepared.sql)
+}
+
+impl Drop for WireSession {
+    /// As far as it goes without waiting: a server counts a client that leaves without a word as aborted.
+    fn drop(&mut self) {
+        self.link.say(&request::QUIT);
+    }
+}
+
+impl SqlSession for WireSession {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError> {
+        let prepared = self
+            .describe_statement(sql)
+            .await
+            .map_err(|error| error.with_statement(start(sql)))?;
+        // Most sessions prepare one or two; a vector would make room for four.
+        self.statements.reserve_exact(1);
+        self.statements.push(prepared);
+        Ok(Statement(self.statements.len() as u32 - 1))
+    }
+
+    #[inline]
+    async fn execute(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<u64, OpError> {
+        self.run(statement, params, &mut |_| {}).await?;
+        Ok(self.done.affected_rows)
+    }
+
+    #[inline]
+    async fn query(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        self.run(statement, params, each).await
+    }
+
+    #[inline]
+    async fn query_one(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+    ) -> Result<Option<&RowBuf>, OpError> {
+        match self.run(statement, params, &mut |_| {}).await? {
+            0 => Ok(None),
+            1 => Ok(Some(&self.row)),
+            rows => Err(OpError::fail(
+                FailClass::Other,
+                "ROWS",
+                format!("the server answered {rows} rows where one was asked for"),
+            )
+            .with_statement(&*self.statements[statement.0 as usize].sql)),
+        }
+    }
+
+    async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError> {
+        self.run_text(sql, &mut |_| {}).await?;
+        Ok(self.done.affected_rows)
+    }
+
+    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        self.run_text(sql, each).await
+    }
+
+    async fn bulk_insert(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        let target = self.target(table, columns).await?;
+        let whole = self.done.status & IN_TRANSACTION == 0;
+        if whole {
+            self.begin().await?;
+        }
+        let outcome = match self.load(&target, next).await {
+            Ok(rows) if whole => self.commit().await.map(|()| rows),
+            outcome => outcome,
+        };
+        if whole && outcome.as_ref().is_err_and(|error| !error.connection_lost) {
+            // The first error is the one to tell; a failing rollback shows in the next operation.
+            let _ = self.rollback().await;
+        }
+        outcome
+    }
+
+    async fn begin(&mut self) -> Result<(), OpError> {
+        self.execute_text("START TRANSACTION").await.map(drop)
+    }
+    async fn commit(&mut self) -> Result<(), OpError> {
+        self.execute_text("COMMIT").await.map(drop)
+    }
+    async fn rollback(&mut self) -> Result<(), OpError> {
+        self.execute_text("ROLLBACK").await.map(drop)
+    }
+}

@@ -1,0 +1,115 @@
+//! Answers, read as they arrive: rows go through one buffer, and nothing is built that nobody reads.
+use super::link::{Link, malformed};
+use super::login::Terms;
+use super::read::{self, Done, Kind};
+use crate::mysql::errors::server_error;
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::row::RowBuf;
+use mysql_common::io::ParseBuf;
+use mysql_common::packets::Column;
+
+/// Status flag: another result follows (a procedure's).
+const MORE_RESULTS: u16 = 8;
+/// A longer packet beginning with 0xFE is a row whose first value is that long.
+const END_BYTES_MAX: usize = 0xFF_FFFF;
+const OLD_END_BYTES_MAX: usize = 8;
+
+/// How the rows of an answer are written.
+pub enum Rows<'a> {
+    Text,
+    /// The columns as the server last described them.
+    Binary(&'a mut Box<[Kind]>),
+}
+
+/// Reads a whole answer, all its results. Rows seen, and what the last end of a result said; of several results the
+/// affected rows are added up.
+#[inline]
+pub async fn read(
+    link: &mut Link,
+    terms: Terms,
+    mut rows: Rows<'_>,
+    row: &mut RowBuf,
+    each: &mut impl FnMut(&RowBuf),
+) -> Result<(u64, Done), OpError> {
+    let (mut seen, mut affected_rows) = (0, 0);
+    loop {
+        let packet = link.packet().await?;
+        let end = match packet.split_first() {
+            Some((0x00, rest)) => read::done(rest)?,
+            Some((0xFF, rest)) => return Err(refusal(rest)),
+            Some((0xFB, _)) => return Err(malformed("it asks for a file that nobody offered")),
+            None => return Err(malformed("an empty packet")),
+            Some(_) => {
+                let mut rest = packet;
+                let columns = read::length(&mut rest)?.unwrap_or(0) as usize;
+                let described = !terms.cached_columns || read::u8(&mut rest)? != 0;
+                if described {
+                    let kinds = describe(link, terms, columns, Kind::of).await?;
+                    if let Rows::Binary(known) = &mut rows {
+                        **known = kinds;
+                    }
+                }
+                fetch(link, terms, &rows, row, each, &mut seen).await?
+            }
+        };
+        affected_rows += end.affected_rows;
+        if end.status & MORE_RESULTS == 0 {
+            return Ok((seen, Done { affected_rows, ..end }));
+        }
+    }
+}
+
+/// The rows of one result, to its end.
+#[inline]
+async fn fetch(
+    link: &mut Link,
+    terms: Terms,
+    rows: &Rows<'_>,
+    row: &mut RowBuf,
+    each: &mut impl FnMut(&RowBuf),
+    seen: &mut u64,
+) -> Result<Done, OpError> {
+    loop {
+        let packet = link.packet().await?;
+        match (packet.split_first(), rows) {
+            (Some((0xFE, rest)), _) if packet.len() <= END_BYTES_MAX && terms.no_eof => {
+                return read::done(rest);
+            }
+            (Some((0xFE, rest)), _) if packet.len() <= OLD_END_BYTES_MAX => return read::old_end(rest),
+            (Some((0xFF, rest)), _) => return Err(refusal(rest)),
+            (Some((0x00, rest)), Rows::Binary(columns)) => read::binary_row(rest, columns, row)?,
+            (_, Rows::Text) => read::text_row(packet, row)?,
+            _ => return Err(malformed("neither a row nor the end of rows")),
+        }
+        *seen += 1;
+        each(row);
+    }
+}
+
+/// The descriptions of `count` columns or parameters, and the mark after them where there is one.
+#[cold]
+pub async fn describe<T>(
+    link: &mut Link,
+    terms: Terms,
+    count: usize,
+    of: impl Fn(&Column) -> T,
+) -> Result<Box<[T]>, OpError> {
+    let mut all = Vec::with_capacity(count);
+    for _ in 0..count {
+        let packet = link.packet().await?;
+        let column: Column = ParseBuf(packet)
+            .parse(())
+            .map_err(|error| malformed(&format!("a column's description: {error}")))?;
+        all.push(of(&column));
+    }
+    if count > 0 && !terms.no_eof {
+        link.packet().await?;
+    }
+    Ok(all.into())
+}
+
+#[cold]
+pub fn refusal(error: &[u8]) -> OpError {
+    let (number, message) = read::error(error);
+    server_error(number, &message)
+}

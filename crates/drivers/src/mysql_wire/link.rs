@@ -1,0 +1,172 @@
+//! Packets over a connection (MySQL Client/Server Protocol, "MySQL Packets"): a length of three bytes, a number, the
+//! payload; a payload of 2^24-1 bytes is continued by the next packet.
+use bakeoff_model::outcome::OpError;
+use bakeoff_reactor::Stream;
+use std::io;
+
+const HEADER_BYTES: usize = 4;
+const PAYLOAD_BYTES_MAX: usize = 0xFF_FFFF;
+
+pub struct Link {
+    stream: Stream,
+    /// Bytes of the packet handed out last, which the next call consumes.
+    taken: usize,
+    /// Number of the packet received last.
+    sequence: u8,
+    /// A payload put together from several packets.
+    assembled: Vec<u8>,
+}
+
+impl Link {
+    pub fn new(stream: Stream) -> Self {
+        Self {
+            stream,
+            taken: 0,
+            sequence: 0,
+            assembled: Vec::new(),
+        }
+    }
+
+    /// The buffer in which a request is written, with room for its header. To be finished by `ask` or `send`.
+    #[inline]
+    pub fn request(&mut self) -> &mut Vec<u8> {
+        let request = self.stream.request();
+        request.clear();
+        request.extend_from_slice(&[0; HEADER_BYTES]);
+        request
+    }
+
+    /// Sends the request as a new command, and receives the first bytes of the answer.
+    #[inline]
+    pub async fn ask(&mut self) -> Result<(), OpError> {
+        self.consume();
+        seal(self.stream.request(), 0);
+        self.stream.exchange().await.map_err(lost)
+    }
+
+    /// Sends the request as the next packet of a dialogue; its answer is to be waited for with `packet`.
+    pub async fn send(&mut self) -> Result<(), OpError> {
+        self.consume();
+        self.sequence = seal(self.stream.request(), self.sequence.wrapping_add(1));
+        self.stream.send().await.map_err(lost)
+    }
+
+    /// Sends a packet without waiting, as far as that goes; for the last word of a session.
+    pub fn say(&mut self, packet: &[u8]) {
+        self.stream.say(packet);
+    }
+
+    #[inline]
+    fn consume(&mut self) {
+        self.stream.consume(std::mem::take(&mut self.taken));
+    }
+
+    /// The payload of the next packet, valid until the next call.
+    #[inline]
+    pub async fn packet(&mut self) -> Result<&[u8], OpError> {
+        self.consume();
+        loop {
+            if let Some((length, sequence)) = header(self.stream.input()) {
+                if length == PAYLOAD_BYTES_MAX {
+                    return self.assemble().await;
+                }
+                if self.stream.input().len() >= HEADER_BYTES + length {
+                    self.taken = HEADER_BYTES + length;
+                    self.sequence = sequence;
+                    return Ok(&self.stream.input()[HEADER_BYTES..HEADER_BYTES + length]);
+                }
+            }
+            self.stream.receive().await.map_err(lost)?;
+        }
+    }
+
+    #[cold]
+    async fn assemble(&mut self) -> Result<&[u8], OpError> {
+        self.assembled.clear();
+        loop {
+            let Some((length, sequence)) = header(self.stream.input()) else {
+                self.stream.receive().await.map_err(lost)?;
+                continue;
+            };
+            while self.stream.input().len() < HEADER_BYTES + length {
+                self.stream.receive().await.map_err(lost)?;
+            }
+            let payload = &self.stream.input()[HEADER_BYTES..HEADER_BYTES + length];
+            self.assembled.extend_from_slice(payload);
+            self.stream.consume(HEADER_BYTES + length);
+            self.sequence = sequence;
+            if length < PAYLOAD_BYTES_MAX {
+                return Ok(&self.assembled);
+            }
+        }
+    }
+}
+
+#[inline]
+fn header(input: &[u8]) -> Option<(usize, u8)> {
+    let header = input.first_chunk::<HEADER_BYTES>()?;
+    let [a, b, c, sequence] = *header;
+    Some((u32::from_le_bytes([a, b, c, 0]) as usize, sequence))
+}
+
+/// Writes the header, or several where the payload is too long for one. The number of the last packet.
+#[inline]
+fn seal(request: &mut Vec<u8>, sequence: u8) -> u8 {
+    let length = request.len() - HEADER_BYTES;
+    if length >= PAYLOAD_BYTES_MAX {
+        return split(request, sequence);
+    }
+    let [a, b, c, _] = (length as u32).to_le_bytes();
+    request[..HEADER_BYTES].copy_from_slice(&[a, b, c, sequence]);
+    sequence
+}
+
+#[cold]
+fn split(request: &mut Vec<u8>, mut sequence: u8) -> u8 {
+    let payload = request.split_off(HEADER_BYTES);
+    request.clear();
+    let mut rest = payload.as_slice();
+    loop {
+        let (now, later) = rest.split_at(rest.len().min(PAYLOAD_BYTES_MAX));
+        let [a, b, c, _] = (now.len() as u32).to_le_bytes();
+        request.extend_from_slice(&[a, b, c, sequence]);
+        request.extend_from_slice(now);
+        if now.len() < PAYLOAD_BYTES_MAX {
+            return sequence;
+        }
+        rest = later;
+        sequence = sequence.wrapping_add(1);
+    }
+}
+
+#[cold]
+fn lost(error: io::Error) -> OpError {
+    OpError::lost("IO", error.to_string())
+}
+
+/// The server said something that is not in the protocol, or that this client does not know.
+#[cold]
+pub fn malformed(what: &str) -> OpError {
+    OpError::lost("PROTOCOL", format!("the server's answer cannot be read: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_of_exactly_the_longest_payload_is_followed_by_an_empty_packet() {
+        let mut request = vec![7; HEADER_BYTES + PAYLOAD_BYTES_MAX];
+        assert_eq!(seal(&mut request, 0), 1);
+        assert_eq!(request.len(), 2 * HEADER_BYTES + PAYLOAD_BYTES_MAX);
+        assert_eq!(request[..4], [0xFF, 0xFF, 0xFF, 0]);
+        assert_eq!(request[request.len() - 4..], [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn a_short_request_has_one_header() {
+        let mut request = vec![0, 0, 0, 0, 3, b'a'];
+        assert_eq!(seal(&mut request, 0), 0);
+        assert_eq!(request, [2, 0, 0, 0, 3, b'a']);
+    }
+}

@@ -1,0 +1,203 @@
+//! Bulk loads: LOAD DATA LOCAL from memory, or INSERTs of many rows where the server refuses that. A few hundred KiB
+//! of text exist at a time, in the connection's own buffer.
+use super::WireSession;
+use super::answer;
+use super::link::{Link, malformed};
+use super::read::{self, Done};
+use super::{request, start};
+use crate::mysql::bulk::{self, Inserts, Notice, PIECE_BYTES, Target};
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::row::{Cell, RowBuf};
+use bakeoff_model::sql::SqlSession;
+use mysql_common::constants::ColumnType;
+use mysql_common::packets::Column;
+
+/// The number of the character set `binary`.
+const BINARY: u16 = 63;
+
+/// What a session has learnt of the tables that it loads.
+#[derive(Default)]
+pub struct Loader {
+    targets: Vec<Target>,
+    /// The server will not LOAD DATA LOCAL; it is not asked again.
+    refused: bool,
+}
+
+impl WireSession {
+    /// Rows stored; the caller commits, or rolls back after an error.
+    pub(super) async fn load(
+        &mut self,
+        target: &Target,
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        if !self.loader.refused {
+            match self.load_data(target, next).await {
+                Err(error) if bulk::is_refused(&error.code) && !error.connection_lost => {
+                    self.loader.refused = true;
+                }
+                outcome => return outcome,
+            }
+        }
+        self.insert(target, next).await
+    }
+
+    /// The table's columns and what they hold; asked once.
+    pub(super) async fn target(&mut self, table: &str, columns: &[&str]) -> Result<Target, OpError> {
+        let table = bulk::quoted(table);
+        let names: Vec<String> = columns.iter().map(|name| bulk::quoted(name)).collect();
+        let same = |known: &&Target| known.table == table && known.columns.iter().map(|c| &c.name).eq(&names);
+        if let Some(known) = self.loader.targets.iter().find(same) {
+            return Ok(known.clone());
+        }
+        let probe = bulk::probe_statement(&table, &names);
+        let kinds = self.columns_of(&probe).await;
+        let kinds = kinds.map_err(|error| error.with_statement(start(&probe)))?;
+        let columns = names
+            .into_iter()
+            .zip(kinds)
+            .map(|(name, bytes)| bulk::Column { name, bytes });
+        let target = Target {
+            table,
+            columns: columns.collect(),
+        };
+        self.loader.targets.push(target.clone());
+        Ok(target)
+    }
+
+    /// Whether each column of a query's answer holds bytes, of a query that finds no rows.
+    async fn columns_of(&mut self, sql: &str) -> Result<Box<[bool]>, OpError> {
+        request::query(self.link.request(), sql);
+        self.link.ask().await?;
+        let packet = self.link.packet().await?;
+        if let Some((0xFF, error)) = packet.split_first() {
+            return Err(answer::refusal(error));
+        }
+        let mut rest = packet;
+        let count = read::length(&mut rest)?.unwrap_or(0) as usize;
+        let kinds = answer::describe(&mut self.link, self.terms, count, holds_bytes).await?;
+        match self.link.packet().await?.first() {
+            Some(0xFE) => Ok(kinds),
+            _ => Err(malformed("rows where none were asked for")),
+        }
+    }
+
+    async fn load_data(
+        &mut self,
+        target: &Target,
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        let sql = bulk::load_statement(target);
+        request::query(self.link.request(), &sql);
+        let loaded = self.send_rows(next).await;
+        let (sent, done) = loaded.map_err(|error| error.with_statement(start(&sql)))?;
+        self.verify(&sql, sent, done).await
+    }
+
+    /// Rows sent, and what the server said at the end.
+    async fn send_rows(
+        &mut self,
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<(u64, Done), OpError> {
+        self.link.ask().await?;
+        match self.link.packet().await?.split_first() {
+            Some((0xFB, _)) => {}
+            Some((0xFF, error)) => return Err(answer::refusal(error)),
+            _ => return Err(malformed("it does not ask for the rows to load")),
+        }
+        let (mut sent, mut more) = (0, true);
+        while more {
+            let text = self.link.request();
+            let empty = text.len();
+            while more && text.len() < PIECE_BYTES {
+                self.row.clear();
+                more = next(&mut self.row);
+                if more {
+                    bulk::push_line(&self.row, text);
+                    sent += 1;
+                }
+            }
+            if text.len() > empty {
+                self.link.send().await?;
+            }
+        }
+        self.link.request();
+        self.link.send().await?;
+        let done = end(&mut self.link).await?;
+        Ok((sent, done))
+    }
+
+    async fn insert(
+        &mut self,
+        target: &Target,
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        let mut inserts = Inserts::new(target);
+        let head = String::from_utf8_lossy(inserts.text()).into_owned();
+        let (mut stored, mut more) = (0, true);
+        while more {
+            let (mut rows, mut full) = (0, false);
+            while more && !full {
+                self.row.clear();
+                more = next(&mut self.row);
+                if more {
+                    full = inserts.push(&self.row);
+                    rows += 1;
+                }
+            }
+            if rows > 0 {
+                request::query_bytes(self.link.request(), inserts.text());
+                let outcome = match self.link.ask().await {
+                    Ok(()) => end(&mut self.link).await,
+                    Err(error) => Err(error),
+                };
+                let done = outcome.map_err(|error| error.with_statement(start(&head)))?;
+                stored += self.verify(&head, rows, done).await?;
+                inserts.clear();
+            }
+        }
+        Ok(stored)
+    }
+
+    /// Rows stored, which are all that were sent.
+    async fn verify(&mut self, sql: &str, sent: u64, done: Done) -> Result<u64, OpError> {
+        let mut notices = Vec::new();
+        if done.warnings > 0 {
+            let word = |cell: Option<Cell<'_>>| match cell {
+                Some(Cell::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+                _ => String::new(),
+            };
+            let mut note = |row: &RowBuf| {
+                notices.push(Notice {
+                    code: word(row.cell(1)),
+                    message: word(row.cell(2)),
+                });
+            };
+            self.query_text("SHOW WARNINGS", &mut note).await?;
+        }
+        bulk::lost_rows(sent, done.affected_rows, done.warnings.into(), &notices)
+            .map_err(|error| error.with_statement(start(sql)))?;
+        Ok(done.affected_rows)
+    }
+}
+
+/// The answer to a statement without rows.
+async fn end(link: &mut Link) -> Result<Done, OpError> {
+    match link.packet().await?.split_first() {
+        Some((0x00, rest)) => read::done(rest),
+        Some((0xFF, error)) => Err(answer::refusal(error)),
+        _ => Err(malformed("neither done nor failed")),
+    }
+}
+
+fn holds_bytes(column: &Column) -> bool {
+    let strings = [
+        ColumnType::MYSQL_TYPE_STRING,
+        ColumnType::MYSQL_TYPE_VAR_STRING,
+        ColumnType::MYSQL_TYPE_VARCHAR,
+        ColumnType::MYSQL_TYPE_TINY_BLOB,
+        ColumnType::MYSQL_TYPE_BLOB,
+        ColumnType::MYSQL_TYPE_MEDIUM_BLOB,
+        ColumnType::MYSQL_TYPE_LONG_BLOB,
+    ];
+    column.character_set() == BINARY && strings.contains(&column.column_type())
+}

@@ -1,0 +1,190 @@
+//! From an open connection to a session: greeting, answer, and whatever dialogue the account's authentication wants.
+//! The packets' structures and the scrambles are mysql_common's.
+use super::link::{Link, malformed};
+use super::read;
+use crate::mysql::errors::server_error;
+use bakeoff_model::outcome::{FailClass, OpError};
+use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
+use mysql_common::io::ParseBuf;
+use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse};
+use mysql_common::proto::MySerialize;
+
+/// The client's own limit on a packet, so that the server's decides.
+const PACKET_BYTES_MAX: u32 = 1 << 30;
+
+/// What both sides have agreed on.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    pub connection_id: u32,
+    /// A result set ends with an OK packet, and nothing stands between its columns and its rows.
+    pub no_eof: bool,
+    /// Columns that have not changed since the statement was prepared are not sent again (MariaDB).
+    pub cached_columns: bool,
+}
+
+/// What a key of 2048 bits can take, the padding taken off.
+const PASSWORD_BYTES_MAX: usize = 200;
+
+pub struct Account<'a> {
+    pub user: &'a str,
+    pub password: &'a str,
+    pub schema: &'a str,
+    /// Nobody else can read what is sent (unix socket), so a password may go as it is.
+    pub private: bool,
+}
+
+pub async fn log_in(link: &mut Link, account: &Account<'_>) -> Result<Terms, OpError> {
+    let greeting = link.packet().await?;
+    if let Some((0xFF, error)) = greeting.split_first() {
+        return Err(refusal(error));
+    }
+    let greeting: HandshakePacket<'_> = parse(greeting)?;
+    let (capabilities, extended) = agree(greeting.capabilities(), greeting.mariadb_ext_capabilities());
+    let terms = Terms {
+        connection_id: greeting.connection_id(),
+        no_eof: capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
+        cached_columns: extended.contains(MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA),
+    };
+    let version = greeting
+        .maria_db_server_version_parsed()
+        .or_else(|| greeting.server_version_parsed())
+        .unwrap_or((5, 5, 5));
+    let mut nonce = greeting.nonce();
+    let mut plugin = match greeting.auth_plugin() {
+        // Nothing can be scrambled for what is not known: the server will name another.
+        Some(known @ (AuthPlugin::CachingSha2Password | AuthPlugin::Ed25519)) => known.into_owned(),
+        _ => AuthPlugin::MysqlNativePassword,
+    };
+    let scrambled = plugin
+        .gen_data(Some(account.password), &nonce)
+        .map(|data| data.to_vec());
+    let answer = HandshakeResponse::new(
+        scrambled,
+        version,
+        Some(account.user.as_bytes()),
+        Some(account.schema.as_bytes()),
+        Some(plugin.borrow()),
+        capabilities,
+        None,
+        PACKET_BYTES_MAX,
+    )
+    .with_mariadb_ext_capabilities(extended);
+    let mut bytes = Vec::new();
+    answer.serialize(&mut bytes);
+    link.request().extend_from_slice(&bytes);
+    link.send().await?;
+    loop {
+        let packet = link.packet().await?;
+        match packet.split_first() {
+            Some((0x00, _)) => return Ok(terms),
+            Some((0xFF, error)) => return Err(refusal(error)),
+            Some((0xFE, _)) => {
+                let switch: AuthSwitchRequest<'_> = parse(packet)?;
+                plugin = switch.auth_plugin().into_owned();
+                // The nonce is followed by a zero.
+                nonce = switch
+                    .plugin_data()
+                    .strip_suffix(&[0])
+                    .unwrap_or(switch.plugin_data())
+                    .to_vec();
+                let data = scramble(&plugin, account.password, &nonce)?;
+                link.request().extend_from_slice(&data);
+                link.send().await?;
+            }
+            Some((0x01, more)) => match more.first() {
+                Some(0x03) => {} // known to the server: its OK follows
+                Some(0x04) => whole_password(link, account, &nonce).await?,
+                _ => return Err(malformed("an unknown step of the authentication")),
+            },
+            _ => return Err(malformed("an unknown packet during authentication")),
+        }
+    }
+}
+
+/// What is wanted, as far as the server has it.
+fn agree(offered: CapabilityFlags, extended: MariadbCapabilities) -> (CapabilityFlags, MariadbCapabilities) {
+    let wanted = CapabilityFlags::CLIENT_PROTOCOL_41
+        | CapabilityFlags::CLIENT_SECURE_CONNECTION
+        | CapabilityFlags::CLIENT_TRANSACTIONS
+        | CapabilityFlags::CLIENT_LOCAL_FILES
+        | CapabilityFlags::CLIENT_MULTI_RESULTS
+        | CapabilityFlags::CLIENT_PS_MULTI_RESULTS
+        | CapabilityFlags::CLIENT_DEPRECATE_EOF
+        | CapabilityFlags::CLIENT_FOUND_ROWS
+        | CapabilityFlags::CLIENT_PLUGIN_AUTH
+        | CapabilityFlags::CLIENT_CONNECT_WITH_DB
+        // MySQL's meaning is "long passwords"; a MariaDB that does not offer it reads the extended ones instead.
+        | CapabilityFlags::CLIENT_LONG_PASSWORD;
+    let agreed = wanted & offered;
+    // Without the first the server would send the end of columns that it does not send.
+    let cacheable = agreed.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF)
+        && !offered.contains(CapabilityFlags::CLIENT_LONG_PASSWORD);
+    let extended = if cacheable {
+        extended & MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
+    } else {
+        MariadbCapabilities::empty()
+    };
+    (agreed, extended)
+}
+
+fn parse<'a, T: mysql_common::proto::MyDeserialize<'a, Ctx = ()>>(packet: &'a [u8]) -> Result<T, OpError> {
+    ParseBuf(packet)
+        .parse(())
+        .map_err(|error| malformed(&format!("during authentication: {error}")))
+}
+
+fn scramble(plugin: &AuthPlugin<'_>, password: &str, nonce: &[u8]) -> Result<Vec<u8>, OpError> {
+    match plugin {
+        AuthPlugin::MysqlNativePassword | AuthPlugin::CachingSha2Password | AuthPlugin::Ed25519 => {
+            let data = plugin.gen_data(Some(password), nonce);
+            Ok(data.map(|data| data.to_vec()).unwrap_or_default())
+        }
+        other => Err(OpError::fail(
+            FailClass::Refused,
+            "AUTH",
+            format!(
+                "the account wants the authentication {}, which this client does not have: use client = \"mysql_async\", \
+                 or mysql_native_password, ed25519 or caching_sha2_password",
+                String::from_utf8_lossy(other.as_bytes())
+            ),
+        )),
+    }
+}
+
+/// The server has no memory of this account: it wants the password itself, as it is where nobody can listen, else under
+/// its public key (caching_sha2_password, full authentication).
+async fn whole_password(link: &mut Link, account: &Account<'_>, nonce: &[u8]) -> Result<(), OpError> {
+    let mut password = account.password.as_bytes().to_vec();
+    password.push(0);
+    if !account.private {
+        link.request().push(0x02);
+        link.send().await?;
+        let packet = link.packet().await?;
+        let key = match packet.split_first() {
+            Some((0x01, key)) if key.starts_with(b"-----BEGIN PUBLIC KEY-----") => key.to_vec(),
+            Some((0xFF, error)) => return Err(refusal(error)),
+            _ => return Err(malformed("no public key where one was asked for")),
+        };
+        if password.len() > PASSWORD_BYTES_MAX {
+            return Err(OpError::fail(
+                FailClass::Refused,
+                "AUTH",
+                format!(
+                    "a password of more than {PASSWORD_BYTES_MAX} bytes does not fit under the server's key"
+                ),
+            ));
+        }
+        for (byte, mask) in password.iter_mut().zip(nonce.iter().cycle()) {
+            *byte ^= mask;
+        }
+        password = mysql_common::crypto::encrypt(&password, &key);
+    }
+    link.request().extend_from_slice(&password);
+    link.send().await
+}
+
+#[cold]
+fn refusal(error: &[u8]) -> OpError {
+    let (number, message) = read::error(error);
+    server_error(number, &message)
+}

@@ -1,0 +1,306 @@
+//! Values as the protocol writes them, taken from the front of a payload.
+use super::link::malformed;
+use crate::mysql::values::push_unsigned;
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::row::RowBuf;
+use mysql_common::constants::ColumnType;
+use mysql_common::packets::Column;
+use mysql_common::value::Value;
+
+const SHORT: &str = "a packet ends too early";
+
+#[inline]
+pub fn bytes<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], OpError> {
+    let Some((taken, left)) = rest.split_at_checked(count) else {
+        return Err(malformed(SHORT));
+    };
+    *rest = left;
+    Ok(taken)
+}
+
+#[inline]
+fn array<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], OpError> {
+    let Some((taken, left)) = rest.split_first_chunk::<N>() else {
+        return Err(malformed(SHORT));
+    };
+    *rest = left;
+    Ok(*taken)
+}
+
+#[inline]
+pub fn u8(rest: &mut &[u8]) -> Result<u8, OpError> {
+    Ok(array::<1>(rest)?[0])
+}
+
+#[inline]
+pub fn u16(rest: &mut &[u8]) -> Result<u16, OpError> {
+    Ok(u16::from_le_bytes(array(rest)?))
+}
+
+/// A length-encoded integer; `None`: SQL's NULL in a text row.
+#[inline]
+pub fn length(rest: &mut &[u8]) -> Result<Option<u64>, OpError> {
+    Ok(Some(match u8(rest)? {
+        short @ ..=0xFA => short.into(),
+        0xFB => return Ok(None),
+        0xFC => u16::from_le_bytes(array(rest)?).into(),
+        0xFD => {
+            let [a, b, c] = array(rest)?;
+            u32::from_le_bytes([a, b, c, 0]).into()
+        }
+        0xFE => u64::from_le_bytes(array(rest)?),
+        0xFF => return Err(malformed("a length that begins with 0xFF")),
+    }))
+}
+
+#[inline]
+pub fn text<'a>(rest: &mut &'a [u8]) -> Result<Option<&'a [u8]>, OpError> {
+    match length(rest)? {
+        None => Ok(None),
+        Some(length) => bytes(rest, length as usize).map(Some),
+    }
+}
+
+/// How a column's values are written in a binary row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Tiny,
+    Short,
+    Long,
+    LongLong,
+    UnsignedTiny,
+    UnsignedShort,
+    UnsignedLong,
+    UnsignedLongLong,
+    Float,
+    Double,
+    DateTime,
+    Time,
+    Bytes,
+}
+
+impl Kind {
+    pub fn of(column: &Column) -> Self {
+        let unsigned = column
+            .flags()
+            .contains(mysql_common::constants::ColumnFlags::UNSIGNED_FLAG);
+        match (column.column_type(), unsigned) {
+            (ColumnType::MYSQL_TYPE_TINY, false) => Kind::Tiny,
+            (ColumnType::MYSQL_TYPE_TINY, true) => Kind::UnsignedTiny,
+            (ColumnType::MYSQL_TYPE_SHORT, false) => Kind::Short,
+            (ColumnType::MYSQL_TYPE_SHORT, true) | (ColumnType::MYSQL_TYPE_YEAR, _) => Kind::UnsignedShort,
+            (ColumnType::MYSQL_TYPE_LONG | ColumnType::MYSQL_TYPE_INT24, false) => Kind::Long,
+            (ColumnType::MYSQL_TYPE_LONG | ColumnType::MYSQL_TYPE_INT24, true) => Kind::UnsignedLong,
+            (ColumnType::MYSQL_TYPE_LONGLONG, false) => Kind::LongLong,
+            (ColumnType::MYSQL_TYPE_LONGLONG, true) => Kind::UnsignedLongLong,
+            (ColumnType::MYSQL_TYPE_FLOAT, _) => Kind::Float,
+            (ColumnType::MYSQL_TYPE_DOUBLE, _) => Kind::Double,
+            (
+                ColumnType::MYSQL_TYPE_DATE
+                | ColumnType::MYSQL_TYPE_DATETIME
+                | ColumnType::MYSQL_TYPE_TIMESTAMP
+                | ColumnType::MYSQL_TYPE_NEWDATE,
+                _,
+            ) => Kind::DateTime,
+            (ColumnType::MYSQL_TYPE_TIME, _) => Kind::Time,
+            _ => Kind::Bytes,
+        }
+    }
+}
+
+/// A row of the binary protocol, without its first byte, into the buffer.
+#[inline]
+pub fn binary_row(mut rest: &[u8], columns: &[Kind], row: &mut RowBuf) -> Result<(), OpError> {
+    row.clear();
+    let rest = &mut rest;
+    let nulls = bytes(rest, (columns.len() + 9) / 8)?;
+    row.reserve(columns.len(), rest.len());
+    for (index, kind) in columns.iter().enumerate() {
+        // The first two bits of the bitmap mean nothing.
+        if nulls[(index + 2) / 8] & (1 << ((index + 2) % 8)) != 0 {
+            row.push_null();
+            continue;
+        }
+        match kind {
+            Kind::Bytes => row.push_bytes(text(rest)?.unwrap_or_default()),
+            Kind::Long => row.push_int(i32::from_le_bytes(array(rest)?).into()),
+            Kind::LongLong => row.push_int(i64::from_le_bytes(array(rest)?)),
+            Kind::Tiny => row.push_int(i8::from_le_bytes(array(rest)?).into()),
+            Kind::Short => row.push_int(i16::from_le_bytes(array(rest)?).into()),
+            Kind::UnsignedTiny => row.push_int(u8(rest)?.into()),
+            Kind::UnsignedShort => row.push_int(u16(rest)?.into()),
+            Kind::UnsignedLong => row.push_int(u32::from_le_bytes(array(rest)?).into()),
+            Kind::UnsignedLongLong => push_unsigned(u64::from_le_bytes(array(rest)?), row),
+            Kind::Float => row.push_float(f32::from_le_bytes(array(rest)?).into()),
+            Kind::Double => row.push_float(f64::from_le_bytes(array(rest)?)),
+            Kind::DateTime => row.push_bytes(&written(date_time(rest)?)),
+            Kind::Time => row.push_bytes(&written(time(rest)?)),
+        }
+    }
+    Ok(())
+}
+
+/// A row of the text protocol into the buffer.
+pub fn text_row(mut rest: &[u8], row: &mut RowBuf) -> Result<(), OpError> {
+    row.clear();
+    let rest = &mut rest;
+    while !rest.is_empty() {
+        match text(rest)? {
+            Some(value) => row.push_bytes(value),
+            None => row.push_null(),
+        }
+    }
+    Ok(())
+}
+
+/// As the server would write it.
+fn written(date_or_time: Value) -> Vec<u8> {
+    date_or_time.as_sql(true).trim_matches('\'').as_bytes().to_vec()
+}
+
+/// Zero, four, seven or eleven bytes: what is zero at the end is left out.
+fn date_time(rest: &mut &[u8]) -> Result<Value, OpError> {
+    let length = u8(rest)?;
+    let mut all = [0; 11];
+    fill(&mut all, rest, length)?;
+    let [y0, y1, month, day, hour, minute, second, m0, m1, m2, m3] = all;
+    let micros = u32::from_le_bytes([m0, m1, m2, m3]);
+    Ok(Value::Date(
+        u16::from_le_bytes([y0, y1]),
+        month,
+        day,
+        hour,
+        minute,
+        second,
+        micros,
+    ))
+}
+
+fn time(rest: &mut &[u8]) -> Result<Value, OpError> {
+    let length = u8(rest)?;
+    let mut all = [0; 12];
+    fill(&mut all, rest, length)?;
+    let [negative, d0, d1, d2, d3, hour, minute, second, m0, m1, m2, m3] = all;
+    let (days, micros) = (
+        u32::from_le_bytes([d0, d1, d2, d3]),
+        u32::from_le_bytes([m0, m1, m2, m3]),
+    );
+    Ok(Value::Time(negative != 0, days, hour, minute, second, micros))
+}
+
+fn fill(all: &mut [u8], rest: &mut &[u8], length: u8) -> Result<(), OpError> {
+    let sent = bytes(rest, length.into())?;
+    let room = all
+        .get_mut(..sent.len())
+        .ok_or_else(|| malformed("a date or time is too long"))?;
+    room.copy_from_slice(sent);
+    Ok(())
+}
+
+/// What an OK packet says, its first byte taken off. Also the end of a result set, with the same content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    pub affected_rows: u64,
+    pub status: u16,
+    pub warnings: u16,
+}
+
+#[inline]
+pub fn done(mut rest: &[u8]) -> Result<Done, OpError> {
+    let rest = &mut rest;
+    let affected_rows = length(rest)?.unwrap_or(0);
+    length(rest)?; // the last inserted id
+    Ok(Done {
+        affected_rows,
+        status: u16(rest)?,
+        warnings: u16(rest)?,
+    })
+}
+
+/// The same from the older end of a result set: warnings first, and no rows.
+pub fn old_end(mut rest: &[u8]) -> Result<Done, OpError> {
+    let warnings = u16(&mut rest)?;
+    Ok(Done {
+        affected_rows: 0,
+        status: u16(&mut rest)?,
+        warnings,
+    })
+}
+
+/// Number and words of an ERR packet, its first byte taken off.
+#[cold]
+pub fn error(mut rest: &[u8]) -> (u16, String) {
+    let number = u16(&mut rest).unwrap_or_default();
+    if let Some(state) = rest.strip_prefix(b"#") {
+        rest = state.get(5..).unwrap_or_default();
+    }
+    (number, String::from_utf8_lossy(rest).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use bakeoff_model::row::Cell;
+
+    #[test]
+    fn lengths_of_every_width_are_read() {
+        for (written, expected) in [
+            (vec![250], Some(250)),
+            (vec![0xFB], None),
+            (vec![0xFC, 1, 2], Some(0x201)),
+            (vec![0xFD, 1, 2, 3], Some(0x30201)),
+            (vec![0xFE, 1, 0, 0, 0, 0, 0, 0, 1], Some(0x100_0000_0000_0001)),
+        ] {
+            assert_eq!(length(&mut written.as_slice()).unwrap(), expected);
+        }
+        assert!(length(&mut [0xFC, 1].as_slice()).is_err());
+        assert!(length(&mut [0xFF].as_slice()).is_err());
+    }
+
+    #[test]
+    fn a_binary_row_keeps_values_and_nulls_in_their_places() {
+        let columns = [
+            Kind::Long,
+            Kind::Bytes,
+            Kind::Bytes,
+            Kind::UnsignedLongLong,
+            Kind::Double,
+        ];
+        let mut payload = vec![1 << 4]; // the third column is null
+        payload.extend_from_slice(&(-5i32).to_le_bytes());
+        payload.extend_from_slice(b"\x03abc");
+        payload.extend_from_slice(&u64::MAX.to_le_bytes());
+        payload.extend_from_slice(&0.5f64.to_le_bytes());
+        let mut row = RowBuf::default();
+        binary_row(&payload, &columns, &mut row).unwrap();
+        let cells: Vec<_> = row.cells().collect();
+        let digits = Cell::Bytes(b"18446744073709551615");
+        assert_eq!(
+            cells,
+            [
+                Cell::Int(-5),
+                Cell::Bytes(b"abc"),
+                Cell::Null,
+                digits,
+                Cell::Float(0.5)
+            ]
+        );
+        assert!(binary_row(&payload[..8], &columns, &mut row).is_err());
+    }
+
+    #[test]
+    fn dates_and_times_are_written_as_the_server_writes_them() {
+        let mut row = RowBuf::default();
+        let payload = [0, 4, 0xEA, 7, 11, 21, 8, 1, 1, 0, 0, 0, 2, 3, 4];
+        binary_row(&payload, &[Kind::DateTime, Kind::Time], &mut row).unwrap();
+        assert_eq!(row.cell(0), Some(Cell::Bytes(b"2026-11-21")));
+        assert_eq!(row.cell(1), Some(Cell::Bytes(b"-026:03:04")));
+    }
+
+    #[test]
+    fn errors_are_read_with_and_without_a_state() {
+        assert_eq!(error(b"\xBD\x04#40001Deadlock"), (1213, "Deadlock".into()));
+        assert_eq!(error(b"\x10\x04Too many"), (1040, "Too many".into()));
+    }
+}
