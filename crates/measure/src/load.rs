@@ -1,5 +1,10 @@
 //! The load phase: makes the tables (first client only), then all threads take chunks from one counter until there
-//! are none left. A batch that met a conflict or an overloaded system is tried again; it is all or nothing.
+//! are none left, and then, once the last chunk is in, the steps that follow (secondary indexes) in the same way. A chunk
+//! or step that met a conflict or an overloaded system is tried again; it is all or nothing.
+//!
+//! Clients do not wait for each other: a workload whose steps are for one client only gives the others none, and that
+//! one takes them when its own share is loaded.
+use crate::client_cost::{Snapshot, cost_between};
 use crate::control::Control;
 use crate::interval::Progress;
 use crate::phase::{Job, empty_result, server_trouble};
@@ -15,18 +20,25 @@ use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::workload::Workload;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Tries of one chunk, and the longest pause between two.
 const TRIES: u32 = 50;
 const LONGEST_PAUSE_MS: u64 = 1000;
+/// How often a thread without chunks looks whether the others have finished theirs.
+const LOOK_MS: u64 = 2;
 
 #[derive(Default)]
 struct Shared {
     next_unit: AtomicU64,
     rows: AtomicU64,
     retries: AtomicU64,
+    /// Threads that found no more chunks, and have all of theirs stored.
+    loaded: AtomicU64,
+    next_step: AtomicU64,
+    /// A thread gave up, so the others need not wait for it.
+    failed: AtomicBool,
 }
 
 pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
@@ -50,8 +62,15 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
     let recorder = |p: &team::Placement| Arc::new(Recorder::new(0, p.threads.len(), 1));
     let recorders: Vec<_> = placements.iter().map(recorder).collect();
     let (their_job, their_shared) = (job.clone(), shared.clone());
+    // The workers have cost nothing yet: there are none.
+    let before = Snapshot::take(&vec![0; recorders.len()], &recorders);
     let mut team = team::start::<R, _, _, _>(&placements, &recorders, move |berth| {
-        work::<R, D, W>(their_job.clone(), their_shared.clone(), berth)
+        let (job, shared) = (their_job.clone(), their_shared.clone());
+        async move {
+            let ended = work::<R, D, W>(job, shared.clone(), berth).await;
+            shared.failed.fetch_or(ended.is_err(), Relaxed);
+            ended
+        }
     })?;
     let progress = Progress {
         elapsed_from_ns: started_ns,
@@ -66,7 +85,9 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
         }
     }
     progress.report(shared.rows.load(Relaxed));
+    let after = Snapshot::take(&team.thread_ids, &recorders);
     Ok(RunResult {
+        cost: cost_between(&before, &after),
         rows: shared.rows.load(Relaxed),
         retries: shared.retries.load(Relaxed),
         elapsed_s: (now_ns() - started_ns) as f64 / 1e9,
@@ -96,59 +117,109 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     // A pool makes no sense for batches: as many threads load as there are sessions.
     let slots = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
     let state = Rc::new(job.workload.worker(placement.worker));
-    let users =
-        placement.threads.iter().zip(slots).map(|(thread, slot)| {
-            load_chunks::<D, W>(job.clone(), shared.clone(), state.clone(), *thread, slot)
-        });
+    berth.ready();
+    let users = placement.threads.iter().zip(slots).map(|(thread, slot)| {
+        let loader = Loader {
+            job: job.clone(),
+            shared: shared.clone(),
+            thread: *thread,
+        };
+        loader.load(state.clone(), slot)
+    });
     R::join_all(users.collect()).await.into_iter().collect()
 }
 
-async fn load_chunks<D: Driver, W: Workload<D::Session>>(
+/// One of the threads that share the load.
+struct Loader<D, W> {
     job: Arc<Job<D, W>>,
     shared: Arc<Shared>,
-    state: Rc<W::Worker>,
     thread: u32,
-    slot: Slot<D::Session>,
-) -> Result<(), Trouble> {
-    let Some(mut session) = slot.session else {
-        return Ok(());
-    };
-    let mut user = job.workload.thread(&state, thread_id(&job.spec, thread));
-    let (total, chunk) = (job.workload.load_units(), job.workload.load_chunk_units().max(1));
-    loop {
-        let first = shared.next_unit.fetch_add(chunk, Relaxed);
-        if first >= total || job.control.is_stopped() {
+}
+
+impl<D: Driver, W: Workload<D::Session>> Loader<D, W> {
+    async fn load(self, state: Rc<W::Worker>, slot: Slot<D::Session>) -> Result<(), Trouble> {
+        let Some(mut session) = slot.session else {
             return Ok(());
-        }
-        let count = chunk.min(total - first);
-        let mut tries = 1;
-        let rows = loop {
-            match job
-                .workload
-                .load_chunk(&state, &mut user, &mut session, first, count)
-                .await
-            {
-                Ok(rows) => break rows,
-                Err(error) if tries < TRIES && worth_another_try(&error) && !job.control.is_stopped() => {
-                    shared.retries.fetch_add(1, Relaxed);
-                    let pause_ms = (10u64 << tries.min(10)).min(LONGEST_PAUSE_MS);
-                    sleep(Duration::from_millis(
-                        pause_ms / 2 + u64::from(thread) % pause_ms / 2,
-                    ))
-                    .await;
-                    tries += 1;
-                }
-                Err(_) if job.control.is_stopped() => return Ok(()),
-                Err(error) => {
-                    return Err(server_trouble(
-                        &error,
-                        format!("loading units {first} to {}", first + count),
-                    ));
-                }
-            }
         };
-        shared.rows.fetch_add(rows, Relaxed);
+        let ended = self.load_and_follow(&state, &mut session).await;
+        self.shared.failed.fetch_or(ended.is_err(), Relaxed);
+        ended
     }
+
+    async fn load_and_follow(&self, state: &W::Worker, session: &mut D::Session) -> Result<(), Trouble> {
+        self.load_chunks(state, session).await?;
+        self.shared.loaded.fetch_add(1, Relaxed);
+        self.wait_for_all().await;
+        self.take_steps(session).await
+    }
+
+    async fn load_chunks(&self, state: &W::Worker, session: &mut D::Session) -> Result<(), Trouble> {
+        let workload = &self.job.workload;
+        let mut user = workload.thread(state, thread_id(&self.job.spec, self.thread));
+        let (total, chunk) = (workload.load_units(), workload.load_chunk_units().max(1));
+        loop {
+            let first = self.shared.next_unit.fetch_add(chunk, Relaxed);
+            if first >= total || self.is_over() {
+                return Ok(());
+            }
+            let count = chunk.min(total - first);
+            let place = || format!("loading units {first} to {}", first + count);
+            let load = async || workload.load_chunk(state, &mut user, session, first, count).await;
+            let rows = self.persist(place, load).await?;
+            self.shared.rows.fetch_add(rows.unwrap_or(0), Relaxed);
+        }
+    }
+
+    /// Until every thread's chunks are stored, or they never will be.
+    async fn wait_for_all(&self) {
+        let threads = u64::from(self.job.spec.threads);
+        while self.shared.loaded.load(Relaxed) < threads && !self.is_over() {
+            sleep(Duration::from_millis(LOOK_MS)).await;
+        }
+    }
+
+    async fn take_steps(&self, session: &mut D::Session) -> Result<(), Trouble> {
+        let steps = self.job.workload.after_load_steps();
+        loop {
+            let step = self.shared.next_step.fetch_add(1, Relaxed);
+            if step >= steps || self.is_over() {
+                return Ok(());
+            }
+            let place = || format!("step {} of {steps} after the load", step + 1);
+            let take = async || self.job.workload.after_load(session, step).await;
+            self.persist(place, take).await?;
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.job.control.is_stopped() || self.shared.failed.load(Relaxed)
+    }
+
+    /// Tries until it is done; `None`: the load was stopped before.
+    async fn persist<T>(
+        &self,
+        place: impl Fn() -> String,
+        mut attempt: impl AsyncFnMut() -> Result<T, OpError>,
+    ) -> Result<Option<T>, Trouble> {
+        for tries in 1.. {
+            match attempt().await {
+                Ok(done) => return Ok(Some(done)),
+                Err(_) if self.job.control.is_stopped() => return Ok(None),
+                Err(error) if tries < TRIES && worth_another_try(&error) => {
+                    self.shared.retries.fetch_add(1, Relaxed);
+                    sleep(pause(tries, self.thread)).await;
+                }
+                Err(error) => return Err(server_trouble(&error, place())),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// 10 ms doubling to a second; less for some threads than for others, so that they do not meet again.
+fn pause(tries: u32, thread: u32) -> Duration {
+    let pause_ms = (10u64 << tries.min(10)).min(LONGEST_PAUSE_MS);
+    Duration::from_millis(pause_ms / 2 + u64::from(thread) % (pause_ms / 2))
 }
 
 /// Definitely not applied, and perhaps applied when asked again.

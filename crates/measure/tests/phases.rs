@@ -2,10 +2,11 @@
 #![allow(clippy::unwrap_used)] // test code throughout
 mod bench;
 use bakeoff_model::event::Event;
-use bakeoff_model::outcome::FailClass;
+use bakeoff_model::outcome::{FailClass, Trouble};
 use bakeoff_model::run::{Phase, RunSpec};
-use bench::{Reply, run, spec, try_run};
+use bench::{Ran, Reply, TestWorkload, run, spec, try_run, try_run_of};
 use std::sync::Arc;
+use std::time::Duration;
 
 fn phase(phase: Phase, extra: &str) -> RunSpec {
     RunSpec { phase, ..spec(extra) }
@@ -48,6 +49,80 @@ fn a_load_that_cannot_go_on_says_where_it_stopped() {
     assert!(
         trouble.what.contains("hang up") && trouble.place.contains("units 300 to 400"),
         "{trouble}"
+    );
+}
+
+/// A load with three steps after it.
+fn load_with_steps(
+    extra: &str,
+    script: impl Fn(u64) -> Reply + Send + Sync + 'static,
+) -> (Result<Ran, Trouble>, Vec<(u64, u64)>) {
+    let workload = TestWorkload {
+        steps: 3,
+        ..TestWorkload::default()
+    };
+    let taken = workload.steps_taken.clone();
+    let ran = try_run_of(&phase(Phase::Load, extra), Arc::default(), workload, script);
+    let mut taken = taken.lock().unwrap().clone();
+    taken.sort_unstable();
+    (ran, taken)
+}
+
+#[test]
+fn steps_after_a_load_are_taken_once_each_when_the_last_chunk_is_stored() {
+    for extra in [
+        r#","threads":1"#,
+        r#","threads":4"#,
+        r#","threads":4,"runner":"thread""#,
+    ] {
+        // The first chunk takes longer than all others together.
+        let slow_first = |n| match n {
+            0 => Reply::After(Duration::from_millis(50)),
+            _ => Reply::Right,
+        };
+        let (ran, taken) = load_with_steps(extra, slow_first);
+        assert_eq!(ran.unwrap().result.rows, 1050);
+        let steps: Vec<u64> = taken.iter().map(|(step, _)| *step).collect();
+        assert_eq!(steps, [0, 1, 2], "{extra}");
+        // 11 chunks came first.
+        assert!(taken.iter().all(|(_, number)| *number >= 11), "{taken:?}");
+    }
+}
+
+#[test]
+fn a_step_in_conflict_is_taken_again_and_a_broken_one_is_named() {
+    let conflict = |n| match n {
+        12 => Reply::Fail(FailClass::Conflict),
+        _ => Reply::Right,
+    };
+    let (ran, taken) = load_with_steps("", conflict);
+    assert_eq!((ran.unwrap().result.retries, taken.len()), (1, 3));
+    let (ran, taken) = load_with_steps("", |n| if n == 12 { Reply::Lost } else { Reply::Right });
+    let trouble = ran.err().unwrap();
+    assert!(trouble.place.contains("step 2 of 3"), "{trouble}");
+    assert_eq!(taken.len(), 1);
+}
+
+#[test]
+fn no_step_follows_a_load_that_failed() {
+    let broken = |n| if n == 3 { Reply::Lost } else { Reply::Right };
+    let (ran, taken) = load_with_steps(r#","threads":4"#, broken);
+    assert!(ran.err().unwrap().place.contains("units"));
+    assert_eq!(taken, []);
+}
+
+#[test]
+fn a_load_says_what_it_cost_the_client() {
+    let busy = |_| {
+        let until = std::time::Instant::now() + Duration::from_millis(20);
+        while std::time::Instant::now() < until {}
+        Reply::Right
+    };
+    let cost = run(&phase(Phase::Load, ""), busy).result.cost;
+    assert!(cost.cpu_user_s > 0.05 && cost.memory_peak_bytes > 0, "{cost:?}");
+    assert!(
+        cost.workers.len() == 1 && cost.workers[0].busy_ratio > 0.0,
+        "{cost:?}"
     );
 }
 

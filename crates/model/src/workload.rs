@@ -115,7 +115,7 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
     /// How many units (rows) the load phase of this client has; chunks are `load_chunk_units` long.
     fn load_units(&self) -> u64;
     fn load_chunk_units(&self) -> u64;
-    /// Loads units `first..first + count` in one go; returns rows stored.
+    /// Loads units `first..first + count`, all or none (after a conflict it is called again); returns rows stored.
     async fn load_chunk(
         &self,
         worker: &Self::Worker,
@@ -124,7 +124,8 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
         first: u64,
         count: u64,
     ) -> Result<u64, OpError>;
-    /// Steps that follow once every unit is loaded (secondary indexes); all sessions share them. Each is done once.
+    /// Steps that follow once every unit of this client is loaded (secondary indexes); its sessions share them. Each is
+    /// done once. Clients do not wait for each other: what is to be done once for all of them is a step of client 0's.
     fn after_load_steps(&self) -> u64 {
         0
     }

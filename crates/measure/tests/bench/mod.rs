@@ -73,6 +73,9 @@ pub struct TestWorkload {
     pub queries: Option<Queries>,
     /// A user wants another session after so many operations; 0: never.
     pub reconnect: u64,
+    /// Steps after a load, and each one taken with the number of the operation it was.
+    pub steps: u64,
+    pub steps_taken: Arc<Mutex<Vec<(u64, u64)>>>,
 }
 
 /// One user.
@@ -172,7 +175,25 @@ impl Workload<TestSession> for TestWorkload {
         match session.0(self.executed.fetch_add(1, SeqCst)) {
             Reply::Fail(class) => Err(OpError::fail(class, "F", "told to fail")),
             Reply::Lost => Err(OpError::lost("L", "told to hang up")),
+            Reply::After(pause) => {
+                sleep_until(now_ns() + pause.as_nanos() as u64).await;
+                Ok(count)
+            }
             _ => Ok(count),
+        }
+    }
+    fn after_load_steps(&self) -> u64 {
+        self.steps
+    }
+    async fn after_load(&self, session: &mut TestSession, step: u64) -> Result<(), OpError> {
+        let number = self.executed.fetch_add(1, SeqCst);
+        match session.0(number) {
+            Reply::Fail(class) => Err(OpError::fail(class, "F", "told to fail")),
+            Reply::Lost => Err(OpError::lost("L", "told to hang up")),
+            _ => {
+                self.steps_taken.lock().unwrap().push((step, number));
+                Ok(())
+            }
         }
     }
     async fn scan_all(&self, _: &mut TestSession) -> Result<u64, OpError> {
