@@ -65,10 +65,15 @@ impl RowBuf {
     /// Replaces the cell at `index`, which must exist. Replacing the same cell again and again takes no more room.
     #[inline]
     pub fn set_bytes(&mut self, index: usize, value: &[u8]) {
-        if let Slot::Bytes { start, end } = self.slots[index]
-            && end as usize == self.bytes.len()
-        {
-            self.bytes.truncate(start as usize);
+        if let Slot::Bytes { start, end } = self.slots[index] {
+            if let Some(place) = self.bytes.get_mut(start as usize..end as usize)
+                && place.len() == value.len()
+            {
+                return place.copy_from_slice(value);
+            }
+            if end as usize == self.bytes.len() {
+                self.bytes.truncate(start as usize);
+            }
         }
         self.slots[index] = self.append(value);
     }

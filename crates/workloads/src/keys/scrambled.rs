@@ -49,10 +49,9 @@ impl Divisor {
         // The reciprocal is rounded down, so the quotient is at most 2 too small and never too large.
         let quotient = ((u128::from(x) * u128::from(self.reciprocal)) >> 64) as u64;
         let mut rest = x - quotient * self.divisor;
-        while rest >= self.divisor {
-            rest -= self.divisor;
-        }
-        rest
+        // Whether it was too small is a matter of chance, so no branch: less than nothing is very much.
+        rest = rest.min(rest.wrapping_sub(self.divisor));
+        rest.min(rest.wrapping_sub(self.divisor))
     }
 }
 

@@ -51,10 +51,12 @@ impl Ycsb {
 
     async fn read<S: RecordSession>(&self, thread: &mut Thread, session: &mut S) -> Result<Answer, OpError> {
         let rule = self.rule(thread.drawn.field);
-        Ok(match session.read(TABLE, &thread.key, rule.fields).await? {
-            None => Answer::Wrong("row missing"),
-            Some(row) => rule.check(row, Some(&thread.key), &mut thread.scratch),
-        })
+        Ok(
+            match session.read(TABLE, thread.drawn.key(), rule.fields).await? {
+                None => Answer::Wrong("row missing"),
+                Some(row) => rule.check(row, Some(thread.drawn.key()), &mut thread.scratch),
+            },
+        )
     }
 
     async fn update<S: RecordSession>(
@@ -72,7 +74,7 @@ impl Ycsb {
                 FieldValue { field, value }
             })
             .collect();
-        Ok(match session.update(TABLE, &thread.key, &values).await? {
+        Ok(match session.update(TABLE, thread.drawn.key(), &values).await? {
             1 => Answer::Right,
             0 => Answer::Wrong("row missing"),
             _ => Answer::Wrong("more than one row updated"),
@@ -89,7 +91,7 @@ impl Ycsb {
             thread.account.inserts_begun.add(1);
         }
         let record = Record {
-            key: &thread.key,
+            key: thread.drawn.key(),
             bytes: &thread.values,
             ends: &thread.ends,
         };
@@ -101,7 +103,7 @@ impl Ycsb {
 
     async fn scan<S: RecordSession>(&self, thread: &mut Thread, session: &mut S) -> Result<Answer, OpError> {
         let (rule, limit) = (self.rule(thread.drawn.field), thread.drawn.limit);
-        let (start, scratch) = (&*thread.key, &mut thread.scratch);
+        let (start, scratch) = (thread.drawn.key(), &mut thread.scratch);
         let mut found = Answer::Right;
         let mut rows = 0u64;
         let mut each = |row: &RowBuf| {

@@ -1,5 +1,6 @@
 //! `next`: draws an operation and lays its bytes ready. Everything follows from one seed of the user's stream; the
 //! key is drawn last, because how often it is redrawn depends on how far the table has grown.
+use super::ahead::AHEAD;
 use super::choose::KeyCursor;
 use super::thread::{Drawn, Thread};
 use super::validate::Proportions;
@@ -35,6 +36,9 @@ impl Mix {
 
     #[inline]
     fn pick(&self, u: f64) -> usize {
+        if self.last == 0 {
+            return KINDS[0];
+        }
         // Counts without branching, because which kind comes next cannot be predicted.
         let passed: usize = self.upto.iter().map(|&end| usize::from(u >= end)).sum();
         KINDS[passed.min(self.last)]
@@ -72,20 +76,50 @@ impl ScanLimit {
 }
 
 impl Ycsb {
-    /// 60 to 90 ns for a zipfian read, most of it the distribution and the key's two hashes; plus 0.7 ns per byte
-    /// that will be written. Allocates nothing.
+    /// About 30 ns for a zipfian read; plus 0.7 ns per byte that will be written. Allocates nothing.
     #[inline]
     pub(super) fn draw(&self, cursor: &KeyCursor, thread: &mut Thread) -> usize {
-        let seed = thread.stream.next_seed();
-        let mut rng = Random::new(seed);
-        let kind = self.mix.pick(rng.unit());
-        let mut drawn = Drawn {
-            kind: if thread.witness { READ } else { kind },
-            ..Drawn::default()
-        };
-        drawn.field = rng.below(u64::from(self.fields.field_count())) as u32;
-        let value_seed = mix(seed, 1);
-        let named = match drawn.kind {
+        if !thread.drawn.advance() {
+            self.draw_ahead(cursor, thread);
+        }
+        let early = thread.drawn.current();
+        let (kind, limit) = (early.drawn.kind, early.drawn.limit.unwrap_or(0));
+        thread.hash.add([
+            kind as u64,
+            early.named,
+            early.drawn.field.into(),
+            limit.into(),
+            early.value_seed,
+        ]);
+        self.lay_out_values(thread, kind);
+        kind
+    }
+
+    /// Step by step for all operations at once, so that those of different operations overlap.
+    fn draw_ahead(&self, cursor: &KeyCursor, thread: &mut Thread) {
+        let fixed = self.space.is_fixed();
+        let operations = thread.drawn.refill(if fixed { AHEAD } else { 1 });
+        for early in &mut *operations {
+            let seed = thread.stream.next_seed();
+            let mut rng = Random::new(seed);
+            let kind = self.mix.pick(rng.unit());
+            early.drawn.kind = if thread.witness { READ } else { kind };
+            early.drawn.field = rng.below(u64::from(self.fields.field_count())) as u32;
+            early.value_seed = mix(seed, 1);
+            early.rng = rng;
+        }
+        for early in &mut *operations {
+            early.named = self.draw_key(cursor, fixed, &mut early.rng, &mut early.drawn);
+        }
+        for early in operations {
+            self.key_text.write(early.drawn.keynum, &mut early.key);
+        }
+    }
+
+    /// Returns what goes into the stream's hash for the key.
+    #[inline]
+    fn draw_key(&self, cursor: &KeyCursor, fixed: bool, rng: &mut Random, drawn: &mut Drawn) -> u64 {
+        match drawn.kind {
             INSERT => {
                 drawn.insert = self.space.take_insert(cursor);
                 drawn.keynum = self
@@ -94,24 +128,12 @@ impl Ycsb {
                     .map_or(0, |inserts| inserts.keynum(drawn.insert));
                 0
             }
-            SCAN => self.draw_scan(cursor, &mut rng, &mut drawn),
+            SCAN => self.draw_scan(cursor, rng, drawn),
             _ => {
-                drawn.keynum = self.space.draw(cursor, &mut rng);
-                if self.space.is_fixed() { drawn.keynum } else { 0 }
+                drawn.keynum = self.space.draw(cursor, rng);
+                if fixed { drawn.keynum } else { 0 }
             }
-        };
-        self.key_text.write(drawn.keynum, &mut thread.key);
-        self.lay_out_values(thread, &mut drawn, value_seed);
-        let limit = u64::from(drawn.limit.unwrap_or(0));
-        thread.hash.add([
-            drawn.kind as u64,
-            named,
-            u64::from(drawn.field),
-            limit,
-            value_seed,
-        ]);
-        thread.drawn = drawn;
-        drawn.kind
+        }
     }
 
     /// Returns what goes into the stream's hash for the key.
@@ -129,18 +151,19 @@ impl Ycsb {
     }
 
     #[inline]
-    fn lay_out_values(&self, thread: &mut Thread, drawn: &mut Drawn, value_seed: u64) {
+    fn lay_out_values(&self, thread: &mut Thread, kind: usize) {
         let Thread {
-            key, values, ends, ..
+            drawn, values, ends, ..
         } = thread;
         values.clear();
         ends.clear();
-        match drawn.kind {
-            INSERT => self.fields.loaded_record(drawn.keynum, key, values, ends),
+        let (early, key) = (drawn.current(), drawn.key());
+        match kind {
+            INSERT => self.fields.loaded_record(early.drawn.keynum, key, values, ends),
             UPDATE | READ_MODIFY_WRITE => {
-                for field in self.written_fields(drawn.field) {
+                for field in self.written_fields(early.drawn.field) {
                     self.fields
-                        .value(mix(value_seed, u64::from(field)), key, field, values);
+                        .value(mix(early.value_seed, u64::from(field)), key, field, values);
                     ends.push(values.len() as u32);
                 }
             }

@@ -1,10 +1,11 @@
 //! YCSB, core workload (Cooper et al., "Benchmarking Cloud Serving Systems with YCSB", SoCC 2010).
 //!
 //! This file is the table of contents: the operations, the state, and who does what. [`validate`] refuses what cannot
-//! be run; `draw` makes operations, `choose` their keys, `fields` their values; `attempt` carries them out and
+//! be run; `draw` makes operations (`ahead` of their turn), `choose` their keys, `fields` their values; `attempt` carries them out and
 //! `transaction` groups them; `load` and `check` are the phases before and after. Where it departs from the original
 //! stands in docs/reference/workloads/ycsb.md.
 
+mod ahead;
 mod attempt;
 mod check;
 mod choose;

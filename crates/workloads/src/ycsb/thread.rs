@@ -1,4 +1,5 @@
 //! One user: the random stream, the operation drawn last and its bytes, and the open transaction.
+use super::ahead::Ahead;
 use super::key_text::Key;
 use super::transaction::Transaction;
 use crate::account::Account;
@@ -10,7 +11,9 @@ use std::sync::Arc;
 pub struct Thread {
     pub(super) stream: Stream,
     pub(super) witness: bool,
-    pub(super) drawn: Drawn,
+    /// The operation drawn last.
+    pub(super) drawn: Ahead,
+    /// For keys of the load.
     pub(super) key: Key,
     /// Values to write, end to end, and where each ends.
     pub(super) values: Vec<u8>,
@@ -22,7 +25,7 @@ pub struct Thread {
     pub(super) hash: StreamHash,
 }
 
-/// The operation drawn last.
+/// An operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Drawn {
     /// Index into the operations.
@@ -46,7 +49,7 @@ impl Thread {
         Self {
             stream,
             witness,
-            drawn: Drawn::default(),
+            drawn: Ahead::new(&key),
             key,
             values: Vec::with_capacity(sizes.record + sizes.slack),
             ends: Vec::with_capacity(sizes.fields),

@@ -134,7 +134,7 @@ impl Ycsb {
         session_lost: bool,
         probe: &mut P,
     ) {
-        let drawn = thread.drawn;
+        let drawn = *thread.drawn;
         let inserts = drawn.kind == super::INSERT;
         if thread.transaction.open && !thread.witness {
             let transaction = &mut thread.transaction;

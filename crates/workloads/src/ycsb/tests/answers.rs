@@ -87,7 +87,7 @@ fn a_scan_is_wrong_when_its_start_row_is_missing_or_more_come_than_asked() {
 
     bench.store.change(|state| state.extra_scan_rows = 0);
     bench.next();
-    let start = bench.thread.key.to_vec();
+    let start = bench.thread.drawn.key().to_vec();
     bench.store.change(|state| drop(state.rows.remove(&start)));
     assert!(matches!(
         bench.execute(),
@@ -106,7 +106,7 @@ fn a_scan_to_the_end_misses_no_row() {
     let mut starts = std::collections::HashSet::new();
     for _ in 0..400 {
         assert_eq!(bench.answer(), Answer::Right);
-        starts.insert(bench.thread.key.to_vec());
+        starts.insert(bench.thread.drawn.key().to_vec());
     }
     assert_eq!(starts.len(), 40);
     let last = bench

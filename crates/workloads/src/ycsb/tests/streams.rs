@@ -1,5 +1,6 @@
 //! The operations a user is given: repeatable, and the witness's only reads.
 use super::*;
+use crate::rng::mix;
 
 #[test]
 fn a_stream_is_repeated_by_its_seed_and_differs_from_all_others() {
@@ -91,4 +92,68 @@ fn a_witness_only_reads_and_only_where_the_mix_reads() {
     let mut bench = Bench::new(spec);
     bench.thread = thread_of(&bench.ycsb, &bench.worker, 99, true);
     (0..500).for_each(|_| assert_eq!(bench.step(), (READ, Outcome::Ok)));
+}
+
+/// The keys of 20,000 operations, folded into one number.
+fn keys_of(distribution: RequestDistribution, mixed: bool) -> u64 {
+    let mut bench = Bench::new(YcsbSpec {
+        records: 1000,
+        request_distribution: distribution,
+        read_proportion: 0.6,
+        update_proportion: 0.2,
+        scan_proportion: if mixed { 0.1 } else { 0.0 },
+        insert_proportion: if mixed { 0.1 } else { 0.0 },
+        operation_count: Some(20_000),
+        ..YcsbSpec::default()
+    });
+    let mut folded = Workload::<FakeSession>::stream_hash(&bench.ycsb, &bench.thread);
+    for _ in 0..20_000 {
+        let kind = Workload::<FakeSession>::next(&bench.ycsb, &bench.worker, &mut bench.thread);
+        folded = mix(folded, kind as u64);
+        folded = bench
+            .thread
+            .drawn
+            .key()
+            .iter()
+            .fold(folded, |sum, &byte| mix(sum, byte.into()));
+        folded = bench
+            .thread
+            .values
+            .iter()
+            .fold(folded, |sum, &byte| mix(sum, byte.into()));
+    }
+    mix(
+        folded,
+        Workload::<FakeSession>::stream_hash(&bench.ycsb, &bench.thread),
+    )
+}
+
+/// Changed only together with [`super::super::GENERATOR_VERSION`]. Distributions that need no mathematics of the
+/// system's library, so that the numbers are the same on every machine.
+#[test]
+fn streams_are_those_of_this_generator_version() {
+    let hotspot = RequestDistribution::Hotspot {
+        data_fraction: 0.2,
+        operation_fraction: 0.8,
+    };
+    for (distribution, reads_and_updates, all_kinds) in [
+        (
+            RequestDistribution::Uniform,
+            0x53ee_1915_25ff_5bc3,
+            0xdd04_afcb_b636_08a7,
+        ),
+        (
+            RequestDistribution::Zipfian,
+            0x8fde_e815_37dd_9e7a,
+            0x01ef_cc01_383f_47d7,
+        ),
+        (hotspot, 0x5ef8_743b_9650_30ef, 0x7145_0544_49ee_7e07),
+    ] {
+        assert_eq!(
+            keys_of(distribution, false),
+            reads_and_updates,
+            "{distribution:?}"
+        );
+        assert_eq!(keys_of(distribution, true), all_kinds, "{distribution:?}");
+    }
 }

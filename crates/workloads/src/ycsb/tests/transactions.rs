@@ -5,7 +5,7 @@ use super::*;
 fn bytes_written_are_keys_and_values_of_acknowledged_writes() {
     let mut bench = Bench::new(only(UPDATE));
     bench.next();
-    let key = bench.thread.key.len() as u64;
+    let key = bench.thread.drawn.key().len() as u64;
     bench.execute().unwrap();
     bench.settle(Outcome::Ok, false);
     assert_eq!(bench.state().bytes_written, key + 20);
@@ -75,7 +75,7 @@ fn a_retried_insert_keeps_its_key_and_is_counted_once() {
     let mut bench = Bench::new(only(INSERT));
     bench.store.change(|state| state.write_errors = vec![conflict()]);
     bench.next();
-    let key = bench.thread.key.to_vec();
+    let key = bench.thread.drawn.key().to_vec();
     assert!(bench.execute().is_err());
     assert!(bench.execute().is_ok());
     bench.settle(Outcome::Ok, false);

@@ -1,0 +1,98 @@
+//! Operations drawn before their turn. A draw is a chain in which each step waits for the one before (a power, two
+//! hashes, a division into digits); drawn one by one between two looks at the clock, nothing else fills the waiting.
+//! Several draws side by side do. What is drawn is the same: an operation follows from its own seed alone, wherever
+//! [`super::choose::KeySpace::is_fixed`] holds, and elsewhere nothing is drawn ahead.
+use super::key_text::Key;
+use super::thread::Drawn;
+use crate::rng::Random;
+use std::ops::{Deref, DerefMut};
+
+/// Operations drawn at once: more than the few that overlap in a processor gain nothing and cost every user memory.
+/// A power of two.
+pub const AHEAD: usize = 8;
+
+/// One operation, all but its values.
+#[derive(Debug)]
+pub struct Early {
+    pub rng: Random,
+    pub drawn: Drawn,
+    /// What stands for the key in the stream's hash.
+    pub named: u64,
+    pub value_seed: u64,
+    pub key: Key,
+}
+
+/// The operation drawn last, which this dereferences to, and those drawn ahead. They stay where they were drawn: handed
+/// on, they would be copied twice.
+#[derive(Debug)]
+pub struct Ahead {
+    operations: Box<[Early; AHEAD]>,
+    current: usize,
+    /// Operations that follow the current one.
+    left: usize,
+}
+
+impl Ahead {
+    pub fn new(key: &Key) -> Self {
+        let early = |_| Early {
+            rng: Random::new(0),
+            drawn: Drawn::default(),
+            named: 0,
+            value_seed: 0,
+            key: key.clone(),
+        };
+        Self {
+            operations: Box::new(std::array::from_fn(early)),
+            current: 0,
+            left: 0,
+        }
+    }
+
+    /// To the next one; false if it must be drawn first.
+    #[inline]
+    pub fn advance(&mut self) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        self.current += 1;
+        true
+    }
+
+    /// Places for `count` operations (at least 1), of which the first is the current one. What only some kinds use is as
+    /// in a default.
+    #[inline]
+    pub fn refill(&mut self, count: usize) -> &mut [Early] {
+        (self.current, self.left) = (0, count - 1);
+        let places = &mut self.operations[..count];
+        for place in &mut *places {
+            place.drawn = Drawn::default();
+        }
+        places
+    }
+
+    #[inline]
+    pub fn current(&self) -> &Early {
+        &self.operations[self.current % AHEAD]
+    }
+
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        &self.current().key
+    }
+}
+
+impl Deref for Ahead {
+    type Target = Drawn;
+    #[inline]
+    fn deref(&self) -> &Drawn {
+        &self.current().drawn
+    }
+}
+
+impl DerefMut for Ahead {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Drawn {
+        &mut self.operations[self.current % AHEAD].drawn
+    }
+}
