@@ -34,7 +34,19 @@ def test_the_drivers_own_tests_pass(place: Path, tls: bool, local_infile: str) -
             **({"BAKEOFF_TEST_MYSQL_CA": str(server.authority)} if tls else {}),
         }
         done = subprocess.run(
-            [*CARGO_TEST, "--test", "mysql", "--test", "mysql_wire", "--test", "conformance", "--test", "bulk", "--", "--nocapture"],
+            [
+                *CARGO_TEST,
+                "--test",
+                "mysql",
+                "--test",
+                "mysql_wire",
+                "--test",
+                "conformance",
+                "--test",
+                "bulk",
+                "--",
+                "--nocapture",
+            ],
             cwd=ROOT,
             env={**os.environ, **address},
             capture_output=True,
