@@ -67,8 +67,12 @@ class Sysbench:
     def prepare(self, tables: Tables) -> float:
         self._server.remove_tables()
         begin_s = time.monotonic()
-        self._done([*self._call(tables.script, tables, "tcp"), f"--threads={tables.loaders}", *_LOADED, "prepare"])
+        self.command(tables.script, tables, "prepare", f"--threads={tables.loaders}", *_LOADED)
         return time.monotonic() - begin_s
+
+    def command(self, script: str, tables: Tables, command: str, *options: str) -> str:
+        """`prepare`, `run` or another of its commands, to the end; what it printed."""
+        return self._done([*self._call(script, tables, "tcp"), *options, command])
 
     def _call(self, script: str, tables: Tables, transport: str) -> list[str]:
         name = _NEAREST.get(script, script)
