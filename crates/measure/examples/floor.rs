@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..ROUNDS {
         let nothing = TestDriver {
             script: Arc::new(|_| Reply::Right),
-            runners: &[RunnerKind::Tokio, RunnerKind::Thread],
+            runners: &[RunnerKind::Tokio],
             opened: Arc::default(),
         };
         alone = alone.min(cost_ns(&spec, nothing, TestWorkload::default())?);

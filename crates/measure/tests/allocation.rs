@@ -1,10 +1,15 @@
-//! The loop allocates nothing per operation, on either runner, paced or not. Counts every allocation of the process,
-//! so it is a process of its own with one test.
+//! The whole harness allocates nothing per operation: loop, recorder, YCSB's reads and writes, the null driver; on every
+//! runner, paced or not. Counts every allocation of the process, so it is a process of its own with one test.
 #![allow(clippy::unwrap_used)] // test code throughout
 mod bench;
+use bakeoff_drivers::null::NullDriver;
+use bakeoff_measure::{Control, execute};
 use bakeoff_model::outcome::Outcome;
+use bakeoff_model::run::{NullSpec, WorkloadSpec};
+use bakeoff_workloads::ycsb::Ycsb;
 use bench::{Reply, run, spec};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 struct Counting;
@@ -26,12 +31,46 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-fn allocations(extra: &str, operations: u64) -> u64 {
+fn allocations(extra: &str, operations: u64, run: fn(&str) -> u64) -> u64 {
     let before = ALLOCATIONS.load(Relaxed);
     let limit = format!(r#","limit":{{"kind":"operations","operations":{operations},"max_s":null}}"#);
-    let ran = run(&spec(&format!("{extra}{limit}")), |_| Reply::Right);
-    assert_eq!(ran.count(Outcome::Ok), operations);
+    assert_eq!(run(&format!("{extra}{limit}")), operations);
     ALLOCATIONS.load(Relaxed) - before
+}
+
+/// A workload and a system that do nothing.
+fn bare_loop(extra: &str) -> u64 {
+    run(&spec(extra), |_| Reply::Right).count(Outcome::Ok)
+}
+
+/// Reads, updates and read-modify-writes of zipfian keys.
+fn ycsb(extra: &str) -> u64 {
+    let spec = bakeoff_measure::spec::parse(&format!(
+        r#"{{"format":1,"phase":"run","driver":{{"kind":"null"}},"workers":1,
+            "workload":{{"kind":"ycsb","request_distribution":{{"kind":"zipfian"}},"read_proportion":0.4,
+                         "update_proportion":0.3,"read_modify_write_proportion":0.3}}{extra}}}"#
+    ))
+    .unwrap();
+    let WorkloadSpec::Ycsb(options) = &spec.workload else {
+        panic!("the document asks for YCSB")
+    };
+    let workload = Ycsb::new(options, spec.seed, spec.client).unwrap();
+    let driver = NullDriver::new(NullSpec::default(), 0);
+    let control = Arc::new(Control::default());
+    control.start_now();
+    let result = execute(&spec, driver, workload, control, Arc::new(drop)).unwrap();
+    let whole = result.series.iter().filter(|series| series.part_of.is_none());
+    whole.map(|series| series.count).sum()
+}
+
+fn do_not_grow(extra: &str, run: fn(&str) -> u64) {
+    allocations(extra, 100, run); // whatever is set up once in the process
+    let (few, many) = (allocations(extra, 100, run), allocations(extra, 20_100, run));
+    // A second more of run brings its own interval event: some hundred allocations, whatever happened in it.
+    assert!(
+        many < few + 2000,
+        "{extra}: {few} allocations for 100 operations, {many} for 20100"
+    );
 }
 
 #[test]
@@ -44,12 +83,10 @@ fn allocations_do_not_grow_with_the_number_of_operations() {
         &format!(r#","threads":4{open}"#),
         &format!(r#","threads":2,"runner":"thread"{open}"#),
     ] {
-        allocations(extra, 100); // whatever is set up once in the process
-        let (few, many) = (allocations(extra, 100), allocations(extra, 20_100));
-        // A second more of run brings its own interval event: some hundred allocations, whatever happened in it.
-        assert!(
-            many < few + 2000,
-            "{extra}: {few} allocations for 100 operations, {many} for 20100"
-        );
+        do_not_grow(extra, bare_loop);
+    }
+    for runner in ["tokio", "thread", "reactor"] {
+        do_not_grow(&format!(r#","threads":4,"runner":"{runner}""#), ycsb);
+        do_not_grow(&format!(r#","threads":4,"runner":"{runner}"{open}"#), ycsb);
     }
 }
