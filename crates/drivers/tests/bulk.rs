@@ -164,6 +164,18 @@ async fn every_value_arrives_as_it_was_given<S: SqlSession>(session: &mut S) {
     drop_table(session, &table).await;
 }
 
+async fn text_may_stop_being_ascii_anywhere<S: SqlSession>(session: &mut S) {
+    let table = fresh(session, "turn").await;
+    for (turn, first_id) in [(0, 0), (1, 10_000), (4000, 20_000), (7999, 30_000)] {
+        let mut rows: Vec<Values> = (first_id..first_id + 8000).map(plain).collect();
+        rows[turn].t = Some("Grüße".into());
+        assert_eq!(load(session, &table, &rows).await.unwrap(), 8000);
+        let found = stored(session, &table).await;
+        assert_eq!(found[found.len() - 8000..], rows, "{turn}");
+    }
+    drop_table(session, &table).await;
+}
+
 async fn no_rows_and_many_rows_are_loaded<S: SqlSession>(session: &mut S) {
     let table = fresh(session, "many").await;
     assert_eq!(load(session, &table, &[]).await.unwrap(), 0);
@@ -277,6 +289,7 @@ use on;
 
 cases!(
     every_value_arrives_as_it_was_given,
+    text_may_stop_being_ascii_anywhere,
     no_rows_and_many_rows_are_loaded,
     a_row_larger_than_the_buffer_is_loaded,
     a_duplicate_key_is_an_error_and_loads_nothing,
@@ -342,21 +355,25 @@ fn mysql_loads_the_same_whatever_the_sql_mode() {
 #[test]
 fn mysql_converts_text_to_the_columns_character_set() {
     on!(Mysql, session => {
-        for (name, columns) in [("latin1", &["t"][..]), ("latin1b", &["t", "b"])] {
-            let table = fresh(session, name).await;
-            let modify = "MODIFY t TEXT CHARACTER SET latin1, MODIFY id INT DEFAULT 1";
+        let latin1 = ("latin1", "Grüße", "4772FCDF65");
+        let utf16 = ("utf16", "abc", "006100620063");
+        let cases = [(latin1, &["t"][..]), (latin1, &["t", "b"]), (utf16, &["t"])];
+        for ((charset, text, hex), columns) in cases {
+            let name = format!("{charset}_{}", columns.len());
+            let table = fresh(session, &name).await;
+            let modify = format!("MODIFY t TEXT CHARACTER SET {charset}, MODIFY id INT DEFAULT 1");
             sql(session, &format!("ALTER TABLE {table} {modify}")).await;
             let mut given = false;
             let mut next = |row: &mut RowBuf| {
-                row.push_bytes("Grüße".as_bytes());
+                row.push_bytes(text.as_bytes());
                 if columns.len() == 2 {
                     row.push_bytes(b"\xf0\x9f");
                 }
                 !std::mem::replace(&mut given, true)
             };
             session.bulk_insert(&table, columns, &mut next).await.unwrap();
-            let text = answer(session, &format!("SELECT HEX(t) FROM {table}"), 0).await;
-            assert_eq!(text, "4772FCDF65", "{columns:?}");
+            let stored = answer(session, &format!("SELECT HEX(t) FROM {table}"), 0).await;
+            assert_eq!(stored, hex, "{charset} {columns:?}");
             drop_table(session, &table).await;
         }
     });

@@ -19,6 +19,37 @@ pub struct Target {
     /// Quoted.
     pub table: String,
     pub columns: Vec<Column>,
+    /// In all its text columns ASCII means the same, by [`charsets_statement`].
+    pub plain_ascii: bool,
+}
+
+/// As what the server is told to read the text of a LOAD DATA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Bytes, stored as they come: the cheapest, and right where text is ASCII (see docs/method/loading.md).
+    Ascii,
+    /// Text is UTF-8, and converted to its column's character set.
+    Utf8,
+}
+
+impl Target {
+    /// How to read the first rows. [`Reading::Ascii`] is good up to the first row that does not [`suit`](Self::suits) it.
+    pub fn reading(&self) -> Reading {
+        if self.plain_ascii {
+            Reading::Ascii
+        } else {
+            Reading::Utf8
+        }
+    }
+
+    /// Whether the row is stored as it is, read in this way.
+    pub fn suits(&self, reading: Reading, row: &RowBuf) -> bool {
+        let same = |(cell, column): (Cell<'_>, &Column)| match cell {
+            Cell::Bytes(bytes) => column.bytes || bytes.is_ascii(),
+            _ => true,
+        };
+        reading == Reading::Utf8 || row.cells().zip(&self.columns).all(same)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -38,17 +69,34 @@ pub fn probe_statement(table: &str, columns: &[String]) -> String {
     format!("SELECT {} FROM {table} LIMIT 0", columns.join(","))
 }
 
+/// A query that answers in how many of these columns ASCII means the same as in ASCII. Names: not quoted.
+pub fn charsets_statement(table: &str, columns: &[&str]) -> String {
+    let text = |name: &str| {
+        let digits: String = name.bytes().map(|byte| format!("{byte:02X}")).collect();
+        format!("CONVERT(X'{digits}' USING utf8)")
+    };
+    let columns: Vec<String> = columns.iter().map(|name| text(name)).collect();
+    format!(
+        "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() \
+         AND table_name = {} AND column_name IN ({}) AND (character_set_name IS NULL \
+         OR character_set_name IN ('ascii', 'latin1', 'utf8', 'utf8mb3', 'utf8mb4'))",
+        text(table),
+        columns.join(",")
+    )
+}
+
 /// The statement that asks for [`push_line`]s. Its separators are numbers, because `sql_mode` decides what a
 /// backslash in quotes is.
-pub fn load_statement(target: &Target) -> String {
+pub fn load_statement(target: &Target, reading: Reading) -> String {
+    let utf8 = reading == Reading::Utf8;
     let has_bytes = target.columns.iter().any(|column| column.bytes);
     let has_text = target.columns.iter().any(|column| !column.bytes);
     // Read as UTF-8, broken sequences of a byte column could swallow a separator; read as bytes, text has to be
     // declared to be UTF-8 again.
-    let charset = if has_bytes { "binary" } else { "utf8mb4" };
+    let charset = if utf8 && !has_bytes { "utf8mb4" } else { "binary" };
     let (mut places, mut texts) = (Vec::new(), Vec::new());
     for (i, column) in target.columns.iter().enumerate() {
-        if has_bytes && has_text && !column.bytes {
+        if utf8 && has_bytes && has_text && !column.bytes {
             places.push(format!("@b{i}"));
             texts.push(format!("{}=CONVERT(@b{i} USING utf8mb4)", column.name));
         } else {
@@ -234,6 +282,7 @@ mod tests {
         Target {
             table: quoted("t"),
             columns: kinds.iter().enumerate().map(column).collect(),
+            plain_ascii: true,
         }
     }
 
@@ -265,7 +314,7 @@ mod tests {
     #[test]
     fn text_is_declared_to_be_utf8_where_bytes_stand_beside_it() {
         let places = |kinds: &[bool]| {
-            let sql = load_statement(&target(kinds));
+            let sql = load_statement(&target(kinds), Reading::Utf8);
             (
                 sql.contains("CHARACTER SET binary"),
                 sql[sql.find('(').unwrap()..].to_owned(),
@@ -275,6 +324,27 @@ mod tests {
         assert_eq!(places(&[true]), (true, "(`c0`)".to_owned()));
         let mixed = "(@b0,`c1`) SET `c0`=CONVERT(@b0 USING utf8mb4)".to_owned();
         assert_eq!(places(&[false, true]), (true, mixed));
+    }
+
+    #[test]
+    fn ascii_is_read_as_bytes_and_the_rest_as_utf8() {
+        let target = target(&[false, true]);
+        let suits =
+            |text, bytes| target.suits(Reading::Ascii, &row(&[Cell::Bytes(text), Cell::Bytes(bytes)]));
+        assert!(suits(b"plain", b"\xff") && !suits("Gr\u{fc}n".as_bytes(), b""));
+        assert!(target.suits(
+            Reading::Utf8,
+            &row(&[Cell::Bytes("\u{fc}".as_bytes()), Cell::Null])
+        ));
+        assert!(load_statement(&target, Reading::Ascii).ends_with(
+            "CHARACTER SET binary FIELDS TERMINATED BY 0x09 \
+             ESCAPED BY 0x5C LINES TERMINATED BY 0x0A (`c0`,`c1`)"
+        ));
+        let other = Target {
+            plain_ascii: false,
+            ..target
+        };
+        assert_eq!(other.reading(), Reading::Utf8);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Bulk loads through the client library: LOAD DATA LOCAL from memory, or INSERTs of many rows where the server
 //! refuses that. A few hundred KiB of text exist at a time, whatever the number of rows.
-use super::bulk::{self, Column, Inserts, Notice, PIECE_BYTES, Target};
+use super::bulk::{self, Column, Inserts, Notice, PIECE_BYTES, Reading, Target};
 use super::errors::op_error;
 use super::start;
 use bakeoff_model::outcome::OpError;
@@ -57,6 +57,7 @@ impl Loader {
         table: &str,
         columns: &[&str],
     ) -> Result<Target, OpError> {
+        let charsets = bulk::charsets_statement(table, columns);
         let table = bulk::quoted(table);
         let names: Vec<String> = columns.iter().map(|name| bulk::quoted(name)).collect();
         let same = |known: &&Target| known.table == table && known.columns.iter().map(|c| &c.name).eq(&names);
@@ -68,6 +69,8 @@ impl Loader {
         let result = conn.query_iter(&*probe).await.map_err(failed)?;
         let kinds: Vec<bool> = result.columns_ref().iter().map(holds_bytes).collect();
         result.drop_result().await.map_err(failed)?;
+        let plain: Option<usize> = conn.query_first(&*charsets).await.map_err(failed)?;
+        let names_count = names.len();
         let columns = names
             .into_iter()
             .zip(kinds)
@@ -75,6 +78,7 @@ impl Loader {
         let target = Target {
             table,
             columns: columns.collect(),
+            plain_ascii: plain == Some(names_count),
         };
         self.targets.push(target.clone());
         Ok(target)
@@ -129,25 +133,53 @@ impl Stream for Pieces {
     }
 }
 
+/// Of one load, the part that one statement takes.
+struct Part {
+    stored: u64,
+    /// A row is in the buffer that has to be read in another way.
+    left: bool,
+}
+
 async fn load_data(
     conn: &mut Conn,
     target: &Target,
     row: &mut RowBuf,
     next: &mut impl FnMut(&mut RowBuf) -> bool,
 ) -> Result<u64, OpError> {
-    let sql = bulk::load_statement(target);
+    let first = load_part(conn, target, target.reading(), false, row, next).await?;
+    if !first.left {
+        return Ok(first.stored);
+    }
+    let rest = load_part(conn, target, Reading::Utf8, true, row, next).await?;
+    Ok(first.stored + rest.stored)
+}
+
+/// Loads rows up to the end, or up to the first that does not suit the reading. `filled`: the buffer has the first one.
+async fn load_part(
+    conn: &mut Conn,
+    target: &Target,
+    reading: Reading,
+    filled: bool,
+    row: &mut RowBuf,
+    next: &mut impl FnMut(&mut RowBuf) -> bool,
+) -> Result<Part, OpError> {
+    let sql = bulk::load_statement(target, reading);
     let pieces = Pieces::default();
     let stream = pieces.clone();
     conn.set_infile_handler(async move { Ok(Box::pin(stream) as InfileData) });
     let mut text = Vec::with_capacity(PIECE_BYTES);
-    let (mut sent, mut more) = (0, true);
+    let (mut sent, mut more, mut filled, mut left) = (0, true, filled, false);
     let mut make_piece = |feed: &mut Feed| {
         while more && text.len() < PIECE_BYTES {
-            row.clear();
-            more = next(row);
-            if more {
+            if !std::mem::take(&mut filled) {
+                row.clear();
+                more = next(row);
+            }
+            if more && target.suits(reading, row) {
                 bulk::push_line(row, &mut text);
                 sent += 1;
+            } else {
+                (left, more) = (more, false);
             }
         }
         // A row longer than a piece goes in several.
@@ -170,7 +202,8 @@ async fn load_data(
         .await
     };
     let done = outcome.map_err(|error| op_error(&error).with_statement(start(&sql)))?;
-    check(conn, &sql, sent, &done).await
+    let stored = check(conn, &sql, sent, &done).await?;
+    Ok(Part { stored, left })
 }
 
 async fn insert(

@@ -5,7 +5,7 @@ use super::answer;
 use super::link::{Link, malformed};
 use super::read::{self, Done};
 use super::{request, start};
-use crate::mysql::bulk::{self, Inserts, Notice, PIECE_BYTES, Target};
+use crate::mysql::bulk::{self, Inserts, Notice, PIECE_BYTES, Reading, Target};
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::{Cell, RowBuf};
 use bakeoff_model::sql::SqlSession;
@@ -21,6 +21,20 @@ pub struct Loader {
     targets: Vec<Target>,
     /// The server will not LOAD DATA LOCAL; it is not asked again.
     refused: bool,
+}
+
+/// Of one load, the part that one statement takes.
+struct Part {
+    stored: u64,
+    /// A row is in the buffer that has to be read in another way.
+    left: bool,
+}
+
+/// Rows sent, whether one is left, and what the server said at the end.
+struct Sent {
+    rows: u64,
+    left: bool,
+    done: Done,
 }
 
 impl WireSession {
@@ -43,6 +57,7 @@ impl WireSession {
 
     /// The table's columns and what they hold; asked once.
     pub(super) async fn target(&mut self, table: &str, columns: &[&str]) -> Result<Target, OpError> {
+        let charsets = bulk::charsets_statement(table, columns);
         let table = bulk::quoted(table);
         let names: Vec<String> = columns.iter().map(|name| bulk::quoted(name)).collect();
         let same = |known: &&Target| known.table == table && known.columns.iter().map(|c| &c.name).eq(&names);
@@ -52,6 +67,12 @@ impl WireSession {
         let probe = bulk::probe_statement(&table, &names);
         let kinds = self.columns_of(&probe).await;
         let kinds = kinds.map_err(|error| error.with_statement(start(&probe)))?;
+        let all = names.len().to_string();
+        let mut plain_ascii = false;
+        let mut count = |row: &RowBuf| {
+            plain_ascii = matches!(row.cell(0), Some(Cell::Bytes(count)) if count == all.as_bytes());
+        };
+        self.query_text(&charsets, &mut count).await?;
         let columns = names
             .into_iter()
             .zip(kinds)
@@ -59,6 +80,7 @@ impl WireSession {
         let target = Target {
             table,
             columns: columns.collect(),
+            plain_ascii,
         };
         self.loader.targets.push(target.clone());
         Ok(target)
@@ -86,34 +108,60 @@ impl WireSession {
         target: &Target,
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
-        let sql = bulk::load_statement(target);
-        request::query(self.link.request(), &sql);
-        let loaded = self.send_rows(next).await;
-        let (sent, done) = loaded.map_err(|error| error.with_statement(start(&sql)))?;
-        self.verify(&sql, sent, done).await
+        let first = self.load_part(target, target.reading(), false, next).await?;
+        if !first.left {
+            return Ok(first.stored);
+        }
+        let rest = self.load_part(target, Reading::Utf8, true, next).await?;
+        Ok(first.stored + rest.stored)
     }
 
-    /// Rows sent, and what the server said at the end.
+    /// Loads rows up to the end, or up to the first that does not suit the reading. `filled`: the buffer has the first.
+    async fn load_part(
+        &mut self,
+        target: &Target,
+        reading: Reading,
+        filled: bool,
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<Part, OpError> {
+        let sql = bulk::load_statement(target, reading);
+        request::query(self.link.request(), &sql);
+        let loaded = self.send_rows(target, reading, filled, next).await;
+        let sent = loaded.map_err(|error| error.with_statement(start(&sql)))?;
+        let stored = self.verify(&sql, sent.rows, sent.done).await?;
+        Ok(Part {
+            stored,
+            left: sent.left,
+        })
+    }
+
     async fn send_rows(
         &mut self,
+        target: &Target,
+        reading: Reading,
+        mut filled: bool,
         next: &mut impl FnMut(&mut RowBuf) -> bool,
-    ) -> Result<(u64, Done), OpError> {
+    ) -> Result<Sent, OpError> {
         self.link.ask().await?;
         match self.link.packet().await?.split_first() {
             Some((0xFB, _)) => {}
             Some((0xFF, error)) => return Err(answer::refusal(error)),
             _ => return Err(malformed("it does not ask for the rows to load")),
         }
-        let (mut sent, mut more) = (0, true);
+        let (mut rows, mut more, mut left) = (0, true, false);
         while more {
             let text = self.link.request();
             let empty = text.len();
             while more && text.len() < PIECE_BYTES {
-                self.row.clear();
-                more = next(&mut self.row);
-                if more {
+                if !std::mem::take(&mut filled) {
+                    self.row.clear();
+                    more = next(&mut self.row);
+                }
+                if more && target.suits(reading, &self.row) {
                     bulk::push_line(&self.row, text);
-                    sent += 1;
+                    rows += 1;
+                } else {
+                    (left, more) = (more, false);
                 }
             }
             if text.len() > empty {
@@ -123,7 +171,7 @@ impl WireSession {
         self.link.request();
         self.link.send().await?;
         let done = end(&mut self.link).await?;
-        Ok((sent, done))
+        Ok(Sent { rows, left, done })
     }
 
     async fn insert(
@@ -172,7 +220,10 @@ impl WireSession {
                     message: word(row.cell(2)),
                 });
             };
+            // A row that is left for the next statement is in the buffer.
+            let row = std::mem::take(&mut self.row);
             self.query_text("SHOW WARNINGS", &mut note).await?;
+            self.row = row;
         }
         bulk::lost_rows(sent, done.affected_rows, done.warnings.into(), &notices)
             .map_err(|error| error.with_statement(start(sql)))?;
