@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from bakeoff.errors import PlanError
+from bakeoff.fleet.binary import engine_list
 from bakeoff.systems import SYSTEMS
 from bakeoff.systems.mysql_control import Address
+from bakeoff.workloads import WORKLOADS
 from builders.systems import configured
 
 
@@ -178,3 +180,12 @@ def test_every_kind_is_listed_under_its_own_name_with_a_summary() -> None:
         assert kind.kind == name
         assert kind.summary
         assert kind.capabilities().runners
+
+
+def test_every_kind_runs_what_the_engine_has_for_its_driver() -> None:
+    drivers = {driver["kind"]: driver for driver in engine_list()["drivers"]}
+    for name, kind in SYSTEMS.items():
+        driver = drivers["mysql" if name == "mariadb" else name]
+        assert set(kind.capabilities().runners) == set(driver["runners"]), name
+        for workload, one in WORKLOADS.items():
+            assert (workload in driver["workloads"]) == (kind.capabilities().sql or not one.sql), (name, workload)

@@ -128,6 +128,8 @@ def test_compat_is_what_the_version_of_2012_did_and_options_go_before_it() -> No
         ({"script": "oltp_update_index", "index_updates": 0}, "an event of `oltp_update_index` has no statement", ""),
         ({"mysql_ignore_errors": 1213}, "`mysql_ignore_errors` cannot be 1213", "list of the server's codes"),
         ({"mysql_ignore_errors": [True]}, "`mysql_ignore_errors` cannot be [true]", "list of the server's codes"),
+        ({"script": "select_random_points", "tables": 2}, "select_random_points asks one table only", "tables = 1"),
+        ({"mysql_storage_engine": "innodb; x"}, '`mysql_storage_engine` cannot be "innodb; x"', "name of an engine"),
         ({"time": 60}, "`time` of sysbench has its place elsewhere in a plan", 'window = "10s" in [measure]'),
         ({"mysql-host": "db1"}, "`mysql-host` of sysbench has its place elsewhere", "address"),
     ],
@@ -241,6 +243,12 @@ def test_a_system_without_sql_is_refused_before_anything_starts() -> None:
     assert plan("[systems.db]\nkind = 'mysql'\naddress = 'db1'", "reset = 'reload'").cells
 
 
+def test_threads_that_fill_tables_of_their_own_need_as_many() -> None:
+    assert plan(script="'bulk_insert'").cells
+    with pytest.raises(PlanError, match="has 4 threads, each of which fills a table of its own, and 1 tables"):
+        plan("[systems.sqlite]\n[factors]\nthreads = 4", script="'bulk_insert'")
+
+
 def test_server_versions_stay_a_factor() -> None:
     assert "version" not in OPTIONS
 
@@ -282,3 +290,27 @@ def test_the_examples_of_the_page_can_be_resolved() -> None:
         options = tomllib.loads(block)["workload"]
         assert options.pop("kind") == "sysbench"
         sysbench(**options)
+
+
+# ---- The plans that come with bakeoff ----
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "threads"),
+    [
+        ("mariadb-5.3-sysbench", 250_000, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
+        ("mariadb-5.3-sysbench-scaled", 10_000, [1, 2, 4, 8, 16, 32, 64]),
+    ],
+)
+def test_the_test_of_2012_asks_what_the_script_of_that_time_asked(name: str, size: int, threads: list[int]) -> None:
+    path = ROOT / f"plans/articles/{name}.toml"
+    found = read_plan(path.read_text(), path.parent, must_run=False)
+    assert [cell.threads for cell in found.cells] == threads
+    assert len({cell.load_key for cell in found.cells}) == 1
+    spec = found.cells[0].workload.spec
+    assert (spec["tables"], spec["table_size"]) == (16, size)
+    assert (spec["table_choice"], spec["db_ps_mode"], spec["rand_type"]) == ("per_transaction", "disable", "special")
+    workload = sysbench(**{name: value for name, value in spec.items() if name != "kind"})
+    assert (workload.statements.read, workload.statements.write) == (14, 4)
+    assert workload.loaded_rows == 16 * size
+    assert found.cells[0].retry.on_codes == ["1213", "1020", "1205"]

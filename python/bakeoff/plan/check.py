@@ -50,6 +50,10 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
         hint = "leave `sessions` out, or write ops_per_transaction = 1"
         what = f"{asks}: a transaction of several operations keeps its session, so threads cannot share one"
         raise source.error(what, "factors", "sessions", hint=hint)
+    users, most = cell.threads * cell.clients, cell.workload.users_max
+    if most is not None and users > most:
+        what = f"{asks} has {users} threads, each of which fills a table of its own, and {most} tables"
+        raise source.error(what, "factors", "threads", hint=f"write tables = {users} in [workload]")
     _check_runner(cell, capabilities, asks, source)
     for what, level, offered in (
         ("isolation", cell.isolation, capabilities.isolation),

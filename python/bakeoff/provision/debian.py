@@ -90,6 +90,8 @@ class Installed:
         variables = {"LD_LIBRARY_PATH": ":".join(str(folder) for folder in self.library_folders())}
         if (self.root / "etc" / "fonts").is_dir():
             variables["FONTCONFIG_SYSROOT"] = str(self.root)  # its own fonts: a bare machine has none
+        if (scripts := self.root / "usr" / "share" / "sysbench").is_dir():
+            variables["LUA_PATH"] = f"{scripts}/?.lua;;"  # before those of the system, if it has any
         return variables
 
     def as_dict(self) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Null(System):
             restore=False,
             isolation=(),
             durability=(),
-            runners=("tokio", "thread"),
+            runners=("tokio", "thread", "reactor"),
             pool=True,
             sql=False,
             keeps_data=False,

@@ -53,6 +53,10 @@ class Workload(Protocol):
         """Operations share transactions, so each user needs a session of its own (no pool)."""
 
     @property
+    def users_max(self) -> int | None:
+        """Most threads over all clients, where each needs a table of its own; None: as many as one likes."""
+
+    @property
     def loaded_rows(self) -> int:
         """Rows that the load phase stores."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,8 @@ GENERATOR_VERSION = 1
 
 #: Column id is an INTEGER.
 _ID_MAX = 2**31 - 1
+#: Values of one statement; MySQL's own limit.
+_VALUES_MAX = 65_535
 #: id and k (4 bytes each), c and pad (CHAR of 120 and 60).
 _ROW_BYTES = 188
 #: An ignored error starts the event again, without end in the original.
@@ -86,15 +89,15 @@ class SysbenchSpec(OptionTable):
     create_secondary: bool = True
     mysql_storage_engine: str = "innodb"
     reconnect: Small = 0
-    random_points: Positive = 10
-    number_of_ranges: Positive = 10
+    random_points: Annotated[int, Field(ge=1, le=_VALUES_MAX)] = 10
+    number_of_ranges: Annotated[int, Field(ge=1, le=_VALUES_MAX // 2)] = 10
     delta: Small = 5
     rand_type: Literal["uniform", "gaussian", "special", "pareto", "zipfian"] = "special"
     rand_spec_iter: Positive = 12
     rand_spec_pct: Annotated[int, Field(ge=0, le=100)] = 1
     rand_spec_res: Annotated[int, Field(ge=0, le=99)] = 75
     rand_pareto_h: Ratio = 0.2
-    rand_zipfian_exp: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.8
+    rand_zipfian_exp: Annotated[float, Field(ge=0, le=100)] = 0.8
     db_ps_mode: Literal["auto", "disable"] = "auto"
     table_choice: Literal["per_group", "per_transaction"] = "per_group"
     index_time: Literal["after_rows", "before_rows"] = "after_rows"
@@ -166,6 +169,10 @@ class SysbenchWorkload:
     @property
     def keeps_session(self) -> bool:
         return False  # an event is a whole transaction
+
+    @property
+    def users_max(self) -> int | None:
+        return int(self.spec["tables"]) if self.spec["script"] == "bulk_insert" else None
 
     @property
     def loaded_rows(self) -> int:
@@ -250,9 +257,14 @@ def _refuse_impossible(spec: SysbenchSpec) -> None:
                 "give at least one of them a number, such as point_selects = 10",
             ),
             (
-                spec.rand_pareto_h != 0.5 or spec.rand_type != "pareto",
-                "`rand_pareto_h` 0.5 is a uniform distribution",
-                'write rand_type = "uniform", or another value',
+                re.fullmatch(r"[A-Za-z0-9_]*", spec.mysql_storage_engine) is not None,
+                f"`mysql_storage_engine` cannot be {json.dumps(spec.mysql_storage_engine)}",
+                'it is the name of an engine, such as "innodb", or "" for the server\'s default',
+            ),
+            (
+                spec.tables == 1 or not spec.script.startswith("select_random_"),
+                f"`tables` is {spec.tables}, and {spec.script} asks one table only",
+                "write tables = 1",
             ),
         ]
     )

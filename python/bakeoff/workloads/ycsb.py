@@ -183,6 +183,10 @@ class YcsbWorkload:
         return bool(self.spec["ops_per_transaction"] != 1)
 
     @property
+    def users_max(self) -> int | None:
+        return None
+
+    @property
     def loaded_rows(self) -> int:
         """Rows that the load phase stores."""
         count = self.spec["insert_count"]
