@@ -43,8 +43,13 @@ pub enum Since {
     Wanted,
 }
 
-/// Closes the session there is and tries again and again, at the same endpoint, until there is another (true) or the
-/// window ends (false). The first try after a loss waits a little; one that was asked for does not.
+/// How long an endpoint may refuse before the others are tried in turn: longer than a server takes to restart, so that a
+/// session comes back to its own node where it can, and no longer than a run can bear to leave a share of its users idle.
+const LOYAL_NS: u64 = 5_000_000_000;
+
+/// Closes the session there is and tries again and again until there is another (true) or the window ends (false): at the
+/// same endpoint for 5 s, then at the next one each time (what follows is recorded as that endpoint's). The first try
+/// after a loss waits a little; one that was asked for does not.
 pub async fn reopen<D: Driver, W: Workload<D::Session>>(
     job: &Job<D, W>,
     client: &D::Client,
@@ -56,6 +61,7 @@ pub async fn reopen<D: Driver, W: Workload<D::Session>>(
     slot.session = None;
     let mut backoff = Backoff::new(now_ns() ^ u64::from(slot.endpoint));
     let mut pauses = since == Since::Lost;
+    let begun_ns = now_ns();
     loop {
         let pause_ns = if std::mem::replace(&mut pauses, true) {
             backoff.next_ns()
@@ -70,7 +76,16 @@ pub async fn reopen<D: Driver, W: Workload<D::Session>>(
             slot.session = Some(session);
             return true;
         }
+        slot.endpoint = next_endpoint(slot.endpoint, job.driver.endpoints(), now_ns() - begun_ns);
     }
+}
+
+/// Where to try after `endpoint` has failed, `refused_ns` after the first try.
+fn next_endpoint(endpoint: u32, endpoints: usize, refused_ns: u64) -> u32 {
+    if refused_ns < LOYAL_NS {
+        return endpoint;
+    }
+    (endpoint + 1) % endpoints.max(1) as u32
 }
 
 /// Sleeps in steps short enough to notice that the window was brought forward.
@@ -112,6 +127,14 @@ impl Backoff {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_tries_its_own_endpoint_for_a_while_and_then_the_others_in_turn() {
+        assert_eq!(next_endpoint(1, 3, LOYAL_NS - 1), 1);
+        assert_eq!(next_endpoint(1, 3, LOYAL_NS), 2);
+        assert_eq!(next_endpoint(2, 3, LOYAL_NS + 1), 0);
+        assert_eq!(next_endpoint(0, 1, u64::MAX), 0, "there is no other");
+    }
 
     #[test]
     fn back_off_doubles_from_10_ms_to_1_s() {

@@ -213,11 +213,11 @@ fn a_pool_is_refused_where_sessions_block_threads() {
 }
 
 #[test]
-fn the_reactor_is_refused_by_name() {
+fn a_runner_that_does_not_suit_the_driver_is_refused_by_name() {
     let trouble = try_run(&spec(r#","runner":"reactor""#), Arc::default(), |_| Reply::Right)
         .err()
         .unwrap();
-    assert!(trouble.what.contains("reactor"), "{trouble}");
+    assert!(trouble.what.contains("Reactor"), "{trouble}");
 }
 
 #[test]
