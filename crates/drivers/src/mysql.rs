@@ -82,12 +82,10 @@ impl MysqlDriver {
 }
 
 impl Driver for MysqlDriver {
+    const RUNNERS: &'static [RunnerKind] = RUNNERS;
     type Client = ();
     type Session = SqlRecords<MysqlSession>;
 
-    fn runners(&self) -> &'static [RunnerKind] {
-        RUNNERS
-    }
     fn capabilities(&self) -> Capabilities {
         capabilities()
     }

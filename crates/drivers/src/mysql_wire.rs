@@ -66,12 +66,10 @@ impl WireDriver {
 }
 
 impl Driver for WireDriver {
+    const RUNNERS: &'static [RunnerKind] = RUNNERS;
     type Client = ();
     type Session = SqlRecords<WireSession>;
 
-    fn runners(&self) -> &'static [RunnerKind] {
-        RUNNERS
-    }
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             tls: false,

@@ -79,12 +79,10 @@ fn nanos(seconds: f64) -> u64 {
 }
 
 impl Driver for NullDriver {
+    const RUNNERS: &'static [RunnerKind] = RUNNERS;
     type Client = ();
     type Session = NullSession;
 
-    fn runners(&self) -> &'static [RunnerKind] {
-        RUNNERS
-    }
     fn capabilities(&self) -> Capabilities {
         capabilities()
     }

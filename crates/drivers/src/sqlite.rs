@@ -84,12 +84,10 @@ impl SqliteDriver {
 }
 
 impl Driver for SqliteDriver {
+    const RUNNERS: &'static [RunnerKind] = RUNNERS;
     type Client = ();
     type Session = SqlRecords<SqliteSession>;
 
-    fn runners(&self) -> &'static [RunnerKind] {
-        RUNNERS
-    }
     fn capabilities(&self) -> Capabilities {
         capabilities()
     }

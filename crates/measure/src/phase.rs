@@ -47,14 +47,39 @@ pub fn execute<D: Driver, W: Workload<D::Session>>(
         cores: affinity::allowed(),
         timeout_ns: (spec.timeout_s * 1e9) as u64,
     });
+    // Constants, so that no pair of driver and workload is compiled for a runner it never has.
     match runner {
-        RunnerKind::Tokio => execute_on::<TokioRunner, D, W>(&job),
-        RunnerKind::Thread => execute_on::<ThreadRunner, D, W>(&job),
-        RunnerKind::Reactor => {
+        RunnerKind::Tokio if const { has(D::RUNNERS, RunnerKind::Tokio) } => {
+            execute_on::<TokioRunner, D, W>(&job)
+        }
+        RunnerKind::Thread if const { has(D::RUNNERS, RunnerKind::Thread) } => {
+            execute_on::<ThreadRunner, D, W>(&job)
+        }
+        RunnerKind::Reactor if const { has(D::RUNNERS, RunnerKind::Reactor) } => {
             reactor::choose_io(spec.io)?;
             execute_on::<ReactorRunner, D, W>(&job)
         }
+        _ => Err(unsuited(runner, D::RUNNERS)),
     }
+}
+
+const fn has(runners: &[RunnerKind], wanted: RunnerKind) -> bool {
+    let mut index = 0;
+    while index < runners.len() {
+        if runners[index] as u8 == wanted as u8 {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+fn unsuited(runner: RunnerKind, suited: &[RunnerKind]) -> Trouble {
+    usage(
+        format!("runner {runner:?} does not suit the driver"),
+        "run.json: runner",
+        format!("this driver runs on {suited:?}; leave `runner` out to take its preferred one"),
+    )
 }
 
 fn execute_on<R: Runner, D: Driver, W: Workload<D::Session>>(
@@ -79,12 +104,7 @@ fn choose_runner<D: Driver>(spec: &RunSpec, driver: &D) -> Result<RunnerKind, Tr
         ));
     };
     if !suited.contains(&runner) {
-        let hint = format!("this driver runs on {suited:?}; leave `runner` out to take its preferred one");
-        return Err(usage(
-            format!("runner {runner:?} does not suit the driver"),
-            "run.json: runner",
-            hint,
-        ));
+        return Err(unsuited(runner, suited));
     }
     if spec.io.is_some() && runner != RunnerKind::Reactor {
         return Err(usage(

@@ -35,12 +35,16 @@ pub struct Endpoint {
 }
 
 pub trait Driver: Send + Sync + Sized + 'static {
+    /// Runners that suit the client library, preferred one first. Workloads are compiled for these and no others.
+    const RUNNERS: &'static [RunnerKind];
     /// What a worker holds: a shared pool, or just the parsed options.
     type Client: 'static;
     type Session: 'static;
 
-    /// Runners that suit the client library, preferred one first.
-    fn runners(&self) -> &'static [RunnerKind];
+    /// Those of them that this driver, as it is set up, may use.
+    fn runners(&self) -> &'static [RunnerKind] {
+        Self::RUNNERS
+    }
     fn capabilities(&self) -> Capabilities;
     /// Name of the client library that speaks to the system; every report shows it.
     fn client(&self) -> &'static str;

@@ -5,10 +5,12 @@ use crate::sys;
 use crate::timers::Wait;
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
 
 const EVENTS: usize = 1024;
+/// Marks the timer among the events, as no slot does.
+const TIMER: u64 = u64::MAX;
 const INTEREST: i32 = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
 
 pub struct Epoll {
@@ -16,6 +18,9 @@ pub struct Epoll {
     events: RefCell<Vec<libc::epoll_event>>,
     conns: RefCell<Conns>,
     in_flight: Cell<usize>,
+    timer: OwnedFd,
+    /// What the timer is set for; 0: it is not set. Set once per deadline, and not with each wait.
+    timer_ns: Cell<u64>,
 }
 
 #[derive(Default)]
@@ -28,8 +33,15 @@ impl Epoll {
     pub fn new() -> io::Result<Self> {
         // SAFETY: makes a descriptor.
         let fd = sys::owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) }.into())?;
+        // SAFETY: makes a descriptor.
+        let timer =
+            unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC) };
+        let timer = sys::owned(timer.into())?;
+        watch(&fd, timer.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, TIMER)?;
         Ok(Self {
             fd,
+            timer,
+            timer_ns: Cell::new(0),
             events: RefCell::new(vec![libc::epoll_event { events: 0, u64: 0 }; EVENTS]),
             conns: RefCell::default(),
             in_flight: Cell::new(0),
@@ -45,14 +57,7 @@ impl Epoll {
                 conns.slots.len() as u32 - 1
             }
         };
-        let mut event = libc::epoll_event {
-            events: INTEREST as u32,
-            u64: slot.into(),
-        };
-        // SAFETY: both descriptors are open and the event is valid for the call.
-        let added =
-            unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), libc::EPOLL_CTL_ADD, conn.raw(), &mut event) };
-        if let Err(error) = sys::checked(added.into()) {
+        if let Err(error) = watch(&self.fd, conn.raw(), INTEREST, slot.into()) {
             conns.free.push(slot);
             return Err(error);
         }
@@ -172,11 +177,18 @@ impl Epoll {
 
     /// True: the wait ended because its time was over.
     pub fn turn(&self, wait: Wait, wake: &mut impl FnMut(u32)) -> io::Result<bool> {
+        if let Wait::Until { deadline_ns, now_ns } = wait {
+            self.set_timer(deadline_ns, now_ns)?;
+        }
         let mut events = self.events.borrow_mut();
-        let Some(count) = self.wait(&mut events, wait)? else {
-            return Ok(false);
-        };
+        let count = self.wait(&mut events, wait)?;
+        let mut timed_out = false;
         for event in &events[..count] {
+            if event.u64 == TIMER {
+                self.timer_ns.set(0);
+                timed_out = true;
+                continue;
+            }
             let (slot, seen) = (event.u64 as usize, event.events as i32);
             let conn = match self.conns.borrow().slots.get(slot) {
                 Some(Some(conn)) => conn.clone(),
@@ -197,33 +209,51 @@ impl Epoll {
                 }
             }
         }
-        Ok(count == 0 && wait != Wait::Not)
+        Ok(timed_out)
     }
 
-    /// How many events there are; `None` when a signal came instead.
-    fn wait(&self, events: &mut [libc::epoll_event], wait: Wait) -> io::Result<Option<usize>> {
-        let left = match wait {
-            Wait::Not => Some(sys::timespec(0)),
-            Wait::Until { deadline_ns, now_ns } => Some(sys::timespec(deadline_ns.saturating_sub(now_ns))),
-            Wait::Forever => None,
-        };
-        let left = left.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: room for as many events as is said; the time outlives the call; no signal mask.
+    /// How many events there are.
+    fn wait(&self, events: &mut [libc::epoll_event], wait: Wait) -> io::Result<usize> {
+        let limit_ms = if wait == Wait::Not { 0 } else { -1 };
+        // SAFETY: room for as many events as is said.
         let answer = unsafe {
-            libc::syscall(
-                libc::SYS_epoll_pwait2,
+            libc::epoll_wait(
                 self.fd.as_raw_fd(),
                 events.as_mut_ptr(),
                 events.len() as i32,
-                left,
-                std::ptr::null::<libc::sigset_t>(),
-                0usize,
+                limit_ms,
             )
         };
-        match sys::checked(answer) {
-            Ok(count) => Ok(Some(count as usize)),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+        match sys::checked(answer.into()) {
+            Ok(count) => Ok(count as usize),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
             Err(error) => Err(error),
         }
     }
+
+    /// Unless it is set to end as early.
+    fn set_timer(&self, deadline_ns: u64, now_ns: u64) -> io::Result<()> {
+        let set_ns = self.timer_ns.get();
+        if set_ns != 0 && set_ns <= deadline_ns {
+            return Ok(());
+        }
+        let setting = libc::itimerspec {
+            it_interval: sys::timespec(0),
+            it_value: sys::timespec(deadline_ns.saturating_sub(now_ns).max(1)),
+        };
+        self.timer_ns.set(deadline_ns);
+        // SAFETY: valid descriptor and setting; the old setting is not asked for.
+        let set = unsafe { libc::timerfd_settime(self.timer.as_raw_fd(), 0, &setting, std::ptr::null_mut()) };
+        sys::checked(set.into()).map(drop)
+    }
+}
+
+fn watch(epoll: &OwnedFd, fd: RawFd, interest: i32, mark: u64) -> io::Result<()> {
+    let mut event = libc::epoll_event {
+        events: interest as u32,
+        u64: mark,
+    };
+    // SAFETY: both descriptors are open and the event is valid for the call.
+    let added = unsafe { libc::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &mut event) };
+    sys::checked(added.into()).map(drop)
 }

@@ -4,7 +4,7 @@
 use crate::connection::{Conn, Step};
 use crate::sys;
 use crate::timers::Wait;
-use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
+use io_uring::types::{Fd, Fixed, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -19,6 +19,8 @@ const KIND_BITS: u32 = 1;
 const LAST: u64 = 0;
 /// The sending half of an exchange: reported only when it fails.
 const SENDING_HALF: u64 = 1;
+/// Marks a timer; the other bits are its deadline.
+const TIMER: u64 = 1 << 63;
 /// From linux/io_uring.h: begin a receive by waiting, because the answer cannot be there yet.
 const POLL_FIRST: u16 = 1;
 const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
@@ -28,6 +30,11 @@ pub struct Ring {
     conns: RefCell<Conns>,
     registered: u32,
     in_flight: Cell<usize>,
+    /// Deadline of the timer that the next wait relies on; 0: none. Set once per deadline and not once per wait: to
+    /// set and cancel one cost as much as the rest of a turn.
+    timer_ns: Cell<u64>,
+    /// How long that timer runs, where the kernel reads it.
+    timer: Cell<Timespec>,
 }
 
 #[derive(Default)]
@@ -70,6 +77,8 @@ impl Ring {
             conns: RefCell::default(),
             registered,
             in_flight: Cell::new(0),
+            timer_ns: Cell::new(0),
+            timer: Cell::new(Timespec::new()),
         })
     }
 
@@ -178,14 +187,39 @@ impl Ring {
         }
     }
 
+    /// Unless one is set that ends as early. A later one is left to end by itself.
+    fn set_timer(&self, deadline_ns: u64, now_ns: u64) {
+        let set_ns = self.timer_ns.get();
+        if set_ns != 0 && set_ns <= deadline_ns {
+            return;
+        }
+        let left = sys::timespec(deadline_ns.saturating_sub(now_ns));
+        self.timer
+            .set(Timespec::new().sec(left.tv_sec as u64).nsec(left.tv_nsec as u32));
+        self.timer_ns.set(deadline_ns);
+        let timer = opcode::Timeout::new(self.timer.as_ptr()).build();
+        self.push(&[timer.user_data(deadline_ns | TIMER)]);
+    }
+
     /// Hands over and takes back. True: the wait ended because its time was over.
     pub fn turn(&self, wait: Wait, wake: &mut impl FnMut(u32)) -> io::Result<bool> {
+        if let Wait::Until { deadline_ns, now_ns } = wait {
+            self.set_timer(deadline_ns, now_ns);
+        }
         let mut ring = self.ring.borrow_mut();
-        let timed_out = enter(&mut ring, wait)?;
+        enter(&mut ring, wait)?;
+        let mut timed_out = false;
         let mut dead = Vec::new();
         {
             let conns = self.conns.borrow();
             for completion in ring.completion() {
+                if completion.user_data() & TIMER != 0 {
+                    if completion.user_data() == self.timer_ns.get() | TIMER {
+                        self.timer_ns.set(0);
+                        timed_out = true;
+                    }
+                    continue;
+                }
                 let (slot, kind) = (completion.user_data() >> KIND_BITS, completion.user_data() & 1);
                 let Some(Some(conn)) = conns.slots.get(slot as usize) else {
                     continue;
@@ -210,32 +244,25 @@ impl Ring {
 }
 
 /// The one system call.
-fn enter(ring: &mut IoUring, wait: Wait) -> io::Result<bool> {
+fn enter(ring: &mut IoUring, wait: Wait) -> io::Result<()> {
     let waiting = ring.submission().len() as u32;
-    let submitter = ring.submitter();
-    let entered = match wait {
-        // SAFETY (all three): no signal mask is given; the arguments outlive the call.
-        Wait::Not => unsafe {
-            submitter.enter::<libc::sigset_t>(waiting, 0, EnterFlags::GETEVENTS.bits(), None)
-        },
-        Wait::Forever => unsafe {
-            submitter.enter::<libc::sigset_t>(waiting, 1, EnterFlags::GETEVENTS.bits(), None)
-        },
-        Wait::Until { deadline_ns, now_ns } => {
-            let left = sys::timespec(deadline_ns.saturating_sub(now_ns));
-            let left = Timespec::new().sec(left.tv_sec as u64).nsec(left.tv_nsec as u32);
-            let arguments = SubmitArgs::new().timespec(&left);
-            let flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
-            unsafe { submitter.enter(waiting, 1, flags.bits(), Some(&arguments)) }
-        }
+    let completions = u32::from(wait != Wait::Not);
+    // SAFETY: no signal mask is given.
+    let entered = unsafe {
+        ring.submitter()
+            .enter::<libc::sigset_t>(waiting, completions, EnterFlags::GETEVENTS.bits(), None)
     };
     match entered {
-        Ok(_) => Ok(false),
-        Err(error) => match error.raw_os_error() {
-            Some(libc::ETIME) => Ok(true),
-            // Interrupted by a signal, or completions have to be taken first: the next turn goes on.
-            Some(libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(false),
-            _ => Err(error),
-        },
+        Ok(_) => Ok(()),
+        // Interrupted by a signal, or completions have to be taken first: the next turn goes on.
+        Err(error)
+            if matches!(
+                error.raw_os_error(),
+                Some(libc::EINTR | libc::EBUSY | libc::EAGAIN)
+            ) =>
+        {
+            Ok(())
+        }
+        Err(error) => Err(error),
     }
 }

@@ -37,6 +37,7 @@ pub struct TestDriver {
 pub struct TestSession(Script);
 
 impl Driver for TestDriver {
+    const RUNNERS: &'static [RunnerKind] = &[RunnerKind::Tokio, RunnerKind::Thread, RunnerKind::Reactor];
     type Client = ();
     type Session = TestSession;
     fn runners(&self) -> &'static [RunnerKind] {
