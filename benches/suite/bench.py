@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .client import Client, Job, Tables
 from .counters import syscalls_per_s
-from .ours import Engine
+from .ours import Engine, workers
 from .pairs import Interval, median, ratio_interval, shuffled_rounds
 from .rows import WORKS, Row, Work
 from .server import Server
@@ -174,7 +174,10 @@ def _compare(samples: dict[str, list[Sample]], client: str, peer: str) -> Compar
 def _placement(row: Row, job: Job) -> str:
     if row.one_core:
         return f"client and server on core {job.cores[0]}"
-    return f"client and server on cores {', '.join(map(str, job.cores))}, as the kernel puts them"
+    return (
+        f"client and server on cores {', '.join(map(str, job.cores))}, as the kernel puts them; "
+        f"the engine has {workers(len(job.cores))} worker"
+    )
 
 
 def _words(sample: Sample) -> str:

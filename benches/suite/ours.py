@@ -18,6 +18,11 @@ from .client import ClientProcess, Job, Report, Tables
 from .server import Server
 
 
+def workers(cores: int) -> int:
+    """OS threads of the engine: half of the cores, because it shares them with the server (as `bakeoff run` does)."""
+    return max(1, cores // 2)
+
+
 @dataclass(frozen=True)
 class Way:
     """How the engine speaks to the server; all of it is checked against what the engine says it did."""
@@ -61,7 +66,7 @@ class Engine:
             phase="run",
             workload=workload(job.script, job.tables, job.distribution),
             threads=job.sessions,
-            workers=len(job.cores),
+            workers=workers(len(job.cores)),
             seed=time.monotonic_ns() % 2**32,  # sysbench's is drawn anew for every run, too
             warm_up_s=job.warm_up_s,
             limit={"kind": "time", "window_s": job.run_s},

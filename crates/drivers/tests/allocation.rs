@@ -6,7 +6,7 @@ use bakeoff_drivers::null::NullDriver;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
 use bakeoff_model::run::NullSpec;
-use bench::{Bench, Sqlite, open, row, run, table};
+use bench::{Bench, MysqlWire, Sqlite, open, row, run, table};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -70,7 +70,9 @@ async fn allocations_of_the_second_thousand<D: Driver<Session: RecordSession>>(d
         session.insert(T, row.record()).await.unwrap();
         every_operation(&mut session, "no such").await;
     }
-    ALLOCATIONS.with(Cell::get) - before
+    let made = ALLOCATIONS.with(Cell::get) - before;
+    session.drop_table(&spec).await.unwrap();
+    made
 }
 
 #[test]
@@ -97,6 +99,15 @@ fn records_over_sqlite_allocate_nothing_in_a_steady_state() {
     // SQLite's own memory is C's and not counted; the point is the adapter and the driver.
     assert_eq!(
         run(allocations_of_the_second_thousand(&Sqlite::driver().unwrap())),
+        0
+    );
+}
+
+#[test]
+fn records_over_the_wire_client_allocate_nothing_in_a_steady_state() {
+    let Some(driver) = MysqlWire::driver() else { return };
+    assert_eq!(
+        MysqlWire::run(allocations_of_the_second_thousand(&driver)),
         0
     );
 }

@@ -1,4 +1,4 @@
-//! Which cores this process may use.
+//! Which cores this process may use, and how it shares them.
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 
 /// Cores the calling thread may run on, in order.
@@ -13,6 +13,15 @@ pub fn allowed() -> Vec<u32> {
             .filter(|core| libc::CPU_ISSET(*core as usize, &set))
             .collect()
     }
+}
+
+/// The calling thread, when it is woken, waits for its turn instead of interrupting who is running (SCHED_BATCH). On
+/// cores that a client shares with its server it then finds several answers where it would have found one, and neither
+/// pays for a switch per answer (docs/method/reactor.md); where nobody else runs it changes nothing. Best effort.
+pub fn wait_for_turn() {
+    let ordinary = libc::sched_param { sched_priority: 0 };
+    // SAFETY: affects the calling thread only; fails without effect where it is not allowed.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &ordinary) };
 }
 
 /// Pins the calling thread, and all threads it will start, to these cores.

@@ -10,6 +10,7 @@ use crate::session::{Slot, open};
 use crate::watchdog::{self, UserCell};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
+use bakeoff_model::run::Pacing;
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::workload::Workload;
 use std::future::Future;
@@ -32,6 +33,8 @@ pub struct Placement {
     /// Session numbers of this process.
     pub sessions: Vec<u32>,
     pub core: Option<u32>,
+    /// Nothing has to happen at a certain moment, so its thread need not interrupt others.
+    pub patient: bool,
 }
 
 /// Deals threads and sessions round-robin over the workers: thread t is on worker t mod W.
@@ -59,6 +62,7 @@ pub fn place<D, W>(job: &Job<D, W>, blocking: bool) -> Vec<Placement> {
             threads: dealt(worker, spec.threads),
             sessions: dealt(worker, sessions),
             core: core(worker),
+            patient: !blocking && spec.pacing == Pacing::Closed,
         })
         .collect()
 }
@@ -122,6 +126,9 @@ where
             // A panic (where it unwinds) must not leave the others waiting for this worker.
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 pin_to(berth.placement.core)?;
+                if berth.placement.patient {
+                    affinity::wait_for_turn();
+                }
                 R::block_on(recorder, async move { work(Rc::new(berth)).await })?
             }));
             let ended = ended.unwrap_or_else(|_| Err(worker_died()));

@@ -1,6 +1,9 @@
 //! io_uring: requests and answers are put into a ring shared with the kernel, and one system call a turn hands over
-//! whatever has gathered and takes back whatever has ended. An exchange is a send linked to a receive: the kernel goes
-//! from one to the other by itself, and only the receive is reported when all is well.
+//! whatever has gathered and takes back whatever has ended. An exchange is a send and a receive, handed over together;
+//! only the receive is reported when all is well. A large request is linked to its receive, so that an answer that comes
+//! early cannot end the operation while the kernel still reads the request. A small one fits into the socket's buffer,
+//! which the last answer has shown to be empty, and is sent before the call returns: there the link, whose second half
+//! the kernel begins in a step of its own, is left out (docs/method/reactor.md).
 use crate::connection::{Conn, Step};
 use crate::sys;
 use crate::timers::Wait;
@@ -19,6 +22,8 @@ const KIND_BITS: u32 = 1;
 const LAST: u64 = 0;
 /// The sending half of an exchange: reported only when it fails.
 const SENDING_HALF: u64 = 1;
+/// A request of at most this is taken by an empty socket at once: the smallest send buffer is larger.
+const SURE_BYTES: usize = 2048;
 /// Marks a timer; the other bits are its deadline.
 const TIMER: u64 = 1 << 63;
 /// From linux/io_uring.h: begin a receive by waiting, because the answer cannot be there yet.
@@ -128,12 +133,14 @@ impl Ring {
         let last = u64::from(conn.slot.get()) << KIND_BITS | LAST;
         match conn.step.get() {
             Step::Exchange => {
-                let sending = self
-                    .send(conn)
-                    .flags(squeue::Flags::IO_LINK | squeue::Flags::SKIP_SUCCESS);
-                let sending = sending.user_data(last | SENDING_HALF);
+                let linked = if conn.unsent().1 > SURE_BYTES {
+                    squeue::Flags::IO_LINK
+                } else {
+                    squeue::Flags::empty()
+                };
+                let sending = self.send(conn).flags(linked | squeue::Flags::SKIP_SUCCESS);
                 let receiving = self.receive(conn, POLL_FIRST).user_data(last);
-                self.push(&[sending, receiving]);
+                self.push(&[sending.user_data(last | SENDING_HALF), receiving]);
             }
             Step::Receive => self.push(&[self.receive(conn, 0).user_data(last)]),
             Step::Send => self.push(&[self.send(conn).user_data(last)]),
@@ -174,7 +181,7 @@ impl Ring {
         }
     }
 
-    /// Linked entries must go in together.
+    /// Both halves of an exchange go in together.
     #[inline]
     fn push(&self, entries: &[squeue::Entry]) {
         let mut ring = self.ring.borrow_mut();
@@ -226,6 +233,8 @@ impl Ring {
                 };
                 if kind == SENDING_HALF {
                     conn.send_error.set(completion.result().min(-1));
+                    // The other half would wait for an answer that cannot come.
+                    sys::shut_down(conn.raw());
                     continue;
                 }
                 self.in_flight.set(self.in_flight.get() - 1);

@@ -73,7 +73,7 @@ fn main() {
     measure_event("select random points", &spec(SysbenchScript::SelectRandomPoints));
     measure_event("write only", &spec(SysbenchScript::OltpWriteOnly));
     measure_event(
-        "read write (401 rows come back)",
+        "read write (301 rows come back)",
         &spec(SysbenchScript::OltpReadWrite),
     );
 }

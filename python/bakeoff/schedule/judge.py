@@ -52,8 +52,7 @@ def validity(
         client_signs=record.verdict.signs,
         steady=_steady(seconds, open_loop=open_loop),
         checks=[analysis.IntegrityCheck(c.name, c.ok, c.expected, c.actual) for c in record.checks],
-        # A session that was given up after a timeout was replaced without having been told that it is lost.
-        connections_lost=max(record.connections_lost, record.reconnects),
+        connections_lost=_connections_lost(record, cell),
         lateness_p99_ns=record.lateness.p99_ns if open_loop and record.lateness.count else None,
         response_p99_ns=record.headline.p99_ns if open_loop and record.headline.count else None,
         out_of_range=record.headline.out_of_range,
@@ -61,6 +60,14 @@ def validity(
         debt_drained=record.server.debt_drained if cell.workload.writes else None,
     )
     return [Validity(name=f.name, severity=f.severity, ok=f.ok, words=f.words) for f in analysis.findings(numbers)]
+
+
+def _connections_lost(record: RunRecord, cell: Cell) -> int:
+    """Without those that the workload itself asked to have replaced (sysbench's `reconnect`)."""
+    if cell.workload.spec.get("reconnect"):
+        return record.connections_lost
+    # A session that was given up after a timeout was replaced without having been told that it is lost.
+    return max(record.connections_lost, record.reconnects)
 
 
 def _steady(seconds: Sequence[Mapping[str, Any]], *, open_loop: bool) -> steady.SteadyState | None:

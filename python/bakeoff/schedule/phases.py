@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +30,7 @@ def spec(
         workload=cell.workload.spec,
         client=ClientSpec(index=client, count=cell.clients if phase == "run" else 1),
         seed=plan.record.seed,
-        workers=cell.workers,
+        workers=cell.workers or _workers_beside(system),
         runner=cell.runner,
         io=cell.io,
         timeout_s=plan.timeout_s,
@@ -37,6 +38,13 @@ def spec(
         cores=plan.client_cores,
     )
     return document, env
+
+
+def _workers_beside(system: System) -> int:
+    """OS threads of the client where the plan names none. Beside a server on the same machine half of the cores: with
+    more, client and server only take turns more often. 0: as many as cores."""
+    shared = system.private and not system.capabilities().embedded
+    return max(1, len(os.sched_getaffinity(0)) // 2) if shared else 0
 
 
 def load(
