@@ -4,8 +4,8 @@
 //! together with the receive for its answer; rows are read where they arrived and copied once, into the session's row
 //! buffer. Per operation nothing is allocated. There is no TLS here: with `tls` the client is mysql_async.
 //!
-//! Sources: the MySQL and MariaDB documents of the client/server protocol; handshake, authentication and column
-//! descriptions are read by mysql_common.
+//! Sources: the MySQL and MariaDB documents of the client/server protocol; handshake and authentication are
+//! mysql_common's.
 mod answer;
 mod link;
 mod load;

@@ -106,8 +106,5 @@ fn records_over_sqlite_allocate_nothing_in_a_steady_state() {
 #[test]
 fn records_over_the_wire_client_allocate_nothing_in_a_steady_state() {
     let Some(driver) = MysqlWire::driver() else { return };
-    assert_eq!(
-        MysqlWire::run(allocations_of_the_second_thousand(&driver)),
-        0
-    );
+    assert_eq!(MysqlWire::run(allocations_of_the_second_thousand(&driver)), 0);
 }

@@ -186,7 +186,14 @@ fn wrong_documents_are_an_error_event_and_exit_code_2() {
         (document(r#","retry":{"retires":2}"#), "retires"),
         ("{".into(), "EOF"),
         (r#"{"format":99}"#.into(), "format 99"),
-        (document(r#","runner":"reactor""#), "reactor"),
+        (document(r#","io":"epoll""#), "reactor"),
+        (
+            document(r#","runner":"reactor""#).replace(
+                r#""kind":"null","latency_ns":1000000"#,
+                r#""kind":"sqlite","path":"x.db""#,
+            ),
+            "Reactor",
+        ),
         (document(r#","isolation":"serializable""#), "isolation"),
     ] {
         let output = run_file("wrong", &content, &["--now"]);
@@ -235,7 +242,7 @@ fn what_it_can_do_is_listed_and_what_it_is_told_wrongly_is_refused() {
             .unwrap()
             .contains(&"thread".into())
     );
-    assert_eq!(list["workloads"][0], "ycsb");
+    assert_eq!(list["workloads"], serde_json::json!(["sysbench", "ycsb"]));
     for word in ["--help", "--version", "schema"] {
         assert!(engine().arg(word).output().unwrap().status.success());
     }

@@ -1,12 +1,10 @@
 //! Answers, read as they arrive: rows go through one buffer, and nothing is built that nobody reads.
 use super::link::{Link, malformed};
 use super::login::Terms;
-use super::read::{self, Done, Kind};
+use super::read::{self, Described, Done, Kind};
 use crate::mysql::errors::server_error;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
-use mysql_common::io::ParseBuf;
-use mysql_common::packets::Column;
 
 /// Status flag: another result follows (a procedure's).
 const MORE_RESULTS: u16 = 8;
@@ -44,10 +42,7 @@ pub async fn read(
                 let columns = read::length(&mut rest)?.unwrap_or(0) as usize;
                 let described = !terms.cached_columns || read::u8(&mut rest)? != 0;
                 if described {
-                    let kinds = describe(link, terms, columns, Kind::of).await?;
-                    if let Rows::Binary(known) = &mut rows {
-                        **known = kinds;
-                    }
+                    describe_again(link, terms, columns, &mut rows).await?;
                 }
                 fetch(link, terms, &rows, row, each, &mut seen).await?
             }
@@ -86,26 +81,47 @@ async fn fetch(
     }
 }
 
+/// MySQL sends the descriptions with every answer: they are read over the old ones.
+#[inline]
+async fn describe_again(
+    link: &mut Link,
+    terms: Terms,
+    count: usize,
+    rows: &mut Rows<'_>,
+) -> Result<(), OpError> {
+    for index in 0..count {
+        let column = read::described(link.packet().await?)?;
+        if let Rows::Binary(known) = rows {
+            if known.len() != count {
+                **known = vec![Kind::Bytes; count].into();
+            }
+            known[index] = Kind::of(column);
+        }
+    }
+    end_of_descriptions(link, terms, count).await
+}
+
 /// The descriptions of `count` columns or parameters, and the mark after them where there is one.
-#[cold]
 pub async fn describe<T>(
     link: &mut Link,
     terms: Terms,
     count: usize,
-    of: impl Fn(&Column) -> T,
+    of: impl Fn(Described) -> T,
 ) -> Result<Box<[T]>, OpError> {
     let mut all = Vec::with_capacity(count);
     for _ in 0..count {
-        let packet = link.packet().await?;
-        let column: Column = ParseBuf(packet)
-            .parse(())
-            .map_err(|error| malformed(&format!("a column's description: {error}")))?;
-        all.push(of(&column));
+        all.push(of(read::described(link.packet().await?)?));
     }
+    end_of_descriptions(link, terms, count).await?;
+    Ok(all.into())
+}
+
+#[inline]
+async fn end_of_descriptions(link: &mut Link, terms: Terms, count: usize) -> Result<(), OpError> {
     if count > 0 && !terms.no_eof {
         link.packet().await?;
     }
-    Ok(all.into())
+    Ok(())
 }
 
 #[cold]

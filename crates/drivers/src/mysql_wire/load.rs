@@ -3,14 +3,13 @@
 use super::WireSession;
 use super::answer;
 use super::link::{Link, malformed};
-use super::read::{self, Done};
+use super::read::{self, Described, Done};
 use super::{request, start};
 use crate::mysql::bulk::{self, Inserts, Notice, PIECE_BYTES, Reading, Target};
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::{Cell, RowBuf};
 use bakeoff_model::sql::SqlSession;
 use mysql_common::constants::ColumnType;
-use mysql_common::packets::Column;
 
 /// The number of the character set `binary`.
 const BINARY: u16 = 63;
@@ -240,7 +239,7 @@ async fn end(link: &mut Link) -> Result<Done, OpError> {
     }
 }
 
-fn holds_bytes(column: &Column) -> bool {
+fn holds_bytes(column: Described) -> bool {
     let strings = [
         ColumnType::MYSQL_TYPE_STRING,
         ColumnType::MYSQL_TYPE_VAR_STRING,
@@ -250,5 +249,5 @@ fn holds_bytes(column: &Column) -> bool {
         ColumnType::MYSQL_TYPE_MEDIUM_BLOB,
         ColumnType::MYSQL_TYPE_LONG_BLOB,
     ];
-    column.character_set() == BINARY && strings.contains(&column.column_type())
+    column.character_set == BINARY && strings.contains(&column.kind)
 }

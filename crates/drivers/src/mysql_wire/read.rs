@@ -4,7 +4,6 @@ use crate::mysql::values::push_unsigned;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use mysql_common::constants::ColumnType;
-use mysql_common::packets::Column;
 use mysql_common::value::Value;
 
 const SHORT: &str = "a packet ends too early";
@@ -79,12 +78,39 @@ pub enum Kind {
     Bytes,
 }
 
+/// What a column's description says of its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Described {
+    pub kind: ColumnType,
+    pub unsigned: bool,
+    pub character_set: u16,
+}
+
+/// A column definition (protocol 4.1), of which the names are passed over.
+#[inline]
+pub fn described(mut rest: &[u8]) -> Result<Described, OpError> {
+    const NAMES: usize = 6; // catalogue, schema, table twice, column twice
+    const UNSIGNED_FLAG: u16 = 32;
+    let rest = &mut rest;
+    for _ in 0..NAMES {
+        text(rest)?;
+    }
+    length(rest)?; // of what follows
+    let character_set = u16(rest)?;
+    bytes(rest, 4)?; // the column's width
+    let kind = u8(rest)?;
+    let flags = u16(rest)?;
+    Ok(Described {
+        kind: ColumnType::try_from(kind).map_err(|_| malformed("a column of an unknown type"))?,
+        unsigned: flags & UNSIGNED_FLAG != 0,
+        character_set,
+    })
+}
+
 impl Kind {
-    pub fn of(column: &Column) -> Self {
-        let unsigned = column
-            .flags()
-            .contains(mysql_common::constants::ColumnFlags::UNSIGNED_FLAG);
-        match (column.column_type(), unsigned) {
+    #[inline]
+    pub fn of(column: Described) -> Self {
+        match (column.kind, column.unsigned) {
             (ColumnType::MYSQL_TYPE_TINY, false) => Kind::Tiny,
             (ColumnType::MYSQL_TYPE_TINY, true) => Kind::UnsignedTiny,
             (ColumnType::MYSQL_TYPE_SHORT, false) => Kind::Short,
