@@ -162,6 +162,13 @@ def test_an_installation_has_its_files_and_a_manifest_with_checksums(
     assert not list(store.glob(".partial-*"))
 
 
+def test_libraries_that_a_package_keeps_to_itself_are_found(tmp_path: Path) -> None:
+    one = debian.Installed("chromium-headless-shell", "1", "1-1", "2026-11-21", tmp_path, (), 0)
+    private = one.root / "usr/lib/x86_64-linux-gnu/pulseaudio"
+    private.mkdir(parents=True)
+    assert one.environment()["LD_LIBRARY_PATH"] == f"{private.parent}:{private}"
+
+
 @needs_dpkg
 def test_a_broken_package_leaves_nothing_behind(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = store / "broken.deb"

@@ -81,9 +81,11 @@ class Installed:
         return self.root / PACKAGE_SETS[self.name].program
 
     def library_folders(self) -> list[Path]:
-        """Folders for LD_LIBRARY_PATH. Some packages of merged-/usr releases still ship /lib."""
+        """Folders for LD_LIBRARY_PATH. Some packages of merged-/usr releases still ship /lib; libraries that a package
+        keeps to itself lie in a folder below, which its own libraries no longer find outside /usr (PulseAudio's)."""
         multiarch = [folder for top in ("usr/lib", "lib") for folder in sorted((self.root / top).glob("*-linux-gnu*"))]
-        return [folder for folder in multiarch if folder.is_dir()]
+        private = [folder / "pulseaudio" for folder in multiarch]
+        return [folder for folder in (*multiarch, *private) if folder.is_dir()]
 
     def environment(self) -> dict[str, str]:
         """Variables that its programs need, to be added to the caller's."""
