@@ -73,6 +73,28 @@ def test_a_runner_that_a_system_does_not_run_on_is_refused() -> None:
     assert "'kqueue' is not a level of io" in refused("io = 'kqueue'").what
 
 
+@pytest.mark.parametrize(
+    ("option", "factors", "what"),
+    [
+        ("client = 'wire'", "runner = 'tokio'", "does not run on the runner tokio"),
+        ("client = 'mysql_async'", "runner = 'reactor'", "does not run on the runner reactor"),
+        ("client = 'mysql_async'", "io = 'epoll'", "`io` has no meaning on the runner tokio"),
+        ("tls = true", "runner = 'reactor'", "does not run on the runner reactor"),
+        ("tls = true", "io = 'io_uring'", "`io` has no meaning on the runner tokio"),
+    ],
+)
+def test_a_client_library_that_does_not_run_so_is_refused_before_anything_starts(
+    option: str, factors: str, what: str
+) -> None:
+    found = refused(factors, systems=f"{MARIADB}\n{option}")
+    assert what in found.what
+    assert "with the `client` or `tls` asked for, mariadb runs on" in found.hint
+
+
+def test_a_client_library_may_be_chosen_by_its_runner() -> None:
+    assert [c.runner for c in read("runner = ['reactor', 'tokio']", systems=MARIADB).cells] == ["reactor", "tokio"]
+
+
 def test_a_retry_by_the_systems_own_codes_reaches_the_cell() -> None:
     (cell,) = read(measure="retry = { retries = 3, on_codes = ['1213'] }").cells
     assert (cell.retry.retries, cell.retry.on, cell.retry.on_codes) == (3, [], ["1213"])

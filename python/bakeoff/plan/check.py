@@ -54,7 +54,6 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
     if most is not None and users > most:
         what = f"{asks} has {users} threads, each of which fills a table of its own, and {most} tables"
         raise source.error(what, "factors", "threads", hint=f"write tables = {users} in [workload]")
-    _check_runner(cell, capabilities, asks, source)
     for what, level, offered in (
         ("isolation", cell.isolation, capabilities.isolation),
         ("durability", cell.durability, capabilities.durability),
@@ -73,17 +72,21 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
         )
 
 
-def _check_runner(cell: Cell, capabilities: Capabilities, asks: str, source: Source) -> None:
-    """The engine's way of running sessions, and how the reactor talks to the kernel."""
-    name, kind = cell.record.system, cell.record.kind
-    if cell.runner is not None and cell.runner not in capabilities.runners:
-        hint = f"{kind} runs on {' or '.join(capabilities.runners)}"
-        what = f"{asks}: {kind} does not run on the runner {cell.runner}"
+def check_runner(cell: Cell, kind: type[System], source: Source) -> None:
+    """The engine's way of running sessions, and how the reactor talks to the kernel. A system's options may leave fewer
+    runners than its kind has: each client library of a server has its own."""
+    asks, name = f"{cell.record.id} ({cell.record.label})", cell.record.system
+    runners = kind.runners(cell.system_options)
+    ran = f"{kind.kind} runs on {' or '.join(runners)}"
+    hint = ran if runners == kind.capabilities().runners else f"with the `client` or `tls` asked for, {ran}"
+    runner = cell.runner or runners[0]
+    if runner not in runners:
+        what = f"{asks}: {kind.kind} does not run on the runner {runner}"
         raise source.error(what, *_place("runner", name, source), hint=hint)
-    if cell.io is not None and (cell.runner or capabilities.runners[0]) != "reactor":
-        hint = 'only the runner reactor asks the kernel in two ways; write "NAME.io" for systems that run on it'
-        what = f"{asks}: `io` has no meaning on the runner {cell.runner or capabilities.runners[0]}"
-        raise source.error(what, *_place("io", name, source), hint=hint)
+    if cell.io is not None and runner != "reactor":
+        what = f"{asks}: `io` has no meaning on the runner {runner}"
+        only = 'only the runner reactor asks the kernel in two ways; write "NAME.io" for systems that run on it'
+        raise source.error(what, *_place("io", name, source), hint=only if cell.runner else f"{hint}; {only}")
 
 
 def check_sql(document: PlanDocument, by_name: Kinds, kinds: Kinds, source: Source) -> None:

@@ -134,7 +134,9 @@ def _finish(
     source, measure = builder.source, document.measure
     cells = list(builder.cells(combinations))
     for cell in cells:
-        check.check_cell(cell, builder.capabilities(cell.record.system), source)
+        name = cell.record.system
+        check.check_cell(cell, builder.capabilities(name), source)
+        check.check_runner(cell, builder.kinds[name], source)
     private = check.configure_once(cells, builder.kinds, measure, source)
     reset = check.decide_reset(document, cells, private, builder.kinds, source)
     cache = check.decide_cache(measure, private, source)

@@ -68,6 +68,11 @@ class System(ABC):
     def capabilities(cls) -> Capabilities: ...
 
     @classmethod
+    def runners(cls, options: dict[str, Any]) -> tuple[str, ...]:
+        """Those of `capabilities` that are left with these options (as of `configure`, not checked yet)."""
+        return cls.capabilities().runners
+
+    @classmethod
     @abstractmethod
     def configure(
         cls,

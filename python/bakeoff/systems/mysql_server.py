@@ -34,7 +34,7 @@ class StartOptions(Options):
     settings: Settings = Field(default_factory=dict)
     path: str | None = None  # a folder on the storage to be tested; None: with everything else
     port: int | None = Field(default=None, gt=0, lt=65536)  # None: a free one
-    connect: str = Field(default="tcp", pattern="^(tcp|socket)$")  # what the load goes over
+    connect: Literal["tcp", "socket"] = "tcp"  # what the load goes over
 
 
 class MySqlOptions(Options):
@@ -122,6 +122,12 @@ class MySqlServer(System):
         self._page_size_bytes = 16384
         self._status: Status | None = None
         self._status_at = 0.0
+
+    @classmethod
+    def runners(cls, options: dict[str, Any]) -> tuple[str, ...]:
+        """Each client library has its own."""
+        client = options.get("client") or ("mysql_async" if options.get("tls") else None)
+        return {"wire": ("reactor",), "mysql_async": ("tokio",)}.get(str(client), cls.capabilities().runners)
 
     @property
     @abstractmethod
