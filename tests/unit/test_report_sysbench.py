@@ -10,6 +10,7 @@ import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BundleError
+from bakeoff.model.records import RunRecord
 from bakeoff.report.answer import answer_of, render_text
 from bakeoff.report.html import write_report
 from bakeoff.report.sysbench_layout import render
@@ -35,6 +36,18 @@ def test_a_cell_has_statements_per_second_by_what_they_did(tmp_path: Path) -> No
     assert cell.statements.ignored_errors_per_s == pytest.approx(1)
     assert cell.statements.min_ms == pytest.approx(run.headline.min_ns / 1e6)
     assert cell.client == "mariadb_async, tokio"
+
+
+def test_the_fastest_is_one_that_ended_and_not_one_that_the_window_cut_off(tmp_path: Path) -> None:
+    def cut_off(run: RunRecord) -> RunRecord:
+        return run.model_copy(update={"headline": run.headline.model_copy(update={"min_ns": 1_000})})
+
+    told = bundle(tmp_path, replace(SMALL, change=cut_off))
+    ended = min(s.response.min_ns for s in told.runs[0].series if s.outcome == "ok") / 1e6
+    statements = answer_of(told).cells[0].statements
+    assert statements is not None
+    assert statements.min_ms == pytest.approx(ended)
+    assert re.search(rf"min: +{ended:.2f}\n", render(told))
 
 
 def test_tables_of_terminal_and_page_show_them(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import BundleError
 from ..model.records import CellRecord, RunRecord
 from .source import Source
+from .statements import fastest_ns
 
 NOT_RECORDED = "not recorded"
 
@@ -93,7 +94,7 @@ def _totals(run: RunRecord) -> Iterator[str]:
     yield "Latency (ms):"
     times = run.headline
     for name, value_ns in (
-        ("min", times.min_ns),
+        ("min", fastest_ns(run) or 0),
         ("avg", times.mean_ns),
         ("max", times.max_ns),
         ("95th percentile", times.p95_ns),
