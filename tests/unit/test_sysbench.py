@@ -131,6 +131,9 @@ def test_compat_is_what_the_version_of_2012_did_and_options_go_before_it() -> No
         ({"script": "select_random_points", "tables": 2}, "select_random_points asks one table only", "tables = 1"),
         ({"mysql_storage_engine": "innodb; x"}, '`mysql_storage_engine` cannot be "innodb; x"', "name of an engine"),
         ({"time": 60}, "`time` of sysbench has its place elsewhere in a plan", 'window = "10s" in [measure]'),
+        ({"mysql_port": 3306}, "`mysql_port` of sysbench has its place elsewhere", "host:port"),
+        ({"mysql_password": "x"}, "`mysql_password` of sysbench has its place elsewhere", "never the password itself"),
+        ({"mysql-ssl": "on"}, "`mysql-ssl` of sysbench has its place elsewhere", "tls = true"),
         ({"mysql-host": "db1"}, "`mysql-host` of sysbench has its place elsewhere", "address"),
     ],
 )

@@ -128,8 +128,11 @@ ELSEWHERE = {
     "histogram": "histograms are recorded",
     "db_driver": "the system says it: [systems.NAME]",
     "mysql_host": 'it is address = "host:port" in [systems.NAME]',
+    "mysql_port": 'it is address = "host:port" in [systems.NAME]',
     "mysql_socket": 'it is address = "/path" in [systems.NAME]',
     "mysql_user": "it is user in [systems.NAME]",
+    "mysql_password": 'it is password = { env = "VARIABLE" } in [systems.NAME], and never the password itself',
+    "mysql_ssl": "it is tls = true in [systems.NAME]",
     "mysql_db": "it is schema in [systems.NAME]",
 }
 
