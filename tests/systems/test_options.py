@@ -9,9 +9,10 @@ import pytest
 from bakeoff.errors import PlanError
 from bakeoff.fleet.binary import engine_list
 from bakeoff.systems import SYSTEMS
-from bakeoff.systems.mysql_control import Address
+from bakeoff.systems.mysql_control import Address, Login, explain
 from bakeoff.workloads import WORKLOADS
 from builders.systems import configured
+from pymysql.err import InternalError, OperationalError
 
 
 def refusal(kind: str, options: dict[str, Any], **levels: Any) -> PlanError:
@@ -39,6 +40,27 @@ def test_an_unknown_key_is_refused_at_its_place_with_the_nearest_known(
 
 
 @pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        (OperationalError(2026, "SSL is required but the server doesn't support it"), "leave out `tls`"),
+        (OperationalError(2013, "Lost connection"), "something else than a MySQL server"),
+        (InternalError("Packet sequence number wrong - got 55 expected 0"), "something else than a MySQL server"),
+    ],
+)
+def test_what_is_no_server_as_asked_for_is_told_with_what_to_do(error: Exception, hint: str) -> None:
+    told = explain(error, Login(Address("db1", 3306), "bench", "secret"), "systems.ours")
+    assert hint in told.hint
+    assert "secret" not in f"{told} {told.hint}"
+
+
+def test_words_that_may_stand_there_are_named_as_a_plan_writes_them() -> None:
+    assert refusal("mariadb", {"start": True, "client": "odbc"}).hint == "it is 'wire' or 'mysql_async'"
+    hint = refusal("mariadb", {"start": True, "io": "epoll"}).hint
+    assert " schema," in hint
+    assert "schema_" not in hint
+
+
+@pytest.mark.parametrize(
     ("options", "what"),
     [
         ({}, "needs either `start`"),
@@ -54,7 +76,8 @@ def test_an_unknown_key_is_refused_at_its_place_with_the_nearest_known(
         ({"start": True, "tls": {"ca_file": "ca.pem"}}, "no certificate of yours"),
         ({"start": {"connect": "socket"}, "tls": True}, "a unix socket cannot be encrypted"),
         ({"start": True, "tls": True, "client": "wire"}, "speaks no TLS"),
-        ({"start": True, "client": "odbc"}, "'wire' or 'mysql_async'"),
+        ({"start": True, "client": "odbc"}, "cannot be 'odbc'"),
+        ({"start": {"connect": "pipe"}}, "cannot be 'pipe'"),
         ({"start": {"settings": {"ssl_cert": "x"}}}, "ssl_cert of a private server is set by bakeoff"),
         ({"start": {"settings": {"sync_binlog": 1}}, "settings": {"sync-binlog": 0}}, "said twice"),
     ],

@@ -22,6 +22,7 @@ from bakeoff.systems.options import Options
 
 DEFAULT_PORT = 3306
 _ACCESS_DENIED_NO_PASSWORD = 1698
+_NO_SERVER = "Does something else than a MySQL server listen there?"
 
 
 class Tls(Options):
@@ -179,8 +180,16 @@ def explain(error: Exception, login: Login, where: str) -> ServerError:
         return ServerError(
             f"the connection to {login.address} was lost: {_plain(message)}",
             where=where,
-            hint="has the server ended, or does it hang?",
+            hint=f"has the server ended, or does it hang? {_NO_SERVER}",
         )
+    if code == CR.CR_SSL_CONNECTION_ERROR:
+        return ServerError(
+            f"no encrypted connection to {login.address}: {message}",
+            where=where,
+            hint="leave out `tls`, or set the server up for it; `ca_file` names its authority",
+        )
+    if isinstance(error, pymysql.err.InternalError) and not code:  # PyMySQL's own: what it read is not the protocol
+        return ServerError(f"{login.address} answered what cannot be read: {message}", where=where, hint=_NO_SERVER)
     return ServerError(f"{server} answered with an error: {message}" + (f" ({code})" if code else ""), where=where)
 
 

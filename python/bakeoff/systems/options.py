@@ -83,6 +83,9 @@ def read_options(model: type[Model], options: dict[str, Any], where: str) -> Mod
             raise PlanError(
                 f"unknown key {str(first['loc'][-1])!r}", where=place, hint=nearest(str(first["loc"][-1]), known)
             ) from None
+        if first["type"] == "literal_error":
+            choices = first["ctx"]["expected"]
+            raise PlanError(f"cannot be {first['input']!r}", where=place, hint=f"it is {choices}") from None
         if first["type"] in ("model_type", "model_attributes_type", "dict_type"):
             raise PlanError("must be a table", where=place, hint="such as { key = value }") from None
         message = first["msg"].removeprefix("Value error, ")
@@ -111,7 +114,7 @@ def _known_keys(model: type[BaseModel], location: tuple[str | int, ...]) -> set[
         inner = [one for one in _types_of(field.annotation) if isinstance(one, type) and issubclass(one, BaseModel)]
         if inner:
             model = inner[0]
-    return set(model.model_fields)
+    return {field.alias or name for name, field in model.model_fields.items()}
 
 
 def _types_of(annotation: Any) -> list[Any]:
