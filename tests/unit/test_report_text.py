@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from bakeoff.model.records import RunRecord
 from bakeoff.report.answer import answer_of, render_text
+from bakeoff.report.html import write_report
 from builders.bundles import MARIADB, SQLITE, Story, invalid, write_bundle
 from builders.golden import assert_golden
 
@@ -31,6 +33,18 @@ def test_columns_stand_under_their_heads(tmp_path: Path) -> None:
     head = next(n for n, line in enumerate(lines) if line.startswith("setting") and "p99.9" in line)
     end = lines[head].index("p99.9") + len("p99.9")
     assert all(line[end - 1] == "s" for line in lines[head + 2 : head + 6])  # ms, right-aligned
+
+
+def test_what_an_operation_costs_is_no_power_of_ten(tmp_path: Path) -> None:
+    def slow(run: RunRecord) -> RunRecord:
+        return run.model_copy(update={"server": run.server.model_copy(update={"cpu_s": run.ok * 2090.4e-6})})
+
+    costly = replace(SMALL, change=slow)
+    bundle = write_bundle(tmp_path / "bundle", costly)
+    assert "2,090" in render_text(answer_of(bundle))
+    page = write_report(bundle).html.read_text(encoding="utf-8")
+    assert "+ 2,090" in page
+    assert "2.09e+03" not in page
 
 
 def test_what_a_database_said_cannot_steer_the_terminal(tmp_path: Path) -> None:

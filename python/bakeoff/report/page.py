@@ -140,17 +140,17 @@ def _times(response: Percentiles) -> Iterator[dict[str, str]]:
 def _cpu(cell: CellAnswer) -> str:
     """ "7.5 + 38"; of an embedded database, or one that is not watched, the client's alone."""
     parts = [value for value in (cell.client_cpu_us_per_op, cell.server_cpu_us_per_op) if value is not None]
-    return " + ".join(f"{value:.3g}" for value in parts) or "–"
+    return " + ".join(map(grouped, parts)) or "–"
 
 
 def _costs(cell: CellAnswer) -> Iterator[str]:
     client, server = cell.client_cpu_us_per_op, cell.server_cpu_us_per_op
     total = None if client is None or server is None else client + server
     for value in (client, server, total):
-        yield "–" if value is None else f"{value:.3g}"
+        yield "–" if value is None else grouped(value)
     for size in (cell.client_memory_peak_bytes, cell.server_memory_peak_bytes, cell.size_on_disk_bytes):
         yield "–" if size is None else bytes_words(size)
-    yield "–" if cell.write_bytes_per_user_byte is None else f"{cell.write_bytes_per_user_byte:.3g}"
+    yield "–" if cell.write_bytes_per_user_byte is None else grouped(cell.write_bytes_per_user_byte)
     yield f"{cell.retries:,}"
 
 
@@ -199,7 +199,7 @@ def _load(load: LoadRecord) -> dict[str, Any]:
         "dataset": load.dataset,
         "figures": [
             f"{load.rows:,}",
-            f"{load.elapsed_s:.3g} s",
+            f"{grouped(load.elapsed_s)} s",
             grouped(load.rows_per_s),
             "–" if size is None else bytes_words(size),
         ],

@@ -112,7 +112,7 @@ def _figures(cell: CellAnswer) -> list[str]:
         interval,
         *("-" if value is None else milliseconds_words(value) for value in times),
         error_words(cell),
-        *("-" if v is None else f"{v:.3g}" for v in (cell.client_cpu_us_per_op, cell.server_cpu_us_per_op)),
+        *("-" if v is None else grouped(v) for v in (cell.client_cpu_us_per_op, cell.server_cpu_us_per_op)),
         cell.validity,
     ]
 
