@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from bakeoff.charts import server, sweep
+from bakeoff.charts import png, server, sweep
 from bakeoff.charts.numbers import bytes_words, grouped, milliseconds_words, short
 from bakeoff.charts.panel import apart
 from bakeoff.charts.png import Conversion
@@ -187,4 +187,16 @@ def test_a_drawing_that_cannot_be_converted_is_told_in_one_sentence(tmp_path: ob
     path = Path(str(tmp_path)) / "broken.svg"
     path.write_text("<svg")
     with pytest.raises(BakeoffError, match="could not make PNG files of the charts"):
+        Conversion([path]).wait()
+
+
+def test_a_conversion_that_takes_too_long_is_told_in_one_sentence(
+    tmp_path: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pathlib import Path
+
+    path = Path(str(tmp_path)) / "drawing.svg"
+    path.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    monkeypatch.setattr(png, "TIMEOUT_S", 0.0)
+    with pytest.raises(BakeoffError, match="were not made within 0 s"):
         Conversion([path]).wait()

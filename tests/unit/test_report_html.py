@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
 import re
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.bundle.read import Bundle
+from bakeoff.errors import BundleError
 from bakeoff.model.boundary import Check, ErrorSample
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.report.html import write_report
@@ -209,6 +211,26 @@ def test_a_damaged_table_costs_its_run_only_its_line(tmp_path: Path) -> None:
     page = Page(write_report(bundle).html.read_text())
     assert "is faster than mariadb" in page.text
     assert bundle.damage
+
+
+def test_a_run_of_a_cell_that_the_plan_lacks_is_left_out_and_named(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", SMALL)
+    result = bundle.folder / "runs/b01-c01/result.json"
+    document = json.loads(result.read_text())
+    result.write_text(json.dumps({**document, "cell": "c77"}))
+    changed = Bundle.open(bundle.folder)
+    write_report(changed)
+    assert changed.damage == ["b01-c01/result.json is of cell c77, which the plan does not have"]
+
+
+def test_a_damaged_histogram_is_one_sentence(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", SMALL)
+    result = bundle.folder / "runs/b01-c01/result.json"
+    document = json.loads(result.read_text())
+    document["headline"]["hdr"] = "XXXX"
+    result.write_text(json.dumps(document))
+    with pytest.raises(BundleError, match="a histogram in a run's result"):
+        write_report(Bundle.open(bundle.folder))
 
 
 @pytest.mark.parametrize("repetitions", [0, 1])

@@ -57,14 +57,20 @@ class Bundle:
     def runs(self) -> list[RunRecord]:
         """Finished runs in the order they were made; one whose result is missing or damaged is left out and named."""
         runs: list[RunRecord] = []
+        cells = {cell.id for cell in self.plan.cells}
         for folder in sorted((self.folder / "runs").glob("*")):
             path = folder / "result.json"
             if not path.is_file():
                 continue
             try:
-                runs.append(read_document(path, RunRecord))
+                run = read_document(path, RunRecord)
             except BundleError as error:
                 self.damage.append(error.what)
+                continue
+            if run.cell in cells:
+                runs.append(run)
+            else:
+                self.damage.append(f"{folder.name}/{path.name} is of cell {run.cell}, which the plan does not have")
         return sorted(runs, key=lambda run: run.order)
 
     @cached_property

@@ -28,9 +28,15 @@ class Conversion:
     def wait(self) -> None:
         try:
             _, said = self._process.communicate(timeout=TIMEOUT_S)
-        except BaseException:
+        except BaseException as error:
             self._process.kill()
-            self._process.wait()
+            self._process.communicate()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise BakeoffError(
+                    f"PNG files of the charts were not made within {TIMEOUT_S:.0f} s: this machine is very busy",
+                    where=str(self.files[0].parent),
+                    hint="report.html and the SVG files are there; `bakeoff report` on the bundle makes the rest",
+                ) from None
             raise
         if self._process.returncode:
             last = said.strip().splitlines()[-1:] or ["it said nothing"]

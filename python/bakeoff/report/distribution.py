@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..errors import BundleError
 from ..model.boundary import HistogramDoc, Series
 from ..model.records import OperationSummary, Percentiles, RunRecord
 
@@ -91,13 +92,19 @@ def percentile_ranges(runs: Sequence[RunRecord]) -> dict[str, tuple[float, float
 
 
 def _decoded(document: HistogramDoc) -> Histogram:
-    from ..analysis.histograms import Histogram
+    from ..analysis.histograms import Histogram, HistogramError
 
     if not document.count:
         return Histogram.empty()
-    return Histogram.from_hdr(
-        document.hdr, min_ns=document.min_ns, max_ns=document.max_ns, out_of_range=document.out_of_range
-    )
+    try:
+        return Histogram.from_hdr(
+            document.hdr, min_ns=document.min_ns, max_ns=document.max_ns, out_of_range=document.out_of_range
+        )
+    except HistogramError as error:
+        raise BundleError(
+            f"a histogram in a run's result.json cannot be read: {error}",
+            hint="the file was changed or cut short; copy the bundle again",
+        ) from error
 
 
 def _failed(run: RunRecord) -> int:
