@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import subprocess
 import sys
@@ -66,9 +67,26 @@ def arguments() -> argparse.Namespace:
         p.error("--warm-up, --window and --pairs are at least 1")
     if chosen.engine and len(chosen.engine) > 2:
         p.error("--engine takes one path, or two")
+    if min([1, *chosen.sessions]) < 1 or chosen.table_size < 1:
+        p.error("--sessions and --table-size are at least 1")
+    if trouble := unwritable(chosen.out):
+        p.error(f"--out {chosen.out}: {trouble}")
     if chosen.quick:
         _make_quick(chosen)
     return chosen
+
+
+def unwritable(out: Path | None) -> str:
+    """Why results cannot be written there, asked before hours are measured; empty if they can."""
+    if out is None:
+        return ""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return error.strerror or str(error)
+    if out.is_dir():
+        return "is a folder"
+    return "" if os.access(out if out.exists() else out.parent, os.W_OK) else "cannot be written"
 
 
 def _make_quick(chosen: argparse.Namespace) -> None:

@@ -14,6 +14,7 @@ import pytest
 from bakeoff.errors import BakeoffError
 
 from benches.suite import rows, table
+from benches.suite.__main__ import unwritable
 from benches.suite.bench import Comparison, RowResult
 from benches.suite.client import ClientProcess, Report, Tables
 from benches.suite.counters import memory_peak_bytes, process_cpu_s, read_perf
@@ -196,6 +197,13 @@ def test_rows_are_chosen_by_work_and_where_said_by_sessions_and_transport() -> N
     assert choose(["insert"], [], ["socket"]) == [Row("insert", "socket", 8)]
     assert choose(list(rows.WORKS), [], []) == choose(list(rows.WORKS), [], [])
     assert set(choose(list(rows.WORKS), [], [])) == set(all_rows())
+
+
+def test_a_place_that_takes_no_results_is_known_before_anything_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert unwritable(tmp_path / "new" / "bench.json") == ""
+    assert unwritable(tmp_path) == "is a folder"
+    assert unwritable(tmp_path / "file" / "bench.json") != ""
 
 
 def test_every_script_of_the_engine_is_a_row() -> None:
