@@ -7,6 +7,7 @@
 //! Sources: the MySQL and MariaDB documents of the client/server protocol; handshake and authentication are
 //! mysql_common's.
 mod answer;
+mod array;
 mod link;
 mod load;
 mod login;

@@ -148,6 +148,17 @@ fn push_field(bytes: &[u8], text: &mut Vec<u8>) {
     }
 }
 
+/// The INSERT of one row whose values are parameters.
+pub fn insert_statement(target: &Target) -> String {
+    let places = vec!["?"; target.columns.len()].join(",");
+    format!("{}({places})", insert_head(target))
+}
+
+fn insert_head(target: &Target) -> String {
+    let names: Vec<&str> = target.columns.iter().map(|column| &*column.name).collect();
+    format!("INSERT INTO {}({})VALUES", target.table, names.join(","))
+}
+
 /// INSERTs of many rows, one after the other in one buffer.
 pub struct Inserts<'a> {
     target: &'a Target,
@@ -157,8 +168,7 @@ pub struct Inserts<'a> {
 
 impl<'a> Inserts<'a> {
     pub fn new(target: &'a Target) -> Self {
-        let names: Vec<&str> = target.columns.iter().map(|column| &*column.name).collect();
-        let text = format!("INSERT INTO {}({})VALUES", target.table, names.join(",")).into_bytes();
+        let text = insert_head(target).into_bytes();
         Self {
             target,
             head_len: text.len(),

@@ -27,7 +27,8 @@ impl Link {
         }
     }
 
-    /// The buffer in which a request is written, with room for its header. To be finished by `ask` or `send`.
+    /// The buffer in which a request is written, with room for its header. To be finished by `ask`,
+    /// `tell` or `send`.
     #[inline]
     pub fn request(&mut self) -> &mut Vec<u8> {
         let request = self.stream.request();
@@ -42,6 +43,13 @@ impl Link {
         self.consume();
         seal(self.stream.request(), 0);
         self.stream.exchange().await.map_err(lost)
+    }
+
+    /// Sends the request as a new command, whose answer, if it has one, is to be waited for with `packet`.
+    pub async fn tell(&mut self) -> Result<(), OpError> {
+        self.consume();
+        seal(self.stream.request(), 0);
+        self.stream.send().await.map_err(lost)
     }
 
     /// Sends the request as the next packet of a dialogue; its answer is to be waited for with `packet`.

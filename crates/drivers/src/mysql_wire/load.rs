@@ -1,7 +1,9 @@
-//! Bulk loads: LOAD DATA LOCAL from memory, or INSERTs of many rows where the server refuses that. A few hundred KiB
-//! of text exist at a time, in the connection's own buffer.
+//! Bulk loads: an INSERT executed with arrays of parameters where the server has that (MariaDB), else LOAD DATA LOCAL
+//! from memory, or INSERTs of many rows where the server refuses that. A few hundred KiB of rows exist at a time, in the
+//! connection's own buffer.
 use super::WireSession;
 use super::answer;
+use super::array::Array;
 use super::link::{Link, malformed};
 use super::read::{self, Described, Done};
 use super::{request, start};
@@ -43,6 +45,9 @@ impl WireSession {
         target: &Target,
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
+        if self.terms.arrays {
+            return self.insert_arrays(target, next).await;
+        }
         if !self.loader.refused {
             match self.load_data(target, next).await {
                 Err(error) if bulk::is_refused(&error.code) && !error.connection_lost => {
@@ -100,6 +105,45 @@ impl WireSession {
             Some(0xFE) => Ok(kinds),
             _ => Err(malformed("rows where none were asked for")),
         }
+    }
+
+    /// The statement is closed again, because a server has room for some thousands of them in all.
+    async fn insert_arrays(
+        &mut self,
+        target: &Target,
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        let sql = bulk::insert_statement(target);
+        let prepared = self.describe_statement(&sql).await;
+        let id = prepared.map_err(|error| error.with_statement(start(&sql)))?.id;
+        let stored = self.send_arrays(Array::new(target, id), &sql, next).await;
+        if stored.as_ref().is_err_and(|error| error.connection_lost) {
+            return stored;
+        }
+        request::close(self.link.request(), id);
+        self.link.tell().await.and(stored)
+    }
+
+    /// The next request is written while the server is at work on the last one, but sent only after its answer: an error
+    /// may have ended the transaction, and what follows would be stored for good.
+    async fn send_arrays(
+        &mut self,
+        mut array: Array<'_>,
+        sql: &str,
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        let (mut stored, mut request) = (0, Vec::new());
+        let mut rows = array.fill(&mut request, &mut self.row, next);
+        while rows > 0 {
+            self.link.request().extend_from_slice(&request);
+            let failed = |error: OpError| error.with_statement(start(sql));
+            self.link.tell().await.map_err(failed)?;
+            let following = array.fill(&mut request, &mut self.row, next);
+            let done = end(&mut self.link).await.map_err(failed)?;
+            stored += self.verify(sql, rows, done).await?;
+            rows = following;
+        }
+        Ok(stored)
     }
 
     async fn load_data(

@@ -20,6 +20,8 @@ pub struct Terms {
     pub no_eof: bool,
     /// Columns that have not changed since the statement was prepared are not sent again (MariaDB).
     pub cached_columns: bool,
+    /// A statement can be executed with the parameters of many rows (MariaDB).
+    pub arrays: bool,
 }
 
 /// What a key of 2048 bits can take, the padding taken off.
@@ -44,6 +46,7 @@ pub async fn log_in(link: &mut Link, account: &Account<'_>) -> Result<Terms, OpE
         connection_id: greeting.connection_id(),
         no_eof: capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
         cached_columns: extended.contains(MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA),
+        arrays: extended.contains(MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS),
     };
     let version = greeting
         .maria_db_server_version_parsed()
@@ -116,15 +119,15 @@ fn agree(offered: CapabilityFlags, extended: MariadbCapabilities) -> (Capability
         // MySQL's meaning is "long passwords"; a MariaDB that does not offer it reads the extended ones instead.
         | CapabilityFlags::CLIENT_LONG_PASSWORD;
     let agreed = wanted & offered;
-    // Without the first the server would send the end of columns that it does not send.
-    let cacheable = agreed.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF)
-        && !offered.contains(CapabilityFlags::CLIENT_LONG_PASSWORD);
-    let extended = if cacheable {
-        extended & MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
-    } else {
-        MariadbCapabilities::empty()
-    };
-    (agreed, extended)
+    if offered.contains(CapabilityFlags::CLIENT_LONG_PASSWORD) {
+        return (agreed, MariadbCapabilities::empty());
+    }
+    let mut wanted = MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS;
+    // Without this the server would send the end of columns that it does not send.
+    if agreed.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF) {
+        wanted |= MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;
+    }
+    (agreed, wanted & extended)
 }
 
 fn parse<'a, T: mysql_common::proto::MyDeserialize<'a, Ctx = ()>>(packet: &'a [u8]) -> Result<T, OpError> {

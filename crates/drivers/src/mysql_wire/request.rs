@@ -6,6 +6,7 @@ const COM_QUIT: u8 = 0x01;
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
+const COM_STMT_CLOSE: u8 = 0x19;
 
 /// A whole packet.
 pub const QUIT: [u8; 5] = [1, 0, 0, 0, COM_QUIT];
@@ -23,6 +24,12 @@ pub fn query_bytes(request: &mut Vec<u8>, sql: &[u8]) {
 pub fn prepare(request: &mut Vec<u8>, sql: &str) {
     request.push(COM_STMT_PREPARE);
     request.extend_from_slice(sql.as_bytes());
+}
+
+/// Has no answer.
+pub fn close(request: &mut Vec<u8>, statement_id: u32) {
+    request.push(COM_STMT_CLOSE);
+    request.extend_from_slice(&statement_id.to_le_bytes());
 }
 
 /// `types`: what the server was last told of this statement's parameters (one byte each, 0 before the first time), and
@@ -71,8 +78,9 @@ pub fn execute(request: &mut Vec<u8>, statement_id: u32, types: &mut [u8], param
     }
 }
 
+/// With its length before it.
 #[inline]
-fn text(request: &mut Vec<u8>, value: &[u8]) {
+pub fn text(request: &mut Vec<u8>, value: &[u8]) {
     let length = (value.len() as u64).to_le_bytes();
     match value.len() {
         0..=0xFA => request.push(length[0]),
