@@ -65,6 +65,12 @@ def test_a_server_that_ignores_sigterm_is_killed_with_what_it_started(place: Pat
     assert wait_for(lambda: start_ticks(child) is None)
 
 
+def test_a_server_has_a_process_group_of_its_own_in_our_session(place: Path) -> None:
+    server = start(place, "sleep", "60")
+    assert (os.getpgid(server.pid), os.getsid(server.pid)) == (server.pid, os.getsid(0))
+    assert server.stop(5.0)
+
+
 def test_a_frozen_server_is_thawed_to_end(place: Path) -> None:
     server = start(place, "sleep", "60")
     os.kill(server.pid, signal.SIGSTOP)

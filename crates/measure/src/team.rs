@@ -33,7 +33,7 @@ pub struct Placement {
     /// Session numbers of this process.
     pub sessions: Vec<u32>,
     pub core: Option<u32>,
-    /// Nothing has to happen at a certain moment, so its thread need not interrupt others.
+    /// Nothing has to happen at a certain moment and several answers may gather, so its thread need not interrupt others.
     pub patient: bool,
 }
 
@@ -56,15 +56,17 @@ pub fn place<D, W>(job: &Job<D, W>, blocking: bool) -> Vec<Placement> {
         let pinned = !blocking && !spec.cores.is_empty();
         pinned.then(|| spec.cores[worker as usize % spec.cores.len()])
     };
-    (0..workers)
-        .map(|worker| Placement {
+    let placement = |worker: u32| {
+        let sessions: Vec<u32> = dealt(worker, sessions);
+        Placement {
             worker: worker as usize,
             threads: dealt(worker, spec.threads),
-            sessions: dealt(worker, sessions),
             core: core(worker),
-            patient: !blocking && spec.pacing == Pacing::Closed,
-        })
-        .collect()
+            patient: !blocking && spec.pacing == Pacing::Closed && sessions.len() > 1,
+            sessions,
+        }
+    };
+    (0..workers).map(placement).collect()
 }
 
 pub enum Message<T> {

@@ -56,8 +56,9 @@ pub struct Conn {
     pub sent: Cell<usize>,
     /// What the kernel said to the sending half of an exchange; 0: nothing went wrong.
     pub send_error: Cell<i32>,
-    /// epoll: edges seen and not yet used up.
+    /// epoll: an edge was seen and not yet used up.
     pub readable: Cell<bool>,
+    /// epoll: a connect has ended.
     pub writable: Cell<bool>,
     /// The stream is gone: freed when nothing is in flight.
     pub abandoned: Cell<bool>,

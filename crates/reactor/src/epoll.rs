@@ -11,7 +11,10 @@ use std::rc::Rc;
 const EVENTS: usize = 1024;
 /// Marks the timer among the events, as no slot does.
 const TIMER: u64 = u64::MAX;
-const INTEREST: i32 = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
+const INPUT: i32 = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET;
+/// Only where something waits for it: a unix socket tells of room whenever the other side has read, which would wake us
+/// once more for each request.
+const INPUT_AND_ROOM: i32 = INPUT | libc::EPOLLOUT;
 
 pub struct Epoll {
     fd: OwnedFd,
@@ -37,7 +40,13 @@ impl Epoll {
         let timer =
             unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC) };
         let timer = sys::owned(timer.into())?;
-        watch(&fd, timer.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET, TIMER)?;
+        watch(
+            &fd,
+            libc::EPOLL_CTL_ADD,
+            timer.as_raw_fd(),
+            libc::EPOLLIN | libc::EPOLLET,
+            TIMER,
+        )?;
         Ok(Self {
             fd,
             timer,
@@ -57,13 +66,34 @@ impl Epoll {
                 conns.slots.len() as u32 - 1
             }
         };
-        if let Err(error) = watch(&self.fd, conn.raw(), INTEREST, slot.into()) {
+        if let Err(error) = watch(
+            &self.fd,
+            libc::EPOLL_CTL_ADD,
+            conn.raw(),
+            INPUT_AND_ROOM,
+            slot.into(),
+        ) {
             conns.free.push(slot);
             return Err(error);
         }
         conn.slot.set(slot);
         conns.slots[slot as usize] = Some(conn.clone());
         Ok(())
+    }
+
+    /// From here on there is room until a send says otherwise.
+    pub fn connected(&self, conn: &Conn) -> io::Result<()> {
+        self.change(conn, INPUT)
+    }
+
+    fn change(&self, conn: &Conn, interest: i32) -> io::Result<()> {
+        watch(
+            &self.fd,
+            libc::EPOLL_CTL_MOD,
+            conn.raw(),
+            interest,
+            conn.slot.get().into(),
+        )
     }
 
     pub fn detach(&self, conn: &Conn) {
@@ -133,10 +163,7 @@ impl Epoll {
                 Ok(sent) => conn.sent.set(conn.sent.get() + sent as usize),
                 Err(error) => match error.raw_os_error() {
                     Some(libc::EINTR) => {}
-                    Some(libc::EAGAIN) => {
-                        conn.writable.set(false);
-                        return false;
-                    }
+                    Some(libc::EAGAIN) if self.change(conn, INPUT_AND_ROOM).is_ok() => return false,
                     number => {
                         conn.complete(-number.unwrap_or(libc::EIO));
                         return false;
@@ -199,6 +226,9 @@ impl Epoll {
             }
             if seen & (libc::EPOLLOUT | libc::EPOLLERR | libc::EPOLLHUP) != 0 {
                 conn.writable.set(true);
+                if conn.step.get() != Step::Connect {
+                    self.change(&conn, INPUT)?;
+                }
             }
             if conn.is_in_flight() && self.advance(&conn) {
                 self.in_flight.set(self.in_flight.get() - 1);
@@ -248,12 +278,12 @@ impl Epoll {
     }
 }
 
-fn watch(epoll: &OwnedFd, fd: RawFd, interest: i32, mark: u64) -> io::Result<()> {
+fn watch(epoll: &OwnedFd, how: i32, fd: RawFd, interest: i32, mark: u64) -> io::Result<()> {
     let mut event = libc::epoll_event {
         events: interest as u32,
         u64: mark,
     };
     // SAFETY: both descriptors are open and the event is valid for the call.
-    let added = unsafe { libc::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &mut event) };
-    sys::checked(added.into()).map(drop)
+    let watched = unsafe { libc::epoll_ctl(epoll.as_raw_fd(), how, fd, &mut event) };
+    sys::checked(watched.into()).map(drop)
 }

@@ -73,10 +73,7 @@ impl Io {
         on_either!(self, io => io.detach(conn))
     }
     pub fn connected(&self, conn: &Conn) -> io::Result<()> {
-        match self {
-            Io::Ring(ring) => ring.connected(conn),
-            Io::Epoll(_) => Ok(()),
-        }
+        on_either!(self, io => io.connected(conn))
     }
     #[inline]
     pub fn begin(&self, conn: &Conn) {

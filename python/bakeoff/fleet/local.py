@@ -60,7 +60,9 @@ class Engines:
         self.close()
 
     def start(self, document: Path, env: Mapping[str, str], log: Path) -> None:
-        """Starts one client on `document`. In a session of its own: Ctrl-C reaches us, and we end its input."""
+        """Starts one client on `document`. In a process group of its own: Ctrl-C reaches us, and
+        we end its input. In our session, as the private servers are: one share of the processor for each thread
+        (docs/decisions/0007)."""
         index = len(self._clients)
         with open(log, "ab") as errors:
             process = subprocess.Popen(
@@ -71,7 +73,7 @@ class Engines:
                 env={**os.environ, **env},
                 text=True,
                 encoding="utf-8",
-                start_new_session=True,
+                process_group=0,
             )
         self._clients.append(_Client(process, log))
         assert process.stdout is not None

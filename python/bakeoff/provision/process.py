@@ -1,6 +1,7 @@
 """Starts, watches and stops server processes, so that none outlives us.
 
-Every server gets a session of its own (our Ctrl-C is not its Ctrl-C) and dies with its parent, SIGKILL included:
+Every server gets a process group of its own (our Ctrl-C is not its Ctrl-C), stays in our session (one share of the
+processor for each thread, docs/decisions/0007) and dies with its parent, SIGKILL included:
 `setpriv --pdeathsig KILL`. The kernel sends that signal when the *thread* that started the child ends, hence the
 rule that servers are started from the main thread. Started by root, a server runs as `nobody`.
 """
@@ -119,7 +120,7 @@ class ServerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                start_new_session=True,
+                process_group=0,
                 **_identity(),
             )
         self.pid = self._process.pid
