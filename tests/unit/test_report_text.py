@@ -35,6 +35,16 @@ def test_columns_stand_under_their_heads(tmp_path: Path) -> None:
     assert all(line[end - 1] == "s" for line in lines[head + 2 : head + 6])  # ms, right-aligned
 
 
+def test_what_is_compared_heads_its_column(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", replace(SMALL, contenders=(MARIADB,)))
+    bundle.plan = bundle.plan.model_copy(update={"compare_factor": "threads", "baseline": None})
+    (head,) = [line.split() for line in render_text(answer_of(bundle)).splitlines() if "p99.9" in line]
+    assert head[:2] == ["setting", "threads"]
+    page = write_report(bundle).html.read_text(encoding="utf-8")
+    assert page.count("<th>Threads</th>") >= 4
+    assert "<th>Run</th><th>Threads</th>" in page
+
+
 def test_what_an_operation_costs_is_no_power_of_ten(tmp_path: Path) -> None:
     def slow(run: RunRecord) -> RunRecord:
         return run.model_copy(update={"server": run.server.model_copy(update={"cpu_s": run.ok * 2090.4e-6})})

@@ -121,6 +121,8 @@ class Answer(Document):
     headline: list[str]
     comparisons: list[ComparisonAnswer]
     cells: list[CellAnswer]
+    #: The factor whose levels the contestants are: "system", "threads", ...
+    compared: str
     contestants: list[str]
     #: How far the figures may be believed, the worst first.
     validity: list[str]
@@ -157,6 +159,7 @@ def answer_of(bundle: Source) -> Answer:
         headline=headline_words(contest, comparisons, cells),
         comparisons=comparisons,
         cells=cells,
+        compared=contest.factor,
         contestants=contest.contestants,
         validity=_validity_words(bundle.runs),
         runs_finished=len(bundle.runs),

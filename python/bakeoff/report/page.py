@@ -44,6 +44,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         "colours": COLOURS,
         "dark_colours": DARK_COLOURS,
         "has_settings": bool(contest.shared),
+        "compared": answer.compared[:1].upper() + answer.compared[1:],
         "statement_heads": STATEMENT_HEADS,
         "objective_short": "rate" if answer.objective == "rate" else _percentile_words(answer.objective),
         "comparisons": _comparisons(answer),

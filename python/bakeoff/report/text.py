@@ -62,7 +62,7 @@ def _lines(answer: Answer) -> Iterator[str]:
 
 def _table(answer: Answer) -> Iterator[str]:
     settings = any(cell.setting_words for cell in answer.cells)
-    head = [*(["setting"] if settings else []), "system", *_HEADS]
+    head = [*(["setting"] if settings else []), answer.compared, *_HEADS]
     rows: list[list[str]] = []
     before = ""
     for cell in answer.cells:
@@ -81,7 +81,7 @@ def _statements(answer: Answer) -> Iterator[str]:
     yield ""
     yield "Statements per second:"
     settings = any(cell.setting_words for cell in counted)
-    head = [*(["setting"] if settings else []), "system", *STATEMENT_HEADS]
+    head = [*(["setting"] if settings else []), answer.compared, *STATEMENT_HEADS]
     rows = [[*([cell.setting_words] if settings else []), cell.contestant, *statement_words(cell)] for cell in counted]
     yield from table(head, rows, left=set(range(len(head) - len(STATEMENT_HEADS))))
 
