@@ -116,7 +116,17 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         if matches!(self.user.pace, Pace::Closed { .. }) && !self.sleep_until_due(free_at_ns).await {
             return slot;
         }
-        while let Begin::Now { due_ns } = self.wait_for_due(free_at_ns).await {
+        loop {
+            let begin = match &mut self.user.pace {
+                Pace::Closed { left } => closed(left, &worker.writer.axis, free_at_ns),
+                Pace::Scheduled(schedule) => match schedule.claim() {
+                    Some(after_ns) => self.wait_for_slot(after_ns, free_at_ns).await,
+                    None => Begin::Over,
+                },
+            };
+            let Begin::Now { due_ns } = begin else {
+                break;
+            };
             if let Some(pool) = pool {
                 slot = self.acquire(pool, due_ns).await;
             }
@@ -139,34 +149,17 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             if !goes_on {
                 break;
             }
-            self.take_turns().await;
+            if self.turn_is_over() {
+                yield_once().await;
+            }
         }
         slot
     }
 
-    /// Until the next operation is due, or the window has ended.
-    #[inline]
-    async fn wait_for_due(&mut self, free_at_ns: u64) -> Begin {
-        let epoch_ns = self.axis().epoch_ns;
-        match &mut self.user.pace {
-            Pace::Closed { left } => {
-                let axis = &self.worker.writer.axis;
-                let counted = u64::from(free_at_ns >= axis.window_start_ns);
-                if *left < counted || free_at_ns >= axis.window_end_ns() {
-                    return Begin::Over;
-                }
-                *left -= counted;
-                Begin::Now { due_ns: free_at_ns }
-            }
-            Pace::Scheduled(schedule) => match schedule.claim() {
-                Some(after_ns) => self.wait_for_slot(epoch_ns + after_ns, free_at_ns).await,
-                None => Begin::Over,
-            },
-        }
-    }
-
-    async fn wait_for_slot(&self, due_ns: u64, free_at_ns: u64) -> Begin {
+    /// Until the slot `after_ns` after the epoch, or the window has ended.
+    async fn wait_for_slot(&self, after_ns: u64, free_at_ns: u64) -> Begin {
         let (writer, axis) = (&self.worker.writer, self.axis());
+        let due_ns = axis.epoch_ns + after_ns;
         // A user that came free only after the operation fell due says nothing about the generator.
         let was_free = due_ns >= free_at_ns;
         if was_free && !self.sleep_until_due(due_ns).await {
@@ -229,70 +222,73 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         Some(slot)
     }
 
-    /// Draws one operation and sees it through to its end, retries included.
+    /// Draws one operation and sees it through to its end, retries included. One function with few others to wait for,
+    /// because what one that is waited for takes and keeps goes through memory.
     #[inline]
     async fn operation(&mut self, due_ns: u64, slot: &mut Slot<D::Session>) -> How {
         let worker = self.worker;
-        let writer = &*worker.writer;
-        let operation = worker.job.workload.next(&worker.state, &mut self.thread);
-        writer.set_in_flight(self.user.index, due_ns);
+        let workload = &worker.job.workload;
+        let operation = workload.next(&worker.state, &mut self.thread);
+        worker.writer.set_in_flight(self.user.index, due_ns);
         let mut attempts = 0;
         loop {
             let begin_ns = now_ns();
-            let how = self.attempt(operation, begin_ns, slot).await;
-            if how != How::RIGHT && self.again(how, attempts) {
-                attempts += 1;
-                if self.prepare_retry(how, attempts, slot).await {
-                    continue;
+            let mut failed = None;
+            let mut how = How::RIGHT;
+            let cell = &*self.user.cell;
+            cell.arm(begin_ns + worker.job.timeout_ns);
+            let right = match &mut slot.session {
+                Some(session) => {
+                    let execute = workload.execute(&worker.state, &mut self.thread, session, &mut self.probe);
+                    Attempt {
+                        cell,
+                        execute: pin!(execute),
+                        failed: &mut failed,
+                    }
+                    .await
+                }
+                None => {
+                    // Cannot be: a lost session is replaced before anything else.
+                    failed = Some(Err(OpError::lost("session", "there was no session")));
+                    false
+                }
+            };
+            cell.disarm();
+            if !right {
+                how = self.fault(operation, slot.endpoint, &failed);
+                if self.again(how, attempts) {
+                    attempts += 1;
+                    if self.prepare_retry(how, attempts, slot).await {
+                        continue;
+                    }
                 }
             }
-            writer.begin_recording();
-            self.ended_ns = now_ns();
-            let series = series(operation, how.outcome());
-            let counted = writer.operation(series, slot.endpoint, due_ns, begin_ns, self.ended_ns);
-            if let Some(queries) = self.probe.queries.take() {
-                writer.queries(queries, self.ended_ns, counted);
-            }
-            writer.end_recording();
-            writer.set_in_flight(self.user.index, 0);
-            self.probe.revocable += u64::from(counted && how == How::RIGHT);
-            let workload = &worker.job.workload;
-            workload.settle(
-                &worker.state,
-                &mut self.thread,
-                how.outcome(),
-                how.session_lost(),
-                &mut self.probe,
-            );
+            self.record(operation, how, slot.endpoint, due_ns, begin_ns);
             return how;
         }
     }
 
     #[inline]
-    async fn attempt(&mut self, operation: usize, begin_ns: u64, slot: &mut Slot<D::Session>) -> How {
+    fn record(&mut self, operation: usize, how: How, endpoint: u32, due_ns: u64, begin_ns: u64) {
         let worker = self.worker;
-        let Some(session) = &mut slot.session else {
-            return How::new(Outcome::Unknown).and_lost(true); // cannot be: a lost session is replaced before anything else
-        };
-        let mut failed = None;
-        let cell = &*self.user.cell;
-        cell.arm(begin_ns + worker.job.timeout_ns);
-        let right = {
-            let workload = &worker.job.workload;
-            let execute = pin!(workload.execute(&worker.state, &mut self.thread, session, &mut self.probe));
-            Attempt {
-                cell,
-                execute,
-                failed: &mut failed,
-            }
-            .await
-        };
-        cell.disarm();
-        if right {
-            How::RIGHT
-        } else {
-            self.fault(operation, slot.endpoint, &failed)
+        let writer = &*worker.writer;
+        writer.begin_recording();
+        self.ended_ns = now_ns();
+        let series = series(operation, how.outcome());
+        let counted = writer.operation(series, endpoint, due_ns, begin_ns, self.ended_ns);
+        if let Some(queries) = self.probe.queries.take() {
+            writer.queries(queries, self.ended_ns, counted);
         }
+        writer.end_recording();
+        writer.set_in_flight(self.user.index, 0);
+        self.probe.revocable += u64::from(counted && how == How::RIGHT);
+        worker.job.workload.settle(
+            &worker.state,
+            &mut self.thread,
+            how.outcome(),
+            how.session_lost(),
+            &mut self.probe,
+        );
     }
 
     /// Counts and samples what went wrong.
@@ -376,15 +372,13 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
 
     /// Operations that wait for nothing (null driver) would starve their worker's other users.
     #[inline]
-    async fn take_turns(&mut self) {
+    fn turn_is_over(&mut self) -> bool {
         if R::BLOCKING || self.user.cell.take_pended() {
             self.unwaited = 0;
-            return;
+            return false;
         }
         self.unwaited += 1;
-        if self.unwaited.is_multiple_of(TURN) {
-            yield_once().await;
-        }
+        self.unwaited.is_multiple_of(TURN)
     }
 
     /// Commits what is open, with the session the user has or one from the pool.
@@ -416,6 +410,17 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             .samples
             .offer("finish", error.outcome, endpoint, at_s, &Fault::from(&error));
     }
+}
+
+/// In a closed loop an operation is due when the last one ended. `left`: operations after the warm-up.
+#[inline]
+fn closed(left: &mut u64, axis: &Axis, free_at_ns: u64) -> Begin {
+    let counted = u64::from(free_at_ns >= axis.window_start_ns);
+    if *left < counted || free_at_ns >= axis.window_end_ns() {
+        return Begin::Over;
+    }
+    *left -= counted;
+    Begin::Now { due_ns: free_at_ns }
 }
 
 async fn yield_once() {

@@ -13,6 +13,7 @@ pub mod outcome;
 pub mod record;
 pub mod row;
 pub mod run;
+pub mod short;
 pub mod sql;
 pub mod time;
 pub mod workload;

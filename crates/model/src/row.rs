@@ -1,4 +1,5 @@
 //! The one reusable buffer through which rows are read.
+use crate::short;
 
 /// One value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,13 +64,13 @@ impl RowBuf {
         self.slots.push(slot);
     }
     /// Replaces the cell at `index`, which must exist. Replacing the same cell again and again takes no more room.
-    #[inline]
+    #[inline(always)]
     pub fn set_bytes(&mut self, index: usize, value: &[u8]) {
         if let Slot::Bytes { start, end } = self.slots[index] {
             if let Some(place) = self.bytes.get_mut(start as usize..end as usize)
-                && place.len() == value.len()
+                && short::copy(value, place)
             {
-                return place.copy_from_slice(value);
+                return;
             }
             if end as usize == self.bytes.len() {
                 self.bytes.truncate(start as usize);
@@ -100,7 +101,7 @@ impl RowBuf {
         self.slots.is_empty()
     }
     /// The cell at `index` (0-based), or `None` past the end.
-    #[inline]
+    #[inline(always)]
     pub fn cell(&self, index: usize) -> Option<Cell<'_>> {
         Some(match *self.slots.get(index)? {
             Slot::Null => Cell::Null,

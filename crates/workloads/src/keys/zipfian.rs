@@ -7,6 +7,8 @@ use crate::rng::Random;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Zipfian {
     items: u64,
+    /// The same number.
+    scale: f64,
     theta: f64,
     alpha: f64,
     zeta: f64,
@@ -26,6 +28,7 @@ impl Zipfian {
         let second = 1.0 + 0.5f64.powf(theta);
         Self {
             items,
+            scale: items as f64,
             theta,
             alpha: 1.0 / (1.0 - theta),
             zeta: zeta_items,
@@ -58,14 +61,16 @@ impl Zipfian {
     #[inline]
     pub fn rank_at(&self, u: f64) -> u64 {
         let scaled = u * self.zeta;
+        let rank = self.scale * self.power(self.eta * u - self.eta + 1.0);
+        // Neither negative nor above 2^63; a signed conversion is one instruction, an unsigned one a dozen.
+        let rank = (rank as i64 as u64).min(self.items - 1);
+        // Chosen last: which it is cannot be foreseen, and a wrong guess costs more than the power.
         if scaled < 1.0 {
             0
         } else if scaled < self.second {
             1
         } else {
-            let rank = self.items as f64 * self.power(self.eta * u - self.eta + 1.0);
-            // Neither negative nor above 2^63; a signed conversion is one instruction, an unsigned one a dozen.
-            (rank as i64 as u64).min(self.items - 1)
+            rank
         }
     }
 }

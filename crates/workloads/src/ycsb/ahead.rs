@@ -4,7 +4,6 @@
 //! [`super::choose::KeySpace::is_fixed`] holds, and elsewhere nothing is drawn ahead.
 use super::key_text::Key;
 use super::thread::Drawn;
-use crate::rng::Random;
 use std::ops::{Deref, DerefMut};
 
 /// Operations drawn at once: more than the few that overlap in a processor gain nothing and cost every user memory.
@@ -14,11 +13,9 @@ pub const AHEAD: usize = 8;
 /// One operation, all but its values.
 #[derive(Debug)]
 pub struct Early {
-    pub rng: Random,
     pub drawn: Drawn,
     /// What stands for the key in the stream's hash.
     pub named: u64,
-    pub value_seed: u64,
     pub key: Key,
 }
 
@@ -35,10 +32,8 @@ pub struct Ahead {
 impl Ahead {
     pub fn new(key: &Key) -> Self {
         let early = |_| Early {
-            rng: Random::new(0),
             drawn: Drawn::default(),
             named: 0,
-            value_seed: 0,
             key: key.clone(),
         };
         Self {
@@ -59,16 +54,23 @@ impl Ahead {
         true
     }
 
-    /// Places for `count` operations (at least 1), of which the first is the current one. What only some kinds use is as
-    /// in a default.
+    /// Places for as many operations as there are, of which the first is the current one. What only some kinds use is as in
+    /// a default.
     #[inline]
-    pub fn refill(&mut self, count: usize) -> &mut [Early] {
-        (self.current, self.left) = (0, count - 1);
-        let places = &mut self.operations[..count];
-        for place in &mut *places {
+    pub fn refill_all(&mut self) -> &mut [Early; AHEAD] {
+        (self.current, self.left) = (0, AHEAD - 1);
+        for place in &mut *self.operations {
             place.drawn = Drawn::default();
         }
-        places
+        &mut self.operations
+    }
+
+    /// The same for one operation.
+    #[inline]
+    pub fn refill_one(&mut self) -> &mut Early {
+        (self.current, self.left) = (0, 0);
+        self.operations[0].drawn = Drawn::default();
+        &mut self.operations[0]
     }
 
     #[inline]

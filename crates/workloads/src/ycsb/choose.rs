@@ -2,6 +2,7 @@
 //!
 //! Records are counted twice. Their *number* is dense: 0..base for the loaded slice, and from there on this client's
 //! own run-phase inserts; distributions draw numbers. Their *keynum* is what the key is made of, unique over clients.
+use super::ahead::AHEAD;
 use super::insert_sequence::{InsertCursor, InsertSequence};
 use crate::keys::{
     Exponential, Hotspot, Permutation, Scrambled, Sequential, SequentialCursor, Zipfian, latest,
@@ -89,21 +90,26 @@ impl KeySpace {
         }
     }
 
-    /// The keynum of a record that can be read. Costs what the distribution costs: 3 (uniform) to 50 ns.
+    /// What [`KeySpace::draw`] gives for each. The usual distribution is drawn step by step for all of them.
     #[inline]
-    pub fn draw(&self, cursor: &KeyCursor, rng: &mut Random) -> u64 {
-        // The usual case apart: beside the others it would pay for what they work out before their loop.
-        if let (Chooser::Scrambled(scrambled), None) = (&self.chooser, &self.inserts) {
-            let number = scrambled.draw(rng);
-            if number < self.base {
-                return self.start + number;
-            }
+    pub fn draw_all(&self, cursor: &KeyCursor, mut rngs: [Random; AHEAD]) -> [u64; AHEAD] {
+        let (Chooser::Scrambled(scrambled), None) = (&self.chooser, &self.inserts) else {
+            return rngs.map(|mut rng| self.draw(cursor, &mut rng));
+        };
+        let mut keynums = scrambled.draw_all(&mut rngs);
+        for (keynum, rng) in keynums.iter_mut().zip(&mut rngs) {
+            *keynum = if *keynum < self.base {
+                self.start + *keynum
+            } else {
+                self.draw(cursor, rng)
+            };
         }
-        self.draw_any(cursor, rng)
+        keynums
     }
 
+    /// The keynum of a record that can be read. Costs what the distribution costs: 3 (uniform) to 50 ns.
     #[inline(never)]
-    fn draw_any(&self, cursor: &KeyCursor, rng: &mut Random) -> u64 {
+    pub fn draw(&self, cursor: &KeyCursor, rng: &mut Random) -> u64 {
         let readable = self.base + self.inserts.as_ref().map_or(0, InsertSequence::readable);
         for _ in 0..MOST_DRAWS {
             let number = self.chooser.draw(cursor, readable, rng);

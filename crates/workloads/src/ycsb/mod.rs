@@ -9,6 +9,7 @@ mod ahead;
 mod attempt;
 mod check;
 mod choose;
+mod digits;
 mod draw;
 mod fields;
 mod insert_sequence;
@@ -232,14 +233,19 @@ impl<S: RecordSession + 'static> Workload<S> for Ycsb {
         session: &mut S,
         probe: &mut P,
     ) -> Result<Answer, OpError> {
-        if self.groups() && !thread.witness {
-            self.execute_in_group(thread, session, probe).await
+        let grouped = self.groups() && !thread.witness;
+        if grouped {
+            self.open_group(thread, session).await?;
+        }
+        let answer = self.attempt(thread, session, probe).await;
+        if grouped {
+            self.close_group(answer, thread, session, probe).await
         } else {
-            self.attempt(thread, session, probe).await
+            answer
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn settle<P: Probe>(
         &self,
         _worker: &Worker,

@@ -43,17 +43,28 @@ impl Transaction {
 }
 
 impl Ycsb {
-    pub(super) async fn execute_in_group<S: RecordSession, P: Probe>(
+    /// Before an operation of a group.
+    pub(super) async fn open_group<S: RecordSession>(
         &self,
         thread: &mut Thread,
         session: &mut S,
-        probe: &mut P,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<(), OpError> {
         if !thread.transaction.open {
             session.begin().await?;
             thread.transaction.open = true;
         }
-        let answer = match self.attempt(thread, session, probe).await {
+        Ok(())
+    }
+
+    /// After an operation of a group: rolls it back if the operation failed, commits it if that was the last one.
+    pub(super) async fn close_group<S: RecordSession, P: Probe>(
+        &self,
+        answer: Result<Answer, OpError>,
+        thread: &mut Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<Answer, OpError> {
+        let answer = match answer {
             Ok(answer) => answer,
             Err(error) => {
                 // What a failed statement leaves of its transaction differs between systems: end it everywhere. A
@@ -127,6 +138,7 @@ impl Ycsb {
     }
 
     /// Books the end of the operation drawn last: at once, or when its transaction ends.
+    #[inline(always)] // a read outside of transactions leaves nothing to book
     pub(super) fn book<P: Probe>(
         &self,
         thread: &mut Thread,
@@ -134,6 +146,12 @@ impl Ycsb {
         session_lost: bool,
         probe: &mut P,
     ) {
+        if thread.transaction.open || thread.drawn.kind != super::READ {
+            self.book_any(thread, outcome, session_lost, probe);
+        }
+    }
+
+    fn book_any<P: Probe>(&self, thread: &mut Thread, outcome: Outcome, session_lost: bool, probe: &mut P) {
         let drawn = *thread.drawn;
         let inserts = drawn.kind == super::INSERT;
         if thread.transaction.open && !thread.witness {
