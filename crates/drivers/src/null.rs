@@ -303,7 +303,7 @@ impl RecordSession for NullSession {
 
     #[inline]
     async fn read(&mut self, table: Table, key: &[u8], fields: Fields) -> Result<Option<&RowBuf>, OpError> {
-        // Apart from the rest, so small that it becomes part of its caller.
+        // Apart from the rest, whose states every answer would pay for.
         if self.plain && !self.stores() {
             return Ok(Some(self.tables[table.0 as usize].answer(key, fields)));
         }
