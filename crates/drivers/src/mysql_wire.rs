@@ -207,6 +207,11 @@ impl WireSession {
         self.done.warnings
     }
 
+    /// Loads from now on as on a server that takes no arrays (MySQL), which few machines have to test with.
+    pub fn decline_arrays(&mut self) {
+        self.terms.arrays = false;
+    }
+
     /// Runs the statement and hands each row to `each`. Rows seen; the rest is in `done`.
     #[inline]
     async fn run(

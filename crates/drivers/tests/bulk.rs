@@ -287,6 +287,14 @@ macro_rules! cases {
         mod wire {
             $(#[test] fn $case() { super::on!(super::MysqlWire, session => super::$case(session).await) })*
         }
+        mod wire_without_arrays {
+            $(#[test] fn $case() {
+                super::on!(super::MysqlWire, session => {
+                    session.decline_arrays();
+                    super::$case(session).await
+                })
+            })*
+        }
         mod mysql {
             $(#[test] fn $case() { super::on!(super::Mysql, session => super::$case(session).await) })*
         }
@@ -301,6 +309,14 @@ macro_rules! mysql_cases {
         }
         mod wire_only {
             $(#[test] fn $case() { super::on!(super::MysqlWire, session => super::$case(session).await) })*
+        }
+        mod wire_only_without_arrays {
+            $(#[test] fn $case() {
+                super::on!(super::MysqlWire, session => {
+                    session.decline_arrays();
+                    super::$case(session).await
+                })
+            })*
         }
     };
 }
@@ -390,9 +406,15 @@ fn wire_inserts_arrays_where_the_server_takes_them() {
     on!(MysqlWire, session => {
         if answer(session, "SELECT VERSION()", 0).await.contains("MariaDB") {
             inserts_arrays_and_leaves_no_statement_behind(session).await;
-        } else {
-            loads_data_where_the_server_allows_it_and_asks_once_where_not(session).await;
         }
+    });
+}
+
+#[test]
+fn wire_loads_data_where_the_server_takes_no_arrays() {
+    on!(MysqlWire, session => {
+        session.decline_arrays();
+        loads_data_where_the_server_allows_it_and_asks_once_where_not(session).await;
     });
 }
 
