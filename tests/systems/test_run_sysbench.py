@@ -49,14 +49,10 @@ def assert_measured(folder: Path, system: str) -> None:
         assert all(check.ok for check in run.checks), run.checks
         assert run.client
         queries, each = run.queries, STATEMENTS[str(scripts[run.cell])]
-        # Without the operations that were under way when the window began, whose statements belong to the warm-up; with
-        # what an event had sent before a deadlock ended it.
-        complete, begun = (
-            sum(series.count for series in run.series if series.outcome in outcomes)
-            for outcomes in (("ok",), ("ok", "aborted"))
-        )
+        # With what an event had sent before a deadlock ended it.
+        aborted = sum(series.count + series.carried_in for series in run.series if series.outcome == "aborted")
         sent = (queries.read, queries.write, queries.other)
-        assert all(complete * n <= m <= begun * n for n, m in zip(each, sent, strict=True)), (sent, complete, begun)
+        assert all(run.ok * n <= m <= (run.ok + aborted) * n for n, m in zip(each, sent, strict=True)), (sent, run.ok)
         table = bundle.intervals(run.id)
         assert table is not None
         assert sum(table.column("reads").to_pylist()) >= queries.read > 0

@@ -40,7 +40,8 @@ def result(*parts: Series, client: int = 0, **other: Any) -> RunResult:
         "backlog": document([]),
         "revoked": 0,
         "state": StateReport(inserts_acknowledged=2),
-        "queries": QueryCounts(),
+        "queries": QueryCounts(read=10, write=4, other=2),
+        "queries_carried_in": QueryCounts(read=5, write=2, other=1),
         **other,
     }
     return RunResult(
@@ -100,6 +101,12 @@ def test_what_did_not_commit_is_taken_back() -> None:
     merged = merge_results([result(series([1000] * 10), revoked=4)], by_completion=True)
     assert merged.ok == 6
     assert merged.errors == {"revoked": 4}
+
+
+def test_statements_are_those_of_the_operations_that_count() -> None:
+    results = [result(series([1000] * 10)), result(series([1000] * 10), client=1)]
+    assert merge_results(results, by_completion=True).queries == QueryCounts(read=30, write=12, other=6)
+    assert merge_results(results, by_completion=False).queries == QueryCounts(read=20, write=8, other=4)
 
 
 def test_a_short_timeout_is_not_rewarded() -> None:

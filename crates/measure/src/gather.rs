@@ -42,7 +42,11 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
     let operations = job.workload.operations();
     let merged = merge_series(recorders, operations);
     let mut totals = Totals::default();
-    recorders.iter().for_each(|r| r.tally.add_to(&mut totals));
+    let mut carried_in = Totals::default();
+    for recorder in recorders {
+        recorder.tally.add_to(&mut totals);
+        recorder.tally_carried_in.add_to(&mut carried_in);
+    }
     let backlog = backlog(axis, recorders, schedules);
     let unfinished = unfinished(axis, recorders, !measured.all_done);
     let open = matches!(job.spec.pacing, Pacing::Open { .. });
@@ -85,6 +89,7 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
         lateness: lateness.to_event(),
         pool_wait: extra(recorders, Extra::PoolWait).to_event(),
         queries: totals.queries,
+        queries_carried_in: carried_in.queries,
         retries: totals.retries,
         reconnects: totals.reconnects,
         connections_lost: sum(&|r| r.counters.connections_lost.load(Relaxed)),

@@ -194,6 +194,7 @@ pub fn empty_result(spec: &RunSpec) -> RunResult {
         lateness: none.clone(),
         pool_wait: none,
         queries: QueryCounts::default(),
+        queries_carried_in: QueryCounts::default(),
         retries: 0,
         reconnects: 0,
         connections_lost: 0,

@@ -49,6 +49,8 @@ pub struct Recorder {
     pub counters: Counters,
     /// Statements of operations in the run's figures; retries and reconnects of the whole axis.
     pub tally: Tally,
+    /// Statements of operations that fell due before the window and ended in it.
+    pub tally_carried_in: Tally,
     pub samples: Samples,
     /// Set from before an operation's end is read off the clock until it has been recorded. Whoever finds it clear
     /// some milliseconds after a second's end knows that the second is complete.
@@ -73,6 +75,7 @@ impl Recorder {
             in_flight: zeros(users),
             counters: Counters::default(),
             tally: Tally::default(),
+            tally_carried_in: Tally::default(),
             samples: Samples::default(),
             recording: AtomicBool::new(false),
             seconds: Seconds::new(all),
@@ -212,6 +215,8 @@ impl Writer {
         self.second(end_ns).tally.add_queries(queries);
         if counted {
             self.recorder.tally.add_queries(queries);
+        } else if end_ns >= self.axis.window_start_ns {
+            self.recorder.tally_carried_in.add_queries(queries);
         }
     }
 

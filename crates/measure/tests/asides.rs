@@ -69,6 +69,8 @@ fn statements_of_operations_outside_the_window_are_in_no_total_but_in_their_seco
     let counted = ran.count(Outcome::Ok);
     assert!((1..=5).contains(&counted), "{counted}");
     assert_eq!(ran.result.queries, times(THREE, counted));
+    let carried_in = ran.result.series.iter().map(|series| series.carried_in).sum();
+    assert_eq!(ran.result.queries_carried_in, times(THREE, carried_in));
     let ended = |second: usize| {
         ran.intervals()[second]
             .series

@@ -140,6 +140,8 @@ pub struct RunResult {
     pub pool_wait: Histogram,
     /// Of operations counted in the window.
     pub queries: QueryCounts,
+    /// Of operations that fell due before the window and ended in it (as `carried_in` of the series).
+    pub queries_carried_in: QueryCounts,
     pub retries: u64,
     pub reconnects: u64,
     pub connections_lost: u64,

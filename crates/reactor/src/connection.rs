@@ -58,6 +58,8 @@ pub struct Conn {
     pub send_error: Cell<i32>,
     /// epoll: an edge was seen and not yet used up.
     pub readable: Cell<bool>,
+    /// epoll: the other side will send no more.
+    pub ended: Cell<bool>,
     /// epoll: a connect has ended.
     pub writable: Cell<bool>,
     /// The stream is gone: freed when nothing is in flight.
@@ -77,6 +79,7 @@ impl Conn {
             sent: Cell::new(0),
             send_error: Cell::new(0),
             readable: Cell::new(false),
+            ended: Cell::new(false),
             writable: Cell::new(false),
             abandoned: Cell::new(false),
             request: UnsafeCell::default(),

@@ -182,8 +182,10 @@ impl Epoll {
             let received = unsafe { libc::recv(conn.raw(), bytes.cast(), length, 0) };
             match sys::checked(received as i64) {
                 Ok(received) => {
-                    // Less than there was room for: nothing is left, and the next edge will tell of more.
-                    conn.readable.set(received == 0 || received as usize == length);
+                    // Less than there was room for: nothing is left, and the next edge will tell of more. But an end
+                    // that came with these bytes has had its edge.
+                    conn.readable
+                        .set(received == 0 || received as usize == length || conn.ended.get());
                     conn.complete(received as i32);
                     return true;
                 }
@@ -223,6 +225,9 @@ impl Epoll {
             };
             if seen & !libc::EPOLLOUT != 0 {
                 conn.readable.set(true);
+            }
+            if seen & (libc::EPOLLRDHUP | libc::EPOLLERR | libc::EPOLLHUP) != 0 {
+                conn.ended.set(true);
             }
             if seen & (libc::EPOLLOUT | libc::EPOLLERR | libc::EPOLLHUP) != 0 {
                 conn.writable.set(true);

@@ -60,7 +60,11 @@ fn build() -> io::Result<IoUring> {
 
 /// Whether this kernel has, and this process may use, all of io_uring that is needed. The error says what is missing.
 pub fn usable() -> io::Result<()> {
-    let ring = build()?;
+    let mut ring = build()?;
+    // SAFETY: an operation that does nothing, with no memory of ours. A filter may let a ring be made and not be entered.
+    if unsafe { ring.submission().push(&opcode::Nop::new().build()) }.is_ok() {
+        ring.submit_and_wait(1)?;
+    }
     let params = ring.params();
     if params.is_feature_ext_arg() && params.is_feature_skip_cqe_on_success() && params.is_feature_nodrop() {
         Ok(())

@@ -176,6 +176,27 @@ fn a_server_that_hangs_up_in_the_middle_is_an_error_and_so_is_every_use_after() 
     }
 }
 
+#[test]
+fn an_end_that_came_with_the_last_bytes_is_seen_after_them() {
+    for kind in kinds() {
+        let address = server(|mut stream| {
+            let _ = stream.read(&mut [0]);
+            stream.write_all(b"part").unwrap();
+        });
+        run(kind, async {
+            let mut stream = Stream::connect(&address).await.unwrap();
+            stream.request().push(0);
+            stream.send().await.unwrap();
+            std::thread::sleep(Duration::from_millis(50)); // both have arrived before anybody looks
+            stream.receive().await.unwrap();
+            assert_eq!(stream.input(), b"part");
+            let end = give_up(now_ns() + 2_000_000_000, stream.receive()).await;
+            let end = end.expect("the end of the stream is not seen");
+            assert_eq!(end.unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        });
+    }
+}
+
 /// Polls `future` until `deadline_ns`, then drops it: what a timeout does.
 async fn give_up<F: Future>(deadline_ns: u64, future: F) -> Option<F::Output> {
     let mut future = pin!(future);

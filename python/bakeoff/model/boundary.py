@@ -271,6 +271,7 @@ class RunResult(Document):
     lateness: HistogramDoc
     pool_wait: HistogramDoc
     queries: QueryCounts
+    queries_carried_in: QueryCounts
     retries: int
     reconnects: int
     connections_lost: int

@@ -39,6 +39,7 @@ class Merged:
     backlog: HistogramDoc
     lateness: HistogramDoc
     pool_wait: HistogramDoc
+    #: Of the operations that `ok` counts, failed attempts included.
     queries: QueryCounts
     distribution: Distribution
     headline: HistogramDoc
@@ -91,7 +92,9 @@ def merge_results(results: Sequence[RunResult], *, by_completion: bool) -> Merge
         backlog=backlog,
         lateness=merge_documents([r.lateness for r in results]),
         pool_wait=merge_documents([r.pool_wait for r in results]),
-        queries=add_queries([r.queries for r in results]),
+        queries=add_queries(
+            [r.queries for r in results] + [r.queries_carried_in for r in results if by_completion],
+        ),
         distribution=spread,
         headline=to_document(spread.waited),
         state=add_states([r.state for r in results]),
