@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.bundle.read import Bundle
+from bakeoff.cli.run import all_held
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.report.answer import Answer, answer_of
 from builders.bundles import MARIADB, SQLITE, Contender, Story, failed, invalid, write_bundle
@@ -117,7 +118,37 @@ def test_a_cell_without_a_valid_run_shows_its_figures_as_not_valid(tmp_path: Pat
     assert (cell.valid, cell.validity) == (False, "NOT VALID")
     assert cell.rate_ops_per_s is not None
     assert cell.error_ratio == pytest.approx(0.0244, abs=1e-3)
-    assert found.comparisons[0].verdict == "too few"
+    comparison = found.comparisons[0]
+    assert (comparison.verdict, comparison.words) == ("not comparable", "not compared: no valid run of mariadb")
+
+
+def test_the_headline_says_of_a_cell_without_a_valid_run_why_in_place_of_a_figure(tmp_path: Path) -> None:
+    def nothing_went_well(run: RunRecord) -> RunRecord:
+        return invalid(run).model_copy(update={"ok": 0, "rate_ops_per_s": 0.0, "errors": {"unknown": 31}})
+
+    bundle, found = answer(tmp_path, replace(SMALL, contenders=(MARIADB,), threads=(1,), change=nothing_went_well))
+    assert found.headline == ["mariadb: no valid run: 155 of 155 operations failed."]
+    assert not all_held(bundle, found)
+
+
+def test_the_headline_gives_the_reason_of_runs_that_failed(tmp_path: Path) -> None:
+    story = replace(SMALL, threads=(1,), change=lambda run: failed(run) if only(run, "c02") else run)
+    bundle, found = answer(tmp_path, story)
+    assert found.headline == [
+        "sqlite_full against mariadb: not compared: no valid run of sqlite_full.",
+        "sqlite_full: no valid run: the server died or froze during the run.",
+    ]
+    assert not all_held(bundle, found)
+
+
+def test_many_cells_without_a_valid_run_are_counted(tmp_path: Path) -> None:
+    _, found = answer(tmp_path, replace(SMALL, change=failed))
+    assert found.headline[-1] == "No valid run either in 2 more of 4 cells."
+
+
+def test_an_answer_in_which_every_cell_has_a_valid_run_is_done(tmp_path: Path) -> None:
+    story = replace(SMALL, change=lambda run: invalid(run) if only(run, "c01", 2) else run)
+    assert all_held(*answer(tmp_path, story))
 
 
 def test_a_failed_run_is_counted_and_its_reason_kept(tmp_path: Path) -> None:

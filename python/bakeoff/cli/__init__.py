@@ -24,8 +24,8 @@ example:
   bakeoff run plans/quickstart.toml        run a comparison, print the answer, write a bundle with report.html
 
 exit codes:
-  0 done   1 done, but a check or threshold failed   2 wrong use or plan   3 server or environment failed
-  130 interrupted, finished runs kept
+  0 done   1 done, but a check or threshold failed or no run of a cell was valid   2 wrong use or plan
+  3 server or environment failed   130 interrupted, finished runs kept
 """
 
 

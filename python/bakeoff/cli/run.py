@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..bundle.write import BundleWriter
     from ..model.records import RunRecord
     from ..plan.resolved import ResolvedPlan
+    from ..report.answer import Answer
 
 RESULTS = Path("bakeoff-results")
 
@@ -175,12 +176,14 @@ def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
         if paths is not None:
             print(f"report  {paths.html}")
         sys.stdout.flush()
-    return ExitCode.DONE if _all_valid(bundle) else ExitCode.CHECK_FAILED
+    return ExitCode.DONE if all_held(bundle, answer) else ExitCode.CHECK_FAILED
 
 
-def _all_valid(bundle: Bundle) -> bool:
-    """A violated invariant or a run that failed is not "done": it is exit code 1."""
-    return all(run.state == "done" and all(check.ok for check in run.checks) for run in bundle.runs)
+def all_held(bundle: Bundle, answer: Answer) -> bool:
+    """A violated invariant, a run that failed or a cell without a valid run is not "done": it is exit code 1."""
+    return all(cell.valid for cell in answer.cells) and all(
+        run.state == "done" and all(check.ok for check in run.checks) for run in bundle.runs
+    )
 
 
 def _kept(writer: BundleWriter) -> str:

@@ -13,6 +13,7 @@ from ..model.boundary import Document
 from ..model.records import CellRecord, Objective, OperationSummary, Percentiles, RunRecord, Scalar
 from .contest import Contest, setting_words
 from .distribution import by_operation, merged_percentiles, percentile_ranges
+from .no_valid_run import no_valid_run_words
 from .source import Source
 from .statements import StatementFigures, statement_figures
 
@@ -60,6 +61,8 @@ class CellAnswer(Document):
     repetitions_finished: int
     repetitions_valid: int
     valid: bool
+    #: Why no run is valid, in words: "31 of 31 operations failed"; "" where one is, or where none was made.
+    no_valid_run: str = ""
     rate_ops_per_s: Spread | None
     response: Percentiles
     #: Lowest and highest of the repetitions' own percentiles, ms, by the names in `response`.
@@ -229,6 +232,7 @@ def _cell_answer(contest: Contest, cell: CellRecord, runs: Sequence[RunRecord]) 
         repetitions_finished=sum(run.state == "done" for run in runs),
         repetitions_valid=sum(run.valid for run in runs),
         valid=any(run.valid for run in runs),
+        no_valid_run=no_valid_run_words(runs),
         rate_ops_per_s=_spread([run.rate_ops_per_s for run in used]),
         response=merged_percentiles(used),
         response_ranges=percentile_ranges(used),

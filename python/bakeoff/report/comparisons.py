@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..analysis import compare
 from ..analysis.objective import Objective
 from ..model.records import CellRecord, RunRecord
 from .answer import ComparisonAnswer
 from .contest import Contest, Setting, setting_words
+from .no_valid_run import no_valid_run_words
 from .two_bundles import value
 
 Runs = Mapping[str, Sequence[RunRecord]]
@@ -50,7 +52,12 @@ def _estimate(
         obstacle = compare.Obstacle("not comparable", "not compared: their data sets differ")
         return compare.Estimate(words, objective, *names, "paired", 0, None, None, obstacle)
     values = [{run.block: value(run, objective) for run in runs[cell.id] if run.valid} for cell in (base, other)]
-    return compare.paired(words, objective, *names, *values)
+    estimate = compare.paired(words, objective, *names, *values)
+    absent = [name for name, cell in zip(names, (base, other), strict=True) if no_valid_run_words(runs[cell.id])]
+    if absent:
+        obstacle = compare.Obstacle("not comparable", f"not compared: no valid run of {' or '.join(absent)}")
+        return replace(estimate, finding=obstacle)
+    return estimate
 
 
 def _notes(base: CellRecord, other: CellRecord, runs: Runs) -> list[str]:

@@ -168,7 +168,7 @@ class _Maker:
         axis = self.contest.axis
         position = series if axis is None else self.contest.axis_levels.index(cell.setting[axis])
         words = rate_words if name == "rate" else milliseconds_words
-        value, low, high = _figure(cell, name)
+        value, low, high = _figure(cell, name) if cell.valid else (None, None, None)
         where = f"{cell.contestant}{f', {cell.setting_words}' if cell.setting_words else ''}"
         said = "" if value is None else f"{where}: {words(value)}"
         if low is not None and high is not None:

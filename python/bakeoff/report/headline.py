@@ -20,7 +20,8 @@ _UNDECIDED = {"no difference shown": ("no difference",), "not compared": ("too f
 
 
 def headline_words(contest: Contest, comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]) -> list[str]:
-    """One sentence for each contestant against the baseline, then the figures of a setting in mid-sweep."""
+    """One sentence for each contestant against the baseline, then the figures of a setting in mid-sweep; last the cells
+    that have no figure because none of their runs is valid."""
     others = [name for name in contest.contestants if name != contest.baseline]
     sentences = []
     for other in others:
@@ -29,7 +30,7 @@ def headline_words(contest: Contest, comparisons: Sequence[ComparisonAnswer], ce
             sentences.append(_pair_words(contest, other, found))
     if not others:
         sentences += _alone(contest, cells)
-    return sentences
+    return sentences + _not_valid(cells)
 
 
 def value_words(value: float | None, objective: str) -> str:
@@ -42,7 +43,8 @@ def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer])
     """One setting: the comparison itself. Several: in how many, by how much, and the figures in mid-sweep."""
     if len(found) == 1:
         where = f" ({found[0].setting_words})" if found[0].setting_words else ""
-        return f"{_sentence(found[0])}{where}: {_values(contest, found[0])}."
+        values = _values(contest, found[0])
+        return f"{_sentence(found[0])}{where}{f': {values}' if values else ''}."
     clauses = _claims(contest, other, found)
     for words, verdicts in _UNDECIDED.items():
         count = sum(c.verdict in verdicts for c in found)
@@ -99,9 +101,10 @@ def _sentence(found: ComparisonAnswer) -> str:
 
 
 def _values(contest: Contest, found: ComparisonAnswer) -> str:
+    """What is not defined, or what no valid run stands behind, is left out."""
+    values = {found.other: found.other_value, found.base: found.base_value}
     objective = contest.plan.objective
-    theirs, base = value_words(found.other_value, objective), value_words(found.base_value, objective)
-    return f"{found.other} {theirs}, {found.base} {base}"
+    return ", ".join(f"{name} {value_words(value, objective)}" for name, value in values.items() if value is not None)
 
 
 def _at(found: Sequence[ComparisonAnswer], setting: Setting) -> ComparisonAnswer | None:
@@ -113,7 +116,22 @@ def _alone(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
     cell = next((c for c in cells if c.setting == dict(contest.middle)), None)
     if cell is None or cell.rate_ops_per_s is None:
         return ["No run was finished, so there is nothing to say."]
+    if not cell.valid:
+        return []
     where = setting_words(contest.middle)
     p99 = cell.response.p99_ms
     times = f", p99 {milliseconds_words(p99)}" if p99 is not None else ""
     return [f"{cell.contestant}{f' at {where}' if where else ''}: {rate_words(cell.rate_ops_per_s.value)}{times}."]
+
+
+def _not_valid(cells: Sequence[CellAnswer]) -> list[str]:
+    """A cell whose runs all failed is said here, or a reader would take the others for the whole answer."""
+    found = [cell for cell in cells if cell.no_valid_run]
+    sentences = [
+        f"{cell.contestant}{f' at {cell.setting_words}' if cell.setting_words else ''}:"
+        f" no valid run: {cell.no_valid_run}."
+        for cell in found[:NAMED_MAX]
+    ]
+    if len(found) > NAMED_MAX:
+        sentences.append(f"No valid run either in {len(found) - NAMED_MAX} more of {len(cells)} cells.")
+    return sentences
