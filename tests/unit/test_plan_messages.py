@@ -129,6 +129,12 @@ def test_a_password_in_an_address_is_refused_and_never_repeated() -> None:
     assert "hunter2" not in f"{error} {error.hint} {error.where}"
 
 
+def test_a_plain_index_on_id_is_refused_of_a_system_that_has_none() -> None:
+    error = refused('title = "t"\n[systems.sqlite]\n[workload]\nkind = "sysbench"\nsecondary = true\n')
+    assert "sqlite numbers rows by their primary key only, so it has no `secondary`" in error.what
+    assert "line 5" in error.where
+
+
 def test_broken_toml_names_the_line() -> None:
     error = refused('title = "t"\nseed = = 1\n')
     assert error.what.startswith("the plan is not valid TOML")

@@ -40,6 +40,7 @@ class Capabilities:
     runners: tuple[str, ...]  # engine runners, preferred first
     pool: bool  # fewer sessions than threads
     sql: bool = True  # false: records by key only
+    plain_index_on_id: bool = True  # false: rows are numbered by their primary key only
     keeps_data: bool = True  # false: rows are not there afterwards, so there is nothing to warm or to check
 
 
