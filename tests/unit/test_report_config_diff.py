@@ -106,6 +106,14 @@ def test_a_client_that_is_a_factor_is_a_declared_difference(tmp_path: Path) -> N
     assert [d.name for d in listed.declared] == ["client"]
 
 
+def test_a_client_that_the_plan_gives_to_a_system_is_a_declared_difference(tmp_path: Path) -> None:
+    found = spoken_by(bundle(tmp_path, A, replace(A, name="b")), a="wire", b="mysql_async")
+    found.plan.resolved["systems"] = {"a": {}, "b": {"client": "mysql_async"}}
+    listed = configuration_of(found)
+    assert listed.undeclared == []
+    assert [d.name for d in listed.declared] == ["client"]
+
+
 def test_kinds_that_need_clients_of_their_own_are_declared_by_comparing_them(tmp_path: Path) -> None:
     found = spoken_by(bundle(tmp_path, A, replace(A, name="b", kind="sqlite")), a="wire", b="rusqlite")
     listed = configuration_of(found)

@@ -18,6 +18,8 @@ from .source import Source
 #: Portable facts that decide comparisons, in the order they are listed.
 DECIDING = ("durability", "isolation", "memory_bytes", "tls")
 UNKNOWN = "not known"
+#: What a plan says of the client, for a system or as a factor.
+_CLIENT_KEYS = {"client", "runner", "io"}
 
 
 class SystemEntry(Document):
@@ -178,14 +180,19 @@ def _runs_of(contest: Contest, contestant: str, runs: Iterable[RunRecord]) -> li
 
 def _clients(contest: Contest, of_each: dict[str, str]) -> list[tuple[bool, Difference]]:
     """What spoke to the systems, where it was not the same. Systems of different kinds need different clients, so that
-    is declared by comparing them; one kind asked in two ways is declared only by a factor that says so."""
+    is declared by comparing them; one kind asked in two ways is declared only by a plan that says so."""
     if len(set(of_each.values())) < 2 and not any(" | " in client for client in of_each.values()):
         return []
     ways_of_kind: dict[str, set[str]] = {}
     for cell in contest.plan.cells:
         ways_of_kind.setdefault(cell.kind, set()).update(of_each.get(contest.contestant(cell), UNKNOWN).split(" | "))
     one_way_each = all(len(ways) == 1 for ways in ways_of_kind.values())
-    asked = any(name.rpartition(".")[2] in ("client", "runner", "io") for name in _factors(contest))
+    several = {kind for kind, ways in ways_of_kind.items() if len(ways) > 1}
+    asked = any(name.rpartition(".")[2] in _CLIENT_KEYS for name in _factors(contest)) or any(
+        _CLIENT_KEYS & contest.plan.resolved.get("systems", {}).get(cell.system, {}).keys()
+        for cell in contest.plan.cells
+        if cell.kind in several
+    )
     shown = {contestant: client or UNKNOWN for contestant, client in of_each.items()}
     return [(one_way_each or asked, Difference(name="client", values=shown))]
 
