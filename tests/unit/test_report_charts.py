@@ -109,6 +109,25 @@ def test_a_marker_stands_at_its_value_and_an_error_bar_around_it() -> None:
     assert at_500 - at_1000 == pytest.approx(500 * per_unit, abs=0.2)
 
 
+def heights(*values: float) -> list[float]:
+    """Pixels above the ground of one marker each, in panels of their own."""
+    facets = [sweep.Facet(str(v), (Line(0, "a", (place(0, v),)),)) for v in values]
+    drawing = throughput(facets, ["a"], ["1"], "threads").standalone("t")
+    marks = {e[0].text: e for e in elements(drawing, "circle")}
+    grounds = [float(e.get("y1") or 0) for e in elements(drawing, "line") if e.get("class") == "axis"]
+    return [max(grounds) - float(marks[f"cell {v}"].get("cy") or 0) for v in values]
+
+
+def test_panels_share_an_axis_while_the_smallest_can_be_read_on_it() -> None:
+    small, large = heights(500.0, 3_000.0)
+    assert large == pytest.approx(6 * small, rel=0.1)
+
+
+def test_a_panel_that_would_lie_flat_beside_another_has_an_axis_of_its_own() -> None:
+    small, large = heights(355.0, 11_786.0)
+    assert small > 0.5 * large
+
+
 def test_a_run_that_is_not_valid_is_a_cross_with_its_reason() -> None:
     lines = (Line(0, "a", (place(0, 500.0, valid=False),)),)
     drawing = throughput([sweep.Facet("", lines)], ["a"], ["1"], "threads").standalone("t")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .panel import Panel, apart
-from .scales import Linear, Log, Points, Scale
+from .scales import LOG_FROM_RATIO, Linear, Log, Points, Scale
 from .style import fill, legend, marker, repetition, stroke
 from .svg import Canvas, fitted, text_width
 
@@ -51,10 +51,20 @@ class Facet:
     title: str
     lines: tuple[Line, ...]
 
+    def values(self) -> list[float]:
+        return [
+            value
+            for line in self.lines
+            for place in line.places
+            for value in (place.value, place.low, place.high, *(r.value for r in place.repetitions))
+            if value is not None
+        ]
+
 
 @dataclass(frozen=True)
 class Sweep:
-    """facets share the axes, so that they can be compared. levels: words at the x axis."""
+    """facets share the axes, so that they can be compared, unless one would lie flat on the ground: see `own_axes`.
+    levels: words at the x axis."""
 
     facets: tuple[Facet, ...]
     names: tuple[str, ...]
@@ -65,15 +75,15 @@ class Sweep:
     y_scale: Callable[[Sequence[float], float, float], Linear | Log]
     unit: str
 
+    @property
+    def own_axes(self) -> bool:
+        """Whether some panel could not be read at the scale of the largest. A logarithmic axis has room for all."""
+        tops = [top for facet in self.facets if (top := max(facet.values(), default=0.0)) > 0]
+        spread = len(tops) > 1 and max(tops) > LOG_FROM_RATIO * min(tops)
+        return spread and self.y_scale(self.values(), 1.0, 0.0).kind == "linear"
+
     def values(self) -> list[float]:
-        return [
-            value
-            for facet in self.facets
-            for line in facet.lines
-            for place in line.places
-            for value in (place.value, place.low, place.high, *(r.value for r in place.repetitions))
-            if value is not None
-        ]
+        return [value for facet in self.facets for value in facet.values()]
 
 
 def draw(sweep: Sweep) -> Canvas:
@@ -83,6 +93,7 @@ def draw(sweep: Sweep) -> Canvas:
     label_room = min(max(text_width(n, 12) for n in sweep.names) + 8, 150.0) if labelled else 12.0
     height = 300.0 if rows == 1 else 200.0
     pitch = WIDTH / columns
+    y_title = f"{sweep.y_title} (axes differ)" if sweep.own_axes else sweep.y_title
     canvas = Canvas(WIDTH, 0)
     top = _TOP + (legend(canvas, _LEFT, 14, list(sweep.names), WIDTH - _LEFT) if len(sweep.names) > 1 else 0)
     for index, facet in enumerate(sweep.facets):
@@ -90,8 +101,8 @@ def draw(sweep: Sweep) -> Canvas:
         x = column * pitch + _LEFT
         y = top + row * (height + _GAP_Y)
         width = pitch - _LEFT - label_room
-        panel = _panel(sweep, x, y, width, height)
-        panel.axes(canvas, title=facet.title, x_title=sweep.x_title, y_title=sweep.y_title if column == 0 else "")
+        panel = _panel(sweep, facet, x, y, width, height)
+        panel.axes(canvas, title=facet.title, x_title=sweep.x_title, y_title=y_title if column == 0 else "")
         with canvas.group(**panel.readable(facet.title, x_unit="level", y_unit=sweep.unit)):
             for line in facet.lines:
                 _line(canvas, panel, line, len(facet.lines))
@@ -101,8 +112,9 @@ def draw(sweep: Sweep) -> Canvas:
     return canvas
 
 
-def _panel(sweep: Sweep, x: float, y: float, width: float, height: float) -> Panel:
-    y_scale: Scale = sweep.y_scale(sweep.values(), y + height, y)
+def _panel(sweep: Sweep, facet: Facet, x: float, y: float, width: float, height: float) -> Panel:
+    values = facet.values() if sweep.own_axes else sweep.values()
+    y_scale: Scale = sweep.y_scale(values, y + height, y)
 
     def level(value: float) -> str:
         return sweep.levels[int(value)]

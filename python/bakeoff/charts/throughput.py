@@ -12,7 +12,8 @@ from .sweep import Facet, Sweep, draw
 TITLE = "Throughput"
 CAPTION = (
     "Acknowledged and right operations per second. Marker: typical repetition; bar: 95 % interval; rings:"
-    " repetitions; cross: a run that is not valid."
+    " repetitions; cross: a run that is not valid. Panels share one axis, unless the rates of one are more than eight"
+    " times those of another."
 )
 
 
