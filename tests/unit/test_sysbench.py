@@ -127,6 +127,7 @@ def test_compat_is_what_the_version_of_2012_did_and_options_go_before_it() -> No
         ({"range_selects": "off"}, '`range_selects` cannot be "off"', "it must be a valid boolean"),
         ({"script": "oltp_update_index", "index_updates": 0}, "an event of `oltp_update_index` has no statement", ""),
         ({"mysql_ignore_errors": 1213}, "`mysql_ignore_errors` cannot be 1213", "list of the server's codes"),
+        ({"mysql_ignore_errors": "off"}, '`mysql_ignore_errors` cannot be ["off"]', "[] for none"),
         ({"mysql_ignore_errors": [True]}, "`mysql_ignore_errors` cannot be [true]", "list of the server's codes"),
         ({"script": "select_random_points", "tables": 2}, "select_random_points asks one table only", "tables = 1"),
         ({"mysql_storage_engine": "innodb; x"}, '`mysql_storage_engine` cannot be "innodb; x"', "name of an engine"),
@@ -168,6 +169,7 @@ def test_rows_and_bytes_are_estimated() -> None:
         ([1213, 1062], ["1213", "1062"]),
         ("1213,1062", ["1213", "1062"]),
         ("all", ["all"]),
+        ("SQLITE_BUSY", ["SQLITE_BUSY"]),
     ],
 )
 def test_ignored_errors_are_tried_again_without_end(said: Any, codes: list[str]) -> None:

@@ -236,17 +236,22 @@ def resolve(options: dict[str, Any], base_dir: Path) -> SysbenchWorkload:
     return SysbenchWorkload(spec.model_dump(mode="json"), Hints(retry=retry), _label(spec, options))
 
 
+#: A system's own code, or all of them: 1213, SQLITE_BUSY.
+_CODE = re.compile(r"all|[1-9][0-9]*|[A-Z][A-Z0-9_]*")
+
+
 def _retry(codes: object) -> Retry:
     """Codes in a list, or in a text as the original has them: "1213,1020"; "all" is every failure."""
     if isinstance(codes, str):
         codes = [part.strip() for part in codes.split(",") if part.strip()]
     known = isinstance(codes, list) and all(
-        (isinstance(c, int) and not isinstance(c, bool) and c > 0) or (isinstance(c, str) and c) for c in codes
+        (isinstance(c, int) and not isinstance(c, bool) and c > 0) or (isinstance(c, str) and _CODE.fullmatch(c))
+        for c in codes
     )
     if not known:
         raise PlanError(
             f"`mysql_ignore_errors` cannot be {json.dumps(codes, default=str)}",
-            hint='it is a list of the server\'s codes such as [1213, 1020, 1205], or "all"',
+            hint='it is a list of the server\'s codes such as [1213, 1020, 1205], or "all"; [] for none',
         )
     assert isinstance(codes, list)
     return Retry(retries=_WITHOUT_END if codes else 0, on_codes=[str(code) for code in codes])
