@@ -73,5 +73,13 @@ def test_too_little_disk_is_a_warning_here_and_a_refusal_when_it_runs(
     check.check_disk(1000, tmp_path)
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+def test_a_folder_that_nothing_can_be_written_in_is_not_called_full(tmp_path: Path) -> None:
+    folder = Path("/proc/nope")
+    with pytest.raises(ServerError, match=r"nothing can be written there \(/proc/nope\)"):
+        check.check_disk(1000, folder)
+    assert check.can_hold_files(tmp_path / "not" / "yet")
+
+
 def test_disk_is_asked_of_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
     assert check.disk_free_bytes(tmp_path / "not" / "yet") > 0

@@ -123,6 +123,21 @@ def test_a_literal_password_is_refused_and_never_repeated(secret: str) -> None:
     assert "hunter2" not in f"{error} {error.hint} {error.where} {error.__cause__}"
 
 
+@pytest.mark.parametrize(
+    ("password", "what"),
+    [
+        ("{ env = 'BAKEOFF_NOT_SET' }", "the environment variable BAKEOFF_NOT_SET that holds the password is not set"),
+        ("{ file = 'not-here' }", "cannot read the password file"),
+    ],
+)
+def test_a_password_that_is_not_there_is_refused_before_anything_starts(password: str, what: str) -> None:
+    text = plan(systems=f"[systems.mysql]\naddress = 'h:1'\npassword = {password}", measure="reset = 'reload'")
+    error = refused(text)
+    assert what in error.what
+    assert "line 4" in error.where
+    assert resolve(text, Path("."), must_run=False).cells  # a dry run needs no password
+
+
 def test_a_password_in_an_address_is_refused_and_never_repeated() -> None:
     error = refused(plan(systems="[systems.mariadb]\naddress = 'root:hunter2@db1:3306'"))
     assert "an address holds no user and no password" in error.what

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import PlanError, ServerError
 from ..model.boundary import OperationsLimit
 from ..systems.base import Capabilities, System
+from ..systems.options import Password
 from .document import MeasureTable, PlanDocument
 from .factors import Source
 from .nearest import line_of, where
@@ -230,6 +231,15 @@ def _placed(name: str, kinds: Kinds, source: Source) -> Iterator[None]:
         raise
 
 
+def check_passwords(cells: Iterable[Cell], kinds: Kinds, source: Source) -> None:
+    """Passwords lie where the plan says; called when a run is about to begin. They are read and forgotten."""
+    for cell in cells:
+        name, password = cell.record.system, cell.system_options.get("password")
+        if isinstance(password, dict):
+            with _placed(name, kinds, source):
+                Password(**password).located(source.base_dir).read(f"systems.{name}.password")
+
+
 def find_missing(options: Iterable[tuple[str, dict[str, Any]]], kinds: Kinds, source: Source) -> dict[str, str]:
     """Systems that this machine cannot run with one of their sets of options: name -> why."""
     missing: dict[str, str] = {}
@@ -260,6 +270,8 @@ def require(document: PlanDocument, missing: Mapping[str, str], source: Source) 
 
 def check_disk(needed_bytes: int, folder: Path) -> None:
     """Called when a run is about to begin; a dry run only warns (see describe)."""
+    if not can_hold_files(folder):
+        raise ServerError("nothing can be written there", where=str(folder), hint="give another folder")
     free = disk_free_bytes(folder)
     if needed_bytes > free:
         raise ServerError(
@@ -271,8 +283,18 @@ def check_disk(needed_bytes: int, folder: Path) -> None:
 
 def disk_free_bytes(folder: Path) -> int:
     """Of the file system on which the folder is, or will be."""
-    existing = next(path for path in [folder.absolute(), *folder.absolute().parents] if path.exists())
-    return shutil.disk_usage(existing).free
+    return shutil.disk_usage(_existing(folder)).free
+
+
+def can_hold_files(folder: Path) -> bool:
+    """Not where we have no right to, and not on a file system that stores nothing (/proc)."""
+    existing = _existing(folder)
+    return os.access(existing, os.W_OK | os.X_OK) and shutil.disk_usage(existing).total > 0
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    return next(path for path in [folder.absolute(), *folder.absolute().parents] if path.exists())
 
 
 def advice(

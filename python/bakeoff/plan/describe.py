@@ -9,7 +9,7 @@ from typing import Any
 
 from ..model.boundary import OperationsLimit, TimeLimit
 from ..model.records import Scalar
-from .check import disk_free_bytes
+from .check import can_hold_files, disk_free_bytes
 from .resolved import Cell, ResolvedPlan
 from .units import words_bytes, words_duration
 
@@ -101,7 +101,9 @@ def describe(plan: ResolvedPlan, results: Path) -> DryRun:
     disk = estimate_disk_bytes(plan)
     free = disk_free_bytes(results)
     warnings = list(plan.warnings)
-    if disk > free:
+    if not can_hold_files(results):
+        warnings.append(f"nothing can be written in {results}: run will refuse")
+    elif disk > free:
         warnings.append(
             f"about {words_bytes(disk)} of disk are needed and {words_bytes(free)} are free: run will refuse"
         )

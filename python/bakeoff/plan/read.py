@@ -70,7 +70,10 @@ def resolve(
         if len(skipped) == len(document.systems):
             skipped = {}
     combinations = [one for one in grid.combinations if one.system not in skipped]
-    return _finish(document, builder, combinations, skipped, warnings)
+    plan = _finish(document, builder, combinations, skipped, warnings)
+    if must_run:
+        check.check_passwords(plan.cells, by_name, source)
+    return plan
 
 
 def read_document(text: str, source: Source) -> PlanDocument:
