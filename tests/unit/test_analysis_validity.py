@@ -54,6 +54,8 @@ BAD = [
     ),
     ("wrong answers", "warning", "1,234 operations were acknowledged with a wrong answer", {"wrong": 1234}),
     ("connections", "warning", "3 connections were lost", {"connections_lost": 3}),
+    ("connections", "warning", "1 connection was lost", {"connections_lost": 1}),
+    ("wrong answers", "warning", "1 operation was acknowledged with a wrong answer", {"wrong": 1}),
     (
         "offered rate",
         "warning",
@@ -107,7 +109,7 @@ BAD = [
         {"unknown": 2},
     ),
     ("revoked", "note", "5 operations were taken back: their transaction did not commit", {"revoked": 5}),
-    ("range", "note", "1 times were longer than an hour and are recorded as one hour", {"out_of_range": 1}),
+    ("range", "note", "1 time was longer than an hour and is recorded as one hour", {"out_of_range": 1}),
 ]
 
 

@@ -141,6 +141,14 @@ def test_the_headline_gives_the_reason_of_runs_that_failed(tmp_path: Path) -> No
     assert not all_held(bundle, found)
 
 
+def test_one_run_is_spoken_of_in_the_singular(tmp_path: Path) -> None:
+    story = replace(SMALL, contenders=(MARIADB,), threads=(1,), repetitions=1, change=invalid)
+    _, found = answer(tmp_path, story)
+    assert found.validity[0] == "0 of 1 run is valid"
+    assert found.validity[1].startswith("invalid: errors (1 of 1 run): ")
+    assert found.measured.startswith("1 repetition, ")
+
+
 def test_many_cells_without_a_valid_run_are_counted(tmp_path: Path) -> None:
     _, found = answer(tmp_path, replace(SMALL, change=failed))
     assert found.headline[-1] == "No valid run either in 2 more of 4 cells."

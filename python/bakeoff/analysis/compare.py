@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bakeoff.analysis.objective import Objective
 from bakeoff.analysis.student import t_critical, t_detectable, t_two_sided_p
-from bakeoff.analysis.wording import percent_words
+from bakeoff.analysis.wording import counted, percent_words
 
 REPETITIONS_MIN = 5
 ALPHA = 0.05
@@ -153,6 +153,12 @@ class Comparison:
 _TURNED: dict[Verdict, Verdict] = {"higher": "lower", "lower": "higher"}
 
 
+_WITHOUT_PARTNER = (
+    "run without a partner in its block was left out",
+    "runs without a partner in their block were left out",
+)
+
+
 def paired(
     cell: str,
     objective: Objective,
@@ -170,7 +176,7 @@ def paired(
     blocks = [block for block in base_runs if block in other_runs]
     a, b = [base_runs[block] for block in blocks], [other_runs[block] for block in blocks]
     alone = len(base_runs) + len(other_runs) - 2 * len(blocks)
-    notes = (f"{alone} runs without a partner in their block were left out",) if alone else ()
+    notes = (counted(alone, *_WITHOUT_PARTNER),) if alone else ()
     finding: Evidence | Obstacle | None = _obstacle(objective, base, other, a, b)
     if finding is None:
         ratios = _logs(b) - _logs(a)

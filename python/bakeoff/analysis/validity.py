@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bakeoff.analysis.steady import SteadyState
-from bakeoff.analysis.wording import count_words, percent_words, significant
+from bakeoff.analysis.wording import count_words, counted, percent_words, significant
 
 # Below this share of the offered rate the system is overloaded, and percentiles say only how long the window was.
 ACHIEVED_RATIO_MIN = 0.99
@@ -145,21 +145,28 @@ def _integrity(run: RunNumbers) -> Finding:
 def _wrong_answers(run: RunNumbers) -> Finding | None:
     if run.wrong == 0:
         return None
-    words = f"{count_words(run.wrong)} operations were acknowledged with a wrong answer"
+    words = f"{_operations(run.wrong)} acknowledged with a wrong answer"
     return Finding("wrong answers", False, "warning", words)
 
 
 def _unknown_outcomes(run: RunNumbers) -> Finding | None:
     if run.unknown == 0:
         return None
-    words = f"{count_words(run.unknown)} operations timed out or lost their connection: perhaps applied, perhaps not"
+    lost = counted(run.unknown, "operation timed out or lost its", "operations timed out or lost their")
+    words = f"{lost} connection: perhaps applied, perhaps not"
     return Finding("unknown outcomes", False, "note", words)
+
+
+def _operations(count: int) -> str:
+    return counted(count, "operation was", "operations were")
 
 
 def _revoked(run: RunNumbers) -> Finding | None:
     if run.revoked == 0:
         return None
-    words = f"{count_words(run.revoked)} operations were taken back: their transaction did not commit"
+    words = (
+        f"{_operations(run.revoked)} taken back: {'its' if run.revoked == 1 else 'their'} transaction did not commit"
+    )
     return Finding("revoked", False, "note", words)
 
 
@@ -198,7 +205,9 @@ def _steady(run: RunNumbers) -> Finding:
 def _connections(run: RunNumbers) -> Finding | None:
     if run.connections_lost == 0:
         return None
-    return Finding("connections", False, "warning", f"{count_words(run.connections_lost)} connections were lost")
+    return Finding(
+        "connections", False, "warning", f"{counted(run.connections_lost, 'connection was', 'connections were')} lost"
+    )
 
 
 def _lateness(run: RunNumbers) -> Finding | None:
@@ -213,7 +222,8 @@ def _lateness(run: RunNumbers) -> Finding | None:
 def _out_of_range(run: RunNumbers) -> Finding | None:
     if run.out_of_range == 0:
         return None
-    words = f"{count_words(run.out_of_range)} times were longer than an hour and are recorded as one hour"
+    one, many = "time was longer than an hour and is", "times were longer than an hour and are"
+    words = f"{counted(run.out_of_range, one, many)} recorded as one hour"
     return Finding("range", False, "note", words)
 
 

@@ -25,6 +25,11 @@ def count_words(count: int) -> str:
     return f"{count:,}"
 
 
+def counted(count: int, one: str, many: str) -> str:
+    """ "1 connection was", "1,200 connections were": the count with the words that agree with it."""
+    return f"{count_words(count)} {one if count == 1 else many}"
+
+
 def significant(value: float, digits: int) -> str:
     """Rounded to `digits` significant ones, thousands separated, without an exponent; whole digits are all kept."""
     if value == 0:

@@ -73,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
+    from ..analysis.wording import counted
     from ..plan.describe import describe
 
     dry = describe(plan, results)
@@ -88,7 +89,8 @@ def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
     rows = [[load.system, load.workload, load.rows, size(load.size_bytes), seconds(load.load_s)] for load in dry.loads]
     print(table(rows, ["load", "workload", "rows", "data", "about"]))
     print(
-        f"\n{dry.runs} runs: {len(dry.cells)} cells x {dry.repetitions} repetitions, {dry.pacing},"
+        f"\n{counted(dry.runs, 'run', 'runs')}: {counted(len(dry.cells), 'cell', 'cells')}"
+        f" x {counted(dry.repetitions, 'repetition', 'repetitions')}, {dry.pacing},"
         f" warm-up {seconds(dry.warm_up_s)}, reset {dry.reset}, cache {dry.cache}"
         f"\ncompared by {dry.objective} over {dry.compare_factor}"
         f"\nabout {dry.time_words} and {dry.disk_words} of disk ({size(dry.disk_free_bytes)} free). {dry.limits}"

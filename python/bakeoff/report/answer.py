@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 
+from ..analysis.wording import counted
 from ..model.boundary import Document
 from ..model.records import CellRecord, Objective, OperationSummary, Percentiles, RunRecord, Scalar
 from .contest import Contest, setting_words
@@ -302,7 +303,7 @@ def _findings(runs: Sequence[RunRecord]) -> list[str]:
             if v.ok is False and v.severity != "note":
                 found[f"{v.severity}: {v.name}"].append(v.words)
     return [
-        f"{name} ({len(words)} of {len(runs)} runs): {words[0]}"
+        f"{name} ({len(words)} of {counted(len(runs), 'run', 'runs')}): {words[0]}"
         for name, words in sorted(found.items(), key=lambda item: not item[0].startswith("invalid"))
     ]
 
@@ -322,7 +323,10 @@ def _validity_of(planned: int, runs: Sequence[RunRecord], findings: Sequence[str
 def _validity_words(runs: Sequence[RunRecord]) -> list[str]:
     """Of the whole bundle: how many runs count, and each kind of doubt with the number of runs it touches."""
     valid = sum(run.valid for run in runs)
-    first = f"all {len(runs)} runs are valid" if valid == len(runs) else f"{valid} of {len(runs)} runs are valid"
+    all_of = counted(len(runs), "run is", "runs are")
+    first = (
+        f"{all_of if len(runs) == 1 else f'all {all_of}'} valid" if valid == len(runs) else f"{valid} of {all_of} valid"
+    )
     return [first if runs else "no run was finished", *_findings(runs)]
 
 
@@ -332,10 +336,10 @@ def _incomplete(bundle: Source) -> str:
     if missing <= 0 and bundle.info.state == "complete":
         return ""
     reason = _STATES.get(bundle.info.state, "some results are missing")
-    return f"Not the whole plan: {reason}; {len(bundle.runs)} of {planned} runs are here."
+    return f"Not the whole plan: {reason}; {len(bundle.runs)} of {counted(planned, 'run is', 'runs are')} here."
 
 
 def _measured_words(bundle: Source) -> str:
     plan = bundle.plan
     window = f"{plan.window_s:g} s window" if plan.window_s is not None else f"{plan.operations or 0:,} operations"
-    return f"{plan.repetitions} repetitions, {plan.warm_up_s:g} s warm-up, {window}"
+    return f"{counted(plan.repetitions, 'repetition', 'repetitions')}, {plan.warm_up_s:g} s warm-up, {window}"

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..analysis import compare
 from ..analysis.objective import Objective
+from ..analysis.wording import counted
 from ..model.records import CellRecord, RunRecord
 from .answer import ComparisonAnswer
 from .contest import Contest, Setting, setting_words
@@ -65,7 +66,9 @@ def _notes(base: CellRecord, other: CellRecord, runs: Runs) -> list[str]:
     for cell in (base, other):
         out = sum(not run.valid for run in runs[cell.id])
         if out:
-            notes.append(f"{out} of {len(runs[cell.id])} runs of {cell.label} are not valid and were left out")
+            one = f"run of {cell.label} is not valid and was left out"
+            many = f"runs of {cell.label} are not valid and were left out"
+            notes.append(f"{out} of {counted(len(runs[cell.id]), one, many)}")
     if _different_work(base, other, runs):
         notes.append("the two were not asked for the same operations: their streams' hashes differ")
     return notes
