@@ -69,7 +69,8 @@ pub fn op_error(error: &Error) -> OpError {
             let refused = Outcome::Fail(FailClass::Refused);
             OpError::new(refused, true, "CLIENT", error.to_string())
         }
-        Error::Io(_) => OpError::lost("IO", error.to_string()),
+        // The library puts "Input/output error" before its own error, and before what that one says.
+        Error::Io(inner) => OpError::lost("IO", inner.to_string()),
         _ => OpError::lost("CLIENT", error.to_string()),
     }
 }
@@ -97,6 +98,17 @@ pub fn server_error(number: u16, message: &str) -> OpError {
 mod tests {
     use super::*;
     use bakeoff_model::outcome::Outcome;
+
+    #[test]
+    fn an_input_output_error_is_called_one_at_most_once() {
+        let gone = std::io::Error::new(std::io::ErrorKind::BrokenPipe, "broken pipe");
+        let error = op_error(&Error::from(gone));
+        assert_eq!(
+            (&*error.code, &*error.message),
+            ("IO", "Input/output error: broken pipe")
+        );
+        assert!(error.connection_lost);
+    }
 
     #[test]
     fn numbers_have_the_classes_of_the_design() {
