@@ -38,6 +38,15 @@ def test_a_cell_has_statements_per_second_by_what_they_did(tmp_path: Path) -> No
     assert cell.client == "mariadb_async, tokio"
 
 
+def test_transactions_and_statements_are_over_the_same_runs(tmp_path: Path) -> None:
+    """The typical rate of several runs is no mean, so statements would not be a multiple of it."""
+    for cell in answer_of(bundle(tmp_path, replace(SMALL, repetitions=3))).cells:
+        assert cell.statements is not None
+        assert cell.rate_ops_per_s is not None
+        assert cell.statements.queries_per_s == pytest.approx(20 * cell.statements.transactions_per_s)
+        assert cell.statements.transactions_per_s != cell.rate_ops_per_s.value
+
+
 def test_the_fastest_is_one_that_ended_and_not_one_that_the_window_cut_off(tmp_path: Path) -> None:
     def cut_off(run: RunRecord) -> RunRecord:
         return run.model_copy(update={"headline": run.headline.model_copy(update={"min_ns": 1_000})})

@@ -12,6 +12,8 @@ from ..model.records import RunRecord
 class StatementFigures(Document):
     """Of one cell, over its runs together; per second of their windows."""
 
+    #: Over the same windows as what follows, so that these divide; a cell's own rate is the typical one of its runs.
+    transactions_per_s: float
     queries_per_s: float
     reads_per_s: float
     writes_per_s: float
@@ -32,6 +34,7 @@ def statement_figures(runs: Sequence[RunRecord]) -> StatementFigures | None:
         return None
     timed = [fastest for run in runs if (fastest := fastest_ns(run)) is not None]
     return StatementFigures(
+        transactions_per_s=sum(run.ok for run in runs) / window_s,
         queries_per_s=(read + write + other) / window_s,
         reads_per_s=read / window_s,
         writes_per_s=write / window_s,

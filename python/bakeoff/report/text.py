@@ -88,14 +88,14 @@ def _statements(answer: Answer) -> Iterator[str]:
 
 def statement_words(cell: CellAnswer) -> list[str]:
     """As STATEMENT_HEADS names them; dashes where nothing was counted."""
-    found, rate = cell.statements, cell.rate_ops_per_s
-    if found is None or rate is None:
+    found = cell.statements
+    if found is None:
         return ["-"] * len(STATEMENT_HEADS)
-    per_s = (found.queries_per_s, found.reads_per_s, found.writes_per_s, found.others_per_s)
+    queries_per_s = (found.queries_per_s, found.reads_per_s, found.writes_per_s, found.others_per_s)
     rare = (found.ignored_errors_per_s, found.reconnects_per_s)
     times = (found.min_ms, cell.response.mean_ms, cell.response.p95_ms, cell.response.max_ms)
     return [
-        *(grouped(value) for value in (rate.value, *per_s)),
+        *(grouped(value) for value in (found.transactions_per_s, *queries_per_s)),
         *(f"{value:.2f}" for value in rare),
         *("-" if value is None else milliseconds_words(value) for value in times),
     ]
