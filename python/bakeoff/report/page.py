@@ -44,7 +44,8 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         "colours": COLOURS,
         "dark_colours": DARK_COLOURS,
         "has_settings": bool(contest.shared),
-        "compared": answer.compared[:1].upper() + answer.compared[1:],
+        # A word is written as column heads are, a place in the plan ("mariadb.client") as in the plan.
+        "compared": answer.compared if "." in answer.compared else answer.compared[:1].upper() + answer.compared[1:],
         "statement_heads": STATEMENT_HEADS,
         "objective_short": "rate" if answer.objective == "rate" else _percentile_words(answer.objective),
         "comparisons": _comparisons(answer),
