@@ -231,9 +231,10 @@ impl Epoll {
             }
             if seen & (libc::EPOLLOUT | libc::EPOLLERR | libc::EPOLLHUP) != 0 {
                 conn.writable.set(true);
-                if conn.step.get() != Step::Connect {
-                    self.change(&conn, INPUT)?;
-                }
+            }
+            // Only after room: each change has the kernel tell again of what still holds, such as a hang-up.
+            if seen & libc::EPOLLOUT != 0 && conn.step.get() != Step::Connect {
+                self.change(&conn, INPUT)?;
             }
             if conn.is_in_flight() && self.advance(&conn) {
                 self.in_flight.set(self.in_flight.get() - 1);

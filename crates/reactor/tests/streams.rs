@@ -197,6 +197,38 @@ fn an_end_that_came_with_the_last_bytes_is_seen_after_them() {
     }
 }
 
+#[test]
+fn a_connection_that_broke_while_idle_keeps_nobody_busy() {
+    for kind in kinds() {
+        let address = server(|mut stream| {
+            let _ = stream.read(&mut [0]);
+            let _ = stream.write_all(b"x"); // and ends with our second byte unread, which resets the connection
+        });
+        run(kind, async {
+            let mut stream = Stream::connect(&address).await.unwrap();
+            stream.request().extend_from_slice(b"12");
+            stream.exchange().await.unwrap();
+            let before_ns = thread_cpu_ns();
+            bakeoff_model::time::sleep(Duration::from_millis(300)).await;
+            let cpu_ns = thread_cpu_ns() - before_ns;
+            assert!(
+                cpu_ns < 150_000_000,
+                "{kind:?}: {cpu_ns} ns of CPU while nothing was to do"
+            );
+        });
+    }
+}
+
+fn thread_cpu_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: fills the structure.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// Polls `future` until `deadline_ns`, then drops it: what a timeout does.
 async fn give_up<F: Future>(deadline_ns: u64, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
