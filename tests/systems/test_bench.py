@@ -54,7 +54,8 @@ def test_an_event_has_as_many_statements_as_the_suite_divides_by(
 ) -> None:
     client: Client = sysbench if who == "sysbench" else engine(server, tmp_path, who)
     client.prepare(TABLES)
-    job = Job(WORKS[work].script, 2, "tcp", TABLES, "uniform", 1, 0.5, tuple(os.sched_getaffinity(0)))
+    # One session: a deadlock between two would add the statements of the event it ended.
+    job = Job(WORKS[work].script, 1, "tcp", TABLES, "uniform", 1, 0.5, tuple(os.sched_getaffinity(0)))
     before = server.count("Questions")
     running = client.begin(job)
     try:
@@ -65,7 +66,9 @@ def test_an_event_has_as_many_statements_as_the_suite_divides_by(
     client.report(output, job)  # refuses another way than was asked for
     events = sysbench_events(output) if who == "sysbench" else engine_events(output)
     assert events > 0
-    assert abs(asked - events * WORKS[work].counting.per_operation) <= 2 * STATEMENTS_OF_A_START_MAX
+    statements = WORKS[work].counting.per_operation
+    # The last event may have been cut off.
+    assert -statements <= asked - events * statements <= STATEMENTS_OF_A_START_MAX + statements
 
 
 def sysbench_events(output: str) -> int:
