@@ -17,7 +17,7 @@ from bakeoff.plan.read import resolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 
 
 def toml(tree: dict[str, Any]) -> str:
