@@ -97,6 +97,20 @@ def test_operations_carried_in_count_only_where_completions_in_a_window_do() -> 
     assert merge_results(results, by_completion=False).ok == 10
 
 
+def test_errors_are_a_share_of_what_ended() -> None:
+    mixed = [result(series([1000] * 6), series([1000] * 2, "wrong"))]
+    assert merge_results(mixed, by_completion=True).error_ratio == 0.25
+    revoked = [result(series([1000] * 8), revoked=2)]
+    assert merge_results(revoked, by_completion=True).error_ratio == 0.25
+    assert merge_results([result(series([]))], by_completion=True).error_ratio == 1.0
+
+
+def test_operations_longer_than_the_window_are_no_errors() -> None:
+    """They began in the warm-up and ended well in the window, where none began and ended."""
+    merged = merge_results([result(series([], carried_in=4))], by_completion=True)
+    assert (merged.ok, merged.error_ratio) == (4, 0.0)
+
+
 def test_what_did_not_commit_is_taken_back() -> None:
     merged = merge_results([result(series([1000] * 10), revoked=4)], by_completion=True)
     assert merged.ok == 6

@@ -71,6 +71,13 @@ class Merged:
         return dict(counts)
 
     @property
+    def error_ratio(self) -> float:
+        """Of the operations that `ok` and `errors` count. 1.0 where none has ended: nothing can be said."""
+        failed = sum(self.errors.values())
+        ended = self.ok + failed
+        return failed / ended if ended else 1.0
+
+    @property
     def rate_ops_per_s(self) -> float:
         return self.ok / self.window_s if self.window_s > 0 else 0.0
 

@@ -205,7 +205,6 @@ def _record(
     checks: list[Check],
 ) -> RunRecord:
     results = measured.results
-    total = sum(s.count for s in merged.series if s.part_of is None)
     errors = merged.errors
     # What fell due, not what was asked for: Poisson arrivals differ from their mean in a short window.
     offered = merged.due / merged.window_s if isinstance(cell.pacing, Open) else None
@@ -224,7 +223,7 @@ def _record(
         offered_ops_per_s=offered,
         ok=merged.ok,
         errors=errors,
-        error_ratio=sum(errors.values()) / total if total else 1.0,  # nothing ended: nothing can be said
+        error_ratio=merged.error_ratio,
         response=percentiles(merged.distribution, overloaded=judge.overloaded(merged, offered)),
         headline=merged.headline,
         failures=failures,
