@@ -25,6 +25,8 @@ from bakeoff.provision.process import (
 )
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+#: For what is bound to happen: only ends a test that has failed.
+TIMEOUT_S = 120.0
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def start(place: Path, *argv: str) -> ServerProcess:
     return ServerProcess(argv, env=ENVIRONMENT, log=place / "log", cwd=place)
 
 
-def wait_for(condition: object, timeout_s: float = 5.0) -> bool:
+def wait_for(condition: object, timeout_s: float = TIMEOUT_S) -> bool:
     assert callable(condition)
     deadline = time.monotonic() + timeout_s
     while not condition() and time.monotonic() < deadline:
@@ -50,10 +52,10 @@ def test_a_stopped_server_has_ended_by_itself(place: Path) -> None:
     server = start(place, "sleep", "60")
     assert server.alive()
     assert server.exit_text() == ""
-    assert server.stop(5.0)
+    assert server.stop(TIMEOUT_S)
     assert not server.alive()
     assert server.exit_text() == "killed by SIGTERM"
-    assert server.stop(5.0)
+    assert server.stop(TIMEOUT_S)
 
 
 def test_a_server_that_ignores_sigterm_is_killed_with_what_it_started(place: Path) -> None:
@@ -68,14 +70,14 @@ def test_a_server_that_ignores_sigterm_is_killed_with_what_it_started(place: Pat
 def test_a_server_has_a_process_group_of_its_own_in_our_session(place: Path) -> None:
     server = start(place, "sleep", "60")
     assert (os.getpgid(server.pid), os.getsid(server.pid)) == (server.pid, os.getsid(0))
-    assert server.stop(5.0)
+    assert server.stop(TIMEOUT_S)
 
 
 def test_a_frozen_server_is_thawed_to_end(place: Path) -> None:
     server = start(place, "sleep", "60")
     os.kill(server.pid, signal.SIGSTOP)
     assert wait_for(lambda: ") T " in Path(f"/proc/{server.pid}/stat").read_text())
-    assert server.stop(5.0)
+    assert server.stop(TIMEOUT_S)
     assert server.exit_text() == "killed by SIGTERM"
 
 
@@ -140,7 +142,7 @@ def test_a_process_is_known_by_pid_and_start_time(place: Path) -> None:
     assert ticks == server.start_ticks
     assert not end_process(server.pid, ticks + 1)
     assert server.alive()
-    assert end_process(server.pid, ticks)
+    assert end_process(server.pid, ticks, TIMEOUT_S)
     assert server.exit_text() == "killed by SIGKILL"
     assert start_ticks(server.pid) is None
 

@@ -256,6 +256,6 @@ def test_a_large_bundle_is_reported_within_three_seconds_and_five_megabytes(tmp_
         paths = write_report(Bundle.open(folder))
         took_s.append(time.monotonic() - began)
     print(f"16 cells x 5 repetitions x 60 s: {min(took_s):.2f} s")
-    if "CI" not in os.environ:  # nothing timed may fail where the machine is shared
+    if "BAKEOFF_TEST_TIMES" in os.environ:  # where it is known to be quiet
         assert min(took_s) < 3
     assert paths.html.stat().st_size < 5_000_000
