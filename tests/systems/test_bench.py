@@ -65,7 +65,6 @@ def test_an_event_has_as_many_statements_as_the_suite_divides_by(
     asked = server.count("Questions") - before
     client.report(output, job)  # refuses another way than was asked for
     events = sysbench_events(output) if who == "sysbench" else engine_events(output)
-    assert events > 0
     statements = WORKS[work].counting.per_operation
     # The last event may have been cut off.
     assert -statements <= asked - events * statements <= STATEMENTS_OF_A_START_MAX + statements

@@ -42,7 +42,7 @@ class Sysbench:
         words = [f"--{name.replace('_', '-')}={_switch(value)}" for name, value in said.items()]
         command = [self.program, f"--config-file={self.config}", script, *words, verb]
         done = subprocess.run(
-            command, env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=120
+            command, env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=3600
         )
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
         return done.stdout
@@ -73,7 +73,7 @@ class Engine:
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=3600,
         )
         last = EVENT.validate_python(json.loads(done.stdout.splitlines()[-1]))
         assert isinstance(last, RunResult), f"{last}\n{done.stderr}"
@@ -153,7 +153,7 @@ def test_an_index_made_before_the_rows_is_the_same_index(mariadb: MariaDb, sysbe
 
 def test_rows_of_bulk_insert_are_all_there_afterwards(sysbench: Sysbench, engine: Engine) -> None:
     sysbench("bulk_insert", "prepare")
-    ran = engine("run", "bulk_insert", limit=OperationsLimit(operations=EVENTS, max_s=60))
+    ran = engine("run", "bulk_insert", limit=OperationsLimit(operations=EVENTS, max_s=3600))
     assert ran.error_ratio == 0, ran.errors
     assert ran.state.inserts_acknowledged == EVENTS
     expected = CheckSpec(rows_min=EVENTS, rows_max=EVENTS, sample=100, after_run=True)

@@ -77,7 +77,7 @@ def engine(server: Server, phase: str, workload: dict[str, Any], **more: Any) ->
 
 
 def run(server: Server, script: str, mode: str = "auto") -> dict[str, Any]:
-    limit = {"kind": "operations", "operations": EVENTS, "max_s": 60}
+    limit = {"kind": "operations", "operations": EVENTS, "max_s": 3600}
     retry = {"retries": 1000, "on_codes": ["1213", "1020", "1205"]}
     workload = {"script": script, "db_ps_mode": mode}
     return engine(server, "run", workload, threads=1, limit=limit, retry=retry)
@@ -123,7 +123,7 @@ def test_every_script_of_sysbench_runs_on_tables_that_we_loaded(server: Server, 
     assert refused_checks(server, "oltp_read_write", TABLES * ROWS, after_run=False) == []
     for script, statements in (*LEAVING_ALL_ROWS.items(), ("oltp_insert", (0, 1, 0)), ("oltp_delete", None)):
         tables = Tables(tables=tables_of(script), rows=ROWS)
-        printed = sysbench.command(script, tables, "run", f"--events={EVENTS}", "--time=60")
+        printed = sysbench.command(script, tables, "run", f"--events={EVENTS}", "--time=3600")
         assert re.search(rf"transactions:\s+{EVENTS} ", printed), printed
         found = [int(n) for n in re.findall(r"(?:read|write|other):\s+(\d+)", printed)]
         assert statements is None or found == [EVENTS * n for n in statements], script
