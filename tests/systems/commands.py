@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.bundle.read import Bundle
+from bakeoff.fleet.binary import engine_path
 
 SQLITE = """
 title = "A short one"
@@ -31,10 +33,31 @@ data_integrity = true
 [factors]
 threads = [1, 2]
 
+# By number: a window holds what the machine has time for. Two threads ask the 10,000 each that their hashes take in.
 [measure]
 warm_up = "200ms"
-window = "1s"
+operations = 20_000
+timeout = "10m"
 repetitions = 2
+"""
+OPERATIONS = 20_000
+
+
+def endless(plan: str) -> str:
+    """`plan` with runs of many minutes: they go on until they are ended. (More might not fit the disk.)"""
+    assert f"operations = {OPERATIONS:_}" in plan
+    return plan.replace(f"operations = {OPERATIONS:_}", "operations = 100_000_000")
+
+
+#: For `engine_through`: the second measured run goes on until it is ended, as in `endless`.
+ENDLESS_SECOND_RUN = """
+case "$1" in */runs/*/run.json)
+    if [ "$(ls "${1%/*}"/../*/result.json | wc -l)" = 1 ]; then
+        sed 's/"operations": *20000/"operations": 100000000/' "$1" > "$1.endless"
+        set -- "$1.endless"
+    fi
+esac
+exec "$ENGINE" "$@"
 """
 
 
@@ -49,7 +72,16 @@ class Done:
         return json.loads(self.out)
 
 
-def bakeoff(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, timeout_s: float = 120) -> Done:
+def engine_through(folder: Path, script: str) -> dict[str, str]:
+    """The environment in which every start of the engine goes through a bash script: its arguments are the engine's,
+    and $ENGINE is the real one."""
+    through = folder / "through.sh"
+    through.write_text(f"#!/usr/bin/env bash\nENGINE={shlex.quote(str(engine_path()))}\n{script}")
+    through.chmod(0o755)
+    return {"BAKEOFF_ENGINE": str(through)}
+
+
+def bakeoff(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, timeout_s: float = 600) -> Done:
     done = subprocess.run(
         [sys.executable, "-m", "bakeoff", *map(str, arguments)],
         cwd=cwd,
@@ -63,10 +95,11 @@ def bakeoff(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-def started(*arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
+def started(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "bakeoff", *map(str, arguments)],
         cwd=cwd,
+        env={**os.environ, **(env or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -74,7 +107,7 @@ def started(*arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
     )
 
 
-def finish(process: subprocess.Popen[str], timeout_s: float = 60) -> Done:
+def finish(process: subprocess.Popen[str], timeout_s: float = 600) -> Done:
     out, err = process.communicate(timeout=timeout_s)
     assert "Traceback" not in err, err
     return Done(process.returncode, out, err)
@@ -92,7 +125,8 @@ def only_bundle(folder: Path) -> Bundle:
     return Bundle.open(found[0])
 
 
-def wait_until(true: Callable[[], Any], what: str, timeout_s: float = 40) -> Any:
+def wait_until(true: Callable[[], Any], what: str, timeout_s: float = 120) -> Any:
+    """For what is bound to happen: the time only ends a test that has failed."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         found = true()
