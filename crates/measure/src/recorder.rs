@@ -8,6 +8,7 @@ use crate::seconds::{Second, SecondTotals, Seconds};
 use crate::tally::Tally;
 use crate::times::{HIGHEST_NS, Times, TimesSet, add, bucket};
 use bakeoff_model::outcome::Outcome;
+use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Queries;
 use std::cell::{Cell, Ref, RefCell};
 use std::sync::Arc;
@@ -220,18 +221,19 @@ impl Writer {
         }
     }
 
-    pub fn retry(&self, now: u64) {
-        self.count(now, |tally| &tally.retries);
+    pub fn retry(&self) {
+        self.count(|tally| &tally.retries);
     }
 
-    pub fn reconnect(&self, now: u64) {
-        self.count(now, |tally| &tally.reconnects);
+    pub fn reconnect(&self) {
+        self.count(|tally| &tally.reconnects);
     }
 
-    /// One more, in the second of `now` and in the run.
-    fn count(&self, now: u64, which: impl Fn(&Tally) -> &AtomicU64) {
+    /// One more, in the second that it is and in the run. The clock is read while recording: a thread kept from running
+    /// in between holds up the second's report.
+    fn count(&self, which: impl Fn(&Tally) -> &AtomicU64) {
         self.begin_recording();
-        add(which(&self.second(now).tally), 1);
+        add(which(&self.second(now_ns()).tally), 1);
         self.end_recording();
         add(which(&self.recorder.tally), 1);
     }

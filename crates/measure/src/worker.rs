@@ -349,7 +349,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
 
     /// The pause before a retry, and a new session if the last attempt cost it; false when the window ended first.
     async fn prepare_retry(&self, how: How, attempts: u32, slot: &mut Slot<D::Session>) -> bool {
-        self.worker.writer.retry(now_ns());
+        self.worker.writer.retry();
         let pause_s = self.worker.job.spec.retry.backoff_s * f64::from(attempts);
         sleep(Duration::from_secs_f64(pause_s)).await;
         !how.session_lost() || self.replace(slot, Since::Lost, u64::MAX).await
@@ -363,7 +363,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         let (job, cell) = (&worker.job, &self.user.cell);
         let replaced = reopen(job, &worker.client, cell, self.axis(), slot, since).await;
         if replaced {
-            worker.writer.reconnect(now_ns());
+            worker.writer.reconnect();
         } else if matches!(self.user.pace, Pace::Closed { .. }) {
             worker.writer.backlog(due_ns);
         }

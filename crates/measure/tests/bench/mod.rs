@@ -70,6 +70,8 @@ impl Driver for TestDriver {
 pub struct TestWorkload {
     pub executed: Arc<AtomicU64>,
     pub settled: Arc<Mutex<Vec<(Outcome, bool)>>>,
+    /// When operations ended, at the latest: sum, ns of the clock.
+    pub settled_ns: Arc<AtomicU64>,
     /// Statements of each attempt.
     pub queries: Option<Queries>,
     /// A user wants another session after so many operations; 0: never.
@@ -134,6 +136,7 @@ impl Workload<TestSession> for TestWorkload {
         Ok(Answer::Right)
     }
     fn settle<P: Probe>(&self, _: &(), _: &mut TestThread, outcome: Outcome, session_lost: bool, _: &mut P) {
+        self.settled_ns.fetch_add(now_ns(), SeqCst);
         if outcome != Outcome::Ok {
             self.settled.lock().unwrap().push((outcome, session_lost));
         }
