@@ -187,7 +187,7 @@ impl NullSession {
         }
         let latency_ns = match spec.latency {
             NullLatency::Constant => spec.latency_ns,
-            NullLatency::Exponential => (-self.random.ratio().ln() * spec.latency_ns as f64) as u64,
+            NullLatency::Exponential => (self.random.exponential() * spec.latency_ns as f64) as u64,
         };
         let begin_ns = now_ns();
         let epoch_ns = epoch_ns().unwrap_or_else(|| FIRST_OPENED_NS.load(Ordering::Relaxed));
@@ -450,6 +450,11 @@ impl Random {
     fn ratio(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
+
+    /// With a mean of 1.
+    fn exponential(&mut self) -> f64 {
+        -self.ratio().ln()
+    }
 }
 
 #[cfg(test)]
@@ -492,8 +497,11 @@ mod tests {
     }
 
     #[test]
-    fn exponential_draws_are_never_infinite() {
+    fn exponential_draws_are_1_on_average_and_never_infinite() {
         let mut random = Random::new(1, 1);
-        assert!((0..100_000).all(|_| (-random.ratio().ln()).is_finite()));
+        let draws: Vec<f64> = (0..100_000).map(|_| random.exponential()).collect();
+        assert!(draws.iter().all(|draw| draw.is_finite()));
+        let mean = draws.iter().sum::<f64>() / draws.len() as f64;
+        assert!((0.99..1.01).contains(&mean), "{mean}"); // one deviation: 0.003
     }
 }
