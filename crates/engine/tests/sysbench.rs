@@ -57,7 +57,7 @@ impl Database {
     }
 
     fn run(&self, workload: &Value) -> Value {
-        let limit = json!({ "kind": "operations", "operations": OPERATIONS, "max_s": 60.0 });
+        let limit = json!({ "kind": "operations", "operations": OPERATIONS, "max_s": null });
         self.phase("run", workload, json!({ "threads": 2, "limit": limit }))
     }
 
