@@ -167,12 +167,17 @@ mod tests {
 
     #[test]
     fn the_counter_keeps_the_kernels_time_and_never_goes_back() {
-        if !use_counter(Duration::from_millis(20)) {
+        let clock = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        let trusted = std::fs::read_to_string(clock).is_ok_and(|name| name.trim() == "tsc");
+        if !trusted || !use_counter(Duration::from_millis(20)) {
             return; // a machine whose counter is not to be trusted: nothing was changed
         }
+        let learned_ns = kernel_ns();
         for _ in 0..50 {
             let (before_ns, counted_ns, after_ns) = (kernel_ns(), now_ns(), kernel_ns());
-            assert!(counted_ns + 20_000 > before_ns && counted_ns < after_ns + 20_000);
+            // The speed is accepted where it errs by 1 in 10,000, and the kernel may steer its own by 5 in 10,000.
+            let drift_ns = 20_000 + (after_ns - learned_ns) / 1_000;
+            assert!(counted_ns + drift_ns > before_ns && counted_ns < after_ns + drift_ns);
             std::thread::sleep(Duration::from_millis(1));
         }
         let mut last_ns = now_ns();
