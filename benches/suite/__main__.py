@@ -51,7 +51,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--rows", nargs="+", choices=known, default=known, metavar="ROW", help=f"of: {', '.join(known)}")
     p.add_argument("--sessions", type=int, nargs="+", default=[], help="instead of each row's own")
     p.add_argument("--transport", choices=["tcp", "socket"], nargs="+", default=[], help="instead of each row's own")
-    p.add_argument("--io", choices=list(WAYS), nargs="+", default=["io_uring", "epoll"], help="ways of the engine")
+    p.add_argument("--io", choices=list(WAYS), nargs="+", default=["auto", "epoll"], help="ways of the engine")
     p.add_argument("--pairs", type=int, default=7, metavar="N", help="rounds; an interval needs 6 (default 7)")
     p.add_argument("--window", type=float, default=8.0, metavar="S", help="seconds (default 8)")
     p.add_argument("--warm-up", type=int, default=1, metavar="S", help="whole seconds, at least 1 (default 1)")

@@ -51,6 +51,11 @@ class RowResult:
         values = [value for sample in self.samples[client] if (value := getattr(sample, figure)) is not None]
         return median(values) if values else None
 
+    def shown(self, client: str) -> str:
+        """Its name; with what it chose, where it had the choice."""
+        chosen = dict.fromkeys(sample.io for sample in self.samples[client] if sample.io and sample.io not in client)
+        return f"{client} ({', '.join(chosen)})" if chosen else client
+
     def disagreements(self) -> dict[str, float]:
         """By client and figure, the median over rounds, where it is more than what is borne."""
         found = {}

@@ -57,6 +57,7 @@ class Report:
     latency_ms_p99: float | None
     error_ratio: float
     cpu_us_per_op: float | None = None
+    io: str | None = None  # the engine's way of asking the kernel
 
 
 class Client(Protocol):

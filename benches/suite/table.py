@@ -85,7 +85,9 @@ def _ratio_table(rows: Sequence[RowResult]) -> str:
                 ratio = getattr(one, figure)
                 cells += [str(ratio), judged(result, one, figure)]
             row = result.row
-            lines.append([row.work, row.transport, str(row.sessions), f"{one.client} / {one.peer}", *cells])
+            lines.append(
+                [row.work, row.transport, str(row.sessions), f"{result.shown(one.client)} / {one.peer}", *cells]
+            )
     return markdown(head, lines)
 
 
@@ -116,7 +118,7 @@ def _value_table(rows: Sequence[RowResult]) -> str:
             cells += [_number(result.mid(name, f"latency_ms_{p}"), 3) for p in ("p50", "p99")]
             error_ratio = result.mid(name, "error_ratio") or 0.0
             row = result.row
-            lines.append([row.work, row.transport, str(row.sessions), name, *cells, f"{error_ratio:.2%}"])
+            lines.append([row.work, row.transport, str(row.sessions), result.shown(name), *cells, f"{error_ratio:.2%}"])
     placements = dict.fromkeys(f"{result.row}: {result.placement}" for result in rows if result.row.one_core)
     usual = dict.fromkeys(result.placement for result in rows if not result.row.one_core)
     notes = [*placements, *(f"all {'others' if placements else 'rows'}: {placement}" for placement in usual)]

@@ -48,6 +48,7 @@ class Sample:
     error_ratio: float
     own_rate_ops_per_s: float
     own_cpu_us: float | None
+    io: str | None
 
     @classmethod
     def between(
@@ -70,6 +71,7 @@ class Sample:
             error_ratio=report.error_ratio,
             own_rate_ops_per_s=report.rate_ops_per_s,
             own_cpu_us=report.cpu_us_per_op,
+            io=report.io,
         )
 
     def disagreements(self) -> dict[str, float]:

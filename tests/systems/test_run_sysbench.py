@@ -111,7 +111,8 @@ def test_either_client_is_named_in_the_report(tmp_path: Path, mariadb_program: P
     assert done.code == 0, done.err
     bundle = only_bundle(tmp_path)
     assert {(run.client, run.runner) for run in bundle.runs} == {("wire", "reactor"), ("mysql_async", "tokio")}
-    assert all((run.io != "") == (run.runner == "reactor") for run in bundle.runs)
+    # Two sessions are too few for io_uring.
+    assert all(run.io == ("epoll" if run.runner == "reactor" else "") for run in bundle.runs)
     page = (bundle.folder / "report.html").read_text()
     assert "mysql_async, tokio" in page
     assert "wire, reactor" in page

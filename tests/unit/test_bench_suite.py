@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,14 @@ def test_a_bar_is_judged_by_the_median(ratio: float, word: str) -> None:
     assert table.judged(result, result.comparisons[0], "client_cpu") == f"{word} <= 0.65"
     assert table.judged(result, result.comparisons[0], "total_cpu") == "met <= 1.05, goal 0.95"
     assert table.judged(result, result.comparisons[0], "rate") == "met >= 1.00"
+
+
+def test_what_the_engine_chose_by_itself_is_shown_and_held_to_the_bars_of_io_uring() -> None:
+    samples = {"auto": [replace(one_sample(8.0), io="epoll")], "io_uring": [replace(one_sample(8.0), io="io_uring")]}
+    result = RowResult(Row("point_select", "tcp", 1), "core 0", samples, [])
+    assert [result.shown(name) for name in samples] == ["auto (epoll)", "io_uring"]
+    bars = {bar.client: bar.limit for bar in result.row.bars() if bar.figure == "client_cpu"}
+    assert bars == {"auto": 0.85, "io_uring": 0.85, "epoll": 0.95}
 
 
 def test_throughput_must_not_be_below_its_bar_and_cpu_not_above() -> None:

@@ -5,7 +5,7 @@ use crate::runner::reactor::{self, ReactorRunner};
 use crate::runner::thread::ThreadRunner;
 use crate::runner::tokio::TokioRunner;
 use crate::times::Times;
-use crate::{affinity, load, run, single};
+use crate::{affinity, load, run, single, team};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{ClientCost, ClientVerdict, QueryCounts, RunResult, StateReport};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble, TroubleKind};
@@ -56,7 +56,7 @@ pub fn execute<D: Driver, W: Workload<D::Session>>(
             execute_on::<ThreadRunner, D, W>(&job)
         }
         RunnerKind::Reactor if const { has(D::RUNNERS, RunnerKind::Reactor) } => {
-            reactor::choose_io(spec.io)?;
+            reactor::choose_io(spec.io, team::sessions_per_worker(spec, job.cores.len()))?;
             execute_on::<ReactorRunner, D, W>(&job)
         }
         _ => Err(unsuited(runner, D::RUNNERS)),

@@ -10,7 +10,7 @@ use crate::session::{Slot, open};
 use crate::watchdog::{self, UserCell};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
-use bakeoff_model::run::Pacing;
+use bakeoff_model::run::{Pacing, RunSpec};
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::workload::Workload;
 use std::future::Future;
@@ -37,19 +37,32 @@ pub struct Placement {
     pub patient: bool,
 }
 
-/// Deals threads and sessions round-robin over the workers: thread t is on worker t mod W.
-pub fn place<D, W>(job: &Job<D, W>, blocking: bool) -> Vec<Placement> {
-    let spec = &job.spec;
-    let sessions = spec.sessions.unwrap_or(spec.threads);
+/// OS threads that share the sessions of a runner that does not block, with `cores` for all of them.
+fn workers(spec: &RunSpec, cores: usize) -> u32 {
     let wanted = if spec.workers == 0 {
-        job.cores.len() as u32
+        cores as u32
     } else {
         spec.workers
     };
+    wanted.clamp(1, sessions(spec))
+}
+
+fn sessions(spec: &RunSpec) -> u32 {
+    spec.sessions.unwrap_or(spec.threads)
+}
+
+/// Of the worker that has most.
+pub fn sessions_per_worker(spec: &RunSpec, cores: usize) -> u32 {
+    sessions(spec).div_ceil(workers(spec, cores))
+}
+
+/// Deals threads and sessions round-robin over the workers: thread t is on worker t mod W.
+pub fn place<D, W>(job: &Job<D, W>, blocking: bool) -> Vec<Placement> {
+    let spec = &job.spec;
     let workers = if blocking {
         spec.threads
     } else {
-        wanted.clamp(1, sessions)
+        workers(spec, job.cores.len())
     };
     let dealt = |worker: u32, all: u32| (worker..all).step_by(workers as usize).collect();
     let core = |worker: u32| {
@@ -57,7 +70,7 @@ pub fn place<D, W>(job: &Job<D, W>, blocking: bool) -> Vec<Placement> {
         pinned.then(|| spec.cores[worker as usize % spec.cores.len()])
     };
     let placement = |worker: u32| {
-        let sessions: Vec<u32> = dealt(worker, sessions);
+        let sessions: Vec<u32> = dealt(worker, sessions(spec));
         Placement {
             worker: worker as usize,
             threads: dealt(worker, spec.threads),
@@ -291,5 +304,25 @@ pub async fn wait_for_axis<R: Runner, D, W>(job: &Job<D, W>) -> Option<Arc<Axis>
             return None;
         }
         sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // test code throughout
+    use super::*;
+
+    #[test]
+    fn sessions_per_worker_is_that_of_the_fullest() {
+        let of = |extra: &str| {
+            let text = format!(
+                r#"{{"format":1,"phase":"run","driver":{{"kind":"null"}},"workload":{{"kind":"ycsb"}}{extra}}}"#
+            );
+            sessions_per_worker(&crate::spec::parse(&text).unwrap(), 2)
+        };
+        assert_eq!(of(r#","threads":9"#), 5, "a worker per core");
+        assert_eq!(of(r#","threads":9,"workers":1"#), 9);
+        assert_eq!(of(r#","threads":9,"sessions":4,"workers":3"#), 2, "a pool");
+        assert_eq!(of(r#","threads":1,"workers":8"#), 1);
     }
 }

@@ -32,7 +32,8 @@ pub struct RunSpec {
     /// Default: the driver's preferred runner.
     #[serde(default)]
     pub runner: Option<RunnerKind>,
-    /// How the reactor talks to the kernel. Default: io_uring where it is allowed, else epoll.
+    /// How the reactor talks to the kernel. Default: io_uring where it is allowed and a worker has more than 4 sessions,
+    /// else epoll.
     #[serde(default)]
     pub io: Option<IoKind>,
     #[serde(default)]

@@ -15,12 +15,14 @@ pub struct ReactorRunner;
 /// Chosen once per process, before any worker starts.
 static IO: OnceLock<IoKind> = OnceLock::new();
 
-/// What was asked for, or io_uring where this process may use it, or epoll. Error: io_uring was asked for and is not to
-/// be had.
-pub fn choose_io(asked: Option<IoKind>) -> Result<(), Trouble> {
-    let kind = match (asked, bakeoff_reactor::io_uring_usable()) {
-        (Some(IoKind::Epoll), _) | (None, Err(_)) => IoKind::Epoll,
-        (_, Ok(())) => IoKind::IoUring,
+/// Up to so many sessions of one worker cost less over epoll: io_uring gains by what it does for many at once
+/// (docs/method/reactor.md has the figures).
+const FEW_SESSIONS: u32 = 4;
+
+/// What was asked for, or what [`choose`] says. Error: io_uring was asked for and is not to be had.
+pub fn choose_io(asked: Option<IoKind>, sessions_per_worker: u32) -> Result<(), Trouble> {
+    let usable = bakeoff_reactor::io_uring_usable();
+    let kind = match (asked, usable) {
         (Some(IoKind::IoUring), Err(error)) => {
             return Err(usage(
                 format!("io_uring cannot be used here: {error}"),
@@ -28,9 +30,19 @@ pub fn choose_io(asked: Option<IoKind>) -> Result<(), Trouble> {
                 "leave `io` out, or set it to epoll; containers often forbid io_uring (kernel.io_uring_disabled, seccomp)",
             ));
         }
+        (Some(asked), _) => asked,
+        (None, usable) => choose(usable.is_ok(), sessions_per_worker),
     };
     IO.get_or_init(|| kind);
     Ok(())
+}
+
+fn choose(io_uring_usable: bool, sessions_per_worker: u32) -> IoKind {
+    if io_uring_usable && sessions_per_worker > FEW_SESSIONS {
+        IoKind::IoUring
+    } else {
+        IoKind::Epoll
+    }
 }
 
 impl Runner for ReactorRunner {
@@ -68,4 +80,16 @@ fn environment(error: std::io::Error) -> Trouble {
         "engine worker",
         "raise the limits of open files (ulimit -n) and of locked memory (ulimit -l), or ask for `io` epoll",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn io_uring_is_taken_where_it_may_be_used_and_many_share_a_worker() {
+        assert_eq!(choose(true, FEW_SESSIONS + 1), IoKind::IoUring);
+        assert_eq!(choose(true, FEW_SESSIONS), IoKind::Epoll);
+        assert_eq!(choose(false, 1000), IoKind::Epoll);
+    }
 }
