@@ -108,6 +108,11 @@ class ClientProcess:
         if not self._ready.wait(READY_TIMEOUT_S) or not self.ready_s:
             raise self._failed("did not open its sessions")
 
+    def refuse_ended(self, when: str) -> None:
+        """What is read of a process that has ended, or of a server that it has left, is no figure of its window."""
+        if self._process.poll() is not None:
+            raise self._failed(f"ended {when}")
+
     def finish(self) -> str:
         """Waits for its end; all it said."""
         self._process.wait()

@@ -301,6 +301,18 @@ def test_a_client_is_ready_when_it_says_so_and_its_whole_output_is_kept() -> Non
     client.kill()
 
 
+def test_a_client_that_has_ended_is_not_measured() -> None:
+    running, ended = shell("echo ready; exec sleep 600"), shell("echo ready")
+    for client in (running, ended):
+        client.wait_ready()
+    running.refuse_ended("early")
+    ended.finish()
+    with pytest.raises(BakeoffError, match="a client ended early: ready"):
+        ended.refuse_ended("early")
+    running.kill()
+    ended.kill()
+
+
 def test_a_client_that_ends_before_it_is_ready_is_an_error_with_its_words() -> None:
     client = shell("echo no such host; exit 3")
     with pytest.raises(BakeoffError, match="no such host"):
