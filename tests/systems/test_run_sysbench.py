@@ -41,7 +41,8 @@ STATEMENTS = {"oltp_read_write": (14, 4, 2), "oltp_point_select": (1, 0, 0)}
 
 def assert_counted(run: RunRecord, reads: int, writes: int, others: int) -> None:
     """Every event's statements are there, and at most one more event's for each attempt that a deadlock ended. Retries
-    are those of the whole run, statements those of the events in the window. A write that found no row is an other."""
+    are those in the window, statements those of events that began and ended there. A write that found no row is an
+    other."""
     sent, attempts_max = run.queries, run.ok + run.retries
     assert run.ok * reads <= sent.read <= attempts_max * reads, (sent, run.ok, run.retries)
     assert sent.write <= attempts_max * writes, (sent, run.ok, run.retries)

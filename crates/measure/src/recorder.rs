@@ -48,7 +48,7 @@ pub struct Recorder {
     /// Per user of this worker: due time of the operation in flight, 0 if none.
     in_flight: Box<[AtomicU64]>,
     pub counters: Counters,
-    /// Statements of operations in the run's figures; retries and reconnects of the whole axis.
+    /// Statements of operations in the run's figures; retries and reconnects in the window.
     pub tally: Tally,
     /// Statements of operations that fell due before the window and ended in it.
     pub tally_carried_in: Tally,
@@ -229,13 +229,16 @@ impl Writer {
         self.count(|tally| &tally.reconnects);
     }
 
-    /// One more, in the second that it is and in the run. The clock is read while recording: a thread kept from running
-    /// in between holds up the second's report.
+    /// One more, in the second that it is and, if that is in the window, in the run. The clock is read while recording:
+    /// a thread kept from running in between holds up the second's report.
     fn count(&self, which: impl Fn(&Tally) -> &AtomicU64) {
         self.begin_recording();
-        add(which(&self.second(now_ns()).tally), 1);
+        let now = now_ns();
+        add(which(&self.second(now).tally), 1);
         self.end_recording();
-        add(which(&self.recorder.tally), 1);
+        if (self.axis.window_start_ns..=self.axis.window_end_ns()).contains(&now) {
+            add(which(&self.recorder.tally), 1);
+        }
     }
 
     /// The buffer of the second that has this time in it.
@@ -273,6 +276,7 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tally::Totals;
 
     const S: u64 = SECOND_NS;
 
@@ -310,6 +314,23 @@ mod tests {
         assert_eq!(counts(&writer), (1, 1, 1));
         record(&writer, 11 * S, 16 * S); // due before the window and unfinished: in neither
         assert_eq!(counts(&writer), (1, 1, 1));
+    }
+
+    #[test]
+    fn retries_and_reconnects_count_in_the_window_only_but_in_every_second() {
+        let hour = 3600 * S;
+        for (warm_up_ns, in_window) in [(hour, 0), (0, 1)] {
+            let axis = Arc::new(Axis::new(now_ns(), 0, warm_up_ns, Some(hour)));
+            let writer = Writer::new(Arc::new(Recorder::new(1, 1, 1)), axis);
+            writer.retry();
+            writer.reconnect();
+            let mut totals = SecondTotals::new(Outcome::COUNT);
+            (0..60).for_each(|second| writer.recorder.harvest(second, &mut totals));
+            assert_eq!((totals.totals.retries, totals.totals.reconnects), (1, 1));
+            let mut run = Totals::default();
+            writer.recorder.tally.add_to(&mut run);
+            assert_eq!((run.retries, run.reconnects), (in_window, in_window));
+        }
     }
 
     #[test]

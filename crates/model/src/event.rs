@@ -142,8 +142,10 @@ pub struct RunResult {
     pub queries: QueryCounts,
     /// Of operations that fell due before the window and ended in it (as `carried_in` of the series).
     pub queries_carried_in: QueryCounts,
+    /// In the window.
     pub retries: u64,
     pub reconnects: u64,
+    /// In the warm-up, too.
     pub connections_lost: u64,
     /// Operations counted `ok` in `series` whose transaction did not commit afterwards: to be subtracted.
     pub revoked: u64,
