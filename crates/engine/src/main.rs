@@ -20,7 +20,7 @@ The measuring process of bakeoff: reads one run, prints one JSON line per event.
   bakeoff-engine --now run.json         carry out the run now, by hand
   bakeoff-engine run.json               wait for {\"control\":\"start_at\",\"unix_ns\":...} on stdin first
   bakeoff-engine -                      the run document is the first line of stdin
-  bakeoff-engine list                   drivers and workloads in this build, as JSON
+  bakeoff-engine list                   drivers and workloads in this build, and what it may not use here, as JSON
   bakeoff-engine schema [FOLDER]        JSON Schema of run, event and control; into FOLDER as files
 
 Control lines on stdin: start_at, mark, stop. End of input means stop and exit; with --now stdin is not read.

@@ -212,6 +212,7 @@ pub fn list() -> String {
         "engine_version": env!("CARGO_PKG_VERSION"),
         "drivers": drivers,
         "workloads": workloads,
+        "io_uring_refusal": bakeoff_measure::runner::reactor::io_uring_refusal(),
     });
     format!("{list:#}\n")
 }

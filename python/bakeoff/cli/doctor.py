@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
 
     work = default_parent()
     engine = _engine()
-    findings = [engine, *_systems(), *fitness(work)]
+    findings = [engine, *_io_uring(), *_systems(), *fitness(work)]
     facts = machine_facts(work)
     if options.json:
         print_json({"machine": facts.model_dump(), "findings": [asdict(f) for f in findings]})
@@ -54,6 +54,27 @@ def _engine() -> Finding:
         return Finding("engine", "good", f"{engine_path()}, version {engine_list().get('engine_version', '?')}")
     except EngineError as error:
         return Finding("engine", "missing", str(error), error.hint)
+
+
+def _io_uring() -> list[Finding]:
+    from ..fleet.binary import engine_list
+    from ..machine import Finding
+
+    try:
+        refusal = engine_list()["io_uring_refusal"]
+    except (EngineError, KeyError):
+        return []  # told of the engine itself
+    if refusal is None:
+        return [Finding("io_uring", "good", "the engine may use it")]
+    return [
+        Finding(
+            "io_uring",
+            "warning",
+            f"the engine may not use it and takes epoll, which costs the client more CPU: {refusal}",
+            "allow it (sysctl kernel.io_uring_disabled, the container's seccomp profile); until then figures of many"
+            " sessions compare with those of other machines only where these take epoll, too",
+        )
+    ]
 
 
 def _systems() -> list[Finding]:

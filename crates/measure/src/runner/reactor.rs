@@ -37,6 +37,13 @@ pub fn choose_io(asked: Option<IoKind>, sessions_per_worker: u32) -> Result<(), 
     Ok(())
 }
 
+/// Why this process cannot use io_uring; `None`: it can.
+pub fn io_uring_refusal() -> Option<String> {
+    bakeoff_reactor::io_uring_usable()
+        .err()
+        .map(|error| error.to_string())
+}
+
 fn choose(io_uring_usable: bool, sessions_per_worker: u32) -> IoKind {
     if io_uring_usable && sessions_per_worker > FEW_SESSIONS {
         IoKind::IoUring

@@ -1,0 +1,24 @@
+"""What `bakeoff doctor` says of this machine's io_uring."""
+
+from typing import Any
+
+import pytest
+from bakeoff.cli.doctor import _io_uring
+from bakeoff.fleet import binary
+
+
+@pytest.mark.parametrize(
+    ("listing", "states"),
+    [
+        ({"io_uring_refusal": None}, ["good"]),
+        ({"io_uring_refusal": "Operation not permitted (os error 1)"}, ["warning"]),
+        ({}, []),  # an engine of another version: that is another finding
+    ],
+)
+def test_io_uring_is_good_unless_the_engine_may_not_use_it(
+    monkeypatch: pytest.MonkeyPatch, listing: dict[str, Any], states: list[str]
+) -> None:
+    monkeypatch.setattr(binary, "engine_list", lambda: listing)
+    found = _io_uring()
+    assert [finding.state for finding in found] == states
+    assert all(str(listing["io_uring_refusal"]) in finding.words for finding in found if finding.state == "warning")
