@@ -17,6 +17,8 @@ from bakeoff.errors import BakeoffError
 READY_TIMEOUT_S = 120.0
 #: The client runs for so much longer than the window, at either end.
 MARGIN_S = 0.25
+#: And at its end for so much more with each session: the server answers the last look behind all of them.
+MARGIN_S_PER_SESSION = 0.002
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Job:
     @property
     def run_s(self) -> float:
         """What the client is to run after the warm-up."""
-        return self.window_s + 2 * MARGIN_S
+        return self.window_s + 2 * MARGIN_S + self.sessions * MARGIN_S_PER_SESSION
 
 
 @dataclass(frozen=True)
