@@ -13,7 +13,7 @@ use bakeoff_model::run::{NullSpec, RunSpec, RunnerKind, WorkloadSpec};
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Workload;
 use bakeoff_workloads::ycsb::Ycsb;
-use bench::{Reply, TestDriver, TestWorkload};
+use bench::{Reply, TestDriver, TestWorkload, cpu_ns};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -74,20 +74,10 @@ fn cost_ns<D: Driver, W: Workload<D::Session>>(
     let control = Arc::new(Control::default());
     control.start_now();
     // Of all operations, and not of a window: who looks at its edges may be late where others work.
-    let before_ns = process_cpu_ns();
+    let before_ns = cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
     let result =
         execute(spec, driver, workload, control, Arc::new(drop)).map_err(|trouble| trouble.to_string())?;
-    let cpu_ns = process_cpu_ns() - before_ns;
+    let spent_ns = cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID) - before_ns;
     let operations: u64 = result.series.iter().map(|series| series.count).sum();
-    Ok(cpu_ns / operations as f64)
-}
-
-fn process_cpu_ns() -> f64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: fills the structure.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+    Ok(spent_ns as f64 / operations as f64)
 }

@@ -4,7 +4,7 @@ mod bench;
 use bakeoff_model::event::Event;
 use bakeoff_model::outcome::{FailClass, Trouble};
 use bakeoff_model::run::{Phase, RunSpec};
-use bench::{Ran, Reply, TestWorkload, run, spec, try_run, try_run_of};
+use bench::{Ran, Reply, TestWorkload, cpu_ns, run, spec, try_run, try_run_of};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -115,8 +115,8 @@ fn no_step_follows_a_load_that_failed() {
 fn a_load_says_what_it_cost_the_client() {
     // Of the processor's time, not the wall's: others may want the core, too.
     let busy = |_| {
-        let until_ns = thread_cpu_ns() + 20_000_000;
-        while thread_cpu_ns() < until_ns {}
+        let until_ns = cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID) + 20_000_000;
+        while cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID) < until_ns {}
         Reply::Right
     };
     let cost = run(&phase(Phase::Load, ""), busy).result.cost;
@@ -126,16 +126,6 @@ fn a_load_says_what_it_cost_the_client() {
         cost.workers.len() == 1 && cost.workers[0].busy_ratio > 0.0,
         "{cost:?}"
     );
-}
-
-fn thread_cpu_ns() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: fills the structure.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 #[test]

@@ -17,8 +17,12 @@ const OPERATIONS: u64 = 3000;
 fn a_stall_shows_in_response_times_as_theory_says_and_the_offered_rate_is_kept() {
     let extra = r#","threads":8,"limit":{"kind":"operations","operations":3000,"max_s":null},
         "pacing":{"kind":"open","rate_ops_per_s":1000,"arrival":"constant"}"#;
-    let (workload, stall) = (TestWorkload::default(), stall(1.0, 1.6));
-    let (settled_ns, answered_ns) = (workload.settled_ns.clone(), Arc::new(AtomicU64::new(0)));
+    let stall = stall(1.0, 1.6);
+    let (settled_ns, answered_ns) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let workload = TestWorkload {
+        settled_ns: Some(settled_ns.clone()),
+        ..TestWorkload::default()
+    };
     let answered = answered_ns.clone();
     let ran = try_run_of(&spec(extra), Arc::default(), workload, move |n| {
         let reply = stall(n);

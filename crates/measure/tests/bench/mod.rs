@@ -70,8 +70,8 @@ impl Driver for TestDriver {
 pub struct TestWorkload {
     pub executed: Arc<AtomicU64>,
     pub settled: Arc<Mutex<Vec<(Outcome, bool)>>>,
-    /// When operations ended, at the latest: sum, ns of the clock.
-    pub settled_ns: Arc<AtomicU64>,
+    /// When operations ended, at the latest: sum, ns of the clock. `None`: not asked, because a look at the clock costs.
+    pub settled_ns: Option<Arc<AtomicU64>>,
     /// Statements of each attempt.
     pub queries: Option<Queries>,
     /// A user wants another session after so many operations; 0: never.
@@ -136,7 +136,9 @@ impl Workload<TestSession> for TestWorkload {
         Ok(Answer::Right)
     }
     fn settle<P: Probe>(&self, _: &(), _: &mut TestThread, outcome: Outcome, session_lost: bool, _: &mut P) {
-        self.settled_ns.fetch_add(now_ns(), SeqCst);
+        if let Some(sum_ns) = &self.settled_ns {
+            sum_ns.fetch_add(now_ns(), SeqCst);
+        }
         if outcome != Outcome::Ok {
             self.settled.lock().unwrap().push((outcome, session_lost));
         }
@@ -316,4 +318,15 @@ pub fn above(histogram: &bakeoff_model::event::Histogram, bound_ns: u64) -> u64 
         .deserialize(&mut bytes.as_slice())
         .unwrap();
     decoded.count_between(bound_ns, u64::MAX)
+}
+
+/// CPU time so far, ns, by one of the kernel's two clocks of it: CLOCK_THREAD_CPUTIME_ID or CLOCK_PROCESS_CPUTIME_ID.
+pub fn cpu_ns(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: fills the structure.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
