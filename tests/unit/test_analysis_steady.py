@@ -97,13 +97,37 @@ def test_a_large_slope_that_may_be_chance_is_no_trend() -> None:
     assert Trend(-0.3, 0.04).shown
 
 
-def test_silent_seconds_are_left_out_and_counted() -> None:
-    series = noisy(70)
-    series[[5, 6, 7]] = np.nan
-    found = judge(series, what="mean response time")
-    assert (found.seconds, found.silent_s) == (67, 3)
-    assert found.verdict == "steady"
+def test_seconds_in_which_nothing_ended_are_a_stall_in_a_closed_loop_and_in_an_open_one() -> None:
+    """Also in a window too short for anything else."""
+    rates, times = noisy(40), noisy(40)
+    rates[[15, 16, 17]], times[[15, 16, 17]] = 0.0, np.nan
+    for found in (judge(rates), judge(rates, response_ms=times)):
+        assert (found.verdict, found.ok, found.silent_s) == ("stalled", False, 3)
+        assert "nothing ended well in 3 of 40 seconds, first in second 15 of the window" in found.words
+
+
+def test_where_little_is_done_a_silent_second_is_no_stall() -> None:
+    rates = np.tile([0.0, 3.0], 40)
+    found = judge(rates)
+    assert (found.verdict, found.silent_s) == ("steady", 40)
+
+
+def test_silent_seconds_keep_their_place_and_the_time_of_those_who_waited() -> None:
+    rates, times = np.full(80, 10.0), np.full(80, 5.0)
+    rates[:20], times[:20] = 0.0, np.nan
+    times[20] = 90.0
+    found = judge(rates, response_ms=times)
+    assert found.seconds == 80
+    assert found.settled_after_s == 25  # not 5, as if the window had begun with its first answer
+    assert (found.verdict, found.silent_s) == ("transient", 20)
     assert "mean response time" in found.words
+
+
+def test_of_silent_seconds_at_the_end_nobody_knows_a_time() -> None:
+    rates, times = np.full(80, 10.0), np.full(80, 5.0)
+    rates[70:], times[70:] = 0.0, np.nan
+    assert judge(rates, response_ms=times).seconds == 70
+    assert judge(np.zeros(80), response_ms=np.full(80, np.nan)).verdict == "not tested"
 
 
 def test_a_series_of_zeros_is_not_called_steady() -> None:

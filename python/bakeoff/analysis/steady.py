@@ -1,8 +1,9 @@
 """Did the run settle? Judged after it ended, and the judgement only warns.
 
 The series is one value a second of the measurement window: the rate in a closed loop, the mean response time in an
-open one (whose rate is what was offered and shows nothing). Three questions: where did the first transient end
-(MSER-5), did the level still move after that (trend), how restless was it (variation). See docs/method/steady-state.md.
+open one (whose rate is what was offered and shows nothing). Four questions: did it stand still (silent seconds), where
+did the first transient end (MSER-5), did the level still move after that (trend), how restless was it (variation). See
+docs/method/steady-state.md.
 """
 
 import math
@@ -23,8 +24,10 @@ TREND_RATIO_MIN = 0.05
 TRANSIENT_RATIO_MIN = 0.05
 TREND_ALPHA = 0.05
 SLICE_S = 10
+# So many operations in the other seconds: one without any is then no chance (a Poisson stream has one in 500 million).
+SILENCE_OPS_PER_S_MIN = 20
 
-Verdict = Literal["steady", "transient", "trend", "not tested"]
+Verdict = Literal["steady", "transient", "trend", "stalled", "not tested"]
 FloatArray = NDArray[np.float64]
 
 
@@ -42,13 +45,13 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class SteadyState:
-    """verdict: the first of `not tested`, `trend`, `transient`, `steady` that holds.
+    """verdict: the first of `stalled`, `not tested`, `trend`, `transient`, `steady` that holds.
 
     settled_after_s: where MSER-5 would cut, seconds from the start of the window.
     transient_ratio: how far the mean of the whole window lies from that of the settled part.
     cv: standard deviation of the one-second values over their mean.
     largest_deviation_ratio: of 10 s means from the mean, signed; None below 20 s.
-    silent_s: seconds without a value, left out.
+    silent_s: seconds in which no operation ended well.
     """
 
     verdict: Verdict
@@ -67,12 +70,19 @@ class SteadyState:
         return None if self.verdict == "not tested" else self.verdict == "steady"
 
 
-def judge(series: Sequence[float] | FloatArray, *, what: str = "rate") -> SteadyState:
-    """series: one value a second over the window, in order; NaN where a second had none. what: its name, in words."""
-    whole = np.asarray(series, dtype=float)
-    values = whole[np.isfinite(whole)]
-    silent_s = int(whole.size - values.size)
+def judge(
+    rates: Sequence[float] | FloatArray, *, response_ms: Sequence[float] | FloatArray | None = None
+) -> SteadyState:
+    """rates: operations/s that ended well in each second of the window, in order, zeros included. response_ms: their
+    mean response times, NaN in silent seconds; where given (an open loop) it is what is judged."""
+    rate = np.asarray(rates, dtype=float)
+    silent_s = int((rate == 0).sum())
+    what, values = "rate", rate
+    if response_ms is not None:
+        what, values = "mean response time", _waited_through(np.asarray(response_ms, dtype=float))
     cv, deviation = variation(values), largest_deviation(values)
+    if words := _stalled(rate):
+        return SteadyState("stalled", words, values.size, silent_s, cv=cv, largest_deviation_ratio=deviation)
     if values.size < SECONDS_MIN or values.mean() <= 0:
         words = f"not tested: {values.size} one-second values of the {what}, needs {SECONDS_MIN}"
         if values.size >= SECONDS_MIN:
@@ -84,6 +94,28 @@ def judge(series: Sequence[float] | FloatArray, *, what: str = "rate") -> Steady
     trend = fit_trend(settled)
     verdict, words = _verdict(what, cut, transient, trend, deviation)
     return SteadyState(verdict, words, values.size, silent_s, cut, transient, trend, cv, deviation)
+
+
+def _stalled(rate: FloatArray) -> str:
+    """In words; empty if no second was silent, or so little was done that silent seconds are to be expected."""
+    silent = np.flatnonzero(rate == 0)
+    if silent.size in (0, rate.size) or rate[rate > 0].mean() < SILENCE_OPS_PER_S_MIN:
+        return ""
+    return (
+        f"nothing ended well in {silent.size} of {rate.size} seconds, first in second {silent[0]} of the window:"
+        " the system stood still"
+    )
+
+
+def _waited_through(response_ms: FloatArray) -> FloatArray:
+    """Every second in its place: a silent one has the time of the next that is not, because whoever was answered then
+    was waiting meanwhile. Without silent seconds at the end, which nobody knows."""
+    answered = np.flatnonzero(np.isfinite(response_ms))
+    if answered.size == 0:
+        return np.empty(0)
+    seconds = np.arange(answered[-1] + 1)
+    filled: FloatArray = response_ms[answered[np.searchsorted(answered, seconds)]]
+    return filled
 
 
 def _verdict(what: str, cut: int, transient: float, trend: Trend, deviation: float | None) -> tuple[Verdict, str]:

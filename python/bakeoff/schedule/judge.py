@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -50,7 +51,7 @@ def validity(
         server_alive=server_alive,
         client_limited=record.verdict.client_limited,
         client_signs=record.verdict.signs,
-        steady=_steady(seconds, open_loop=open_loop),
+        steady=steadiness(seconds, open_loop=open_loop),
         checks=[analysis.IntegrityCheck(c.name, c.ok, c.expected, c.actual) for c in record.checks],
         connections_lost=_connections_lost(record, cell),
         lateness_p99_ns=record.lateness.p99_ns if open_loop and record.lateness.count else None,
@@ -70,9 +71,11 @@ def _connections_lost(record: RunRecord, cell: Cell) -> int:
     return max(record.connections_lost, record.reconnects)
 
 
-def _steady(seconds: Sequence[Mapping[str, Any]], *, open_loop: bool) -> steady.SteadyState | None:
+def steadiness(seconds: Sequence[Mapping[str, Any]], *, open_loop: bool) -> steady.SteadyState | None:
     """Judged on the rate in a closed loop, on the mean response time in an open one (where the rate is given)."""
-    name, what = ("mean_ms", "mean response time") if open_loop else ("rate_ops_per_s", "rate")
     whole = [row for row in seconds if not row["warm_up"] and row["length_s"] > 0.99]
-    values = [float(row[name]) for row in whole if row[name] is not None]
-    return steady.judge(values, what=what) if values else None
+    if not whole:
+        return None
+    rates = [float(row["rate_ops_per_s"]) for row in whole]
+    times = [math.nan if row["mean_ms"] is None else float(row["mean_ms"]) for row in whole]
+    return steady.judge(rates, response_ms=times if open_loop else None)
