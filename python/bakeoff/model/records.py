@@ -15,7 +15,8 @@
     runs/<run>/engine.log, server.log
     charts/*.svg *.png, report.html  made by `bakeoff report`
 
-A run's id is "b03-c07": block 3, cell 7. Everything a report needs is in PlanRecord, FactsRecords and RunRecords.
+A run's id is "b03-ck3v9x2mq": block 3 and its cell's id, a hash of what that cell is. Everything a report needs is in
+PlanRecord, FactsRecords and RunRecords.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class BundleInfo(Document):
 class CellRecord(Document):
     """One combination of factor levels."""
 
-    id: str  # "c01"
+    id: str  # "ck3v9x2mq": a hash of what the cell is, see plan/identity.py
     system: str  # name in the plan
     kind: str  # kind of system
     label: str  # "sqlite_full / preset=a / threads=4"

@@ -35,7 +35,7 @@ def check_measure(measure: MeasureTable, source: Source) -> None:
 
 def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
     """What one cell asks of its kind of system."""
-    asks = f"{cell.record.id} ({cell.record.label})"
+    asks = cell.record.label
     name, kind = cell.record.system, cell.record.kind
     if cell.sessions is not None and cell.sessions > cell.threads:
         hint = "more sessions than threads would stand idle; list the combinations that make sense in [[cells]]"
@@ -79,7 +79,7 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
 def check_runner(cell: Cell, kind: type[System], source: Source) -> None:
     """The engine's way of running sessions, and how the reactor talks to the kernel. A system's options may leave fewer
     runners than its kind has: each client library of a server has its own."""
-    asks, name = f"{cell.record.id} ({cell.record.label})", cell.record.system
+    asks, name = cell.record.label, cell.record.system
     runners = kind.runners(cell.system_options)
     ran = f"{kind.kind} runs on {' or '.join(runners)}"
     hint = ran if runners == kind.capabilities().runners else f"with the `client` or `tls` asked for, {ran}"
@@ -142,7 +142,7 @@ def _decide_reset(
         raise source.error(f"{unable[0]} cannot be restored", "measure", "reset", hint='write reset = "reload"')
     if said == "reuse" and writing is not None:
         hint = 'write reset = "restore" (private systems) or "reload"'
-        what = f"{writing.record.id} ({writing.record.label}) writes, so its data cannot be reused from run to run"
+        what = f"{writing.record.label} writes, so its data cannot be reused from run to run"
         raise source.error(what, "measure", "reset", hint=hint)
     return said
 
@@ -167,9 +167,7 @@ def _one_load_each(cells: list[Cell], existing: list[str], source: Source) -> No
         options = cell.system_options
         table = f"{options.get('address')} {options.get('schema')} {cell.workload.table}"
         if cell.record.system in existing and keys.setdefault(table, cell.load_key) != cell.load_key:
-            what = (
-                f"{cell.record.id} ({cell.record.label}) needs a load of its own into the same table as an earlier cell"
-            )
+            what = f"{cell.record.label} needs a load of its own into the same table as an earlier cell"
             raise source.error(what, "measure", "reset", hint='write reset = "reload", or name another schema')
 
 

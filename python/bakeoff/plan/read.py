@@ -19,6 +19,7 @@ from . import check
 from .document import MeasureTable, PlanDocument, plan_tree
 from .expand import Builder, Combination, read_grid, varying
 from .factors import Source, known_name
+from .identity import with_ids
 from .nearest import explain, meant
 from .resolved import Cell, ResolvedPlan
 from .workload import PlanWorkloads
@@ -143,6 +144,7 @@ def _finish(
     private = check.configure_once(cells, builder.kinds, measure, source)
     reset = check.decide_reset(document, cells, private, builder.kinds, source)
     cache = check.decide_cache(measure, private, source)
+    cells = with_ids(cells, document, reset, cache, source)
     factors = varying(combinations)
     comparison = _comparison(document, varying(builder.grid.combinations), factors, source)
     record = _record(document, cells, factors, comparison, reset, cache)

@@ -1,0 +1,65 @@
+"""A cell's id is a hash of what the cell is: all that makes its runs what they are, and nothing else.
+
+Not in it: the cell's place in the plan, which other cells there are, how many repetitions, how cells are compared, and
+passwords (where one comes from says nothing about a run). So a plan can grow and its old cells keep their runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from .document import PlanDocument
+from .factors import Source
+from .resolved import Cell
+
+#: Of [measure], what is no part of a run, or is in the cell already, resolved.
+_NOT_IN_A_RUN = {"repetitions", "objective", "pacing", "window", "operations", "retry", "reset", "cache"}
+#: 40 bits: two of 10,000 cells share one by chance in 5 of 100,000 plans.
+_DIGITS = 8
+
+
+def with_ids(cells: Sequence[Cell], document: PlanDocument, reset: str, cache: str, source: Source) -> list[Cell]:
+    """The cells with their ids. PlanError where two are the same: their runs could not be told apart."""
+    shared = [document.seed, reset, cache, document.measure.model_dump(mode="json", exclude=_NOT_IN_A_RUN)]
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        identity = _hash([shared, _content(cell)])
+        if twin := found.get(identity):
+            raise source.error(
+                f"{twin.record.label} and {cell.record.label} are the same cell: same system, work and load",
+                "cells" if document.cells else "factors",
+                hint="leave one out; to compare a system with itself, give it two names in [systems]",
+            )
+        found[identity] = replace(cell, record=cell.record.model_copy(update={"id": identity}))
+    return list(found.values())
+
+
+def _content(cell: Cell) -> dict[str, Any]:
+    return {
+        "system": cell.record.system,
+        "kind": cell.record.kind,
+        "options": {key: value for key, value in cell.system_options.items() if key != "password"},
+        "durability": cell.durability,
+        "isolation": cell.isolation,
+        "workload": cell.workload.spec,
+        "data": cell.record.dataset,
+        "threads": cell.threads,
+        "sessions": cell.sessions,
+        "clients": cell.clients,
+        "workers": cell.workers,
+        "runner": cell.runner,
+        "io": cell.io,
+        "pacing": cell.pacing.model_dump(),
+        "limit": cell.limit.model_dump(),
+        "retry": cell.retry.model_dump(),
+    }
+
+
+def _hash(content: Any) -> str:
+    text = json.dumps(content, sort_keys=True, default=str)
+    return "c" + base64.b32encode(hashlib.sha256(text.encode()).digest()).decode().lower()[:_DIGITS]
