@@ -101,9 +101,9 @@ def test_a_dry_run_starts_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "bakeoff-results").exists()
 
 
-def test_ctrl_c_keeps_finished_runs_and_resume_makes_the_rest(tmp_path: Path) -> None:
-    plan = write_plan(tmp_path, SQLITE)
-    process = started("run", plan, cwd=tmp_path, env=engine_through(tmp_path, ENDLESS_SECOND_RUN))
+def interrupted(tmp_path: Path, plan: Path, *arguments: str | Path, env: dict[str, str]) -> str:
+    """A run of the plan is ended by Ctrl-C in its second run. Returns the command that is printed to continue it."""
+    process = started("run", plan, *arguments, cwd=tmp_path, env=env)
     try:
         engine_of_second_run(process, tmp_path)
         os.killpg(process.pid, signal.SIGINT)
@@ -111,16 +111,102 @@ def test_ctrl_c_keeps_finished_runs_and_resume_makes_the_rest(tmp_path: Path) ->
     finally:
         end(process)
     assert done.code == 130
-    assert "--resume" in done.err
-    before = {run.id: run.started for run in only_bundle(tmp_path).runs}
-    assert only_bundle(tmp_path).info.state == "interrupted"
-    assert len(before) == 1
-    again = bakeoff("run", plan, "--resume", cwd=tmp_path)
-    assert again.code == 0, again.err
-    bundle = only_bundle(tmp_path)
+    assert len(only_bundle(tmp_path).runs) == 1
+    (line,) = [line for line in done.err.splitlines() if line.startswith("continue with: ")]
+    return line.removeprefix("continue with: ")
+
+
+def test_ctrl_c_keeps_finished_runs_and_the_printed_command_makes_the_rest(tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "it's a $(place); with 'quotes'", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    through = engine_through(folder, ENDLESS_SECOND_RUN)
+    plan = write_plan(folder, SQLITE, "my plan.toml").relative_to(folder)
+    command = interrupted(folder, plan, "--work-dir", "the work", "--no-report", env=through)
+    before = {run.id: run.started for run in only_bundle(folder).runs}
+    assert only_bundle(folder).info.state == "interrupted"
+    env = {**os.environ, **through, "TAME": "yes"}
+    again = subprocess.run(command, shell=True, cwd=elsewhere, env=env, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    bundle = only_bundle(folder)
     assert bundle.info.state == "complete"
     assert len(bundle.runs) == 4
     assert before.items() <= {run.id: run.started for run in bundle.runs}.items()
+    assert [run.order for run in bundle.runs] == [0, 1, 2, 3]
+    assert not list(elsewhere.iterdir())
+    assert not (bundle.folder / "report.html").exists()
+
+
+def test_a_bundle_is_written_by_one_bakeoff_at_a_time(tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, SQLITE)
+    through = engine_through(tmp_path, ENDLESS_SECOND_RUN)
+    process = started("run", plan, cwd=tmp_path, env=through)
+    try:
+        engine_of_second_run(process, tmp_path)
+        before = {path: path.read_bytes() for path in (tmp_path / "bakeoff-results").rglob("result.json")}
+        second = bakeoff("run", plan, "--resume", cwd=tmp_path, env=through)
+        assert second.code == 2
+        assert f"another bakeoff is writing into this bundle (pid {process.pid}" in second.err
+        assert before == {path: path.read_bytes() for path in (tmp_path / "bakeoff-results").rglob("result.json")}
+        process.kill()
+        process.communicate()
+    finally:
+        end(process)
+    third = bakeoff("run", plan, "--resume", cwd=tmp_path, env={**through, "TAME": "yes"})
+    assert third.code == 0, third.err
+
+
+def test_a_plan_that_grew_continues_its_bundle_and_removed_runs_are_made_again(ran: Path, tmp_path: Path) -> None:
+    results = shutil.copytree(ran / "bakeoff-results", tmp_path / "bakeoff-results")
+    before = {run.id: run.started for run in only_bundle(tmp_path).runs}
+    removed = sorted(before)[0]
+    shutil.rmtree(next(results.glob(f"*/runs/{removed}")))
+    text = SQLITE.replace("threads = [1, 2]", "threads = [4, 1, 2]").replace("repetitions = 2", "repetitions = 3")
+    done = bakeoff("run", write_plan(tmp_path, text), "--resume", cwd=tmp_path)
+    assert done.code == 0, done.err
+    bundle = only_bundle(tmp_path)
+    after = {run.id: run.started for run in bundle.runs}
+    assert len(after) == 9
+    assert {run for run in before if after.get(run) == before[run]} >= before.keys() - {removed}
+    assert len({run.order for run in bundle.runs}) == 9
+    assert any("new cells: 1" in words for words in bundle.info.messages)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [(("records = 500", "records = 501"), "threads=1"), (("repetitions = 2", "repetitions = 1"), "repetitions")],
+)
+def test_a_plan_that_changed_otherwise_is_no_continuation(
+    ran: Path, tmp_path: Path, change: tuple[str, str], said: str
+) -> None:
+    results = shutil.copytree(ran / "bakeoff-results", tmp_path / "bakeoff-results")
+    assert change[0] in SQLITE
+    plan = write_plan(tmp_path, SQLITE.replace(*change))
+    done = bakeoff("run", plan, "--resume", next(results.iterdir()), cwd=tmp_path)
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.count("error:") == 1
+
+
+def test_another_build_of_the_engine_is_no_continuation(ran: Path, tmp_path: Path) -> None:
+    results = shutil.copytree(ran / "bakeoff-results", tmp_path / "bakeoff-results")
+    shutil.rmtree(next(results.glob("*/runs/*")))
+    plan, env = write_plan(tmp_path, SQLITE), engine_through(tmp_path, 'exec "$ENGINE" "$@"')
+    done = bakeoff("run", plan, "--resume", next(results.iterdir()), cwd=tmp_path, env=env)
+    assert done.code == 2
+    assert "this bundle was begun with bakeoff" in done.err
+    assert "engine" in done.err
+
+
+def test_a_system_that_changed_is_no_continuation_and_nothing_is_lost(ran: Path, tmp_path: Path) -> None:
+    results = shutil.copytree(ran / "bakeoff-results", tmp_path / "bakeoff-results")
+    shutil.rmtree(next(results.glob("*/runs/*")))
+    for path in results.glob("*/facts/*.json"):
+        path.write_text(path.read_text().replace('"NORMAL"', '"FULL"'))
+    done = bakeoff("run", write_plan(tmp_path, SQLITE), "--resume", next(results.iterdir()), cwd=tmp_path)
+    assert done.code == 2
+    assert "synchronous was FULL, is NORMAL" in done.err
+    assert [run.state for run in only_bundle(tmp_path).runs] == ["done"] * 3
 
 
 def engine_of_second_run(process: subprocess.Popen[str], folder: Path) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BundleError
+from ..locks import Held, Holder, Lock
 from ..model.boundary import Document, RunSpec
 from ..model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
-from . import files
+from . import files, resume
 from .read import Bundle
 
 
@@ -37,6 +39,18 @@ def new_folder(parent: Path, title: str) -> Path:
     raise BundleError(f"cannot make a new folder for results: {parent / stem} exists", hint="give another with --out")
 
 
+def hold(folder: Path, title: str) -> Lock:
+    """The right to write into a bundle, until it is freed or this process ends. BundleError if another has it."""
+    try:
+        return Lock.take(folder / "bundle.lock", Holder(os.getpid(), title))
+    except Held as held:
+        raise BundleError(
+            f"another bakeoff is writing into this bundle ({held})",
+            where=str(folder),
+            hint="wait until it has ended, or end it with Ctrl-C",
+        ) from None
+
+
 class BundleWriter:
     """One bundle being written. `folder` exists; call `begin` (or `resume`) once, then the rest in any order."""
 
@@ -55,22 +69,22 @@ class BundleWriter:
         for path in sorted(paths):
             files.write_bytes(self.folder / "files" / path.name, path.read_bytes())
 
-    def resume(self, plan_text: str, machine: MachineFacts) -> Bundle:
-        """Opens the folder again; refuses another plan, because its runs would not be comparable."""
+    def resume(self, now: resume.Present, plan_text: str) -> Bundle:
+        """Opens the folder again, for a plan that may have grown. BundleError where other runs would come of it."""
         bundle = Bundle.open(self.folder)
-        if (self.folder / "plan.toml").read_text(encoding="utf-8") != plan_text:
-            raise BundleError(
-                "the plan has changed since this bundle was begun",
-                where=str(self.folder),
-                hint="run it without --resume, or restore the plan from the bundle's plan.toml",
-            )
-        if (machine.cpu_model, machine.cores) != (bundle.machine.cpu_model, bundle.machine.cores):
-            raise BundleError(
-                f"this bundle was begun on another machine ({bundle.machine.cpu_model}, {bundle.machine.cores} cores)",
-                where=str(self.folder),
-                hint="run the plan without --resume here, and compare the two bundles",
-            )
-        self.update(bundle.info.model_copy(update={"state": "running", "finished": None}))
+        resume.refuse_changes(bundle, now)
+        finished = sum(run.state == "done" for run in bundle.runs)
+        told = [resume.words_of_break(bundle, now, finished)] if finished else []
+        files.write_text(self.folder / "plan.toml", plan_text)
+        self._write("plan.json", now.plan)
+        changes = {
+            "state": "running",
+            "finished": None,
+            "skipped": dict(now.skipped),
+            "inputs": {**bundle.info.inputs, **now.info.inputs},
+            "messages": [*bundle.info.messages, *told],
+        }
+        self.update(bundle.info.model_copy(update=changes))
         return bundle
 
     def update(self, info: BundleInfo) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
+import shutil
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +17,7 @@ from .output import add_json, print_json, say, seconds, size, table
 if TYPE_CHECKING:
     from ..bundle.read import Bundle
     from ..bundle.write import BundleWriter
-    from ..model.records import RunRecord
+    from ..model.records import FactsRecord, RunRecord
     from ..plan.resolved import ResolvedPlan
     from ..report.answer import Answer
 
@@ -59,17 +62,18 @@ def run(options: argparse.Namespace) -> int:
     for name, why in plan.skipped.items():
         say(f"note: {name} is left out: {why}")
     refuse_unasked_drops(plan, options.allow_drop)
-    writer, done = _bundle(plan, options)
-    try:
-        _carry_out(plan, writer, done, options)
-    except KeyboardInterrupt:
-        say(f"interrupted; {_kept(writer)}")
-        say(f"continue with: bakeoff run {shlex.quote(str(options.plan))} --resume {shlex.quote(str(writer.folder))}")
-        return ExitCode.INTERRUPTED
-    except Exception:
-        say(f"stopped; {_kept(writer)}")
-        raise
-    return _answer(writer, options)
+    with ExitStack() as held:
+        writer, done, facts = _bundle(plan, options, held)
+        try:
+            _carry_out(plan, writer, done, facts, options)
+        except KeyboardInterrupt:
+            say(f"interrupted; {_kept(writer)}")
+            say(f"continue with: {_resume_command(writer.folder, options)}")
+            return ExitCode.INTERRUPTED
+        except Exception:
+            say(f"stopped; {_kept(writer)}")
+            raise
+        return _answer(writer, options)
 
 
 def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
@@ -100,10 +104,15 @@ def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
     return ExitCode.DONE
 
 
-def _bundle(plan: ResolvedPlan, options: argparse.Namespace) -> tuple[BundleWriter, dict[str, RunRecord]]:
-    """The bundle to write into and the runs that it has already."""
+def _bundle(
+    plan: ResolvedPlan, options: argparse.Namespace, held: ExitStack
+) -> tuple[BundleWriter, dict[str, RunRecord], dict[str, FactsRecord]]:
+    """The bundle to write into, held, with the runs and the facts of systems that it has already."""
     from .. import __version__
-    from ..bundle.write import BundleWriter, new_folder, utc_now
+    from ..bundle.read import Bundle
+    from ..bundle.resume import Present, hashes
+    from ..bundle.write import BundleWriter, hold, new_folder, utc_now
+    from ..fleet.binary import engine_sha256
     from ..machine import machine_facts
     from ..model.records import BundleInfo
     from ..plan.check import check_disk
@@ -114,12 +123,6 @@ def _bundle(plan: ResolvedPlan, options: argparse.Namespace) -> tuple[BundleWrit
     check_disk(estimate_bundle_bytes(plan), parent)
     check_disk(estimate_disk_bytes(plan), work)
     machine = machine_facts(work)
-    if options.resume:
-        folder = _unfinished(parent, plan) if options.resume == "latest" else Path(options.resume)
-        writer = BundleWriter(folder)
-        bundle = writer.resume(plan.text, machine)
-        return writer, {r.id: r for r in bundle.runs if r.state == "done"}
-    writer = BundleWriter(new_folder(parent, plan.record.title))
     info = BundleInfo(
         bakeoff_version=__version__,
         created=utc_now(),
@@ -128,20 +131,37 @@ def _bundle(plan: ResolvedPlan, options: argparse.Namespace) -> tuple[BundleWrit
         command=f"bakeoff run {shlex.quote(str(options.plan))}",
         demonstration=plan.record.demonstration,
         skipped=plan.skipped,
+        engine_sha256=engine_sha256(),
+        inputs=hashes(plan.inputs),
     )
-    writer.begin(info, plan.record, plan.text, machine)
+    if options.resume:
+        folder = _unfinished(parent, plan) if options.resume == "latest" else Bundle.open(options.resume).folder
+        writer = BundleWriter(folder)
+        held.enter_context(hold(folder, plan.record.title))
+        bundle = writer.resume(Present(plan.record, plan.skipped, machine, info), plan.text)
+        done, facts = {r.id: r for r in bundle.runs if r.state == "done"}, bundle.facts
+    else:
+        writer = BundleWriter(new_folder(parent, plan.record.title))
+        held.enter_context(hold(writer.folder, plan.record.title))
+        writer.begin(info, plan.record, plan.text, machine)
+        done, facts = {}, {}
     writer.keep_files({path for cell in plan.cells for path in cell.workload.sources})
-    return writer, {}
+    return writer, done, facts
 
 
 def _unfinished(parent: Path, plan: ResolvedPlan) -> Path:
+    """The newest bundle of this plan that lacks runs of it; the plan may have grown since."""
     from ..bundle.read import Bundle
 
     for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
-        text = info.parent / "plan.toml"
-        if not text.exists() or text.read_text(encoding="utf-8") != plan.text:
-            continue
-        if Bundle.open(info.parent).info.state != "complete":
+        try:
+            bundle = Bundle.open(info.parent)
+        except BundleError:
+            continue  # damaged, or of another version: not the one to continue
+        then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, plan.record))
+        grown = now > then or plan.record.repetitions > bundle.plan.repetitions
+        of_plan = _plan_text(info.parent) == plan.text or (bundle.info.title == plan.record.title and then <= now)
+        if of_plan and (grown or bundle.info.state != "complete"):
             return info.parent
     raise BundleError(
         f"there is no unfinished bundle of this plan in {parent}",
@@ -149,15 +169,26 @@ def _unfinished(parent: Path, plan: ResolvedPlan) -> Path:
     )
 
 
+def _plan_text(bundle: Path) -> str | None:
+    try:
+        return (bundle / "plan.toml").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+
+
 def _carry_out(
-    plan: ResolvedPlan, writer: BundleWriter, done: dict[str, RunRecord], options: argparse.Namespace
+    plan: ResolvedPlan,
+    writer: BundleWriter,
+    done: dict[str, RunRecord],
+    facts: dict[str, FactsRecord],
+    options: argparse.Namespace,
 ) -> None:
     from ..schedule.conduct import Conductor
     from .progress import Line
 
     view = Line(quiet=options.quiet)
     try:
-        Conductor(plan, writer, view, options.allow_drop, options.work_dir, done).carry_out()
+        Conductor(plan, writer, view, options.allow_drop, options.work_dir, done, facts).carry_out()
     finally:
         view.close()
 
@@ -192,3 +223,25 @@ def _kept(writer: BundleWriter) -> str:
     count = len(list((writer.folder / "runs").glob("*/result.json")))
     runs = "1 finished run is" if count == 1 else f"{count} finished runs are"
     return f"{runs} kept in {writer.folder}"
+
+
+def _resume_command(folder: Path, options: argparse.Namespace) -> str:
+    """That continues this run as it was asked for, from any folder."""
+    words = [*_program(), "run", os.path.abspath(options.plan), "--resume", os.path.abspath(folder)]
+    if options.work_dir:
+        words += ["--work-dir", os.path.abspath(options.work_dir)]
+    words += [flag for flag in ("--allow-drop", "--no-report", "--quiet", "--json") if _said(options, flag)]
+    return shlex.join(words)
+
+
+def _said(options: argparse.Namespace, flag: str) -> bool:
+    return bool(getattr(options, flag.removeprefix("--").replace("-", "_")))
+
+
+def _program() -> list[str]:
+    """How this program was called: it need not be on the PATH."""
+    called = Path(sys.argv[0])
+    if called.name != "bakeoff":
+        return [sys.executable, "-m", "bakeoff"]
+    found = shutil.which("bakeoff")
+    return ["bakeoff"] if found and os.path.samefile(found, called) else [str(called.absolute())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -39,6 +40,18 @@ def engine_path() -> Path:
         where=", ".join(str(p) for p in candidates()),
         hint="reinstall with `pip install .` (needs Rust), or set BAKEOFF_ENGINE to its path",
     )
+
+
+@cache
+def engine_sha256() -> str:
+    """Of the binary: two builds of one version are two instruments."""
+    try:
+        with engine_path().open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise EngineError(
+            f"the measuring program cannot be read: {error.strerror}", where=str(engine_path())
+        ) from error
 
 
 @cache

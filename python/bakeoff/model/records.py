@@ -13,6 +13,7 @@
     runs/<run>/histograms.json.gz  per second HDR histograms of ok responses, merged over clients
     runs/<run>/server.parquet      one row per second: second, then columns "os.*" and "db.*"
     runs/<run>/engine.log, server.log
+    bundle.lock              held by whoever writes into the bundle
     charts/*.svg *.png, report.html  made by `bakeoff report`
 
 A run's id is "b03-ck3v9x2mq": block 3 and its cell's id, a hash of what that cell is. Everything a report needs is in
@@ -56,6 +57,9 @@ class BundleInfo(Document):
     #: Cells that could not be run at all, with the reason ("mariadb: no mariadbd ...").
     skipped: dict[str, str] = Field(default_factory=dict)
     messages: list[str] = Field(default_factory=list)
+    #: Hash of the engine's binary, and of each file that the plan names: a resume with others is refused.
+    engine_sha256: str = ""
+    inputs: dict[str, str] = Field(default_factory=dict)
 
 
 class CellRecord(Document):

@@ -3,6 +3,7 @@ sentence; nothing starts, and nothing is written."""
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -165,8 +166,16 @@ def _finish(
         client_cores=measure.placement.client,
         server_cores=measure.placement.server,
         check_sample=measure.check_sample,
+        inputs=_inputs(cells, builder.kinds, source.base_dir),
         warnings=list(dict.fromkeys(warnings)),
     )
+
+
+def _inputs(cells: list[Cell], kinds: Kinds, base_dir: Path) -> dict[str, Path]:
+    paths = {path for cell in cells for path in cell.workload.sources}
+    for cell in cells:
+        paths |= {base_dir / name for name in kinds[cell.record.system].input_files(cell.system_options)}
+    return {os.path.relpath(path, base_dir): path for path in sorted(paths)}
 
 
 def _witness(measure: MeasureTable) -> float | None:

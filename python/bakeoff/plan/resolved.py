@@ -54,4 +54,6 @@ class ResolvedPlan:
     client_cores: list[int]
     server_cores: list[int]
     check_sample: int
+    #: Files whose content shapes the runs, by the name that the plan knows them by.
+    inputs: dict[str, Path]
     warnings: list[str] = field(default_factory=list)

@@ -6,15 +6,16 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
 from ..bundle.files import write_text
+from ..bundle.resume import refuse_other_facts
 from ..bundle.write import BundleWriter, utc_now
-from ..errors import BakeoffError, PlanError
+from ..errors import BakeoffError, BundleError, PlanError
 from ..model.boundary import Progress
-from ..model.records import BundleInfo, RunRecord
+from ..model.records import BundleInfo, FactsRecord, RunRecord
 from ..plan.resolved import Cell, ResolvedPlan
 from . import one_run
 from .instance import Instance, file_name
@@ -48,6 +49,9 @@ class Conductor:
     allow_drop: bool = False
     work: Path | None = None
     done: dict[str, RunRecord] = field(default_factory=dict)
+    #: Of systems that the bundle's runs were made on before: they must say the same of themselves now.
+    facts: dict[str, FactsRecord] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
     _instances: dict[str, Instance] = field(default_factory=dict)
     _failures: int = 0
 
@@ -56,7 +60,9 @@ class Conductor:
         everything has been stopped and the bundle says so."""
         cells = {cell.record.id: cell for cell in self.plan.cells}
         slots = schedule(list(cells), self.plan.record.repetitions, self.plan.record.seed)
+        made = 1 + max((record.order for record in self.done.values()), default=-1)
         missing = [s for s in slots if s.run not in self.done]
+        missing = [replace(slot, order=made + place) for place, slot in enumerate(missing)]
         self.view.begin(slots, len(slots) - len(missing))
         state = "failed"
         try:
@@ -95,9 +101,9 @@ class Conductor:
         self.view.run_ends(slot, cell, record)
 
     def _is_final(self, error: BakeoffError) -> bool:
-        """Whether trying the next run makes no sense: the plan is wrong, or the bundle cannot be written, or this
-        system has never worked."""
-        return isinstance(error, PlanError) or type(error) is BakeoffError or not any(self._loaded())
+        """Whether trying the next run makes no sense: the plan is wrong, or the bundle cannot be written or continued,
+        or this system has never worked."""
+        return isinstance(error, PlanError | BundleError) or type(error) is BakeoffError or not any(self._loaded())
 
     def _loaded(self) -> Iterator[Instance]:
         return (i for i in self._instances.values() if i.loaded)
@@ -116,10 +122,19 @@ class Conductor:
             self.view.loading(cell, None)
             load = instance.load(lambda progress: self.view.loading(cell, progress))
             self.writer.load(file_name(cell.load_key), load)
-        if not (self.writer.folder / "facts" / f"{cell.record.id}.json").exists():
-            instance.start()
-            self.writer.facts(cell.record.id, instance.facts(cell))
+        if cell.record.id not in self._told:
+            self._tell_facts(cell, instance)
         return instance
+
+    def _tell_facts(self, cell: Cell, instance: Instance) -> None:
+        """Writes down what the system says of itself, once for each cell."""
+        instance.start()
+        facts = instance.facts(cell)
+        if before := self.facts.get(cell.record.id):
+            refuse_other_facts(before, facts, cell.record.label, self.writer.folder)
+        else:
+            self.writer.facts(cell.record.id, facts)
+        self._told.add(cell.record.id)
 
     def _stop_all(self, *, drop: bool) -> None:
         for instance in self._instances.values():

@@ -95,6 +95,11 @@ class System(ABC):
         """None if this machine can run a system with these options now, else one clause saying what is missing."""
         return None
 
+    @classmethod
+    def input_files(cls, options: dict[str, Any]) -> list[str]:
+        """Files that these options name and whose content shapes a run, as the plan writes them; never a password's."""
+        return []
+
     @abstractmethod
     def start(self) -> None: ...
 

@@ -129,6 +129,11 @@ class MySqlServer(System):
         client = options.get("client") or ("mysql_async" if options.get("tls") else None)
         return {"wire": ("reactor",), "mysql_async": ("tokio",)}.get(str(client), cls.capabilities().runners)
 
+    @classmethod
+    def input_files(cls, options: dict[str, Any]) -> list[str]:
+        tls = options.get("tls")
+        return [tls["ca_file"]] if isinstance(tls, dict) and isinstance(tls.get("ca_file"), str) else []
+
     @property
     @abstractmethod
     def control(self) -> Control:

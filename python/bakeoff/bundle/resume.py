@@ -1,0 +1,113 @@
+"""Whether a bundle may be continued: its new runs must be such as its old ones were. What has changed is named."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import BundleError
+from ..model.records import BundleInfo, FactsRecord, MachineFacts, PlanRecord
+from .read import Bundle
+
+_ANEW = "run it without --resume, and compare the two bundles"
+
+
+@dataclass(frozen=True)
+class Present:
+    """What would make the runs now: `plan` and the systems it leaves out, the machine, and `info` as a new bundle's."""
+
+    plan: PlanRecord
+    skipped: Mapping[str, str]
+    machine: MachineFacts
+    info: BundleInfo
+
+
+def hashes(files: Mapping[str, Path]) -> dict[str, str]:
+    """By the files' names, SHA-256 of what is in them. Raises BundleError."""
+    found = {}
+    for name, path in files.items():
+        try:
+            with path.open("rb") as file:
+                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise BundleError(f"cannot read {name}: {error.strerror}", where=str(path)) from error
+    return found
+
+
+def refuse_changes(bundle: Bundle, now: Present) -> None:
+    """BundleError naming the first thing that differs from what made the bundle's runs."""
+    for what, hint in _changes(bundle, now):
+        raise BundleError(what, where=str(bundle.folder), hint=hint)
+
+
+def _changes(bundle: Bundle, now: Present) -> Iterator[tuple[str, str]]:
+    was = bundle.machine
+    if (now.machine.cpu_model, now.machine.cores) != (was.cpu_model, was.cores):
+        yield (
+            f"this bundle was begun on another machine ({was.cpu_model}, {was.cores} cores)",
+            "run the plan without --resume here, and compare the two bundles",
+        )
+    if (begun := _engine(bundle.info, was)) != (here := _engine(now.info, now.machine)):
+        yield f"this bundle was begun with {begun}, and here is {here}", f"install that one, or {_ANEW}"
+    yield from _changed_inputs(bundle.info.inputs, now.info.inputs)
+    yield from _lost_runs(bundle.plan, now)
+
+
+def _engine(info: BundleInfo, machine: MachineFacts) -> str:
+    """Nothing of the binary where an older bundle does not tell."""
+    build = f" (build {info.engine_sha256[:12]})" if info.engine_sha256 else ""
+    return f"bakeoff {info.bakeoff_version} and engine {machine.engine}{build}"
+
+
+def _changed_inputs(was: Mapping[str, str], now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name in was.keys() & now.keys():
+        if was[name] != now[name]:
+            yield f"{name} has changed since this bundle was begun", f"put it back, or {_ANEW}"
+
+
+def _lost_runs(was: PlanRecord, now: Present) -> Iterator[tuple[str, str]]:
+    hint = f"put the plan back (the bundle's own is plan.toml in it), or {_ANEW}"
+    kept = {cell.id for cell in now.plan.cells}
+    for cell in was.cells:
+        if cell.id in kept:
+            continue
+        if why := now.skipped.get(cell.system):
+            yield (
+                f"{cell.label} of this bundle cannot run now: {why}",
+                f"`bakeoff doctor` says how to get it, or {_ANEW}",
+            )
+        yield f"the plan no longer has the cell {cell.label} as it was when this bundle was begun", hint
+    if now.plan.repetitions < was.repetitions:
+        yield f"the plan has {now.plan.repetitions} repetitions, and this bundle was begun with {was.repetitions}", hint
+
+
+def refuse_other_facts(was: FactsRecord, now: FactsRecord, cell: str, folder: Path) -> None:
+    """The same for a system, which can be asked only when it runs. `cell`: its label."""
+    changes = (
+        []
+        if (was.product, was.version) == (now.product, now.version)
+        else [f"{was.product} {was.version} is now {now.product} {now.version}"]
+    )
+    for before, after in ((was.settings, now.settings), (was.portable, now.portable)):
+        for name in sorted(before.keys() | after.keys()):
+            if before.get(name) != after.get(name):
+                changes.append(f"{name} was {before.get(name, 'unset')}, is {after.get(name, 'unset')}")
+    if changes:
+        words = "; ".join(changes[:3]) + (f"; and {len(changes) - 3} more" if len(changes) > 3 else "")
+        raise BundleError(
+            f"the system of {cell} has changed since this bundle was begun: {words}",
+            where=str(folder),
+            hint=f"put it back as it was, or {_ANEW}",
+        )
+
+
+def words_of_break(bundle: Bundle, now: Present, finished: int) -> str:
+    """What a reader of the bundle must know of its runs having been made on two occasions."""
+    words = [f"continued {now.info.created} with {finished} runs made before"]
+    if added := len(now.plan.cells) - len(bundle.plan.cells):
+        words.append(f"new cells: {added}; they shared no block with those runs, so drift lies between them")
+    if now.machine.kernel != bundle.machine.kernel:
+        words.append(f"the kernel was {bundle.machine.kernel} and is {now.machine.kernel}")
+    return "; ".join(words)

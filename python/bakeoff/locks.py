@@ -1,0 +1,118 @@
+"""Locks that the kernel frees when their holder ends, however it ends: `flock` on a file.
+
+The file's text says who holds the lock, for messages; whether somebody holds it, only the kernel knows. On a network
+file system the lock reaches as far as its mount options let it (NFS: not with `nolock` or `local_lock=flock`).
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import stat
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import BakeoffError
+
+#: More than a holder ever writes; the file may be another user's.
+_TEXT_MAX_BYTES = 65536
+_TITLE_MAX = 100
+
+
+@dataclass(frozen=True)
+class Holder:
+    """What a lock's file says of its holder. pid 0: it does not say."""
+
+    pid: int = 0
+    title: str = ""
+    cores: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        words = [f"pid {self.pid}"] if self.pid else []
+        return ", ".join([*words, *([f'"{self.title}"'] if self.title else [])]) or "it does not say who it is"
+
+
+class Held(Exception):
+    """Somebody else has it."""
+
+    def __init__(self, holder: Holder) -> None:
+        super().__init__(str(holder))
+        self.holder = holder
+
+
+class Lock:
+    """One file's lock, held until `free` or the end of this process. Child processes do not inherit it."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    @classmethod
+    def take(cls, path: Path, holder: Holder) -> Lock:
+        """Makes the file if it is missing. Raises Held at once, and BakeoffError where no lock can be had."""
+        handle = open_plain(path, os.O_RDWR | os.O_CREAT)
+        try:
+            if not try_lock(handle, path):
+                raise Held(read_holder(handle))
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, json.dumps(asdict(holder)).encode(), 0)
+        except OSError as error:
+            os.close(handle)
+            raise _trouble(error, path) from error
+        except BaseException:
+            os.close(handle)
+            raise
+        return cls(handle)
+
+    def free(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def __enter__(self) -> Lock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.free()
+
+
+def open_plain(path: Path | str, flags: int, *, folder: int | None = None, mode: int = 0o644) -> int:
+    """A descriptor of an ordinary file: no link is followed, and nothing waits for a pipe's other end.
+    `folder`: a descriptor that a relative path starts at. Raises BakeoffError."""
+    try:
+        handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode, dir_fd=folder)
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise OSError(errno.EINVAL, "it is not an ordinary file")
+    except OSError as error:
+        raise _trouble(error, path) from error
+    return handle
+
+
+def try_lock(handle: int, path: Path | str, *, shared: bool = False) -> bool:
+    """Takes the lock if it is free. A shared one needs no right to write."""
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise _trouble(error, path) from error
+    return True
+
+
+def read_holder(handle: int) -> Holder:
+    """What the file says, as far as it says it; another user may have written anything there."""
+    try:
+        said: Any = json.loads(os.pread(handle, _TEXT_MAX_BYTES, 0))
+        pid, title, cores = said["pid"], said["title"], said["cores"]
+        shown = "".join(letter if letter.isprintable() else "?" for letter in str(title)[:_TITLE_MAX])
+        return Holder(int(pid), shown, tuple(int(core) for core in cores))
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return Holder()
+
+
+def _trouble(error: OSError, path: Path | str) -> BakeoffError:
+    reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
+    return BakeoffError(f"cannot lock {path}: {reason}", hint="use a folder of your own on a local disk")

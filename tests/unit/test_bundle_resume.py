@@ -1,0 +1,120 @@
+"""A bundle is continued only by what would make the same runs; what has changed is named in one sentence."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from bakeoff.bundle.read import Bundle
+from bakeoff.bundle.resume import Present, hashes, refuse_changes, refuse_other_facts, words_of_break
+from bakeoff.bundle.write import hold
+from bakeoff.errors import BakeoffError, BundleError
+from bakeoff.model.records import BundleInfo, MachineFacts, PlanRecord
+from builders.bundles import Story, write_bundle
+
+STORY = Story(threads=(1, 4), presets=("a",), repetitions=1, window_s=1, warm_up_s=0)
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    found = write_bundle(tmp_path_factory.mktemp("bundle") / "b", STORY)
+    found.info = found.info.model_copy(
+        update={"engine_sha256": "ab" * 32, "inputs": {"workloada": "11", "ca.pem": "22"}}
+    )
+    return found
+
+
+def present(
+    bundle: Bundle,
+    *,
+    plan: PlanRecord | None = None,
+    machine: MachineFacts | None = None,
+    skipped: dict[str, str] | None = None,
+    **info: object,
+) -> Present:
+    changed: BundleInfo = bundle.info.model_copy(update=info)
+    return Present(plan or bundle.plan, skipped or {}, machine or bundle.machine, changed)
+
+
+def refusal(bundle: Bundle, now: Present) -> str:
+    with pytest.raises(BundleError) as caught:
+        refuse_changes(bundle, now)
+    assert caught.value.hint
+    return caught.value.what
+
+
+def test_the_same_again_and_a_grown_plan_are_no_change(bundle: Bundle) -> None:
+    refuse_changes(bundle, present(bundle))
+    cells = [*bundle.plan.cells, bundle.plan.cells[0].model_copy(update={"id": "cnew"})]
+    grown = present(bundle, plan=bundle.plan.model_copy(update={"cells": cells[::-1], "repetitions": 9}))
+    refuse_changes(bundle, grown)
+    assert "new cells: 1" in words_of_break(bundle, grown, 4)
+    assert "4 runs" in words_of_break(bundle, grown, 4)
+
+
+def test_another_engine_is_named_with_both_builds(bundle: Bundle) -> None:
+    what = refusal(bundle, present(bundle, engine_sha256="cd" * 32))
+    assert "abababababab" in what
+    assert "cdcdcdcdcdcd" in what
+    assert "9.9" in refusal(bundle, present(bundle, machine=bundle.machine.model_copy(update={"engine": "9.9"})))
+    assert "9.9" in refusal(bundle, present(bundle, bakeoff_version="9.9"))
+
+
+def test_a_changed_input_file_is_named_and_a_new_one_is_none(bundle: Bundle) -> None:
+    what = refusal(bundle, present(bundle, inputs={"workloada": "11", "ca.pem": "23"}))
+    assert what == "ca.pem has changed since this bundle was begun"
+    refuse_changes(bundle, present(bundle, inputs={"workloada": "11", "workloadb": "33"}))
+
+
+def test_a_lost_cell_is_named_and_why_it_cannot_run(bundle: Bundle) -> None:
+    fewer = bundle.plan.model_copy(update={"cells": bundle.plan.cells[2:]})
+    assert "mariadb / threads=1" in refusal(bundle, present(bundle, plan=fewer))
+    assert "no mariadbd" in refusal(bundle, present(bundle, plan=fewer, skipped={"mariadb": "no mariadbd"}))
+
+
+def test_another_machine_is_refused_and_another_kernel_told(bundle: Bundle) -> None:
+    assert "another machine" in refusal(
+        bundle, present(bundle, machine=bundle.machine.model_copy(update={"cores": 99}))
+    )
+    kernel = present(bundle, machine=bundle.machine.model_copy(update={"kernel": "99.9"}))
+    refuse_changes(bundle, kernel)
+    assert "is 99.9" in words_of_break(bundle, kernel, 1)
+
+
+def test_what_a_system_says_of_itself_must_be_what_it_said(bundle: Bundle) -> None:
+    was = next(iter(bundle.facts.values()))
+    refuse_other_facts(was, was.model_copy(), "a cell", bundle.folder)
+    newer = was.model_copy(update={"version": "10.11.7", "settings": {**was.settings, "sync_binlog": "0"}})
+    with pytest.raises(BundleError) as caught:
+        refuse_other_facts(was, newer, "a cell", bundle.folder)
+    assert "MariaDB 10.11.6 is now MariaDB 10.11.7; sync_binlog was unset, is 0" in caught.value.what
+
+
+def test_hashes_are_of_what_is_in_the_files(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    before = hashes({"a": tmp_path / "a"})
+    (tmp_path / "a").write_text("y")
+    assert hashes({"a": tmp_path / "a"}) != before
+    with pytest.raises(BundleError, match="cannot read b"):
+        hashes({"b": tmp_path / "b"})
+
+
+def test_a_bundle_is_held_by_one_at_a_time_who_is_named(tmp_path: Path) -> None:
+    whom = f'another bakeoff .* .pid {os.getpid()}, "the first".'
+    with hold(tmp_path, "the first"), pytest.raises(BundleError, match=whom):
+        hold(tmp_path, "the second")
+    hold(tmp_path, "the second").free()
+
+
+def test_a_lock_that_is_a_link_or_a_pipe_is_not_followed(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_text("precious")
+    (tmp_path / "bundle.lock").symlink_to(target)
+    with pytest.raises(BakeoffError, match="it is a link"):
+        hold(tmp_path, "x")
+    assert target.read_text() == "precious"
+    (tmp_path / "bundle.lock").unlink()
+    os.mkfifo(tmp_path / "bundle.lock")
+    with pytest.raises(BakeoffError, match="not an ordinary file"):
+        hold(tmp_path, "x")
