@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from .analysis.validity import STEAL_RATIO_MAX
 from .errors import EngineError
 from .fleet.binary import engine_list
 from .model.records import MachineFacts
 
-#: Steal above this share while the machine should be idle means that neighbours take the core away.
-STEAL_RATIO_MAX = 0.02
 LOAD_PER_CORE_MAX = 0.2
 #: How long `fitness` listens for neighbours.
 LISTEN_S = 1.0

@@ -15,7 +15,7 @@ GOOD = RunNumbers(
     checks=[IntegrityCheck("row count", True)],
     swapped_bytes=0,
     steal_ratio=0.0,
-    throttled=False,
+    throttled_s=0.0,
     other_cpu_ratio=0.02,
     debt_drained=True,
     offered_ops_per_s=5000,
@@ -95,7 +95,32 @@ BAD = [
         "30 % of the CPU time went to other processes (at most 10 % is quiet)",
         {"other_cpu_ratio": 0.3},
     ),
-    ("throttling", "warning", "the CPU was throttled during the run", {"throttled": True}),
+    (
+        "throttling",
+        "warning",
+        "the control group's share of the CPU was used up for 1.25 s",
+        {"throttled_s": 1.25},
+    ),
+    (
+        "neighbours",
+        "warning",
+        "30 % of the CPU time went to other processes, most to cc1, pid 7 (at most 10 % is quiet)",
+        {"other_cpu_ratio": 0.3, "other_process": "cc1, pid 7"},
+    ),
+    (
+        "quiet disk",
+        "warning",
+        "what was written before the run was still on its way to the disk when waiting for it ended",
+        {"disk_was_quiet": False},
+    ),
+    (
+        "watching",
+        "warning",
+        "server and machine were not watched to the end (ValueError: x): their figures are incomplete",
+        {"watching_failure": "ValueError: x"},
+    ),
+    ("engine", "warning", "the engine warned: began late", {"engine_warnings": ["began late"]}),
+    ("engine", "warning", "the engine warned: began late (and 2 more)", {"engine_warnings": ["began late", "b", "c"]}),
     (
         "write-back debt",
         "warning",
@@ -154,3 +179,9 @@ def test_overloaded_means_below_ninety_nine_percent_of_offered() -> None:
 def test_runs_that_drew_other_operations_are_not_the_same_work() -> None:
     assert same_work([["a", "b"], ["a", "b"]]).ok is True
     assert same_work([["a", "b"], ["a", "c"]]).ok is False
+
+
+def test_what_an_existing_server_here_uses_is_not_called_somebody_elses() -> None:
+    found = finding(replace(GOOD, server_not_told_apart=True, other_cpu_ratio=None), "neighbours")
+    assert (found.ok, found.severity) == (None, "note")
+    assert "seems to run on this machine" in found.words

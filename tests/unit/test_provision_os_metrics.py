@@ -65,7 +65,7 @@ def test_descendants_are_part_of_a_process() -> None:
     code = "import subprocess; p = subprocess.Popen(['sleep', '60']); print(1, flush=True); p.wait()"
     with running(code) as parent:
         sample = os_metrics.sample_processes([parent.pid])
-        family = os_metrics.with_descendants([parent.pid])
+        family = os_metrics.family([parent.pid], os_metrics.process_table())
         assert len(family) == 2
         assert sample.gauges["processes"] == 2
         assert sample.gauges["rss_bytes"] > os_metrics.sample_processes(family[1:]).gauges["rss_bytes"]

@@ -46,8 +46,12 @@ class RunNumbers:
 
     error_ratio: share of operations in the window that did not end ok. offered, achieved: operations/s, open loop only.
     carried_in: operations that fell due before the window and ended well in it.
-    client_signs: what made a client suspect itself, in words. lateness, response: p99 in ns, open loop only.
-    other_cpu_ratio: share of the machine's CPU used by neither client nor server.
+    client_signs: what made a client suspect itself, in words. witness_missing: one was wanted and told nothing.
+    lateness, response: p99 in ns, open loop only.
+    other_cpu_ratio: share of the CPU time of the cores in use that was used by neither client nor server; by whom most,
+    in `other_process`. server_not_told_apart: it cannot be known, because the server's time is among it.
+    throttled_s: our control group had used up its share of the CPU. disk_was_quiet: what was written before the run had
+    reached the disk. watching_failure: why the watching of server and machine ended early.
     """
 
     error_ratio: float
@@ -67,6 +71,7 @@ class RunNumbers:
     server_alive: bool | None = None
     client_limited: bool | None = None
     client_signs: Sequence[str] = ()
+    witness_missing: bool = False
     steady: SteadyState | None = None
     checks: Sequence[IntegrityCheck] | None = None
     connections_lost: int = 0
@@ -75,8 +80,13 @@ class RunNumbers:
     out_of_range: int = 0
     swapped_bytes: int | None = None
     steal_ratio: float | None = None
-    throttled: bool | None = None
+    throttled_s: float | None = None
     other_cpu_ratio: float | None = None
+    other_process: str = ""
+    server_not_told_apart: bool = False
+    disk_was_quiet: bool | None = None
+    watching_failure: str = ""
+    engine_warnings: Sequence[str] = ()
     debt_drained: bool | None = None
 
 
@@ -195,6 +205,13 @@ def _client(run: RunNumbers) -> Finding:
     return Finding("client", False, "warning", words)
 
 
+def _witness(run: RunNumbers) -> Finding | None:
+    if not run.witness_missing:
+        return None
+    words = "not tested: no session of its own beside the load, whose times could have been compared"
+    return Finding("witness", None, "note", words)
+
+
 def _steady(run: RunNumbers) -> Finding:
     if run.steady is None:
         return Finding("steady state", None, "note", "not tested: no values second by second")
@@ -240,7 +257,14 @@ def _steal(run: RunNumbers) -> Finding | None:
 
 
 def _neighbours(run: RunNumbers) -> Finding | None:
-    return _share(run.other_cpu_ratio, OTHER_CPU_RATIO_MAX, "neighbours", "of the CPU time went to other processes")
+    if run.server_not_told_apart:
+        words = (
+            "not tested: the server seems to run on this machine, and its CPU time cannot be told from that of others"
+        )
+        return Finding("neighbours", None, "note", words)
+    most_of_it = f", most to {run.other_process}" if run.other_process else ""
+    what = f"of the CPU time went to other processes{most_of_it}"
+    return _share(run.other_cpu_ratio, OTHER_CPU_RATIO_MAX, "neighbours", what)
 
 
 def _share(ratio: float | None, most: float, name: str, of_what: str) -> Finding | None:
@@ -251,10 +275,35 @@ def _share(ratio: float | None, most: float, name: str, of_what: str) -> Finding
 
 
 def _throttling(run: RunNumbers) -> Finding | None:
-    if run.throttled is None:
+    if run.throttled_s is None:
         return None
-    words = "the CPU was throttled during the run" if run.throttled else "no CPU throttling"
-    return Finding("throttling", not run.throttled, "warning", words)
+    words = "no CPU throttling"
+    if run.throttled_s > 0:
+        words = f"the control group's share of the CPU was used up for {significant(run.throttled_s, 3)} s"
+    return Finding("throttling", run.throttled_s <= 0, "warning", words)
+
+
+def _quiet_disk(run: RunNumbers) -> Finding | None:
+    if run.disk_was_quiet is None:
+        return None
+    if run.disk_was_quiet:
+        return Finding("quiet disk", True, "warning", "all that was written before the run had reached the disk")
+    words = "what was written before the run was still on its way to the disk when waiting for it ended"
+    return Finding("quiet disk", False, "warning", words)
+
+
+def _watching(run: RunNumbers) -> Finding | None:
+    if not run.watching_failure:
+        return None
+    words = f"server and machine were not watched to the end ({run.watching_failure}): their figures are incomplete"
+    return Finding("watching", False, "warning", words)
+
+
+def _engine(run: RunNumbers) -> Finding | None:
+    if not run.engine_warnings:
+        return None
+    more = f" (and {len(run.engine_warnings) - 1} more)" if len(run.engine_warnings) > 1 else ""
+    return Finding("engine", False, "warning", f"the engine warned: {run.engine_warnings[0]}{more}")
 
 
 def _debt(run: RunNumbers) -> Finding | None:
@@ -276,6 +325,7 @@ CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     _wrong_answers,
     _overload,
     _client,
+    _witness,
     _steady,
     _connections,
     _lateness,
@@ -283,6 +333,9 @@ CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     _steal,
     _neighbours,
     _throttling,
+    _quiet_disk,
+    _watching,
+    _engine,
     _debt,
     _unknown_outcomes,
     _revoked,

@@ -22,6 +22,7 @@ CPU_PARTS = ("os.cpu_user_s_per_s", "os.cpu_system_s_per_s")
 _WATCHED = {
     CPU_COLUMN: "CPU of the server's processes, cores",
     "machine.cpu_busy_s_per_s": "CPU of the whole machine, cores",
+    "machine.others_cpu_s_per_s": "CPU of other processes, cores",
     "os.write_bytes_per_s": "written to storage by the server, bytes/s",
     "os.read_bytes_per_s": "read from storage by the server, bytes/s",
     "machine.dirty_bytes": "waiting in the kernel to be written, bytes",

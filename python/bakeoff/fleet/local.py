@@ -24,7 +24,7 @@ from typing import IO
 from pydantic import ValidationError
 
 from ..errors import BakeoffError, EngineError, ExitCode
-from ..model.boundary import EVENT, Event, Ready, RunResult, Trouble
+from ..model.boundary import EVENT, Event, Ready, RunResult, Trouble, Warning
 from .binary import engine_path
 
 
@@ -50,6 +50,8 @@ class Engines:
 
     def __init__(self, where: str) -> None:
         self.where = where
+        #: What the clients warned of so far, and which of them did.
+        self.warnings: list[tuple[int, Warning]] = []
         self._clients: list[_Client] = []
         self._lines: queue.Queue[tuple[int, str | None]] = queue.Queue()
 
@@ -120,6 +122,8 @@ class Engines:
                 raise EngineTrouble(event, self.where)
             if isinstance(event, RunResult):
                 self._clients[index].result = event
+            if isinstance(event, Warning):
+                self.warnings.append((index, event))
             yield index, event
 
     def results(self) -> list[RunResult]:

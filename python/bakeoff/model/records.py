@@ -178,6 +178,23 @@ class ServerSide(Document):
     write_bytes_per_user_byte: float | None = None
 
 
+class MachineSide(Document):
+    """What the machine did in the window beside client and server. None: not known."""
+
+    #: That client and server may use.
+    cores: list[int] = Field(default_factory=list)
+    #: An existing server seems to run on this machine: what it uses cannot be told from what others use.
+    server_not_told_apart: bool = False
+    #: Of the time of those cores: used by neither client nor server, our controller or the kernel.
+    other_cpu_ratio: float | None = None
+    #: Which of the others used most: "firefox, pid 123".
+    other_process: str = ""
+    swapped_bytes: int | None = None  # in and out
+    throttled_s: float | None = None  # our control group had used up what it may
+    #: Share of the window in which some task of the machine waited for "cpu", "memory", "io".
+    pressure_ratio: dict[str, float] = Field(default_factory=dict)
+
+
 class RunRecord(Document):
     """One run: all clients merged. Written last, so its presence means the run is done."""
 
@@ -226,6 +243,12 @@ class RunRecord(Document):
     witness: list[Witness] = Field(default_factory=list)
     verdict: ClientVerdict = Field(default_factory=ClientVerdict)
     server: ServerSide = Field(default_factory=ServerSide)
+    machine: MachineSide = Field(default_factory=MachineSide)
+    #: Whether what was written before the run had reached the disk when it began; None: nobody waited.
+    disk_was_quiet: bool | None = None
+    #: Why the watching of server and machine ended early; "": it did not.
+    watching_failure: str = ""
+    engine_warnings: list[str] = Field(default_factory=list)
     state_report: StateReport = Field(default_factory=StateReport)
     checks: list[Check] = Field(default_factory=list)
     validity: list[Validity] = Field(default_factory=list)

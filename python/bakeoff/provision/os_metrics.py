@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _PROC = "/proc"
+_CGROUP = "/sys/fs/cgroup"
 #: Below this much in the kernel's write-back queues the disk counts as quiet: other programs always dirty a little.
 WRITEBACK_QUIET_BYTES = 8 << 20
 SWITCHES_THREADS_MAX = 300
+#: Flag of a process that is the kernel's own (include/linux/sched.h).
+_PF_KTHREAD = 0x200000
 
 
 @dataclass
@@ -24,15 +28,15 @@ class Sample:
     gauges: dict[str, float] = field(default_factory=dict)
 
 
-def sample_processes(pids: list[int]) -> Sample:
-    """CPU, memory, I/O and switches of the processes and their descendants, summed.
+def sample_processes(pids: list[int], table: dict[int, Process] | None = None) -> Sample:
+    """CPU, memory, I/O and switches of the processes and their descendants (by `table`, or as of now), summed.
 
     counters: cpu_user_s, cpu_system_s, read_bytes and write_bytes (to storage), read_calls, write_calls,
     context_switches_voluntary, context_switches_involuntary. gauges: rss_bytes, threads, processes.
     Switches are counted for processes of up to SWITCHES_THREADS_MAX threads. A figure that one of the processes
     withholds (another user's /proc/PID/io) is left out for all.
     """
-    samples = [one for pid in with_descendants(pids) if (one := _sample_process(pid)) is not None]
+    samples = [one for pid in family(pids, table or process_table()) if (one := _sample_process(pid)) is not None]
     total = Sample(
         counters=_sum([one.counters for one in samples]),
         gauges=_sum([one.gauges for one in samples]),
@@ -43,11 +47,16 @@ def sample_processes(pids: list[int]) -> Sample:
 
 
 def sample_machine() -> Sample:
-    """counters: cpu_busy_s, cpu_iowait_s, cpu_steal_s (all cores). gauges: load_1min, runnable, memory_available_bytes,
-    dirty_bytes and writeback_bytes (the kernel's, waiting for the disk)."""
+    """counters: cpu_busy_s, cpu_iowait_s, cpu_steal_s (all cores), swapped_bytes (in and out), pressure_cpu_s,
+    pressure_memory_s, pressure_io_s (time in which some task waited for it), throttled_s (our own control groups had
+    used up what they may of the processor). gauges: load_1min, runnable, memory_available_bytes, dirty_bytes and
+    writeback_bytes (the kernel's, waiting for the disk)."""
     sample = Sample()
     _read_cpu(sample)
     _read_load(sample)
+    _read_swap(sample)
+    _read_pressure(sample)
+    _read_throttling(sample)
     for name, label in (("memory_available", "MemAvailable"), ("dirty", "Dirty"), ("writeback", "Writeback")):
         value = meminfo_bytes().get(label)
         if value is not None:
@@ -55,9 +64,44 @@ def sample_machine() -> Sample:
     return sample
 
 
-def with_descendants(pids: list[int]) -> list[int]:
+@dataclass(frozen=True)
+class Process:
+    """One of the process table. cpu_s: its own. ended_children_cpu_s: of those it has waited for."""
+
+    parent: int
+    name: str
+    kernel: bool
+    cpu_s: float
+    ended_children_cpu_s: float
+
+
+def process_table() -> dict[int, Process]:
+    """All processes, by pid, in one pass: asking each thread of a server with thousands for its children costs more."""
+    texts = {int(name): _text(f"{_PROC}/{name}/stat") for name in _listing(_PROC) if name.isdigit()}
+    return {pid: found for pid, text in texts.items() if (found := parse_process(text)) is not None}
+
+
+def parse_process(stat: str) -> Process | None:
+    """A line of /proc/PID/stat; None for half a one."""
+    head, _, tail = stat.rpartition(")")
+    words = tail.split(maxsplit=15)
+    if len(words) < 15:
+        return None
+    user, system, children_user, children_system = (int(word) / _TICKS_PER_S for word in words[11:15])
+    return Process(
+        parent=int(words[1]),
+        name=head.partition("(")[2],
+        kernel=bool(int(words[6]) & _PF_KTHREAD),
+        cpu_s=user + system,
+        ended_children_cpu_s=children_user + children_system,
+    )
+
+
+def family(pids: list[int], table: dict[int, Process]) -> list[int]:
     """The processes and all their descendants, each once."""
-    children = _children_by_parent()
+    children: dict[int, list[int]] = {}
+    for pid, process in table.items():
+        children.setdefault(process.parent, []).append(pid)
     found: dict[int, None] = {}
     queue = list(pids)
     while queue:
@@ -139,17 +183,6 @@ def _number_after(text: str, label: str) -> int:
     return int(words[0]) if words else 0
 
 
-def _children_by_parent() -> dict[int, list[int]]:
-    """One pass over all processes: cheaper than asking each thread of a server with thousands."""
-    found: dict[int, list[int]] = {}
-    for name in _listing(_PROC):
-        if name.isdigit():
-            words = _text(f"{_PROC}/{name}/stat").rpartition(")")[2].split(maxsplit=2)
-            if len(words) == 3:
-                found.setdefault(int(words[1]), []).append(int(name))
-    return found
-
-
 def _read_cpu(sample: Sample) -> None:
     first = _text(f"{_PROC}/stat").partition("\n")[0].split()
     if len(first) >= 9:
@@ -157,6 +190,55 @@ def _read_cpu(sample: Sample) -> None:
         sample.counters["cpu_busy_s"] = user + nice + system + irq + softirq
         sample.counters["cpu_iowait_s"] = iowait
         sample.counters["cpu_steal_s"] = steal
+
+
+def cores_busy_s(cores: Iterable[int]) -> float:
+    """Processor time of these cores that went to processes, since boot. Without interrupts, which are nobody's."""
+    wanted = {f"cpu{core}" for core in cores}
+    lines = (line.split() for line in _text(f"{_PROC}/stat").splitlines())
+    return sum(sum(int(word) for word in words[1:4]) for words in lines if words and words[0] in wanted) / _TICKS_PER_S
+
+
+def _read_swap(sample: Sample) -> None:
+    pages = dict(line.split() for line in _text(f"{_PROC}/vmstat").splitlines() if line.startswith("pswp"))
+    if pages:
+        sample.counters["swapped_bytes"] = float(sum(map(int, pages.values())) * _PAGE_BYTES)
+
+
+def _read_pressure(sample: Sample) -> None:
+    for what in ("cpu", "memory", "io"):
+        total_us = _text(f"{_PROC}/pressure/{what}").partition("\n")[0].partition("total=")[2]
+        if total_us:
+            sample.counters[f"pressure_{what}_s"] = int(total_us) / 1e6
+
+
+def _read_throttling(sample: Sample) -> None:
+    """Of our control group and those around it: servers and engines that we start are in it, too."""
+    found = [throttled_s(_text(f"{folder}/cpu.stat")) for folder in _cpu_groups(_text(f"{_PROC}/self/cgroup"))]
+    if known := [value for value in found if value is not None]:
+        sample.counters["throttled_s"] = sum(known)
+
+
+def _cpu_groups(membership: str) -> list[str]:
+    """Folders of the control groups that may limit our processor time, from /proc/self/cgroup: "0::/a/b" where there is
+    one hierarchy (v2), "3:cpu,cpuacct:/a/b" where each controller has its own (v1)."""
+    folders = []
+    for line in membership.splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        root = f"{_CGROUP}/{controllers}" if controllers else _CGROUP
+        parts = [part for part in path.split("/") if part]
+        folders += ["/".join([root, *parts[:depth]]) for depth in range(len(parts) + 1)]
+    return folders
+
+
+def throttled_s(cpu_stat: str) -> float | None:
+    """From a control group's cpu.stat, of either version; None where it has no limit to speak of."""
+    values = dict(line.split() for line in cpu_stat.splitlines())
+    if "throttled_usec" in values:
+        return int(values["throttled_usec"]) / 1e6
+    return int(values["throttled_time"]) / 1e9 if "throttled_time" in values else None
 
 
 def _read_load(sample: Sample) -> None:

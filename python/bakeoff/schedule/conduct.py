@@ -54,6 +54,7 @@ class Conductor:
     _told: set[str] = field(default_factory=set)
     _instances: dict[str, Instance] = field(default_factory=dict)
     _failures: int = 0
+    _said: list[str] = field(default_factory=list)
 
     def carry_out(self) -> BundleInfo:
         """Makes every run that is not in `done`. Returns the bundle's final state; raises what ended it early, after
@@ -144,7 +145,7 @@ class Conductor:
 
                     phases.drop(self.plan, instance.cell, instance.system, instance.logs)
             except BakeoffError as error:
-                self.view.message(f"the tables could not be dropped: {error}")
+                self._say(f"the tables of {instance.cell.record.system} could not be dropped: {error}")
             try:
                 self._keep_log(instance)
             finally:
@@ -156,14 +157,20 @@ class Conductor:
             try:
                 write_text(instance.logs / "server.log", text)
             except BakeoffError as error:
-                self.view.message(str(error))
+                self._say(str(error))
+
+    def _say(self, words: str) -> None:
+        """Shown now, and kept for the report."""
+        self.view.message(words)
+        self._said.append(words)
 
     def _close(self, state: str) -> None:
         info = self.writer.info
         if info is None:
             return
         try:
-            self.writer.update(info.model_copy(update={"state": state, "finished": utc_now()}))
+            said = [*info.messages, *self._said]
+            self.writer.update(info.model_copy(update={"state": state, "finished": utc_now(), "messages": said}))
         except BakeoffError as error:
             self.view.message(str(error))
 

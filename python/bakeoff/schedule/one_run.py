@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, EngineError
 from ..fleet.local import Engines
 from ..model.boundary import Check, CheckSpec, Interval, Open, OperationsLimit, Ready, RunResult, TimeLimit
+from ..model.boundary import Warning as EngineWarning
 from ..model.records import RunRecord, ServerSide
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.os_metrics import wait_for_writeback
@@ -37,6 +39,7 @@ class Measured:
     results: list[RunResult]
     intervals: list[Interval]
     sampler: Sampler
+    warnings: list[str]
     alive_after: bool
 
 
@@ -54,7 +57,7 @@ def make(
     started = utc_now()
     folder = writer.run_folder(slot.run)
     system = instance.system
-    _prepare(cell, plan, instance, folder, watcher)
+    disk_was_quiet = _prepare(cell, plan, instance, folder, watcher)
     debt_start = system.debt()
     watcher.stage("running")
     measured = _measure(slot, cell, plan, system, writer, watcher)
@@ -68,20 +71,23 @@ def make(
     timeline = merge_intervals(measured.intervals)
     writer.run_tables(slot.run, timeline.rows, timeline.histograms, measured.sampler.rows())
     record = _record(slot, cell, plan, started, measured, merged, server, checks)
+    record.disk_was_quiet = disk_was_quiet
     record.validity = judge.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
     writer.run_result(record)
     return record
 
 
-def _prepare(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, watcher: Watcher) -> None:
+def _prepare(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, watcher: Watcher) -> bool:
+    """Whether all that was written before has reached the disk."""
     watcher.stage("resetting")
     instance.reset(folder)
-    wait_for_writeback(WRITEBACK_TIMEOUT_S)
+    disk_is_quiet = wait_for_writeback(WRITEBACK_TIMEOUT_S)
     if plan.cache == "cold":
         instance.make_cold()
     elif plan.cache == "warm" and instance.system.capabilities().keeps_data:
         watcher.stage("warming")
         phases.warm(plan, cell, instance.system, folder)
+    return disk_is_quiet
 
 
 def _measure(
@@ -107,7 +113,7 @@ def _measure(
         ready = engines.wait_ready(READY_TIMEOUT_S)
         begin_ns = time.time_ns() + int(LEAD_S * 1e9)
         engines.begin(begin_ns)
-        sampler = Sampler(system, engines.pids(), begin_ns, plan.warm_up_s, _window_s(cell))
+        sampler = Sampler(system, engines.pids(), begin_ns, plan.warm_up_s, _window_s(cell), _cores(plan, system))
         sampler.start()
         try:
             for _, event in engines.events(_deadline(cell, plan)):
@@ -116,7 +122,7 @@ def _measure(
                     watcher.interval(event)
         finally:
             sampler.stop()
-        results = engines.results()
+        results, warnings = engines.results(), [_in_words(*warning, cell) for warning in engines.warnings]
         alive = system.alive()
         if len(results) < cell.clients:
             raise EngineError(
@@ -125,7 +131,20 @@ def _measure(
                 hint="the engine's log is in the run's folder",
             )
     sampler.window_ended(max(r.window_end_s for r in results))
-    return Measured(ready, results, intervals, sampler, alive)
+    return Measured(ready, results, intervals, sampler, warnings, alive)
+
+
+def _in_words(client: int, warning: EngineWarning, cell: Cell) -> str:
+    whose = f"client {client}: " if cell.clients > 1 else ""
+    return f"{whose}{warning.what} (second {warning.at_s:.1f} of the run)"
+
+
+def _cores(plan: ResolvedPlan, system: System) -> list[int]:
+    """Those that client and server may use."""
+    watched = [plan.client_cores]
+    if system.private and not system.capabilities().embedded:
+        watched.append(plan.server_cores)
+    return sorted(set().union(*watched) if all(watched) else os.sched_getaffinity(0))
 
 
 def _window_s(cell: Cell) -> float | None:
@@ -249,6 +268,9 @@ def _record(
         witness=[r.witness for r in results if r.witness is not None],
         verdict=judge.client_verdict(results),
         server=server,
+        machine=measured.sampler.machine(),
+        watching_failure=measured.sampler.failure,
+        engine_warnings=measured.warnings,
         state_report=merged.state,
         checks=checks,
         validity=[],

@@ -3,15 +3,25 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ..errors import BakeoffError
-from ..provision.os_metrics import sample_machine, sample_processes
+from ..model.records import MachineSide
+from ..provision import neighbours
+from ..provision.os_metrics import process_table, sample_machine, sample_processes
 from ..systems.base import System
+
+#: In a shorter one the kernel's ticks are too coarse to say who used the processor.
+_SHARE_WINDOW_MIN_S = 1.0
+#: A look meant for the window's end may be so late.
+_LATE_MAX_S = 0.5
+_PRESSURES = ("cpu", "memory", "io")
+_OTHERS = "machine.others_cpu_s"
 
 
 @dataclass
@@ -37,13 +47,24 @@ class Sampler:
     """Samples at every whole second since the epoch and at both ends of the window, until `stop`.
 
     Watches the server's processes; for an embedded system, which has none, the engine's (its CPU is then the client's
-    and stands there, so only memory and I/O are told here).
+    and stands there, so only memory and I/O are told here). And the machine: what else ran on `cores`.
     """
 
     def __init__(
-        self, system: System, engine_pids: Sequence[int], epoch_unix_ns: int, warm_up_s: float, window_s: float | None
+        self,
+        system: System,
+        engine_pids: Sequence[int],
+        epoch_unix_ns: int,
+        warm_up_s: float,
+        window_s: float | None,
+        cores: Sequence[int],
     ) -> None:
+        #: Why it ended early, in words.
+        self.failure = ""
         self._system = system
+        self._cores = list(cores)
+        self._ours = [*engine_pids, *system.pids()]
+        self._tables: list[neighbours.Table] = []  # the first of the window and the latest
         self._embedded = system.capabilities().embedded
         self._pids = list(engine_pids) if self._embedded else system.pids()
         self._epoch_s = epoch_unix_ns / 1e9
@@ -59,6 +80,8 @@ class Sampler:
     def stop(self) -> None:
         self._over.set()
         self._thread.join(timeout=15)
+        if self._thread.is_alive():
+            self.failure = "the server did not answer the last look"
 
     def window_ended(self, end_s: float) -> None:
         """The window's true end, seconds since the epoch: not known before where operations limit it."""
@@ -66,7 +89,7 @@ class Sampler:
 
     def last_look(self) -> None:
         """One more, when everything has ended, for what was written until then."""
-        self._look()
+        self._note_failure(self._look)
 
     def rows(self) -> list[dict[str, float]]:
         """Per second: counters as rates (`os.write_bytes_per_s`, `db.Com_select_per_s`), gauges as they were."""
@@ -88,6 +111,33 @@ class Sampler:
             io_read_bytes=_whole(self._grown("os.read_bytes")),
             io_write_bytes=_whole(self._grown("os.write_bytes")),
         )
+
+    def machine(self) -> MachineSide:
+        """What the machine did in the window beside client and server."""
+        length_s = (self._end_s or 0.0) - self._start_s
+        pressure_s = {what: self._grown(f"machine.pressure_{what}_s") for what in _PRESSURES}
+        tables = self._tables
+        return MachineSide(
+            cores=self._cores,
+            server_not_told_apart=self._system.may_run_here_unseen(),
+            other_cpu_ratio=self._other_cpu_ratio(),
+            other_process=neighbours.busiest_other(tables[0], tables[-1], self._ours) if tables else "",
+            swapped_bytes=_whole(self._grown("machine.swapped_bytes")),
+            throttled_s=self._grown("machine.throttled_s"),
+            pressure_ratio={
+                what: value / length_s for what, value in pressure_s.items() if value is not None and length_s > 0
+            },
+        )
+
+    def _other_cpu_ratio(self) -> float | None:
+        """Between the first and the last look in the window at which all engines and servers lived."""
+        end_s = math.inf if self._end_s is None else self._end_s + _LATE_MAX_S
+        inside = [look for look in self._looks if self._start_s <= look.at_s <= end_s]
+        points = [(look.at_s, look.counters[_OTHERS]) for look in inside if _OTHERS in look.counters]
+        if not points or points[-1][0] - points[0][0] < _SHARE_WINDOW_MIN_S:
+            return None
+        (from_s, before_s), (to_s, after_s) = points[0], points[-1]
+        return max(0.0, after_s - before_s) / (to_s - from_s) / len(self._cores)
 
     def written_since_window_start(self) -> int | None:
         """Bytes written to storage from the window's start to the last look, debt included."""
@@ -118,6 +168,15 @@ class Sampler:
         return points[-1][1]
 
     def _watch(self) -> None:
+        self._note_failure(self._look_until_over)
+
+    def _note_failure(self, watch: Callable[[], None]) -> None:
+        try:
+            watch()
+        except Exception as error:  # whatever it was: the run goes on, and its record says what it lacks
+            self.failure = f"{type(error).__name__}: {error}"
+
+    def _look_until_over(self) -> None:
         for at_s in self._times():
             if self._over.wait(max(0.0, self._epoch_s + at_s - time.time())):
                 break
@@ -131,7 +190,13 @@ class Sampler:
 
     def _look(self) -> None:
         look = Look(time.time() - self._epoch_s)
-        processes, machine = sample_processes(self._pids), sample_machine()
+        table = process_table()
+        processes, machine = sample_processes(self._pids, table), sample_machine()
+        others_cpu_s = neighbours.look(self._cores, self._ours, table)
+        if others_cpu_s is not None and not self._system.may_run_here_unseen():
+            look.counters[_OTHERS] = others_cpu_s
+            if look.at_s >= self._start_s:
+                self._tables = [*self._tables[:1], table]
         look.counters |= {f"os.{name}": value for name, value in processes.counters.items()}
         look.gauges |= {f"os.{name}": value for name, value in processes.gauges.items()}
         look.counters |= {f"machine.{name}": value for name, value in machine.counters.items()}

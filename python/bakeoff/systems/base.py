@@ -124,6 +124,10 @@ class System(ABC):
         """Server processes to watch; empty for embedded and existing systems."""
         return []
 
+    def may_run_here_unseen(self) -> bool:
+        """Whether a server may be on this machine without being among `pids`: its CPU time looks like another's."""
+        return False
+
     def counters(self) -> dict[str, float]:
         """Cumulative server counters by their own names (the caller turns them into rates); cheap; may be empty."""
         return {}

@@ -110,6 +110,9 @@ class MySql(MySqlServer):
         login = Login(self._address, self._options.user, "", self._tls)
         return self._driver(login, self._password.as_secret() if self._password else None), {}
 
+    def may_run_here_unseen(self) -> bool:
+        return self._address.is_here
+
     def size_on_disk_bytes(self) -> int | None:
         return mysql_facts.schema_size_bytes(self.control, self.product(), self._options.schema_)
 

@@ -11,6 +11,7 @@ import ssl
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pymysql
@@ -64,11 +65,29 @@ class Address:
             )
         return cls(host=host, port=int(port))
 
+    @cached_property
+    def is_here(self) -> bool:
+        """Whether it is one of this machine's own: then a port can be bound to it."""
+        if self.socket:
+            return True
+        try:
+            found = socket.getaddrinfo(self.host, 0, type=socket.SOCK_DGRAM)
+        except OSError:
+            return False
+        return any(_can_bind(family, address) for family, _, _, _, address in found)
+
     def __str__(self) -> str:
         """As the engine's document wants it."""
         if self.socket:
             return self.socket
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def _can_bind(family: int, address: tuple[Any, ...]) -> bool:
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.bind(address)
+        return True
+    return False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,42 @@
+"""Who else used the processor: what ran on a run's cores, less client, server, controller and the kernel's threads.
+
+The whole comes from the kernel's count per core, so that processes that nobody here can see (another container's) are
+in it. What we used on other cores is subtracted all the same, so with a placement the share comes out too low.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from .os_metrics import Process, cores_busy_s, family
+
+Table = dict[int, Process]
+
+
+def look(cores: Sequence[int], ours: Sequence[int], table: Table) -> float | None:
+    """Processor time of others since boot, s, up to a constant: only its growth means something. ours: engines and
+    servers. None if one of them has ended: its time can no longer be told from that of others."""
+    return others_cpu_s(cores_busy_s(cores), ours, os.getpid(), table)
+
+
+def others_cpu_s(busy_s: float, ours: Sequence[int], controller: int, table: Table) -> float | None:
+    if any(pid not in table for pid in (*ours, controller)):
+        return None
+    # With the children that have ended, because a server that starts a process for each connection keeps their time.
+    own_s = sum(table[pid].cpu_s + table[pid].ended_children_cpu_s for pid in family(list(ours), table))
+    kernel_s = sum(process.cpu_s for process in table.values() if process.kernel)
+    return busy_s - own_s - kernel_s - table[controller].cpu_s
+
+
+def busiest_other(before: Table, after: Table, ours: Sequence[int]) -> str:
+    """Name and pid of the process of others that used most between two looks; empty if none did that lives still."""
+    excluded = {os.getpid(), *family(list(ours), after)}
+
+    def grown_s(pid: int) -> float:
+        earlier = before.get(pid)
+        return after[pid].cpu_s - (earlier.cpu_s if earlier and earlier.name == after[pid].name else 0.0)
+
+    others = [pid for pid, process in after.items() if pid not in excluded and not process.kernel]
+    busiest = max(others, key=grown_s, default=None)
+    return f"{after[busiest].name}, pid {busiest}" if busiest is not None and grown_s(busiest) > 0 else ""

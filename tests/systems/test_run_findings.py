@@ -1,0 +1,65 @@
+"""What disturbed a run, or could not be watched in it, stands in its record and beside its figure."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from commands import bakeoff, engine_through, only_bundle, write_plan
+
+PLAN = """
+title = "Beside others"
+
+[systems.null]
+latency_ns = 1_000_000
+
+[workload]
+kind = "ycsb"
+preset = "c"
+records = 100
+
+[measure]
+warm_up = "200ms"
+window = "2s"
+repetitions = 1
+"""
+
+
+def test_processes_that_burn_the_cpu_are_a_finding(tmp_path: Path) -> None:
+    """A core in four, and one more: far above the bound. Whatever else goes on here only adds to it."""
+    burn = [sys.executable, "-c", "while True: pass"]
+    busy = [subprocess.Popen(burn) for _ in range(len(os.sched_getaffinity(0)) // 4 + 1)]
+    try:
+        done = bakeoff("run", write_plan(tmp_path, PLAN), "--json", cwd=tmp_path)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert done.code == 0, done.err
+    (run,) = only_bundle(tmp_path).runs
+    assert run.machine.other_cpu_ratio is not None
+    assert run.machine.other_cpu_ratio > 0.1
+    assert run.machine.other_process
+    (cell,) = done.document["answer"]["cells"]
+    (found,) = [words for words in cell["findings"] if words.startswith("warning: neighbours")]
+    assert "of the CPU time went to other processes, most to " in found
+    text = bakeoff("report", only_bundle(tmp_path).folder, cwd=tmp_path)
+    assert "warning: neighbours" in text.out
+
+
+#: The measured run's engine has said something by the time it is ready.
+WARNS = """
+case "$1" in */runs/*/run.json) echo '{"event":"warning","what":"told by the test","at_s":0.0}' ;; esac
+exec "$ENGINE" "$@"
+"""
+
+
+def test_what_the_engine_warned_of_is_kept_and_shown(tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, PLAN.replace('"2s"', '"1s"'))
+    done = bakeoff("run", plan, "--json", cwd=tmp_path, env=engine_through(tmp_path, WARNS))
+    assert done.code == 0, done.err
+    (run,) = only_bundle(tmp_path).runs
+    assert run.engine_warnings == ["told by the test (second 0.0 of the run)"]
+    assert any("the engine warned: told by the test" in words for words in done.document["answer"]["validity"])
