@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bakeoff.analysis.encode import to_document
+from bakeoff.analysis.encode import to_document, to_hdr
 from bakeoff.analysis.histograms import Histogram, merge
-from bakeoff.analysis.percentiles import distribution
+from bakeoff.analysis.percentiles import Distribution
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Series
@@ -240,7 +240,7 @@ def _write_run(
     run = f"b{block:02d}-{cell.id}"
     writes = 0.5 if preset == "a" else 0.0
     rate = contender.rate(threads) * (1 - 0.35 * writes) * math.exp(random.normal(0, story.noise))
-    record = story.change(_record(story, random, run, block, order, cell, contender, rate, writes))
+    record = _settled(story.change(_record(story, random, run, block, order, cell, contender, rate, writes)))
     rows = _intervals(story, random, rate, threads)
     server = _server(story, random, contender, rate, writes)
     writer.run_folder(run)
@@ -264,7 +264,6 @@ def _record(
     updates = _times(random, 1.4 * cell.threads / rate, ok - round(ok * (1 - writes)))
     series = [_series(name, times) for name, times in (("read", reads), ("update", updates)) if times.count]
     waited = merge([reads, updates])
-    response = _percentiles(waited)
     client_cpu_s = ok * 7.5e-6
     server_cpu_s = ok * 38e-6 if contender.kind != "sqlite" else None
     return RunRecord(
@@ -276,10 +275,9 @@ def _record(
         state="done",
         seed=story.seed + block,
         window_s=story.window_s,
-        rate_ops_per_s=rate,
+        rate_ops_per_s=ok / story.window_s,
         offered_ops_per_s=None,
         ok=ok,
-        response=response,
         headline=to_document(waited),
         operations=[
             OperationSummary(operation=s.operation, part_of=None, ok=s.count, errors={}, response=_percentiles(times))
@@ -313,6 +311,23 @@ def _record(
     )
 
 
+def _settled(run: RunRecord) -> RunRecord:
+    """With what follows from the run's counts and times, so that a story changes causes and no figure contradicts."""
+    if run.state == "failed":
+        return run
+    failed = sum(run.errors.values())
+    failures = sum(count for outcome, count in run.errors.items() if outcome not in ("unknown", "revoked"))
+    waited = Histogram.from_event(run.headline.model_dump())
+    return run.model_copy(
+        update={
+            "rate_ops_per_s": run.ok / run.window_s,
+            "error_ratio": failed / (run.ok + failed),
+            "failures": failures,
+            "response": _percentiles(waited, failures),
+        }
+    )
+
+
 def _queries(story: Story, operations: int) -> QueryCounts:
     read, write, other = (operations * each for each in story.statements)
     return QueryCounts(read=read, write=write, other=other)
@@ -324,8 +339,6 @@ def invalid(run: RunRecord, words: str = "2.5 % of the operations did not end ok
     return run.model_copy(
         update={
             "errors": {"fail_other": failed},
-            "error_ratio": 0.025,
-            "failures": failed,
             "error_samples": [
                 ErrorSample(
                     operation="update",
@@ -363,8 +376,9 @@ def _times(random: np.random.Generator, mean_s: float, count: int) -> Histogram:
     sample = random.lognormal(math.log(mean_s * 1e9 * 0.82), 0.55, _SAMPLES)
     slow = random.random(_SAMPLES) < 0.002
     histogram = Histogram.from_values(np.where(slow, sample * 12, sample).astype(np.int64))
-    scaled = np.maximum(1, histogram.counts * count // _SAMPLES)
-    return Histogram(histogram.indices, scaled, histogram.min_ns, histogram.max_ns)
+    scaled = np.diff(np.cumsum(histogram.counts) * count // _SAMPLES, prepend=0)
+    held = scaled > 0
+    return Histogram.from_hdr(to_hdr(Histogram(histogram.indices[held], scaled[held])))
 
 
 def _series(operation: str, times: Histogram) -> Series:
@@ -380,8 +394,8 @@ def _series(operation: str, times: Histogram) -> Series:
     )
 
 
-def _percentiles(times: Histogram) -> Percentiles:
-    spread = distribution({"ok": times})
+def _percentiles(times: Histogram, failures: int = 0) -> Percentiles:
+    spread = Distribution(times, failures)
     values = {
         name: found.value_ns / 1e6 if (found := spread.percentile(q)).value_ns is not None else None
         for name, q in (("p50_ms", 0.5), ("p95_ms", 0.95), ("p99_ms", 0.99), ("p999_ms", 0.999))

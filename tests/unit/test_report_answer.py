@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bakeoff.analysis.encode import to_document
+from bakeoff.analysis.histograms import Histogram
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli.run import all_held
 from bakeoff.model.records import RunRecord, Validity
@@ -124,7 +126,12 @@ def test_a_cell_without_a_valid_run_shows_its_figures_as_not_valid(tmp_path: Pat
 
 def test_the_headline_says_of_a_cell_without_a_valid_run_why_in_place_of_a_figure(tmp_path: Path) -> None:
     def nothing_went_well(run: RunRecord) -> RunRecord:
-        return invalid(run).model_copy(update={"ok": 0, "rate_ops_per_s": 0.0, "errors": {"unknown": 31}})
+        waited = to_document(Histogram.from_values([10**9] * 31))
+        lost = run.series[0].model_copy(
+            update={"outcome": "unknown", "count": 31, "response": waited, "service": waited}
+        )
+        happened = {"ok": 0, "errors": {"unknown": 31}, "series": [lost], "operations": [], "headline": waited}
+        return invalid(run).model_copy(update=happened)
 
     bundle, found = answer(tmp_path, replace(SMALL, contenders=(MARIADB,), threads=(1,), change=nothing_went_well))
     assert found.headline == ["mariadb: no valid run: 155 of 155 operations failed."]

@@ -205,8 +205,8 @@ def test_a_drawing_that_cannot_be_converted_is_told_in_one_sentence(tmp_path: ob
 
     path = Path(str(tmp_path)) / "broken.svg"
     path.write_text("<svg")
-    with pytest.raises(BakeoffError, match="could not make PNG files of the charts"):
-        Conversion([path]).wait()
+    with Conversion([path]) as conversion, pytest.raises(BakeoffError, match="could not make PNG files of the charts"):
+        conversion.pictures()
 
 
 def test_a_conversion_that_takes_too_long_is_told_in_one_sentence(
@@ -217,5 +217,5 @@ def test_a_conversion_that_takes_too_long_is_told_in_one_sentence(
     path = Path(str(tmp_path)) / "drawing.svg"
     path.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     monkeypatch.setattr(png, "TIMEOUT_S", 0.0)
-    with pytest.raises(BakeoffError, match="were not made within 0 s"):
-        Conversion([path]).wait()
+    with Conversion([path]) as conversion, pytest.raises(BakeoffError, match="were not made within 0 s"):
+        conversion.pictures()

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bakeoff.analysis.encode import to_document
+from bakeoff.analysis.histograms import Histogram, merge
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BundleError
@@ -49,7 +51,8 @@ def test_transactions_and_statements_are_over_the_same_runs(tmp_path: Path) -> N
 
 def test_the_fastest_is_one_that_ended_and_not_one_that_the_window_cut_off(tmp_path: Path) -> None:
     def cut_off(run: RunRecord) -> RunRecord:
-        return run.model_copy(update={"headline": run.headline.model_copy(update={"min_ns": 1_000})})
+        waited = merge([Histogram.from_event(run.headline.model_dump()), Histogram.from_values([1_000])])
+        return run.model_copy(update={"headline": to_document(waited), "unfinished": 1})
 
     told = bundle(tmp_path, replace(SMALL, change=cut_off))
     ended = min(s.response.min_ns for s in told.runs[0].series if s.outcome == "ok") / 1e6

@@ -92,6 +92,8 @@ class Histogram:
             max_ns=int(event["max_ns"]),
             out_of_range=int(event["out_of_range"]),
         )
+        if int(event["max_ns"]) >= 2**63:
+            raise HistogramError(f"histogram states an impossible time of {event['max_ns']} ns")
         if histogram.count != int(event["count"]):
             raise HistogramError(f"histogram states {event['count']} values but holds {histogram.count}")
         return histogram
@@ -111,11 +113,15 @@ class Histogram:
     def count(self) -> int:
         return int(self.counts.sum())
 
+    def edges_ns(self) -> tuple[Int64Array, Int64Array]:
+        """Lowest and highest value of each bucket that holds something."""
+        return _edges(self.indices, self.indices)
+
     def mean_ns(self) -> float | None:
         """From the middles of the buckets: within 0.05 % of the true mean (values out of range excepted)."""
         if self.count == 0:
             return None
-        low, high = _edges(self.indices, self.indices)
+        low, high = self.edges_ns()
         middles = (low + high + 1) // 2
         return float(np.dot(middles.astype(float), self.counts.astype(float)) / self.count)
 
@@ -191,7 +197,11 @@ def _decode(text: str) -> tuple[Int64Array, Int64Array]:
         cookie, length = _OUTER.unpack_from(data)
         if cookie & ~_COOKIE_WORD_SIZE != _COOKIE_COMPRESSED or length != len(data) - _OUTER.size:
             raise HistogramError("not a compressed V2 histogram, or cut short")
-        return _decode_plain(zlib.decompress(data[_OUTER.size :]))
+        unpacking = zlib.decompressobj()
+        plain = unpacking.decompress(data[_OUTER.size :], _PLAIN_MAX_BYTES)
+        if not unpacking.eof:
+            raise HistogramError("histogram is cut short, or larger than any can be")
+        return _decode_plain(plain)
     except (binascii.Error, struct.error, zlib.error) as error:
         raise HistogramError(f"cannot decode histogram: {error}") from error
 
@@ -206,6 +216,10 @@ def _decode_plain(data: bytes) -> tuple[Int64Array, Int64Array]:
             f" expected {DIGITS} digits, 1..{HIGHEST_NS} ns"
         )
     signed = _leb128(np.frombuffer(data, np.uint8, offset=_INNER.size))
+    if float(np.sum(signed, dtype=float)) >= 2.0**62:
+        raise HistogramError("histogram holds an impossible count")
+    if signed.size and signed.min() < -_LAST_INDEX:
+        raise HistogramError("histogram has counts beyond its range")
     steps = np.where(signed < 0, -signed, 1)
     starts = np.cumsum(steps) - steps
     held = signed > 0
@@ -258,3 +272,5 @@ def _lowest(indices: Int64Array) -> Int64Array:
 
 
 _LAST_INDEX = int(_index_of(np.asarray([HIGHEST_NS], np.int64))[0])
+#: Unpacked: the header, and for each bucket a count of at most nine bytes.
+_PLAIN_MAX_BYTES = _INNER.size + 9 * (_LAST_INDEX + 1)

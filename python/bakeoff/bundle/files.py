@@ -1,36 +1,87 @@
-"""Writing a file so that it is either whole or not there, and saying clearly when the disk is the trouble."""
+"""Files in a result folder: written whole or not at all, and never through a link.
+
+A bundle may come from anybody. So every name is looked up from the folder that the user gave, one step at a time, and
+a step that is a link is refused: nothing is read or written outside, whatever lies in the folder.
+"""
 
 from __future__ import annotations
 
 import errno
 import gzip
 import os
-from pathlib import Path
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePath
 
-from ..errors import BakeoffError
+from .. import input_files
+from ..errors import BakeoffError, BundleError
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Writes beside `path`, then renames: a reader never sees half a file, also after a crash."""
-    part = path.with_name(path.name + ".part")
+def write_bytes(root: Path, name: str, data: bytes) -> Path:
+    """Writes root/name beside itself, then renames: a reader never sees half a file, also after a crash."""
+    *folders, last = PurePath(name).parts
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(part, "wb") as handle:
-            handle.write(data)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(part, path)
+        root.mkdir(parents=True, exist_ok=True)
+        with _inside(root, folders, make=True) as folder:
+            part = f".{last}.{secrets.token_hex(6)}.part"
+            try:
+                with open(part, "wb", opener=lambda new, _: os.open(new, _NEW_FILE, 0o666, dir_fd=folder)) as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(part, last, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:  # Ctrl-C too
+                with suppress(FileNotFoundError):
+                    os.unlink(part, dir_fd=folder)
+                raise
     except OSError as error:
-        part.unlink(missing_ok=True)
-        raise disk_trouble(error, path) from error
+        raise disk_trouble(error, root / name) from error
+    return root / name
 
 
-def write_text(path: Path, text: str) -> None:
-    write_bytes(path, text.encode())
+def write_text(root: Path, name: str, text: str) -> Path:
+    return write_bytes(root, name, text.encode())
 
 
-def write_gzip(path: Path, text: str) -> None:
-    write_bytes(path, gzip.compress(text.encode(), compresslevel=3, mtime=0))
+def write_gzip(root: Path, name: str, text: str) -> Path:
+    return write_bytes(root, name, gzip.compress(text.encode(), compresslevel=3, mtime=0))
+
+
+def make_folder(root: Path, name: str) -> Path:
+    """root/name, with all folders on the way."""
+    try:
+        with _inside(root, PurePath(name).parts, make=True):
+            return root / name
+    except OSError as error:
+        raise disk_trouble(error, root / name) from error
+
+
+def read_bytes(root: Path, name: str, max_bytes: int) -> bytes:
+    """Raises OSError; also where a link would have to be followed, or the file is larger."""
+    *folders, last = PurePath(name).parts
+    with _inside(root, folders, make=False) as folder:
+        return input_files.read_bytes(last, max_bytes, dir_fd=folder)
+
+
+@contextmanager
+def _inside(root: Path, folders: tuple[str, ...] | list[str], *, make: bool) -> Iterator[int]:
+    """A descriptor of the folder below `root`."""
+    folder = os.open(root, _FOLDER)
+    try:
+        for name in folders:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=folder)
+            inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        yield folder
+    finally:
+        os.close(folder)
 
 
 def disk_trouble(error: OSError, path: Path) -> BakeoffError:
@@ -39,6 +90,12 @@ def disk_trouble(error: OSError, path: Path) -> BakeoffError:
             f"the disk is full: cannot write {path.name}",
             where=str(path.parent),
             hint="free some space or give another folder with --out; finished runs are kept, continue with --resume",
+        )
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+        return BundleError(
+            f"cannot write {path.name}: a link, or a file, stands where its folder should be",
+            where=str(path.parent),
+            hint="nothing in a bundle is followed; remove it, or choose another folder with --out",
         )
     return BakeoffError(
         f"cannot write {path.name}: {error.strerror}", where=str(path.parent), hint="choose another folder with --out"

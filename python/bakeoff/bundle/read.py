@@ -1,9 +1,11 @@
-"""Reading a bundle. What is missing or cut short is named; what is whole stays usable."""
+"""Reading a bundle, which may come from anybody. What is missing, cut short or contradicts itself is named; what is
+whole stays usable. Nothing is followed out of the folder, and nothing is read without bound."""
 
 from __future__ import annotations
 
-import gzip
 import json
+import os
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,9 +17,19 @@ from pydantic import ValidationError
 from ..errors import BundleError
 from ..model.boundary import Document
 from ..model.records import BUNDLE_FORMAT, BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
+from . import files
+from .agreement import bad_number, contradiction
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+#: Several times what the largest plans leave: a result has a histogram for each operation and outcome.
+DOCUMENT_MAX_BYTES = 16 << 20
+TABLE_MAX_BYTES = 256 << 20
+TABLE_CELLS_MAX = 50_000_000
+PACKED_MAX_BYTES = 256 << 20
+UNPACKED_MAX_BYTES = 4 << 30
+_CHUNK_BYTES = 1 << 20
 
 D = TypeVar("D", bound=Document)
 #: Of a table's columns those that are wanted: a server tells of a hundred, and reading them all takes its time.
@@ -48,38 +60,40 @@ class Bundle:
             )
         return cls(
             folder,
-            read_document(folder / "bundle.json", BundleInfo),
-            read_document(folder / "plan.json", PlanRecord),
-            read_document(folder / "machine.json", MachineFacts),
+            read_document(folder, "bundle.json", BundleInfo),
+            read_document(folder, "plan.json", PlanRecord),
+            read_document(folder, "machine.json", MachineFacts),
         )
 
     @cached_property
     def runs(self) -> list[RunRecord]:
         """Finished runs in the order they were made; one whose result is missing or damaged is left out and named."""
-        runs: list[RunRecord] = []
-        cells = {cell.id for cell in self.plan.cells}
+        runs: dict[tuple[int, str], RunRecord] = {}
         for folder in sorted((self.folder / "runs").glob("*")):
-            path = folder / "result.json"
-            if not path.is_file():
+            name = f"runs/{folder.name}/result.json"
+            if not os.path.lexists(folder / "result.json"):
                 continue
             try:
-                run = read_document(path, RunRecord)
+                run = read_document(self.folder, name, RunRecord)
+                self._refuse_misplaced(run, folder.name, runs)
             except BundleError as error:
-                self.damage.append(error.what)
+                self._note(error.what)
                 continue
-            if run.cell in cells:
-                runs.append(run)
-            else:
-                self.damage.append(f"{folder.name}/{path.name} is of cell {run.cell}, which the plan does not have")
-        return sorted(runs, key=lambda run: run.order)
+            runs[run.block, run.cell] = run
+            self._look_at_histograms(run)
+        return sorted(runs.values(), key=lambda run: run.order)
 
     @cached_property
     def facts(self) -> dict[str, FactsRecord]:
-        return {p.stem: read_document(p, FactsRecord) for p in sorted((self.folder / "facts").glob("*.json"))}
+        return {name: self._read(f"facts/{name}.json", FactsRecord) for name in self._names("facts")}
 
     @cached_property
     def loads(self) -> list[LoadRecord]:
-        return [read_document(p, LoadRecord) for p in sorted((self.folder / "loads").glob("*.json"))]
+        return [self._read(f"loads/{name}.json", LoadRecord) for name in self._names("loads")]
+
+    def plan_text(self) -> str:
+        """The plan as its author wrote it."""
+        return _read_bytes(self.folder, "plan.toml", DOCUMENT_MAX_BYTES).decode(errors="replace")
 
     def intervals(self, run: str, pick: Pick | None = None) -> pa.Table | None:
         return self._table(run, "intervals.parquet", pick)
@@ -87,67 +101,162 @@ class Bundle:
     def server(self, run: str, pick: Pick | None = None) -> pa.Table | None:
         return self._table(run, "server.parquet", pick)
 
-    def histograms(self, run: str) -> list[dict[str, Any]]:
-        """Per second, operation and outcome: {second, operation, outcome, hdr}."""
-        path = self.folder / "runs" / run / "histograms.json.gz"
-        try:
-            rows: list[dict[str, Any]] = json.loads(gzip.decompress(path.read_bytes()))["intervals"]
-            return rows
-        except FileNotFoundError:
-            return []
-        except (OSError, EOFError, ValueError, KeyError) as error:
-            raise cut_short(path, error) from error
+    def _names(self, folder: str) -> list[str]:
+        return sorted(path.stem for path in (self.folder / folder).glob("*.json"))
 
-    def _table(self, run: str, name: str, pick: Pick | None) -> pa.Table | None:
+    def _read(self, name: str, model: type[D]) -> D:
+        return read_document(self.folder, name, model)
+
+    def _refuse_misplaced(self, run: RunRecord, folder: str, others: dict[tuple[int, str], RunRecord]) -> None:
+        """A result that is not that of its folder, or of nothing in the plan, was put there by somebody."""
+        name = f"{folder}/result.json"
+        if run.cell not in {cell.id for cell in self.plan.cells}:
+            raise BundleError(f"{name} is of cell {run.cell}, which the plan does not have")
+        if run.id != folder:
+            raise BundleError(f"{name} is of run {run.id}")
+        if not 1 <= run.block <= self.plan.repetitions:
+            raise BundleError(f"{name} is of block {run.block}, and the plan has {self.plan.repetitions}")
+        if (run.block, run.cell) in others:
+            raise BundleError(f"{name} is of the same cell and block as {others[run.block, run.cell].id}")
+
+    def _look_at_histograms(self, run: RunRecord) -> None:
+        """Those of single seconds are for whoever wants to plot them anew; here they only have to be whole."""
+        name = f"runs/{run.id}/histograms.json.gz"
+        if run.state != "done":
+            return
+        try:
+            _unpack(files.read_bytes(self.folder, name, PACKED_MAX_BYTES))
+        except (OSError, ValueError, zlib.error) as error:
+            self._note(_cut_short(name, error).what)
+
+    def _note(self, words: str) -> None:
+        if words not in self.damage:
+            self.damage.append(words)
+
+    def _table(self, run: str, table: str, pick: Pick | None) -> pa.Table | None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        path = self.folder / "runs" / run / name
-        if not path.is_file():
+        name = f"runs/{run}/{table}"
+        try:
+            data = files.read_bytes(self.folder, name, TABLE_MAX_BYTES)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._note(_cut_short(name, error).what)
             return None
         try:
             # Without the dataset layer and its thread pool: 80 small files open in a tenth of the time.
-            file = pq.ParquetFile(path)
+            file = pq.ParquetFile(pa.BufferReader(data))
+            if file.metadata.num_rows * file.metadata.num_columns > TABLE_CELLS_MAX:
+                raise ValueError("it states an impossible number of rows")
             columns = None if pick is None else pick(file.schema_arrow.names)
-            return file.read(columns=columns, use_threads=False)
-        except (pa.ArrowException, OSError) as error:
-            self.damage.append(cut_short(path, error).what)
+            return _numbers(file.read(columns=columns, use_threads=False))
+        except (pa.ArrowException, OSError, ValueError) as error:
+            self._note(_cut_short(name, error).what)
             return None
 
 
-def read_document(path: Path, model: type[D]) -> D:
-    """One JSON file as its model. Newer formats are refused kindly, damaged files by name."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        raw = json.loads(text)
-    except FileNotFoundError as error:
-        raise BundleError(
-            f"the bundle is cut short: {path.name} is missing", where=str(path.parent), hint="copy the bundle again"
-        ) from error
-    except (OSError, ValueError) as error:
-        raise cut_short(path, error) from error
+def _numbers(table: pa.Table) -> pa.Table:
+    """The table, whose columns are all of numbers: ValueError if one is not, or holds something infinite."""
+    import numpy as np
+    import pyarrow as pa
+
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type
+        if pa.types.is_null(kind) or pa.types.is_boolean(kind) or pa.types.is_integer(kind):
+            continue
+        if not pa.types.is_floating(kind):
+            raise ValueError(f"{name} does not hold numbers")
+        if not np.isfinite(column.drop_null().to_numpy()).all():
+            raise ValueError(f"{name} holds a number that is none")
+    return table
+
+
+def _unpack(data: bytes) -> None:
+    """Reads a gzip file to its end, where its checksum is, and keeps nothing of it."""
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    unpacked = 0
+    while data and not unpacking.eof:
+        unpacked += len(unpacking.decompress(data, _CHUNK_BYTES))
+        data = unpacking.unconsumed_tail
+        if unpacked > UNPACKED_MAX_BYTES:
+            raise ValueError("it unpacks without end")
+    if not unpacking.eof:
+        raise ValueError("it ends too early")
+
+
+def read_document(root: Path, name: str, model: type[D]) -> D:
+    """One JSON file as its model. Newer formats are refused kindly, damaged files and wrong figures by name."""
+    raw = _parse(name, _read_bytes(root, name, DOCUMENT_MAX_BYTES))
     found = raw.get("format") if isinstance(raw, dict) else None
     if isinstance(found, int) and found > BUNDLE_FORMAT:
         raise BundleError(
-            f"{path.name} has format {found}; this bakeoff reads up to {BUNDLE_FORMAT}",
-            where=str(path.parent),
+            f"{_short(name)} has format {found}; this bakeoff reads up to {BUNDLE_FORMAT}",
+            where=str(root),
             hint="install a newer bakeoff to read this bundle",
         )
     try:
-        return model.model_validate(raw)
+        _refuse_figure(root, name, bad_number(raw, signed=model not in (RunRecord, LoadRecord)))
+        document = model.model_validate(raw)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
+        raise _not_that(root, name, error) from error
+    if isinstance(document, RunRecord):
+        _refuse_figure(root, name, contradiction(document))
+    return document
+
+
+def _refuse_figure(root: Path, name: str, words: str | None) -> None:
+    if words is not None:
         raise BundleError(
-            f"{path.name} is not what a bundle holds: {place}: {first['msg']}",
-            where=str(path.parent),
-            hint="the file was changed or cut short; copy the bundle again",
+            f"{_short(name)} holds a figure that cannot be: {words}",
+            where=str(root),
+            hint="the file was changed or damaged; copy the bundle again",
+        )
+
+
+def _read_bytes(root: Path, name: str, max_bytes: int) -> bytes:
+    try:
+        return files.read_bytes(root, name, max_bytes)
+    except FileNotFoundError as error:
+        raise BundleError(
+            f"the bundle is cut short: {_short(name)} is missing", where=str(root), hint="copy the bundle again"
         ) from error
+    except OSError as error:
+        raise _cut_short(name, error) from error
 
 
-def cut_short(path: Path, error: Exception) -> BundleError:
+def _parse(name: str, data: bytes) -> Any:
+    try:
+        return json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise _cut_short(name, error) from error
+
+
+def _not_that(root: Path, name: str, error: ValidationError) -> BundleError:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        return BundleError(
+            f"{_short(name)} holds something that this bakeoff does not know: {place}",
+            where=str(root),
+            hint="it was written by a newer bakeoff, or changed; bundle.json names the version that wrote it",
+        )
     return BundleError(
-        f"{path.parent.name}/{path.name} cannot be read: it is cut short or damaged ({type(error).__name__})",
-        where=str(path.parent),
+        f"{_short(name)} is not what a bundle holds: {place}: {first['msg']}",
+        where=str(root),
+        hint="the file was changed or cut short; copy the bundle again",
+    )
+
+
+def _short(name: str) -> str:
+    """Run and file: enough to find it."""
+    return name.removeprefix("runs/")
+
+
+def _cut_short(name: str, error: Exception) -> BundleError:
+    why = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+    return BundleError(
+        f"{_short(name)} cannot be read: it is cut short or damaged ({why})",
         hint="copy the bundle again, or delete that run's folder and continue it with --resume",
     )

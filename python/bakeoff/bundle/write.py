@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..errors import BundleError
+from .. import input_files
+from ..errors import BundleError, PlanError
 from ..locks import Held, Holder, Lock
 from ..model.boundary import Document, RunSpec
 from ..model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
@@ -59,15 +60,24 @@ class BundleWriter:
         self.info: BundleInfo | None = None
 
     def begin(self, info: BundleInfo, plan: PlanRecord, plan_text: str, machine: MachineFacts) -> None:
-        files.write_text(self.folder / "plan.toml", plan_text)
+        files.write_text(self.folder, "plan.toml", plan_text)
         self._write("plan.json", plan)
         self._write("machine.json", machine)
         self.update(info)
 
     def keep_files(self, paths: Iterable[Path]) -> None:
-        """Copies of the files that the plan names, so that plan.toml can be run from here."""
-        for path in sorted(paths):
-            files.write_bytes(self.folder / "files" / path.name, path.read_bytes())
+        """Copies of the files that the plan names. They lie to each other as they did, so that one of them can name
+        another, and two of one name are two."""
+        names = sorted({os.path.abspath(path) for path in paths})
+        if not names:
+            return
+        common = os.path.commonpath([os.path.dirname(name) for name in names])
+        for name in names:
+            try:
+                data = input_files.read_bytes(name, input_files.TEXT_MAX_BYTES)
+            except OSError as error:
+                raise PlanError(f"cannot read a file that the plan names: {error.strerror}", where=name) from error
+            files.write_bytes(self.folder, f"files/{os.path.relpath(name, common)}", data)
 
     def resume(self, now: resume.Present, plan_text: str) -> Bundle:
         """Opens the folder again, for a plan that may have grown. BundleError where other runs would come of it."""
@@ -75,7 +85,7 @@ class BundleWriter:
         resume.refuse_changes(bundle, now)
         finished = sum(run.state == "done" for run in bundle.runs)
         told = [resume.words_of_break(bundle, now, finished)] if finished else []
-        files.write_text(self.folder / "plan.toml", plan_text)
+        files.write_text(self.folder, "plan.toml", plan_text)
         self._write("plan.json", now.plan)
         changes = {
             "state": "running",
@@ -98,18 +108,11 @@ class BundleWriter:
         self._write(f"loads/{key}.json", load)
 
     def run_folder(self, run: str) -> Path:
-        folder = self.folder / "runs" / run
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise files.disk_trouble(error, folder) from error
-        return folder
+        return files.make_folder(self.folder, f"runs/{run}")
 
     def run_spec(self, run: str, client: int, spec: RunSpec, phase: str = "run") -> Path:
         name = f"{phase}.json" if client == 0 else f"{phase}.{client}.json"
-        path = self.run_folder(run) / name
-        files.write_text(path, dumps(spec))
-        return path
+        return files.write_text(self.run_folder(run), name, dumps(spec))
 
     def run_tables(
         self,
@@ -119,17 +122,17 @@ class BundleWriter:
         server: Sequence[Mapping[str, float]],
     ) -> None:
         folder = self.run_folder(run)
-        files.write_bytes(folder / "intervals.parquet", parquet(intervals))
-        files.write_gzip(folder / "histograms.json.gz", json.dumps({"format": 1, "intervals": list(histograms)}))
+        files.write_bytes(folder, "intervals.parquet", parquet(intervals))
+        files.write_gzip(folder, "histograms.json.gz", json.dumps({"format": 1, "intervals": list(histograms)}))
         if server:
-            files.write_bytes(folder / "server.parquet", parquet(server))
+            files.write_bytes(folder, "server.parquet", parquet(server))
 
     def run_result(self, record: RunRecord) -> None:
         """The last file of a run."""
         self._write(f"runs/{record.id}/result.json", record)
 
     def _write(self, name: str, document: Document) -> None:
-        files.write_text(self.folder / name, dumps(document))
+        files.write_text(self.folder, name, dumps(document))
 
 
 def dumps(document: Document) -> str:

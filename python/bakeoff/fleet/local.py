@@ -66,7 +66,7 @@ class Engines:
         we end its input. In our session, as the private servers are: one share of the processor for each thread
         (docs/decisions/0007)."""
         index = len(self._clients)
-        with open(log, "ab") as errors:
+        with open(log, "ab", opener=_not_through_a_link) as errors:
             process = subprocess.Popen(
                 [str(engine_path()), str(document)],
                 stdin=subprocess.PIPE,
@@ -180,6 +180,10 @@ class Engines:
                 client.process.stdin.flush()
             except (BrokenPipeError, ValueError):
                 continue  # it has ended; `events` says how
+
+
+def _not_through_a_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _close_quietly(pipe: IO[str] | None) -> None:

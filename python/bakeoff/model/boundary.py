@@ -18,9 +18,9 @@ IoName = Literal["io_uring", "epoll"]
 
 
 class Document(BaseModel):
-    """A part of a document: unknown keys are refused."""
+    """A part of a document: unknown keys and numbers that are none (NaN, infinity) are refused."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, allow_inf_nan=False)
 
 
 class ClientSpec(Document):

@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..bundle.files import write_text
+from ..bundle.files import write_bytes, write_text
 from .answer import Answer, answer_of
 from .source import Source
 
@@ -35,12 +35,17 @@ def write_report(bundle: Source, out: Path | None = None, answer: Answer | None 
     folder = out or bundle.folder
     answer = answer or answer_of(bundle)
     figures = figures_of(bundle, answer)
-    drawings = _write_drawings(figures, folder / "charts")
-    conversion = Conversion(drawings)
-    html = folder / "report.html"
-    write_text(html, render_html(bundle, answer, figures))
-    conversion.wait()
-    return ReportPaths(html, [*drawings, *conversion.files])
+    drawings = [
+        write_text(folder, f"charts/{figure.name}.svg", figure.canvas.standalone(figure.label))
+        for figure in figures.files()
+    ]
+    with Conversion(drawings) as conversion:
+        html = write_text(folder, "report.html", render_html(bundle, answer, figures))
+        pictures = [
+            write_bytes(folder, f"charts/{drawing.stem}.png", picture)
+            for drawing, picture in zip(drawings, conversion.pictures(), strict=True)
+        ]
+    return ReportPaths(html, [*drawings, *pictures])
 
 
 def render_html(bundle: Source, answer: Answer, figures: Figures) -> str:
@@ -70,12 +75,3 @@ def _unbroken(value: Any) -> Any:
 
 def _hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _write_drawings(figures: Figures, folder: Path) -> list[Path]:
-    paths = []
-    for figure in figures.files():
-        path = folder / f"{figure.name}.svg"
-        write_text(path, figure.canvas.standalone(figure.label))
-        paths.append(path)
-    return paths

@@ -155,7 +155,7 @@ class Conductor:
         text = instance.system.log_tail(2000)
         if text:
             try:
-                write_text(instance.logs / "server.log", text)
+                write_text(instance.logs, "server.log", text)
             except BakeoffError as error:
                 self._say(str(error))
 

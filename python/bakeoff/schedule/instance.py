@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from ..bundle.files import make_folder
 from ..errors import PlanError
 from ..model.boundary import CheckSpec, Progress
 from ..model.records import FactsRecord, LoadRecord
@@ -39,8 +40,7 @@ class Instance:
             timeout_s=plan.timeout_s,
             base_dir=plan.path.parent if plan.path else Path.cwd(),
         )
-        self.logs = bundle / "loads" / file_name(cell.load_key)
-        self.logs.mkdir(parents=True, exist_ok=True)
+        self.logs = make_folder(bundle, f"loads/{file_name(cell.load_key)}")
         self.rows = 0
         self.loaded = False
         self._started = False

@@ -67,7 +67,7 @@ def make(
     server = _server_side(system, measured, merged, debt_start)
     watcher.stage("checking")
     checks = _check(cell, plan, instance, folder, merged, measured)
-    write_text(folder / "server.log", system.log_tail(200))
+    write_text(folder, "server.log", system.log_tail(200))
     timeline = merge_intervals(measured.intervals)
     writer.run_tables(slot.run, timeline.rows, timeline.histograms, measured.sampler.rows())
     record = _record(slot, cell, plan, started, measured, merged, server, checks)

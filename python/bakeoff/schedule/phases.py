@@ -88,8 +88,7 @@ def _carry_out(
     where: str,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> RunResult:
-    path = folder / f"{document.phase}.json"
-    write_text(path, dumps(document))
+    path = write_text(folder, f"{document.phase}.json", dumps(document))
     with Engines(where) as engines:
         engines.start(path, env, folder / "engine.log")
         engines.wait_ready(max(30.0, document.timeout_s))

@@ -1,0 +1,162 @@
+"""Whether the figures of a document can be believed: each by itself, and those of a run against each other.
+
+What is written twice must agree: a rate with its count and window, a count with its histogram, a percentile with the
+histogram it was taken from. Limits are as wide as any way of rounding; what lies outside was damaged or changed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..analysis.histograms import Histogram, HistogramError, rank_of
+from ..analysis.percentiles import Distribution
+from ..model.boundary import HistogramDoc, Series
+from ..model.records import OperationSummary, Percentiles, RunRecord
+
+#: Every whole number that crosses the boundary fits 64 bits; nothing that is measured comes near.
+NUMBER_MAX = 2**64 - 1
+DEPTH_MAX = 100
+#: Of figures that were calculated twice.
+_ROUNDING_RATIO = 1e-6
+_QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+#: Offsets from the window's start, which may lie before it.
+_SIGNED = ("at_s",)
+
+
+def bad_number(tree: Any, *, signed: bool) -> str | None:
+    """The first number of a JSON tree that is none, in words: "rate_ops_per_s is nan". signed: negative ones are
+    allowed (a setting of a server may be one; nothing that is counted or measured is)."""
+    stack: list[tuple[tuple[str, ...], Any]] = [((), tree)]
+    while stack:
+        place, value = stack.pop()
+        if len(place) > DEPTH_MAX:
+            return "it nests too deeply"
+        if isinstance(value, dict):
+            stack += [((*place, str(key)), inner) for key, inner in value.items()]
+        elif isinstance(value, list):
+            stack += [((*place, str(index)), inner) for index, inner in enumerate(value)]
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            name = ".".join(place)
+            if not abs(value) <= NUMBER_MAX:
+                return f"{name} is not a number" if value != value else f"{name} is impossibly large"
+            if value < 0 and not signed and place[-1] not in _SIGNED:
+                return f"{name} is {value}, and cannot be negative"
+    return None
+
+
+def contradiction(run: RunRecord) -> str | None:
+    """The first figure of a finished run that another one contradicts, in words. A run that failed has no figures."""
+    return next(_contradictions(run), None) if run.state == "done" else None
+
+
+def _contradictions(run: RunRecord) -> Iterator[str]:
+    ended = run.ok + sum(run.errors.values())
+    if abs(run.rate_ops_per_s * run.window_s - run.ok) > 0.5 + _ROUNDING_RATIO * run.ok:
+        yield f"rate_ops_per_s is {run.rate_ops_per_s:g}, but {run.ok} operations ended ok in {run.window_s:g} s"
+    if ended and not _close(run.error_ratio, 1 - run.ok / ended):
+        yield f"error_ratio is {run.error_ratio:g}, but {ended - run.ok} of {ended} operations failed"
+    yield from _counts(run)
+    for name, document in _histograms(run):
+        if words := _of_histogram(document):
+            yield f"{name}{words}"
+    yield from _of_percentiles("response", run.response)
+    yield from _of_headline(run)
+    for index, operation in enumerate(run.operations):
+        yield from _of_operation(f"operations.{index}", operation, run.series)
+
+
+def _counts(run: RunRecord) -> Iterator[str]:
+    """Whether an operation that was carried into the window counts depends on the loop: both ways are right."""
+    whole = [s for s in run.series if s.part_of is None]
+    ok = [s for s in whole if s.outcome == "ok"]
+    least, most = sum(s.count for s in ok), sum(s.count + s.carried_in for s in ok)
+    if not max(0, least - run.revoked) <= run.ok <= most:
+        yield f"ok is {run.ok}, but the series count {most}"
+    for index, series in enumerate(run.series):
+        for name, document in (("response", series.response), ("service", series.service)):
+            if not series.count <= document.count <= series.count + series.carried_in:
+                yield f"series.{index}.{name}.count is {document.count}, but the series counts {series.count}"
+    waited = sum(s.response.count for s in whole if s.outcome in ("ok", "unknown")) + run.unfinished + run.backlog
+    if run.headline.count != waited:
+        yield f"headline.count is {run.headline.count}, but {waited} operations were answered or waited"
+
+
+def _histograms(run: RunRecord) -> Iterator[tuple[str, HistogramDoc]]:
+    yield "headline", run.headline
+    yield "lateness", run.lateness
+    yield "pool_wait", run.pool_wait
+    for index, series in enumerate(run.series):
+        yield f"series.{index}.response", series.response
+        yield f"series.{index}.service", series.service
+    for index, witness in enumerate(run.witness):
+        yield f"witness.{index}.service", witness.service
+
+
+def _of_histogram(document: HistogramDoc) -> str | None:
+    """What speaks against a histogram's summary, to be put after its name."""
+    try:
+        found = Histogram.from_event(document.model_dump())
+    except HistogramError as error:
+        return f".hdr: {error}"
+    if found.count == 0:
+        return None
+    low_ns, high_ns = found.edges_ns()
+    if not low_ns[0] <= document.min_ns <= high_ns[0]:
+        return f".min_ns is {document.min_ns}, but its smallest value is about {low_ns[0]}"
+    if document.out_of_range > found.counts[-1]:
+        return f".out_of_range is {document.out_of_range}, but {found.counts[-1]} values are that large"
+    if not low_ns[-1] <= document.max_ns or (document.max_ns > high_ns[-1] and not document.out_of_range):
+        return f".max_ns is {document.max_ns}, but its largest value is about {high_ns[-1]}"
+    least, most = (
+        float(np.dot(edge.astype(float), found.counts.astype(float))) / found.count for edge in (low_ns, high_ns)
+    )
+    if not least * (1 - _ROUNDING_RATIO) <= document.mean_ns <= most * (1 + _ROUNDING_RATIO):
+        return f".mean_ns is {document.mean_ns:g}, but its values have a mean of about {least:g}"
+    reached = np.cumsum(found.counts)
+    for name, q in _QUANTILES.items():
+        # A neighbour's value passes, too: ranks are rounded in more than one way.
+        rank = rank_of(q, found.count)
+        first, last = np.searchsorted(reached, [max(1, rank - 1), min(found.count, rank + 1)])
+        value_ns = getattr(document, f"{name}_ns")
+        if not low_ns[first] <= value_ns <= high_ns[last]:
+            return f".{name}_ns is {value_ns}, but the histogram says {high_ns[first]}"
+    return None
+
+
+def _of_percentiles(name: str, percentiles: Percentiles) -> Iterator[str]:
+    stated = [(each, getattr(percentiles, f"{each}_ms")) for each in (*_QUANTILES, "max")]
+    rising = [(each, value) for each, value in stated if value is not None]
+    for (low, low_ms), (high, high_ms) in pairwise(rising):
+        if low_ms > high_ms * (1 + _ROUNDING_RATIO):
+            yield f"{name}.{low}_ms is {low_ms:g}, above {high}_ms, {high_ms:g}"
+
+
+def _of_headline(run: RunRecord) -> Iterator[str]:
+    """`response` against the distribution it was taken from. What is not stated (overloaded) needs no check."""
+    waited = Histogram.from_event(run.headline.model_dump())
+    spread = Distribution(waited, run.failures, run.revoked)
+    expected = {each: spread.percentile(q).value_ns for each, q in _QUANTILES.items()}
+    for each, value_ns in {**expected, "max": waited.max_ns, "mean": waited.mean_ns()}.items():
+        value_ms = getattr(run.response, f"{each}_ms")
+        if value_ms is not None and (value_ns is None or not _close(value_ms * 1e6, value_ns)):
+            words = "not defined" if value_ns is None else f"{value_ns / 1e6:g}"
+            yield f"response.{each}_ms is {value_ms:g}, but by `headline` it is {words}"
+
+
+def _of_operation(name: str, operation: OperationSummary, series: list[Series]) -> Iterator[str]:
+    own = [s for s in series if (s.operation, s.part_of) == (operation.operation, operation.part_of)]
+    for outcome, count in (("ok", operation.ok), *operation.errors.items()):
+        least = sum(s.count for s in own if s.outcome == outcome)
+        most = least + sum(s.carried_in for s in own if s.outcome == outcome)
+        if not least <= count <= most:
+            yield f"{name}: {count} {operation.operation} ended {outcome}, but the series count {least}"
+    yield from _of_percentiles(f"{name}.response", operation.response)
+
+
+def _close(a: float, b: float) -> bool:
+    return math.isclose(a, b, rel_tol=_ROUNDING_RATIO, abs_tol=_ROUNDING_RATIO)
