@@ -156,24 +156,18 @@ def _unfinished(parent: Path, plan: ResolvedPlan) -> Path:
     for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
         try:
             bundle = Bundle.open(info.parent)
+            text = bundle.plan_text()
         except BundleError:
             continue  # damaged, or of another version: not the one to continue
         then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, plan.record))
         grown = now > then or plan.record.repetitions > bundle.plan.repetitions
-        of_plan = _plan_text(info.parent) == plan.text or (bundle.info.title == plan.record.title and then <= now)
+        of_plan = text == plan.text or (bundle.info.title == plan.record.title and then <= now)
         if of_plan and (grown or bundle.info.state != "complete"):
             return info.parent
     raise BundleError(
         f"there is no unfinished bundle of this plan in {parent}",
         hint="give the bundle: --resume BUNDLE, or run without --resume",
     )
-
-
-def _plan_text(bundle: Path) -> str | None:
-    try:
-        return (bundle / "plan.toml").read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return None
 
 
 def _carry_out(
