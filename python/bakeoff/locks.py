@@ -115,4 +115,4 @@ def read_holder(handle: int) -> Holder:
 
 def _trouble(error: OSError, path: Path | str) -> BakeoffError:
     reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
-    return BakeoffError(f"cannot lock {path}: {reason}", hint="use a folder of your own on a local disk")
+    return BakeoffError(f"cannot open {path}: {reason}", hint="use a folder of your own on a local disk")

@@ -13,6 +13,7 @@ from .analysis.validity import STEAL_RATIO_MAX
 from .errors import EngineError
 from .fleet.binary import engine_list
 from .model.records import MachineFacts
+from .provision.files import file_system
 
 LOAD_PER_CORE_MAX = 0.2
 #: How long `fitness` listens for neighbours.
@@ -37,7 +38,7 @@ def machine_facts(work: Path) -> MachineFacts:
         cores=len(os.sched_getaffinity(0)),
         memory_bytes=memory.get("MemTotal", 0),
         clock_source=read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        filesystem=filesystem(work),
+        filesystem=file_system(work),
         swap_bytes=memory.get("SwapTotal", 0),
         virtualisation=_virtualisation(),
         cpu_governor=read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
@@ -63,20 +64,6 @@ def fitness(work: Path, *, listen_s: float = LISTEN_S) -> list[Finding]:
     if listen_s > 0:
         findings.append(_neighbours(listen_s))
     return findings
-
-
-def filesystem(path: Path) -> str:
-    """Type of the file system that holds `path` (or its nearest existing parent): "ext4", "tmpfs"."""
-    existing = path.absolute()
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
-    best, kind = "", ""
-    for line in read("/proc/self/mounts").splitlines():
-        _, mount, name, *_ = line.split(" ")
-        inside = str(existing) == mount or str(existing).startswith(mount.rstrip("/") + "/")
-        if inside and len(mount) >= len(best):
-            best, kind = mount, name
-    return kind
 
 
 def _cores() -> Finding:
@@ -128,7 +115,7 @@ def _governor() -> Finding:
 
 
 def _disk(work: Path) -> Finding:
-    kind = filesystem(work)
+    kind = file_system(work)
     if kind in ("tmpfs", "ramfs"):
         return Finding(
             "disk",

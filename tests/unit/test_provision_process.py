@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bakeoff.errors import ServerError
+from bakeoff.errors import BakeoffError, ServerError
 from bakeoff.provision.process import (
     ServerProcess,
     end_process,
@@ -46,6 +46,13 @@ def wait_for(condition: object, timeout_s: float = TIMEOUT_S) -> bool:
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.01)
     return bool(condition())
+
+
+def test_a_log_that_is_a_link_is_not_followed(place: Path) -> None:
+    (place / "log").symlink_to(place / "precious")
+    with pytest.raises(BakeoffError, match="it is a link"):
+        start(place, "echo", "words")
+    assert not (place / "precious").exists()
 
 
 def test_a_stopped_server_has_ended_by_itself(place: Path) -> None:

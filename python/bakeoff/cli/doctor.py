@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import EngineError, ExitCode
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
 
     work = default_parent()
     engine = _engine()
-    findings = [engine, *_io_uring(), *_systems(), *fitness(work)]
+    findings = [engine, *_io_uring(), *_systems(), *fitness(work), *_left_alone(work)]
     facts = machine_facts(work)
     if options.json:
         print_json({"machine": facts.model_dump(), "findings": [asdict(f) for f in findings]})
@@ -91,3 +92,21 @@ def _systems() -> list[Finding]:
         else:
             findings.append(Finding(kind, "missing", missing, f"`bakeoff systems install {kind}`, or give an address"))
     return findings
+
+
+def _left_alone(work: Path) -> list[Finding]:
+    from ..machine import Finding
+    from ..provision.instance import of_other_hosts
+
+    folders = of_other_hosts(work)
+    if not folders:
+        return []
+    names = ", ".join(folder.name for folder in folders[:3]) + (", ..." if len(folders) > 3 else "")
+    return [
+        Finding(
+            "instances",
+            "warning",
+            f"{len(folders)} in {work} are of bakeoffs on other machines, or may be, and are left alone: {names}",
+            "remove them by hand when nothing there uses them",
+        )
+    ]

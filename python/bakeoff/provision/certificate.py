@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.provision.files import write_private
-from bakeoff.provision.process import give_to_account
 
 _VALID_DAYS = 30
 
@@ -58,9 +57,8 @@ def make_certificate(folder: Path) -> Certificate:
     )
     pem = serialization.Encoding.PEM
     files = Certificate(folder / "ca.pem", folder / "server.pem", folder / "server.key")
-    files.authority.write_bytes(authority.public_bytes(pem))
-    files.certificate.write_bytes(server.public_bytes(pem))
+    write_private(files.authority, authority.public_bytes(pem).decode(), mode=0o644)
+    write_private(files.certificate, server.public_bytes(pem).decode(), mode=0o644)
     plain = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    write_private(files.key, server_key.private_bytes(pem, *plain).decode())
-    give_to_account(files.key)
+    write_private(files.key, server_key.private_bytes(pem, *plain).decode(), for_server=True)
     return files

@@ -4,18 +4,42 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 from pathlib import Path
 
 from bakeoff.errors import ServerError
+from bakeoff.provision.process import server_account
 
 
-def write_private(path: Path, text: str) -> None:
-    """Writes a file that never was readable by others."""
+def write_private(path: Path, text: str, *, mode: int = 0o600, for_server: bool = False) -> None:
+    """Writes a new file in a folder of ours, in place of one that may be there; it never was open to more than `mode`.
+    for_server: it belongs to the account that servers run as."""
     path.unlink(missing_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w") as file:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        os.fchmod(handle, mode)
+        if for_server and (account := server_account()):
+            os.fchown(handle, account.uid, account.gid)
         file.write(text)
+
+
+def file_system(path: Path) -> str:
+    """Type of the file system that holds `path` (or its nearest existing parent): "ext4", "tmpfs"; "" if not known."""
+    existing = path.absolute()
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    best, kind = "", ""
+    try:
+        mounts = Path("/proc/self/mounts").read_text()
+    except OSError:
+        return ""
+    for line in mounts.splitlines():
+        _, mount, name, *_ = line.split(" ")
+        inside = str(existing) == mount or str(existing).startswith(mount.rstrip("/") + "/")
+        if inside and len(mount) >= len(best):
+            best, kind = mount, name
+    return kind
 
 
 def copy_tree(source: Path, target: Path, *, where: str) -> None:
@@ -43,13 +67,13 @@ def remove_tree(path: Path) -> None:
 
 def allocated_bytes(path: Path) -> int:
     """Space on disk of a file or of all files in a folder: blocks, so that holes do not count."""
-    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     total = 0
-    for file in files:
+    for file in [path] if path.is_file() else path.rglob("*"):
         try:
-            total += file.stat().st_blocks * 512
+            found = file.lstat()  # never what a link in a server's own folder points at
         except FileNotFoundError:
             continue  # a temporary one
+        total += found.st_blocks * 512 if stat.S_ISREG(found.st_mode) else 0
     return total
 
 

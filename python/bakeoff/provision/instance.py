@@ -1,27 +1,38 @@
-"""The folder of a private instance: who owns it, and how what a killed bakeoff left is cleared away.
+"""The folder of a private instance: what is in it, and how what a killed bakeoff left is cleared away.
 
-`owner.json` in the folder names the bakeoff process that made it and the servers it started, each by pid and start
-time. When that bakeoff is gone, the next one ends the servers that are still the ones recorded and removes the folder.
+    mariadb-x1y2/         ours, and closed to others but for passing through
+        owner.json        who made it, where, and the servers it started; owner.lock is held while that process lives
+        my.cnf, server.log, snapshot/ ...
+        data/ run/ tmp/   of the account that servers run as
+
+When root starts servers they run as another account, which may write in folders of its own only. So nothing that we
+write or read by name lies where that account could put a link. When the owner has ended, the next bakeoff ends the
+servers that are still the ones recorded and removes the folder.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
+import stat
 import tempfile
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from bakeoff.errors import ServerError
+from bakeoff.locks import Held, Lock
 from bakeoff.provision.cache import cache_dir, first_unsearchable
-from bakeoff.provision.process import end_process, give_to_account, server_account, start_ticks
+from bakeoff.provision.owner import LOCK_FILE, OWNER_FILE, Host, Owner, hold, hold_of_the_dead
+from bakeoff.provision.process import give_to_account, server_account
 
-FORMAT = 1
-_OWNER_FILE = "owner.json"
 #: sockaddr_un has 108 bytes, the closing zero included.
 _SOCKET_PATH_MAX_BYTES = 107
+#: Others may pass through to what they know of, and neither look around nor write.
+_PASSABLE = 0o711
+#: Of the folders that this process owns.
+_held: dict[Path, Lock] = {}
 
 
 def default_parent() -> Path:
@@ -30,7 +41,7 @@ def default_parent() -> Path:
 
 
 class InstanceFolder:
-    """A folder that servers may write in, removed with all in it by `remove`."""
+    """A folder of ours with subfolders that servers may write in, removed with all in it by `remove`."""
 
     def __init__(self, path: Path, *, for_servers: bool = True) -> None:
         """Makes `path` (parents included), or takes it over if it exists and nobody else alive owns it.
@@ -39,68 +50,77 @@ class InstanceFolder:
         """
         self.path = path.absolute()
         self._for_servers = for_servers
-        self._servers: list[dict[str, int]] = []
-        self._extra: list[str] = []
-        self._make()
-        self._write_owner()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _own(self.path, passable=for_servers)
+        except OSError as error:
+            raise ServerError(f"cannot make the folder {self.path}: {error.strerror}") from error
+        self._owner = self._take()
+        self._owner.write(self.path)
+        self._refuse_closed(self.path)
 
     def subfolder(self, name: str) -> Path:
-        folder = self.path / name
-        folder.mkdir(exist_ok=True, mode=0o700)
-        give_to_account(folder)
-        return folder
+        """A folder in it that servers may write in."""
+        return _servers_folder(self.path / name)
 
     def socket_path(self, name: str) -> Path:
-        """A path for a unix socket: in the folder, or in a short one of its own where that would be too long."""
-        path = self.path / name
+        """A path for a server's unix socket: in the folder, or in a short one elsewhere where it would be too long."""
+        path = self.subfolder("run") / name
         if len(os.fsencode(path)) <= _SOCKET_PATH_MAX_BYTES:
             return path
-        return self.outside(Path(tempfile.gettempdir())) / name
+        return _servers_folder(self.outside(Path(tempfile.gettempdir())) / "run") / name
 
     def outside(self, parent: Path) -> Path:
         """A folder that belongs to the instance but lies elsewhere: on another disk, or where paths are short."""
         try:
             parent.mkdir(parents=True, exist_ok=True)
             folder = Path(tempfile.mkdtemp(prefix="bakeoff-", dir=parent))
-            if self._for_servers:
-                give_to_account(folder)
+            _own(folder, passable=self._for_servers)
         except OSError as error:
             raise ServerError(
                 f"cannot make a folder in {parent}: {error.strerror}", hint="choose another folder with --work-dir"
             ) from error
-        self._extra.append(str(folder))
-        self._write_owner()
+        self._change(replace(self._known(), extra=(*self._known().extra, str(folder))))
         self._refuse_closed(parent)
         return folder
 
     def record_server(self, pid: int, ticks: int) -> None:
-        self._servers = [{"pid": pid, "start_ticks": ticks}]
-        self._write_owner()
+        self._change(replace(self._known(), servers=((pid, ticks),)))
 
     def remove(self) -> None:
         """Removes everything, also what other objects for this folder have added."""
-        record = _read_owner(self.path) or {}
-        for path in (*map(Path, record.get("extra", [])), self.path):
-            shutil.rmtree(path, ignore_errors=True)
+        _remove(self.path, self._known())
+        if lock := _held.pop(self.path, None):
+            lock.free()
 
-    def _make(self) -> None:
-        record = _read_owner(self.path)
-        if record is not None and _owner_lives(record) and record["pid"] != os.getpid():
+    def _known(self) -> Owner:
+        """The record as it is now: there may be several objects for one folder."""
+        return Owner.read(self.path) or self._owner
+
+    def _change(self, owner: Owner) -> None:
+        self._owner = owner
+        owner.write(self.path)
+
+    def _take(self) -> Owner:
+        owner = Owner.read(self.path)
+        ours = Owner(os.getpid(), Host.here())
+        if owner is not None and owner.elsewhere(self.path):
             raise ServerError(
-                f"the folder {self.path} is in use by another bakeoff (pid {record['pid']})",
-                hint="wait for it to end, or run in another folder",
+                f"the folder {self.path} is of a bakeoff on another machine (pid {owner.pid} there)",
+                hint="run in another folder, or remove this one if no bakeoff uses it there",
             )
-        if record is not None:
-            self._servers, self._extra = record.get("servers", []), record.get("extra", [])
-            if record["pid"] != os.getpid():
-                _end_servers(record)
+        if self.path in _held:
+            return owner or ours
         try:
-            self.path.mkdir(parents=True, exist_ok=True, mode=0o755)
-            if self._for_servers:
-                give_to_account(self.path)
-        except OSError as error:
-            raise ServerError(f"cannot make the folder {self.path}: {error.strerror}") from error
-        self._refuse_closed(self.path)
+            _held[self.path] = hold(self.path)
+        except Held as held:
+            raise ServerError(
+                f"the folder {self.path} is in use by another bakeoff ({held})",
+                hint="wait for it to end, or run in another folder",
+            ) from None
+        if owner := Owner.read(self.path):  # as it was left
+            owner.end_servers()
+        return replace(ours, extra=owner.extra if owner else ())
 
     def _refuse_closed(self, path: Path) -> None:
         if self._for_servers and server_account() and (closed := first_unsearchable(path)):
@@ -108,19 +128,6 @@ class InstanceFolder:
                 f"the server would run as nobody and cannot reach {path}: {closed} is closed to other users",
                 hint=f"run in another folder, run as an ordinary user, or `chmod o+x {closed}`",
             )
-
-    def _write_owner(self) -> None:
-        record = {
-            "format": FORMAT,
-            "pid": os.getpid(),
-            "start_ticks": start_ticks(os.getpid()),
-            "boot_id": _boot_id(),
-            "servers": self._servers,
-            "extra": self._extra,
-        }
-        new = self.path / f".{_OWNER_FILE}.new"
-        new.write_text(json.dumps(record))
-        new.replace(self.path / _OWNER_FILE)
 
 
 def new_instance(name: str, parent: Path | None = None) -> InstanceFolder:
@@ -131,7 +138,6 @@ def new_instance(name: str, parent: Path | None = None) -> InstanceFolder:
         place.mkdir(parents=True, exist_ok=True, mode=0o755)
         safe = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:40]
         folder = Path(tempfile.mkdtemp(prefix=f"{safe}-", dir=place))
-        folder.chmod(0o755)
     except OSError as error:
         raise ServerError(
             f"cannot make a folder in {place}: {error.strerror}", hint="choose another folder with --work-dir"
@@ -142,44 +148,53 @@ def new_instance(name: str, parent: Path | None = None) -> InstanceFolder:
 def remove_stale(parent: Path) -> list[Path]:
     """Ends the servers and removes the folders of owners that are gone; returns the folders removed."""
     gone = []
-    for owner_file in sorted(parent.glob(f"*/{_OWNER_FILE}")):
-        record = _read_owner(owner_file.parent)
-        if record is None or _owner_lives(record):
-            continue
-        _end_servers(record)
-        for path in (*map(Path, record.get("extra", [])), owner_file.parent):
-            shutil.rmtree(path, ignore_errors=True)
-        gone.append(owner_file.parent)
+    for folder in _owned(parent):
+        if found := hold_of_the_dead(folder):
+            owner, lock = found
+            with lock:
+                owner.end_servers()
+                _remove(folder, owner)
+            gone.append(folder)
     return gone
 
 
-def _read_owner(folder: Path) -> dict[str, Any] | None:
-    """None where there is no record, or one that we do not understand or did not write, and therefore leave alone."""
-    file = folder / _OWNER_FILE
+def of_other_hosts(parent: Path) -> list[Path]:
+    """Folders there that no lock of this host can judge, and that are therefore never removed."""
+    return [folder for folder in _owned(parent) if (owner := Owner.read(folder)) and owner.elsewhere(folder)]
+
+
+def _owned(parent: Path) -> list[Path]:
+    return [file.parent for file in sorted(parent.glob(f"*/{OWNER_FILE}"))]
+
+
+def _own(folder: Path, *, passable: bool) -> None:
+    """Makes sure that a folder is ours alone. OSError if it is another's, or a link."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        if file.lstat().st_uid != os.geteuid():
-            return None  # in a shared place anyone may leave a record, and what it names is removed
-        record = json.loads(file.read_text(encoding="utf-8"))
-        fits = record["format"] == FORMAT and isinstance(record["pid"], int)
-        return dict(record) if fits else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        if os.fstat(handle).st_uid != os.geteuid():
+            raise PermissionError(1, "it belongs to another user")
+        os.fchmod(handle, _PASSABLE if passable else stat.S_IRWXU)
+    finally:
+        os.close(handle)
 
 
-def _owner_lives(record: dict[str, Any]) -> bool:
-    same_boot = record.get("boot_id") == _boot_id()
-    return same_boot and start_ticks(record["pid"]) == record.get("start_ticks")
+def _servers_folder(path: Path) -> Path:
+    """`path` lies in a folder of ours."""
+    path.mkdir(exist_ok=True, mode=0o700)
+    give_to_account(path)
+    return path
 
 
-def _end_servers(record: dict[str, Any]) -> None:
-    if record.get("boot_id") != _boot_id():
-        return  # pids and ticks of another boot name nobody here
-    for server in record.get("servers", []):
-        end_process(server["pid"], server["start_ticks"])
-
-
-def _boot_id() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
+def _remove(folder: Path, owner: Owner) -> None:
+    """The record and its lock last: what a removal leaves that is cut short goes with the next one."""
+    for path in map(Path, owner.extra):
+        shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.name in (OWNER_FILE, LOCK_FILE):
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.errors import ServerError
+from bakeoff.locks import open_plain
 
 #: We may have died before setpriv asked for that signal; then nobody would send it. $1 is our pid, the rest the server.
 _ONLY_WITH_PARENT = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
@@ -49,7 +50,7 @@ def server_account() -> Account | None:
 def give_to_account(path: Path) -> None:
     """Makes the account that servers run as the owner of `path` (nothing to do unless we are root)."""
     if account := server_account():
-        os.chown(path, account.uid, account.gid)
+        os.chown(path, account.uid, account.gid, follow_symlinks=False)
 
 
 def run_as_account(
@@ -112,7 +113,7 @@ class ServerProcess:
                 "cannot start a private server: setpriv is missing, without which one could outlive bakeoff",
                 hint="install util-linux, or give the system an `address` of a running server",
             )
-        with log.open("ab") as output:
+        with os.fdopen(open_plain(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode=0o600), "ab") as output:
             self._process = subprocess.Popen(
                 [setpriv, "--pdeathsig", "KILL", "--", "sh", "-c", _ONLY_WITH_PARENT, "sh", str(os.getpid()), *argv],
                 env=dict(env),

@@ -32,6 +32,7 @@ _STOP_TIMEOUT_S = 20.0
 #: Purging history and writing back every page of a big buffer pool takes its time.
 _SLOW_SHUTDOWN_TIMEOUT_S = 1800.0
 _PORT_TRIES = 3
+_LOG_MAX_BYTES = 1 << 20
 
 #: Differences from the server's own defaults, all for a fair and repeatable throwaway; a plan may set any of them.
 DEFAULTS = {
@@ -193,8 +194,7 @@ class MariaDbServer:
     def _start_once(self) -> None:
         self.port = self.spec.port or free_port()
         init_file = self._folder.path / "init.sql"
-        write_private(init_file, self._account_statements())
-        give_to_account(init_file)
+        write_private(init_file, self._account_statements(), for_server=True)
         log_begin = self.log.stat().st_size if self.log.exists() else 0
         argv = [
             str(self.spec.program.path),
@@ -248,10 +248,11 @@ class MariaDbServer:
         )
 
     def _log_since(self, offset: int) -> str:
+        """At most its last megabyte."""
         try:
             with self.log.open("rb") as file:
-                file.seek(offset)
-                return file.read().decode(errors="replace")
+                file.seek(max(offset, os.fstat(file.fileno()).st_size - _LOG_MAX_BYTES))
+                return file.read(_LOG_MAX_BYTES).decode(errors="replace")
         except OSError:
             return ""
 
@@ -303,7 +304,7 @@ class MariaDbServer:
         }
         options = {**DEFAULTS, **fixed, **self._tls_options(), **self.spec.settings}
         lines = [f"{name} = {_config_value(value)}" for name, value in options.items()]
-        self._config.write_text("[mariadbd]\n" + "\n".join(lines) + "\n", encoding="utf-8")
+        write_private(self._config, "[mariadbd]\n" + "\n".join(lines) + "\n", mode=0o644)
 
     def _tls_options(self) -> dict[str, str]:
         """Without TLS it is switched off: newer servers would make themselves a certificate, which takes seconds."""
