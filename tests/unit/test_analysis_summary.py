@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bakeoff.analysis.summary import effective_sample_size, littles_law, summarise
+from bakeoff.analysis.summary import summarise
 
 
 def test_a_summary_says_where_the_repetitions_lie() -> None:
@@ -37,32 +37,3 @@ def test_the_interval_of_the_mean_holds_the_truth_nineteen_times_in_twenty() -> 
         assert s.high is not None
         held += s.low <= 100 <= s.high
     assert 0.93 <= held / 1000 <= 0.97
-
-
-def test_independent_seconds_are_worth_about_their_number() -> None:
-    random = np.random.default_rng(6)
-    worth = [effective_sample_size(list(random.normal(0, 1, 300))) for _ in range(50)]
-    assert 200 <= float(np.mean(worth)) <= 300
-
-
-def test_correlated_seconds_are_worth_what_theory_says() -> None:
-    random, worth = np.random.default_rng(7), []
-    for _ in range(50):
-        x = [random.normal()]
-        for _ in range(999):
-            x.append(0.7 * x[-1] + np.sqrt(1 - 0.49) * random.normal())
-        worth.append(effective_sample_size(x))
-    assert float(np.mean(worth)) == pytest.approx(1000 * (1 - 0.7) / (1 + 0.7), rel=0.2)
-
-
-def test_constant_short_and_empty_series_count_as_they_are() -> None:
-    assert effective_sample_size([3.0] * 60) == 60
-    assert effective_sample_size([1.0, 2.0]) == 2
-    assert effective_sample_size([]) == 0
-
-
-def test_littles_law_exposes_a_figure_that_cannot_be() -> None:
-    audit = littles_law(2000, 0.004, users=16)
-    assert audit.users == pytest.approx(8)
-    assert audit.ratio == pytest.approx(0.5)
-    assert littles_law(2000, 0.004).ratio is None

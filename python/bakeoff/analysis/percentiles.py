@@ -6,13 +6,12 @@ had waited, those that failed or were answered wrongly above all others.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bakeoff.analysis.histograms import Histogram, SpectrumPoint, merge, rank_of
 from bakeoff.analysis.wording import count_words, duration_words, percent_words
 
-HEADLINE_QUANTILES = (0.5, 0.95, 0.99, 0.999)
 SAMPLES_ABOVE_MIN = 10
 _WAITED = ("ok", "unknown")
 
@@ -80,12 +79,3 @@ def distribution(
     waited += [h for h in (unfinished, backlog) if h is not None]
     failed = sum(h.count for outcome, h in histograms.items() if outcome not in _WAITED)
     return Distribution(merge(waited), failed, revoked)
-
-
-def headline(
-    distribution: Distribution, *, overloaded: bool = False, quantiles: Sequence[float] = HEADLINE_QUANTILES
-) -> list[Percentile]:
-    """The percentiles a report leads with; none of them when the offered rate was not achieved."""
-    if overloaded:
-        return [Percentile(q, None, "not stated (overloaded)") for q in quantiles]
-    return [distribution.percentile(q) for q in quantiles]
