@@ -1,26 +1,95 @@
-"""Whether bakeoff's judgement deserves belief, by counting: false alarms among comparisons of one and the same system,
-and how often a planted slowdown of 5 % is found.
+"""Whether bakeoff's judgement deserves belief, by counting: how often one and the same system is called different, how
+often a planted slowdown of 5 % is found, and what failed runs and other days do to both.
+
+    .venv/bin/python benches/judgement.py                         # simulated, with a known truth: seconds
 
     bakeoff run benches/plans/same.toml    --out /tmp/same        # 42 real runs of one SQLite cell, about 4 minutes
     bakeoff run benches/plans/planted.toml --out /tmp/planted     # 30 blocks of two null systems, about 4 minutes
-    .venv/bin/python benches/judgement.py /tmp/same/* /tmp/planted/*
+    for i in 1 2 3 4 5 6; do bakeoff run benches/plans/occasion.toml --out /tmp/occasions; done     # half a minute each
+    .venv/bin/python benches/judgement.py --same /tmp/same/* --planted /tmp/planted/* --occasions /tmp/occasions/*
 
-Each of the 200 comparisons draws 7 pairs of neighbouring runs (a block) without replacement and judges them as a report
-would. A comparison is judged alone here, so Holm's correction has nothing to correct.
+Comparisons of real runs draw from them without replacement and judge as a report would. Each comparison is judged alone
+here, so Holm's correction has nothing to correct.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
-from bakeoff.analysis.compare import Comparison, judge, paired
+import numpy as np
+from bakeoff.analysis.compare import Comparison, judge
+from bakeoff.analysis.estimate import Invalid, RunValue, paired, unpaired
 from bakeoff.analysis.objective import Objective
 from bakeoff.bundle.read import Bundle
 
 COMPARISONS = 200
+SIMULATIONS = 4000
 RATE = Objective.parse("rate")
+PLANTED = 0.95
+SURVIVES = 0.7
+WITHIN, BETWEEN, RUNS = 0.01, 0.02, 5
+Runs = dict[int, RunValue]
+
+
+def in_pairs(base: Runs, other: Runs) -> Comparison:
+    return judge([paired("", RATE, "A", "B", base, other)])[0]
+
+
+def over_occasions(base: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> Comparison:
+    return judge([unpaired("", RATE, "A", "B", base, other)])[0]
+
+
+def share(found: Sequence[Comparison], verdicts: Sequence[str] = ("higher", "lower")) -> str:
+    return f"{sum(c.verdict in verdicts for c in found) / len(found):.1%}"
+
+
+# -- simulated: the truth is known -----------------------------------------------------------------------------------
+
+
+def survivors(rng: np.random.Generator, repetitions: int, *, refused: bool) -> Comparison:
+    """B is 5 % faster when it works, and fails in three of ten runs. Not `refused`: those runs are just left out."""
+    a, b = (np.exp(rng.normal(mean, WITHIN, repetitions)) for mean in (0, np.log(1.05)))
+    works = rng.random(repetitions) < SURVIVES
+    runs: Runs = {
+        i: float(x) if ok else Invalid(frozenset({"errors"})) for i, (x, ok) in enumerate(zip(b, works, strict=True))
+    }
+    if not refused:
+        runs = {i: value for i, value in runs.items() if not isinstance(value, Invalid)}
+    return in_pairs({i: float(x) for i, x in enumerate(a)}, runs)
+
+
+def simulated_occasions(rng: np.random.Generator, before: int, after: int, factor: float = 1.0) -> Comparison:
+    def occasion(factor: float) -> list[float]:
+        return [float(x) for x in factor * np.exp(rng.normal(0, BETWEEN) + rng.normal(0, WITHIN, RUNS))]
+
+    return over_occasions([occasion(1) for _ in range(before)], [occasion(factor) for _ in range(after)])
+
+
+def simulate() -> None:
+    rng = np.random.default_rng(1)
+    for repetitions in (5, 7, 10):
+        claims = [
+            share([survivors(rng, repetitions, refused=refused) for _ in range(SIMULATIONS)])
+            for refused in (True, False)
+        ]
+        print(
+            f"survivors, {repetitions:>2} repetitions: 5 % faster when it works, fails in 30 % of its runs: claimed"
+            f" faster in {claims[0]} (with failed runs left out: {claims[1]}); never failed:"
+            f" {SURVIVES**repetitions:.1%}"
+        )
+    for before, after in ((1, 1), (2, 2), (3, 3), (5, 5), (2, 5), (4, 1)):
+        alarms = share([simulated_occasions(rng, before, after) for _ in range(SIMULATIONS)])
+        found = share([simulated_occasions(rng, before, after, PLANTED) for _ in range(SIMULATIONS)], ["lower"])
+        print(
+            f"occasions, {before} against {after}: {WITHIN:.0%} within, {BETWEEN:.0%} between: one system called"
+            f" different in {alarms}; planted 5 % slowdown found in {found}"
+        )
+
+
+# -- from real runs --------------------------------------------------------------------------------------------------
 
 
 def same_system(bundle: Bundle, repetitions: int, rng: random.Random) -> Comparison:
@@ -29,39 +98,58 @@ def same_system(bundle: Bundle, repetitions: int, rng: random.Random) -> Compari
     pairs = [(rates[i], rates[i + 1]) for i in range(0, len(rates) - 1, 2)]
     blocks = [rng.sample(pair, 2) for pair in rng.sample(pairs, repetitions)]
     a, b = ({i: block[side] for i, block in enumerate(blocks)} for side in (0, 1))
-    return judge([paired("same", RATE, "A", "B", a, b)])[0]
+    return in_pairs(a, b)
 
 
 def planted(bundle: Bundle, repetitions: int, rng: random.Random) -> Comparison:
     systems = {cell.id: cell.system for cell in bundle.plan.cells}
-    rates: dict[str, dict[int, float | None]] = {"fast": {}, "slow": {}}
+    rates: dict[str, Runs] = {"fast": {}, "slow": {}}
     for run in bundle.runs:
         if run.state == "done":
             rates[systems[run.cell]][run.block] = run.rate_ops_per_s
     blocks = rng.sample(sorted(rates["fast"].keys() & rates["slow"].keys()), repetitions)
-    a, b = ({i: rates[name][i] for i in blocks} for name in ("fast", "slow"))
-    return judge([paired("planted", RATE, "fast", "slow", a, b)])[0]
+    return in_pairs(*({i: rates[name][i] for i in blocks} for name in ("fast", "slow")))
+
+
+def real_pairs(same: Path, slow: Path) -> None:
+    rng = random.Random(1)
+    alike, other = Bundle.open(same), Bundle.open(slow)
+    for repetitions in (5, 7):
+        alarms = share([same_system(alike, repetitions, rng) for _ in range(COMPARISONS)])
+        found = share([planted(other, repetitions, rng) for _ in range(COMPARISONS)], ["lower"])
+        print(
+            f"{repetitions} repetitions: {len(alike.runs)} runs of one system, {COMPARISONS} comparisons:"
+            f" {alarms} claim a difference; planted 5 % slowdown found in {found}"
+        )
+
+
+def real_occasions(folders: Sequence[Path]) -> None:
+    """Bundles of one plan and one system, made one after the other: every way to take some of them a side."""
+    rates = [[run.rate_ops_per_s for run in Bundle.open(folder).runs if run.valid] for folder in folders]
+    means = [float(np.log(runs).mean()) for runs in rates]
+    within = float(np.sqrt(np.mean([np.log(runs).var(ddof=1) for runs in rates])))
+    print(
+        f"{len(rates)} occasions of one system: spread within {within:.1%}, of their means {np.std(means, ddof=1):.1%}"
+    )
+    rng = random.Random(1)
+    for each in range(1, len(rates) // 2 + 1):
+        drawn = [rng.sample(rates, 2 * each) for _ in range(COMPARISONS)]
+        alarms = share([over_occasions(occasions[:each], occasions[each:]) for occasions in drawn])
+        print(f"  {each} against {each}: {alarms} of {COMPARISONS} comparisons claim a difference")
 
 
 def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("same", type=Path, help="bundle of benches/plans/same.toml")
-    p.add_argument("planted", type=Path, help="bundle of benches/plans/planted.toml")
+    p.add_argument("--same", type=Path, help="bundle of benches/plans/same.toml")
+    p.add_argument("--planted", type=Path, help="bundle of benches/plans/planted.toml")
+    p.add_argument("--occasions", type=Path, nargs="+", default=[], help="bundles of benches/plans/occasion.toml")
     options = p.parse_args()
-    rng = random.Random(1)
-    same, slow = Bundle.open(options.same), Bundle.open(options.planted)
-    for repetitions in (5, 7):
-        alike = [same_system(same, repetitions, rng) for _ in range(COMPARISONS)]
-        alarms = sum(c.claims_difference for c in alike)
-        found = [planted(slow, repetitions, rng) for _ in range(COMPARISONS)]
-        right = sum(c.verdict == "lower" for c in found)
-        print(
-            f"{repetitions} repetitions: {len(same.runs)} runs of one system, {COMPARISONS} comparisons: "
-            f"{alarms / COMPARISONS:.1%} claim a difference; planted 5 % slowdown found in {right / COMPARISONS:.1%}"
-        )
-        undecided = next((c for c in alike if not c.claims_difference), None)
-        if undecided is not None:
-            print(f"  an undecided one says: {undecided.words}")
+    if options.same and options.planted:
+        real_pairs(options.same, options.planted)
+    if options.occasions:
+        real_occasions(options.occasions)
+    if not (options.same or options.planted or options.occasions):
+        simulate()
 
 
 if __name__ == "__main__":

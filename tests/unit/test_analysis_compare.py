@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from bakeoff.analysis.compare import Comparison, Estimate, judge, level_words, paired, unpaired
+from bakeoff.analysis.compare import Comparison, judge, level_words
+from bakeoff.analysis.estimate import Estimate, Invalid, RunValue, paired, unpaired
 from bakeoff.analysis.objective import Objective
 
 RATE, P99 = Objective.parse("rate"), Objective.parse("latency_p99")
@@ -164,21 +165,83 @@ def test_verdict_interval_and_adjusted_p_never_contradict_each_other() -> None:
             assert ("no difference" in c.words) == (not c.claims_difference)
 
 
-def test_different_bundles_are_compared_without_pairs_and_it_is_said() -> None:
-    found = judge([unpaired("c", RATE, "old", "new", B, times(B, 1.1))])[0]
-    assert found.design == "unpaired"
-    assert found.words.startswith("new is 10 % faster than old (95 % interval ")
-    assert found.notes[0].startswith("measured on two occasions")
+def test_an_invalid_run_of_one_side_refuses_the_comparison() -> None:
+    a: dict[int, RunValue] = dict(enumerate(times(B, 1.05)))
+    a |= {1: Invalid(frozenset({"errors"})), 4: Invalid(frozenset({"integrity"}))}
+    found = judge([paired("c", RATE, "B", "A", dict(enumerate(B)), a)])[0]
+    assert (found.verdict, found.better, found.ratio) == ("invalid runs", None, None)
+    assert found.words == "not compared: 2 of 7 runs of A were invalid (errors, integrity)"
+    assert found.other_value is None  # the survivors' figure must not stand beside the other's
+    assert found.base_value is not None
+
+
+def test_blocks_in_which_both_were_invalid_for_one_cause_are_left_out() -> None:
+    gone = Invalid(frozenset({"errors"}))
+    a: dict[int, RunValue] = {**dict(enumerate(times(B, 1.05))), 2: gone}
+    b: dict[int, RunValue] = {**dict(enumerate(B)), 2: gone}
+    found = judge([paired("c", RATE, "B", "A", b, a)])[0]
+    assert (found.verdict, found.repetitions) == ("higher", 6)
+    assert found.notes == ("1 block was left out: both runs were invalid there, for the same cause",)
+    b[2] = Invalid(frozenset({"integrity"}))
+    found = judge([paired("c", RATE, "B", "A", b, a)])[0]
+    assert found.words == (
+        "not compared: 1 of 7 runs of B was invalid (integrity) and 1 of 7 runs of A was invalid (errors)"
+    )
+    a, b = (dict.fromkeys(range(5), gone) for _ in "ab")
+    found = judge([paired("c", RATE, "B", "A", b, a)])[0]
+    assert found.words == "not compared: no valid run of B and no valid run of A"
+
+
+def test_one_bundle_a_side_says_only_how_these_two_differ() -> None:
+    found = judge([unpaired("c", RATE, "before", "after", [B], [times(B, 1.1)])])[0]
+    assert found.design == "two bundles"
+    assert found.words.startswith(
+        "these two bundles differ: the rate of after is 10 % higher than that of before (95 %"
+    )
+    assert found.notes[0].startswith("one occasion a side: how much two occasions")
     # Welch by hand: two samples with the spread of B on a log scale.
     assert found.low is not None
     assert found.low < 1.075  # far wider than when paired
+    same = judge([unpaired("c", RATE, "before", "after", [B], [B])])[0]
+    assert same.words.startswith("no difference between these two bundles shown; ")
+
+
+def test_several_bundles_a_side_are_occasions_that_count_once_each() -> None:
+    old, new = [times(B, f) for f in (1.0, 1.01, 0.99)], [times(B, f) for f in (1.09, 1.1, 1.11)]
+    found = judge([unpaired("c", RATE, "before", "after", old, new)])[0]
+    assert (found.design, found.repetitions) == ("occasions", 3)
+    assert found.words.startswith("after is 10 % faster than before (95 % interval ")
+    assert found.notes == ("3 occasions against 3: each counts once, with the mean of its runs",)
+    few = judge([unpaired("c", RATE, "before", "after", [o[:1] for o in old], [n[:1] for n in new])])[0]
+    assert few.verdict == "higher"  # one run of each occasion is evidence, too
+    alone = judge([unpaired("c", RATE, "before", "after", old, new[:1])])[0]
+    assert alone.notes[0].endswith("; a single one is taken to vary as those of the other side do")
+
+
+def test_occasions_agree_with_scipys_pooled_t() -> None:
+    from scipy import stats
+
+    old, new = [[90.0, 100.0], [104.0], [97.0, 99.0, 98.0]], [[110.0, 112.0], [120.0, 118.0]]
+    found = judge([unpaired("c", RATE, "before", "after", old, new)])[0]
+    means = [[float(np.log(runs).mean()) for runs in side] for side in (new, old)]
+    interval = stats.ttest_ind(*means).confidence_interval(0.95)
+    resolution = math.log1p(1 / 1024)
+    assert found.low == pytest.approx(math.exp(interval.low - resolution), rel=1e-9)
+    assert found.high == pytest.approx(math.exp(interval.high + resolution), rel=1e-9)
+
+
+def test_an_invalid_run_of_any_occasion_refuses_the_comparison() -> None:
+    new = [times(B, 1.1), [*B[:6], Invalid(frozenset({"run failed"}))]]
+    found = judge([unpaired("c", RATE, "before", "after", [B, B], new)])[0]
+    assert (found.verdict, found.other_value) == ("invalid runs", None)
+    assert found.words == "not compared: 1 of 14 runs of after was invalid (run failed)"
 
 
 def test_welch_agrees_with_scipy() -> None:
     from scipy import stats
 
     a, b = times(B, 1.0), [90.0, 130.0, 105.0, 99.0, 120.0]
-    found = judge([unpaired("c", RATE, "old", "new", a, b)])[0]
+    found = judge([unpaired("c", RATE, "old", "new", [a], [b])])[0]
     reference = stats.ttest_ind(np.log(b), np.log(a), equal_var=False)
     interval = reference.confidence_interval(0.95)
     resolution = math.log1p(1 / 1024)

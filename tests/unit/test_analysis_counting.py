@@ -6,7 +6,8 @@ Bounds leave three standard errors of the counting itself, and the seeds are fix
 
 import numpy as np
 import pytest
-from bakeoff.analysis.compare import Comparison, Estimate, judge, paired, unpaired
+from bakeoff.analysis.compare import Comparison, judge
+from bakeoff.analysis.estimate import Estimate, Invalid, paired, unpaired
 from bakeoff.analysis.objective import Objective
 
 RATE = Objective.parse("rate")
@@ -81,14 +82,58 @@ def test_true_differences_beside_it_do_not_let_a_false_claim_through() -> None:
     assert wrong / 800 <= 0.075
 
 
-def test_without_pairs_drift_between_occasions_is_the_only_thing_that_fools_it() -> None:
-    def alarms(shift: float) -> float:
-        random, count = np.random.default_rng(23), 0
-        for _ in range(800):
-            old = list(5000 * np.exp(random.normal(0, 0.02, 6)))
-            new = list(5000 * np.exp(random.normal(shift, 0.04, 6)))
-            count += claims(judge([unpaired("c", RATE, "old", "new", old, new)]))
-        return count / 800
+def failing(random: Random, repetitions: int, share: float, change: float) -> Estimate:
+    """The second system is faster by `change` when it works, and does not in a share of its runs."""
+    a = 5000 * np.exp(random.normal(0, 0.01, repetitions))
+    b = 5000 * np.exp(change + random.normal(0, 0.01, repetitions))
+    gone = Invalid(frozenset({"errors"}))
+    runs = {i: gone if random.random() < share else float(value) for i, value in enumerate(b)}
+    return paired("c", RATE, "A", "B", dict(enumerate(a)), runs)
 
-    assert alarms(0.0) <= 0.073
-    assert alarms(0.1) >= 0.8
+
+@pytest.mark.parametrize(("repetitions", "none_failed"), [(7, 0.7**7), (10, 0.7**10)])
+def test_a_system_is_not_called_faster_for_the_runs_that_it_survived(repetitions: int, none_failed: float) -> None:
+    random = np.random.default_rng(24)
+    found = [judge([failing(random, repetitions, 0.3, np.log(1.05))])[0] for _ in range(1000)]
+    assert sum(c.claims_difference for c in found) / 1000 <= none_failed + 0.03  # only where it never failed
+    assert {c.verdict for c in found if not c.claims_difference} == {"invalid runs"}
+
+
+def test_blocks_that_failed_for_all_leave_the_level_as_it_is() -> None:
+    random, gone, alarms = np.random.default_rng(25), Invalid(frozenset({"errors"})), 0
+    for _ in range(2000):
+        hit = random.random(10) < 0.2
+        a, b = ({i: gone if h else float(np.exp(random.normal(0, 0.03))) for i, h in enumerate(hit)} for _ in "ab")
+        alarms += claims(judge([paired("c", RATE, "A", "B", a, b)]))
+    assert alarms / 2000 <= 0.065
+
+
+def occasion(random: Random, repetitions: int = 5, *, within: float = 0.01, between: float = 0.02) -> list[float]:
+    return [float(x) for x in np.exp(random.normal(0, between) + random.normal(0, within, repetitions))]
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 2), (3, 3), (5, 5), (2, 5), (4, 1)])
+def test_occasions_of_one_system_are_rarely_called_different(before: int, after: int) -> None:
+    random, alarms = np.random.default_rng(26), 0
+    for _ in range(2000):
+        sides = [[occasion(random) for _ in range(count)] for count in (before, after)]
+        alarms += claims(judge([unpaired("c", RATE, "before", "after", *sides)]))
+    assert alarms / 2000 <= 0.065
+
+
+def test_the_interval_over_occasions_holds_the_truth_nineteen_times_in_twenty() -> None:
+    random, held = np.random.default_rng(27), 0
+    for _ in range(2000):
+        old, new = ([occasion(random) for _ in range(3)] for _ in "ab")
+        found = judge([unpaired("c", RATE, "before", "after", old, [[1.1 * x for x in runs] for runs in new])])[0]
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= 1.1 <= found.high
+    assert 0.935 <= held / 2000 <= 0.975
+
+
+def test_one_bundle_a_side_cannot_tell_occasions_from_systems_and_says_so() -> None:
+    random = np.random.default_rng(23)
+    found = [judge([unpaired("c", RATE, "a", "b", [occasion(random)], [occasion(random)])])[0] for _ in range(500)]
+    assert claims(found) / 500 >= 0.5  # of one and the same system
+    assert all("these two bundles" in c.words and c.notes[0].startswith("one occasion a side") for c in found)

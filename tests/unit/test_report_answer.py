@@ -9,9 +9,11 @@ import pytest
 from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.histograms import Histogram
 from bakeoff.bundle.read import Bundle
+from bakeoff.charts.numbers import milliseconds_words
 from bakeoff.cli.run import all_held
 from bakeoff.model.records import RunRecord, Validity
-from bakeoff.report.answer import Answer, answer_of
+from bakeoff.report.answer import Answer, answer_of, render_text
+from bakeoff.report.html import write_report
 from builders.bundles import MARIADB, SQLITE, Contender, Story, failed, invalid, write_bundle
 from hdrh.histogram import HdrHistogram
 
@@ -108,8 +110,9 @@ def test_an_invalid_run_takes_no_part_and_is_named(tmp_path: Path) -> None:
     assert cell.errors == {}  # its errors stand in the run's own row
     assert cell.operations == sum(run.ok for run in bundle.runs if run.cell == "c01" and run.id != bad.id)
     comparison = found.comparisons[0]
-    assert comparison.verdict == "too few"
-    assert comparison.notes[-1] == "1 of 5 runs of mariadb / threads=1 are not valid and were left out"
+    assert comparison.verdict == "invalid runs"
+    assert comparison.words == "not compared: 1 of 5 runs of mariadb was invalid (errors)"
+    assert comparison.base_value is None
     assert found.validity[0] == "19 of 20 runs are valid"
 
 
@@ -121,7 +124,7 @@ def test_a_cell_without_a_valid_run_shows_its_figures_as_not_valid(tmp_path: Pat
     assert cell.rate_ops_per_s is not None
     assert cell.error_ratio == pytest.approx(0.0244, abs=1e-3)
     comparison = found.comparisons[0]
-    assert (comparison.verdict, comparison.words) == ("not comparable", "not compared: no valid run of mariadb")
+    assert (comparison.verdict, comparison.words) == ("invalid runs", "not compared: no valid run of mariadb")
 
 
 def test_the_headline_says_of_a_cell_without_a_valid_run_why_in_place_of_a_figure(tmp_path: Path) -> None:
@@ -161,9 +164,28 @@ def test_many_cells_without_a_valid_run_are_counted(tmp_path: Path) -> None:
     assert found.headline[-1] == "No valid run either in 2 more of 4 cells."
 
 
-def test_an_answer_in_which_every_cell_has_a_valid_run_is_done(tmp_path: Path) -> None:
-    story = replace(SMALL, change=lambda run: invalid(run) if only(run, "c01", 2) else run)
-    assert all_held(*answer(tmp_path, story))
+def test_a_side_that_failed_in_some_runs_is_named_in_the_headline_and_not_ranked(tmp_path: Path) -> None:
+    """Its other runs would be a comparison of survivors. The bundle is not "done" either."""
+    story = replace(SMALL, repetitions=8, change=lambda run: invalid(run) if only(run, "c02", 2) else run)
+    bundle, found = answer(tmp_path, story)
+    assert [c.verdict for c in found.comparisons] == ["higher", "invalid runs"]
+    assert found.headline[0].endswith("not compared in 1.")  # without the figures of its survivors
+    assert found.headline[1:] == [
+        "mariadb at 8 threads: 1 of 8 runs was invalid (2.5 % of the operations did not end ok; the budget is 0.1 %);"
+        " not compared."
+    ]
+    assert not all_held(bundle, found)
+    page = write_report(bundle).html.read_text(encoding="utf-8")
+    assert "mariadb at 8 threads: 1 of 8 runs was invalid" in page
+    assert "not compared: 1 of 8 runs of mariadb was invalid (errors)" in page
+
+
+def test_what_hit_both_in_one_block_leaves_that_block_out_and_is_done(tmp_path: Path) -> None:
+    story = replace(SMALL, repetitions=6, change=lambda run: invalid(run) if run.block == 2 else run)
+    bundle, found = answer(tmp_path, story)
+    assert [c.repetitions for c in found.comparisons] == [5, 5]
+    assert all("1 block was left out: both runs were invalid" in c.notes[0] for c in found.comparisons)
+    assert all_held(bundle, found)
 
 
 def test_a_failed_run_is_counted_and_its_reason_kept(tmp_path: Path) -> None:
@@ -220,13 +242,55 @@ def test_different_data_sets_are_not_compared(tmp_path: Path) -> None:
     assert {c.words for c in found.comparisons} == {"not compared: their data sets differ"}
 
 
-def test_different_operations_are_noted_beside_the_comparison(tmp_path: Path) -> None:
+def test_different_operations_are_not_compared(tmp_path: Path) -> None:
     def other_stream(run: RunRecord) -> RunRecord:
         return run.model_copy(update={"stream_hashes": ["feed"] * 8}) if run.cell == "c04" else run
 
     _, found = answer(tmp_path, replace(SMALL, window_s=60, change=other_stream))
-    assert "operations" in found.comparisons[1].notes[-1]
-    assert found.comparisons[0].notes == []
+    assert [c.verdict for c in found.comparisons] == ["higher", "not comparable"]
+    assert found.comparisons[1].words.startswith("not compared: the two were not asked for the same operations")
+
+
+def test_systems_of_different_durability_are_compared_only_where_the_plan_declares_it(tmp_path: Path) -> None:
+    loose = replace(SQLITE, durability="relaxed")
+    bundle = write_bundle(tmp_path / "bundle", replace(SMALL, contenders=(MARIADB, loose)))
+    declared = answer_of(bundle).comparisons[0]
+    assert declared.verdict == "higher"
+    assert declared.notes == ["durability differs, as the plan declares: relaxed against full"]
+    for cell in bundle.plan.cells:
+        cell.durability = None  # the plan said nothing, and the two differ by what they do by themselves
+    found = answer_of(bundle)
+    assert {c.verdict for c in found.comparisons} == {"not comparable"}
+    assert found.comparisons[0].words == (
+        "not compared: durability is relaxed against full, and the plan does not say so for each"
+    )
+
+
+def test_settings_that_a_plan_gives_to_two_instances_of_one_kind_declare_their_durability(tmp_path: Path) -> None:
+    loose = replace(MARIADB, name="mariadb_loose", durability="relaxed")
+    bundle = write_bundle(tmp_path / "bundle", replace(SMALL, contenders=(MARIADB, loose)))
+    for cell in bundle.plan.cells:
+        cell.durability = None
+    assert answer_of(bundle).comparisons[0].verdict == "no difference"
+
+
+def test_the_typical_percentile_that_is_compared_is_told_from_that_of_the_table(tmp_path: Path) -> None:
+    bundle, found = answer(tmp_path, replace(SMALL, objective="latency_p99"))
+    comparison, cell = found.comparisons[1], found.cells[2]
+    assert comparison.base_value != cell.response.p99_ms  # two definitions
+    assert f"typically sqlite_full {milliseconds_words(comparison.other_value or 0)}" in found.headline[0]
+    text, page = render_text(found), write_report(bundle).html.read_text(encoding="utf-8")
+    assert "typical value" in text
+    assert "a typical time is the geometric mean of the repetitions' own" in text
+    assert "Its typical p99" in page
+    assert "what is compared is the typical one" in page
+
+
+def test_the_size_of_the_data_is_told_in_caches_of_the_system(tmp_path: Path) -> None:
+    _, found = answer(tmp_path)
+    assert found.cells[0].data_to_cache_ratio == pytest.approx(150_000_000 / (1 << 30))
+    said = next(words for words in found.limits if "own cache" in words)
+    assert said.startswith("Data on disk over the system's own cache: mariadb 0.14, sqlite_full 2.2.")
 
 
 def test_warnings_stand_beside_the_figure(tmp_path: Path) -> None:

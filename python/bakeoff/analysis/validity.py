@@ -6,7 +6,7 @@ figure. `note`: worth knowing. A finding with ok = None was not tested, which is
 `findings` asks every question in `CHECKS`, a visible list; a check answers None where its question does not arise.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -95,24 +95,11 @@ def findings(run: RunNumbers) -> list[Finding]:
     return [found for check in CHECKS if (found := check(run)) is not None]
 
 
-def usable(found: Iterable[Finding]) -> bool:
-    """Whether the run may take part in comparisons."""
-    return not any(f.severity == "invalid" and f.ok is False for f in found)
-
-
 def overloaded(offered_ops_per_s: float | None, achieved_ops_per_s: float | None) -> bool:
     """Achieved below 99 % of offered: no percentile may lead a report."""
     if offered_ops_per_s is None or achieved_ops_per_s is None:
         return False
     return achieved_ops_per_s < ACHIEVED_RATIO_MIN * offered_ops_per_s
-
-
-def same_work(stream_hashes: Iterable[Sequence[str]]) -> Finding:
-    """Whether runs that are compared drew the same operations: one list of stream hashes for each run."""
-    different = len({tuple(hashes) for hashes in stream_hashes})
-    if different <= 1:
-        return Finding("same work", True, "invalid", "the same operations were generated for all")
-    return Finding("same work", False, "invalid", f"{different} different streams of operations were generated")
 
 
 def _completed(run: RunNumbers) -> Finding:
@@ -155,8 +142,8 @@ def _integrity(run: RunNumbers) -> Finding:
 def _wrong_answers(run: RunNumbers) -> Finding | None:
     if run.wrong == 0:
         return None
-    words = f"{_operations(run.wrong)} acknowledged with a wrong answer"
-    return Finding("wrong answers", False, "warning", words)
+    words = f"{_operations(run.wrong)} acknowledged with a wrong answer; no budget allows for that"
+    return Finding("wrong answers", False, "invalid", words)
 
 
 def _unknown_outcomes(run: RunNumbers) -> Finding | None:

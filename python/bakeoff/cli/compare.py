@@ -1,4 +1,4 @@
-"""`bakeoff compare`: two bundles against each other, with thresholds for regression checks."""
+"""`bakeoff compare`: bundles against bundles, with thresholds for regression checks."""
 
 from __future__ import annotations
 
@@ -14,27 +14,43 @@ if TYPE_CHECKING:
     from ..analysis.compare import Comparison
     from ..analysis.fail_if import Condition, Outcome
     from ..analysis.objective import Objective
+    from ..report.conditions import Change
+    from ..report.occasions import Occasions
+
+#: So many differences are listed in a text; --json has all.
+CHANGES_MAX = 20
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p = commands.add_parser(
         "compare",
-        help="compare two bundles",
-        description="Compares bundle B with bundle A, cell by cell. The repetition is the unit of evidence.",
-        epilog='example:\n  bakeoff compare before after --fail-if "rate < -5%" --fail-if "latency_p99 > 10%"',
+        help="compare bundles",
+        description="Compares what was measured after with what was measured before, cell by cell. One bundle a side"
+        " tells how these two bundles differ; several a side are occasions, and tell how the systems do.",
+        epilog='example:\n  bakeoff compare before after --fail-if "rate < -5%" --fail-if "latency_p99 > 10%"\n'
+        "  bakeoff compare monday tuesday wednesday --against thursday friday saturday",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    p.add_argument("a", type=Path, metavar="BUNDLE_A", help="the base: before, or the old version")
-    p.add_argument("b", type=Path, metavar="BUNDLE_B", help="what is held against it")
+    p.add_argument(
+        "bundles", type=Path, nargs="+", metavar="BUNDLE", help="BEFORE and AFTER; with --against: BEFORE ..."
+    )
+    p.add_argument("--against", type=Path, nargs="+", default=[], metavar="AFTER", help="what is held against them")
     p.add_argument("--objective", action="append", metavar="NAME", help="rate, latency_p99, ... (default: the plan's)")
     p.add_argument(
         "--fail-if",
         action="append",
         default=[],
         metavar="CONDITION",
-        help='exit with 1 when B changed by more, with confidence: "rate < -5%%", "latency_p99 > 10%%"',
+        help='exit with 1 when AFTER changed by more, with confidence: "rate < -5%%", "latency_p99 > 10%%"',
     )
     p.add_argument("--on-estimate", action="store_true", help="--fail-if: judge the estimate, not the whole interval")
+    p.add_argument(
+        "--allow-different",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help="compare although this differs (window, cache, durability, ...; a refusal names the key)",
+    )
     add_json(p)
     p.set_defaults(run=run)
 
@@ -42,30 +58,48 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> int:
     from ..analysis import fail_if
     from ..bundle.read import Bundle
-    from ..report.two_bundles import compare
+    from ..report.occasions import compare
 
     conditions = _conditions(options.fail_if)
-    old, new = Bundle.open(options.a), Bundle.open(options.b)
-    names = options.objective or [new.plan.objective]
-    names += [c.objective.name for c in conditions if c.objective.name not in names]
-    comparisons, left_out = compare(old, new, [_objective(name) for name in names])
-    outcomes = fail_if.evaluate(conditions, comparisons, on="estimate" if options.on_estimate else "interval")
-    for words in [*left_out, *old.damage, *new.damage]:
+    before, after = ([Bundle.open(path) for path in side] for side in _sides(options.bundles, options.against))
+    names = options.objective or [after[0].plan.objective]
+    names += [c.objective.name for c in conditions]
+    objectives = [_objective(name) for name in dict.fromkeys(names)]
+    found = compare(before, after, objectives, options.allow_different)
+    outcomes = fail_if.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
+    for words in [*found.left_out, *(damage for bundle in (*before, *after) for damage in bundle.damage)]:
         say(f"warning: {words}")
+    for change in found.changed:
+        if change.weight != "stated":
+            say(f"warning: {change}")
     failed = any(o.fails for o in outcomes)
+    folders = [[str(bundle.folder) for bundle in side] for side in (before, after)]
     if options.json:
         print_json(
             {
-                "a": str(old.folder),
-                "b": str(new.folder),
-                "comparisons": [_document(c) for c in comparisons],
+                "before": folders[0],
+                "after": folders[1],
+                "changed": [asdict(change) for change in found.changed],
+                "comparisons": [_document(c) for c in found.comparisons],
                 "conditions": [{"condition": str(o.condition), "status": o.status, "words": o.words} for o in outcomes],
                 "failed": failed,
             }
         )
     else:
-        _print(comparisons, outcomes, old.folder, new.folder)
+        _print(found, outcomes, *folders)
     return ExitCode.CHECK_FAILED if failed else ExitCode.DONE
+
+
+def _sides(bundles: list[Path], against: list[Path]) -> tuple[list[Path], list[Path]]:
+    if against:
+        return bundles, against
+    if len(bundles) != 2:
+        raise PlanError(
+            f"{len(bundles)} bundles, and nothing says which are compared with which",
+            where="bakeoff compare",
+            hint="give BEFORE and AFTER, or several a side: bakeoff compare BEFORE ... --against AFTER ...",
+        )
+    return bundles[:1], bundles[1:]
 
 
 def _conditions(texts: list[str]) -> list[Condition]:
@@ -90,14 +124,32 @@ def _document(comparison: Comparison) -> dict[str, object]:
     return {**asdict(comparison), "objective": comparison.objective.name}
 
 
-def _print(comparisons: list[Comparison], outcomes: list[Outcome], a: Path, b: Path) -> None:
-    print(f"A  {a}\nB  {b}\n")
-    rows = [[c.cell, c.objective.name, _number(c.base_value), _number(c.other_value), c.words] for c in comparisons]
-    print(table(rows, ["cell", "objective", "A", "B", "finding"]))
-    if comparisons:
-        print(f"\nnote: {'; '.join(comparisons[0].notes)}")
+def _print(found: Occasions, outcomes: list[Outcome], before: list[str], after: list[str]) -> None:
+    for name, folders in (("before", before), ("after", after)):
+        for folder in folders:
+            print(f"{name:<6}  {folder}")
+    _print_changes(found.changed)
+    print()
+    rows = [
+        [c.cell, c.objective.name, _number(c.base_value), _number(c.other_value), c.words] for c in found.comparisons
+    ]
+    print(table(rows, ["cell", "objective", "before", "after", "finding"]))
+    notes = list(dict.fromkeys(note for c in found.comparisons for note in c.notes))
+    if any(c.objective.name != "rate" for c in found.comparisons):
+        notes.append("a time is the typical repetition's: the geometric mean of the repetitions' own")
+    print("".join(f"\nnote: {note}" for note in notes))
     for outcome in outcomes:
         print(outcome.words)
+
+
+def _print_changes(changed: list[Change]) -> None:
+    if not changed:
+        return
+    print("\ndifferent:")
+    rows = [[f"  {change.name}", change.before, change.after] for change in changed[:CHANGES_MAX]]
+    print(table(rows, ["  what", "before", "after"]))
+    if len(changed) > CHANGES_MAX:
+        print(f"  and {len(changed) - CHANGES_MAX} more: see --json")
 
 
 def _number(value: float | None) -> str:

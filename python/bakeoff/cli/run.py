@@ -207,9 +207,12 @@ def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
 
 
 def all_held(bundle: Bundle, answer: Answer) -> bool:
-    """A violated invariant, a run that failed or a cell without a valid run is not "done": it is exit code 1."""
-    return all(cell.valid for cell in answer.cells) and all(
-        run.state == "done" and all(check.ok for check in run.checks) for run in bundle.runs
+    """A violated invariant, a run that failed, a cell without a valid run or a comparison refused because a side failed
+    in some of its runs is not "done": it is exit code 1."""
+    return (
+        all(cell.valid for cell in answer.cells)
+        and all(run.state == "done" and all(check.ok for check in run.checks) for run in bundle.runs)
+        and not any(found.verdict == "invalid runs" for found in answer.comparisons)
     )
 
 

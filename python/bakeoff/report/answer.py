@@ -11,10 +11,10 @@ from pydantic import Field
 
 from ..analysis.wording import counted
 from ..model.boundary import Document
-from ..model.records import CellRecord, Objective, OperationSummary, Percentiles, RunRecord, Scalar
+from ..model.records import CellRecord, FactsRecord, Objective, OperationSummary, Percentiles, RunRecord, Scalar
 from .contest import Contest, setting_words
 from .distribution import by_operation, merged_percentiles, percentile_ranges
-from .no_valid_run import no_valid_run_words
+from .invalid_runs import invalid_runs_words, no_valid_run_words
 from .source import Source
 from .statements import StatementFigures, statement_figures
 
@@ -64,6 +64,8 @@ class CellAnswer(Document):
     valid: bool
     #: Why no run is valid, in words: "31 of 31 operations failed"; "" where one is, or where none was made.
     no_valid_run: str = ""
+    #: "3 of 10 runs were invalid (...)"; "" where all are valid.
+    invalid_runs: str = ""
     rate_ops_per_s: Spread | None
     response: Percentiles
     #: Lowest and highest of the repetitions' own percentiles, ms, by the names in `response`.
@@ -82,6 +84,8 @@ class CellAnswer(Document):
     client_memory_peak_bytes: int | None
     server_memory_peak_bytes: int | None
     size_on_disk_bytes: int | None
+    #: Data on disk over the system's own cache (buffer pool); None where it does not tell. Below 1 everything fits.
+    data_to_cache_ratio: float | None = None
     write_bytes_per_user_byte: float | None
     #: "valid", or what stands beside the figure, each kind once.
     validity: str
@@ -97,7 +101,7 @@ class ComparisonAnswer(Document):
     other: str
     base_value: float | None
     other_value: float | None
-    verdict: str  # of the value: higher, lower, no difference, too few, not comparable
+    verdict: str  # of the value: higher, lower, no difference, too few, invalid runs, not comparable
     better: str | None
     words: str
     ratio: float | None = None
@@ -148,8 +152,8 @@ def answer_of(bundle: Source) -> Answer:
     plan, info = bundle.plan, bundle.info
     contest = Contest(plan)
     runs = runs_by_cell(bundle.runs)
-    cells = [_cell_answer(contest, cell, runs[cell.id]) for cell in _ordered(contest)]
-    comparisons = compare_all(contest, runs)
+    cells = [_cell_answer(contest, cell, runs[cell.id], bundle.facts.get(cell.id)) for cell in _ordered(contest)]
+    comparisons = compare_all(contest, runs, bundle.facts)
     return Answer(
         title=plan.title,
         description=plan.description,
@@ -209,7 +213,9 @@ def _ordered(contest: Contest) -> list[CellRecord]:
     return [cell for place in places if (cell := contest.cell(*place)) is not None]
 
 
-def _cell_answer(contest: Contest, cell: CellRecord, runs: Sequence[RunRecord]) -> CellAnswer:
+def _cell_answer(
+    contest: Contest, cell: CellRecord, runs: Sequence[RunRecord], facts: FactsRecord | None
+) -> CellAnswer:
     used = used_runs(runs)
     ok = sum(run.ok for run in used)
     errors = Counter[str]()
@@ -234,6 +240,7 @@ def _cell_answer(contest: Contest, cell: CellRecord, runs: Sequence[RunRecord]) 
         repetitions_valid=sum(run.valid for run in runs),
         valid=any(run.valid for run in runs),
         no_valid_run=no_valid_run_words(runs),
+        invalid_runs=invalid_runs_words(runs),
         rate_ops_per_s=_spread([run.rate_ops_per_s for run in used]),
         response=merged_percentiles(used),
         response_ranges=percentile_ranges(used),
@@ -249,6 +256,7 @@ def _cell_answer(contest: Contest, cell: CellRecord, runs: Sequence[RunRecord]) 
         client_memory_peak_bytes=_largest(run.client_memory_peak_bytes for run in used),
         server_memory_peak_bytes=_largest(run.server.memory_peak_bytes for run in used),
         size_on_disk_bytes=_largest(run.server.size_on_disk_bytes for run in used),
+        data_to_cache_ratio=_data_to_cache(used, facts),
         write_bytes_per_user_byte=_written_per_user_byte(used),
         validity=_validity_of(contest.plan.repetitions, runs, findings),
         findings=findings,
@@ -284,6 +292,12 @@ def _per_operation(cpu_s: Sequence[float | None], operations: int) -> float | No
 
 def _largest(values: Iterable[int | None]) -> int | None:
     return max((value for value in values if value), default=None)
+
+
+def _data_to_cache(runs: Sequence[RunRecord], facts: FactsRecord | None) -> float | None:
+    size = _largest(run.server.size_on_disk_bytes for run in runs)
+    cache = facts.portable.get("memory_bytes", "") if facts else ""
+    return size / int(cache) if size and cache.isdecimal() and int(cache) else None
 
 
 def _written_per_user_byte(runs: Sequence[RunRecord]) -> float | None:

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from ..analysis import compare
+from ..analysis.estimate import Estimate, Obstacle, paired
 from ..analysis.objective import Objective
-from ..analysis.wording import counted
-from ..model.records import CellRecord, RunRecord
+from ..model.records import CellRecord, FactsRecord, RunRecord
 from .answer import ComparisonAnswer
+from .config_diff import is_declared
 from .contest import Contest, Setting, setting_words
-from .no_valid_run import no_valid_run_words
-from .two_bundles import value
+from .run_value import run_value, same_operations
 
 Runs = Mapping[str, Sequence[RunRecord]]
-
-#: A stream's hash covers its first 10,000 operations; runs with so few that some stream may have ended earlier have
-#: different hashes for the same work.
-_HASHED_OPERATIONS = 10_000
+Facts = Mapping[str, FactsRecord]
+Pair = tuple[Setting, CellRecord, CellRecord]
 
 
-def compare_all(contest: Contest, runs: Runs) -> list[ComparisonAnswer]:
+def compare_all(contest: Contest, runs: Runs, facts: Facts) -> list[ComparisonAnswer]:
     """In the order of the settings. One call for all, so that the chance of any false claim is bounded."""
-    objective = Objective.parse(contest.plan.objective)
     pairs = list(_pairs(contest))
-    estimates = [_estimate(contest, objective, base, other, runs) for _, base, other in pairs]
-    judged = compare.judge(estimates)
+    judged = compare.judge(_estimate(contest, base, other, runs, facts) for _, base, other in pairs)
     return [
-        _answer(setting, found, _notes(base, other, runs))
+        _answer(setting, found, _notes(base, other, facts))
         for (setting, base, other), found in zip(pairs, judged, strict=True)
     ]
 
 
-def _pairs(contest: Contest) -> list[tuple[Setting, CellRecord, CellRecord]]:
+def _pairs(contest: Contest) -> list[Pair]:
     pairs = []
     for setting in contest.settings:
         base = contest.cell(contest.baseline, setting)
@@ -44,48 +39,57 @@ def _pairs(contest: Contest) -> list[tuple[Setting, CellRecord, CellRecord]]:
     return pairs
 
 
-def _estimate(
-    contest: Contest, objective: Objective, base: CellRecord, other: CellRecord, runs: Runs
-) -> compare.Estimate:
+def _estimate(contest: Contest, base: CellRecord, other: CellRecord, runs: Runs, facts: Facts) -> Estimate:
     words = setting_words(contest.setting(other))
+    objective = Objective.parse(contest.plan.objective)
     names = contest.contestant(base), contest.contestant(other)
+    why = _refusal(contest, base, other, runs, facts)
+    if why:
+        obstacle = Obstacle("not comparable", f"not compared: {why}")
+        return Estimate(words, objective, *names, "paired", 0, None, None, obstacle)
+    values = [{run.block: run_value(run, objective) for run in runs[cell.id]} for cell in (base, other)]
+    return paired(words, objective, *names, *values)
+
+
+def _refusal(contest: Contest, base: CellRecord, other: CellRecord, runs: Runs, facts: Facts) -> str:
+    """What makes a comparison of the two meaningless; "" if nothing does."""
     if base.dataset != other.dataset:
-        obstacle = compare.Obstacle("not comparable", "not compared: their data sets differ")
-        return compare.Estimate(words, objective, *names, "paired", 0, None, None, obstacle)
-    values = [{run.block: value(run, objective) for run in runs[cell.id] if run.valid} for cell in (base, other)]
-    estimate = compare.paired(words, objective, *names, *values)
-    absent = [name for name, cell in zip(names, (base, other), strict=True) if no_valid_run_words(runs[cell.id])]
-    if absent:
-        obstacle = compare.Obstacle("not comparable", f"not compared: no valid run of {' or '.join(absent)}")
-        return replace(estimate, finding=obstacle)
-    return estimate
-
-
-def _notes(base: CellRecord, other: CellRecord, runs: Runs) -> list[str]:
-    notes = []
-    for cell in (base, other):
-        out = sum(not run.valid for run in runs[cell.id])
-        if out:
-            one = f"run of {cell.label} is not valid and was left out"
-            many = f"runs of {cell.label} are not valid and were left out"
-            notes.append(f"{out} of {counted(len(runs[cell.id]), one, many)}")
+        return "their data sets differ"
+    levels = _durability(base, facts), _durability(other, facts)
+    if _differ(levels) and not _durability_is_declared(contest, base, other, facts):
+        return f"durability is {levels[1]} against {levels[0]}, and the plan does not say so for each"
     if _different_work(base, other, runs):
-        notes.append("the two were not asked for the same operations: their streams' hashes differ")
-    return notes
+        return "the two were not asked for the same operations (the hashes of their streams differ)"
+    return ""
+
+
+def _durability(cell: CellRecord, facts: Facts) -> str | None:
+    """As read back, else as the plan asks; None: not known."""
+    return facts[cell.id].portable.get("durability") if cell.id in facts else cell.durability
+
+
+def _differ(levels: tuple[str | None, str | None]) -> bool:
+    return None not in levels and levels[0] != levels[1]
+
+
+def _durability_is_declared(contest: Contest, base: CellRecord, other: CellRecord, facts: Facts) -> bool:
+    """By name; or, of two instances of our own of one kind, by the settings that the plan gives them: nothing else can
+    have made the difference."""
+    ours = all(cell.id in facts and facts[cell.id].private for cell in (base, other))
+    return is_declared(contest, "durability") or (base.kind == other.kind and ours)
 
 
 def _different_work(base: CellRecord, other: CellRecord, runs: Runs) -> bool:
-    """Only where both were asked for the same work and every stream had its hash complete, as far as can be told."""
+    """Only where both were meant to be asked for the same."""
     if (base.threads, base.clients, base.workload) != (other.threads, other.clients, other.workload):
         return False
     theirs = {run.block: run for run in runs[other.id]}
-    pairs = [(run, theirs[run.block]) for run in runs[base.id] if run.block in theirs]
-    return any(a.stream_hashes != b.stream_hashes for a, b in pairs if _hashes_complete(a) and _hashes_complete(b))
+    return any(not same_operations(run, theirs[run.block]) for run in runs[base.id] if run.block in theirs)
 
 
-def _hashes_complete(run: RunRecord) -> bool:
-    """Streams of one run do not differ by a factor of four."""
-    return run.state == "done" and run.ok > 4 * _HASHED_OPERATIONS * max(len(run.stream_hashes), 1)
+def _notes(base: CellRecord, other: CellRecord, facts: Facts) -> list[str]:
+    levels = _durability(base, facts), _durability(other, facts)
+    return [f"durability differs, as the plan declares: {levels[1]} against {levels[0]}"] if _differ(levels) else []
 
 
 def _answer(setting: Setting, found: compare.Comparison, notes: list[str]) -> ComparisonAnswer:

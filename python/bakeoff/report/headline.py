@@ -16,12 +16,17 @@ if TYPE_CHECKING:
 
 #: So many settings are named in a headline; more are only counted.
 NAMED_MAX = 2
-_UNDECIDED = {"no difference shown": ("no difference",), "not compared": ("too few", "not comparable")}
+#: A percentile has two honest values in a cell, and they differ a little; each is named where it is shown.
+TYPICAL_WORDS = (
+    "a typical time is the geometric mean of the repetitions' own, which are compared; the table's are of all"
+    " repetitions' operations together"
+)
+_UNDECIDED = {"no difference shown": ("no difference",), "not compared": ("too few", "invalid runs", "not comparable")}
 
 
 def headline_words(contest: Contest, comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]) -> list[str]:
     """One sentence for each contestant against the baseline, then the figures of a setting in mid-sweep; last the cells
-    that have no figure because none of their runs is valid."""
+    that have no figure because none of their runs is valid, and those that are not compared because some are not."""
     others = [name for name in contest.contestants if name != contest.baseline]
     sentences = []
     for other in others:
@@ -30,12 +35,12 @@ def headline_words(contest: Contest, comparisons: Sequence[ComparisonAnswer], ce
             sentences.append(_pair_words(contest, other, found))
     if not others:
         sentences += _alone(contest, cells)
-    return sentences + _not_valid(cells)
+    return sentences + _not_valid(cells) + _invalid(comparisons, cells)
 
 
 def value_words(value: float | None, objective: str) -> str:
     if value is None:
-        return "not defined"
+        return "not stated"
     return rate_words(value) if objective == "rate" else milliseconds_words(value)
 
 
@@ -101,10 +106,13 @@ def _sentence(found: ComparisonAnswer) -> str:
 
 
 def _values(contest: Contest, found: ComparisonAnswer) -> str:
-    """What is not defined, or what no valid run stands behind, is left out."""
+    """What is not defined is left out; beside a side that failed the other's has nothing to be held against."""
+    if found.verdict == "invalid runs":
+        return ""
     values = {found.other: found.other_value, found.base: found.base_value}
     objective = contest.plan.objective
-    return ", ".join(f"{name} {value_words(value, objective)}" for name, value in values.items() if value is not None)
+    said = ", ".join(f"{name} {value_words(value, objective)}" for name, value in values.items() if value is not None)
+    return f"typically {said}" if said and objective != "rate" else said
 
 
 def _at(found: Sequence[ComparisonAnswer], setting: Setting) -> ComparisonAnswer | None:
@@ -127,11 +135,27 @@ def _alone(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
 def _not_valid(cells: Sequence[CellAnswer]) -> list[str]:
     """A cell whose runs all failed is said here, or a reader would take the others for the whole answer."""
     found = [cell for cell in cells if cell.no_valid_run]
-    sentences = [
-        f"{cell.contestant}{f' at {cell.setting_words}' if cell.setting_words else ''}:"
-        f" no valid run: {cell.no_valid_run}."
-        for cell in found[:NAMED_MAX]
-    ]
+    sentences = [f"{_cell_words(cell)}: no valid run: {cell.no_valid_run}." for cell in found[:NAMED_MAX]]
     if len(found) > NAMED_MAX:
         sentences.append(f"No valid run either in {len(found) - NAMED_MAX} more of {len(cells)} cells.")
     return sentences
+
+
+def _invalid(comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]) -> list[str]:
+    """Whoever failed in some of its runs is named first, not ranked by the others."""
+    refused = [c for c in comparisons if c.verdict == "invalid runs"]
+    found = [
+        cell
+        for cell in cells
+        if cell.valid
+        and cell.invalid_runs
+        and any(c.setting == cell.setting and cell.contestant in (c.base, c.other) for c in refused)
+    ]
+    sentences = [f"{_cell_words(cell)}: {cell.invalid_runs}; not compared." for cell in found[:NAMED_MAX]]
+    if len(found) > NAMED_MAX:
+        sentences.append(f"Some runs were invalid in {len(found) - NAMED_MAX} more of {len(cells)} cells.")
+    return sentences
+
+
+def _cell_words(cell: CellAnswer) -> str:
+    return f"{cell.contestant}{f' at {cell.setting_words}' if cell.setting_words else ''}"

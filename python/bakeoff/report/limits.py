@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..analysis.wording import significant
 from ..charts.numbers import bytes_words
 from .source import Source
 
@@ -23,6 +24,7 @@ def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
         _loop(plan.pacing),
         _window(plan.window_s),
         _memory(bundle, cells),
+        _caches(cells),
         "Repetitions were made in one session on one machine: the intervals cover its noise, not that of other"
         " machines, days or data.",
         "No system was tuned beyond the settings listed under Configuration; an expert could make each faster.",
@@ -73,6 +75,17 @@ def _memory(bundle: Source, cells: Sequence[CellAnswer]) -> str:
         f"The largest data set takes {bytes_words(max(sizes))}, the machine has"
         f" {bytes_words(bundle.machine.memory_bytes)} of memory: reads come from caches, storage is hardly tested."
     )
+
+
+def _caches(cells: Sequence[CellAnswer]) -> str:
+    ratios: dict[str, float] = {}
+    for cell in cells:
+        if cell.data_to_cache_ratio is not None:
+            ratios[cell.contestant] = max(cell.data_to_cache_ratio, ratios.get(cell.contestant, 0.0))
+    if not ratios:
+        return ""
+    listed = ", ".join(f"{name} {significant(ratio, 2)}" for name, ratio in ratios.items())
+    return f"Data on disk over the system's own cache: {listed}. Below 1 everything fits, and storage is hardly tested."
 
 
 def _repetitions(repetitions: int) -> str:

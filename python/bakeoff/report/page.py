@@ -47,7 +47,8 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         # A word is written as column heads are, a place in the plan ("mariadb.client") as in the plan.
         "compared": answer.compared if "." in answer.compared else answer.compared[:1].upper() + answer.compared[1:],
         "statement_heads": STATEMENT_HEADS,
-        "objective_short": "rate" if answer.objective == "rate" else _percentile_words(answer.objective),
+        "objective_short": "rate" if answer.objective == "rate" else f"typical {_percentile_words(answer.objective)}",
+        "typical": answer.objective != "rate",
         "comparisons": _comparisons(answer),
         "cells": _cells(answer),
         "middle": setting_words(contest.middle),
@@ -152,7 +153,8 @@ def _costs(cell: CellAnswer) -> Iterator[str]:
         yield "–" if value is None else grouped(value)
     for size in (cell.client_memory_peak_bytes, cell.server_memory_peak_bytes, cell.size_on_disk_bytes):
         yield "–" if size is None else bytes_words(size)
-    yield "–" if cell.write_bytes_per_user_byte is None else grouped(cell.write_bytes_per_user_byte)
+    for ratio in (cell.data_to_cache_ratio, cell.write_bytes_per_user_byte):
+        yield "–" if ratio is None else grouped(ratio)
     yield f"{cell.retries:,}"
 
 

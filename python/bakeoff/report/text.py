@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ..charts.numbers import grouped, milliseconds_words
 from .answer import Answer, CellAnswer
 from .distribution import QUANTILES
-from .headline import value_words
+from .headline import TYPICAL_WORDS, value_words
 
 _WIDTH = 110
 _HEADS = (
@@ -136,7 +136,10 @@ def _comparisons(answer: Answer) -> Iterator[str]:
         ]
         for c in answer.comparisons
     ]
-    yield from table(["setting", "value", "base", "finding"], rows, left={0, 3})
+    value = "value" if answer.objective == "rate" else "typical value"
+    yield from table(["setting", value, "base", "finding"], rows, left={0, 3})
+    if answer.objective != "rate":
+        yield from _wrapped(TYPICAL_WORDS, "  note: ")
     for c in answer.comparisons:
         for note in c.notes:
             yield from _wrapped(f"{c.setting_words or c.other}: {note}", "  note: ")

@@ -1,0 +1,278 @@
+"""What one cell says of two systems before anything is decided: a log-ratio with its standard error, or why there is
+none.
+
+The unit of evidence is the repetition where two systems ran in common blocks (`paired`), and the occasion where they
+did not (`unpaired`): runs of one bundle share what was peculiar to its day. With one bundle a side what lies between
+occasions cannot be known, and is left out of the interval. See docs/method/comparison.md.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bakeoff.analysis.objective import Objective
+from bakeoff.analysis.student import t_critical, t_detectable, t_two_sided_p
+from bakeoff.analysis.wording import counted
+
+REPETITIONS_MIN = 5
+POWER = 0.80
+# Two neighbouring buckets of a histogram differ by this much. Nothing finer is claimed, of any objective: five equal
+# pairs of values 0.05 % apart show how values are recorded, not how systems differ.
+RESOLUTION_RATIO = 1 / 1024
+
+#: `invalid runs`: a side failed in some of its runs; the others would be a comparison of survivors.
+Verdict = Literal["higher", "lower", "no difference", "too few", "invalid runs", "not comparable"]
+Design = Literal["paired", "two bundles", "occasions"]
+FloatArray = NDArray[np.float64]
+Block = TypeVar("Block", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """A run that was made and does not count; causes: the checks that speak against it, by name."""
+
+    causes: frozenset[str]
+
+
+#: What a run says: the objective's value; None where it is not defined; Invalid where the run does not count.
+RunValue = float | Invalid | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """log_ratio: of `other` over `base`; error: its standard error; df: degrees of freedom."""
+
+    log_ratio: float
+    error: float
+    df: float
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """Of the log-ratio, at level 1 - alpha: the t interval, widened by what recording cannot resolve."""
+        half = self._multiple(t_critical, alpha) + math.log1p(RESOLUTION_RATIO)
+        return self.log_ratio - half, self.log_ratio + half
+
+    def p_value(self) -> float:
+        """Of the hypothesis that the true ratio lies within what recording cannot resolve."""
+        beyond = max(0.0, abs(self.log_ratio) - math.log1p(RESOLUTION_RATIO))
+        if self.error == 0:
+            return 0.0 if beyond else 1.0
+        return t_two_sided_p(beyond / self.error, self.df)
+
+    def detectable(self, alpha: float) -> float:
+        """The log-ratio that a like experiment with this noise would show with probability POWER."""
+        return self._multiple(lambda a, df: t_detectable(a, df, POWER), alpha) + math.log1p(RESOLUTION_RATIO)
+
+    def _multiple(self, factor: Callable[[float, float], float], alpha: float) -> float:
+        return factor(alpha, self.df) * self.error if self.error else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why there is nothing to judge."""
+
+    verdict: Verdict
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What one cell says before anything is decided.
+
+    base_value, other_value: geometric means, None if one of the runs is invalid, zero or undefined. repetitions: of
+    the one that has fewer, in units of evidence: blocks, runs or occasions.
+    """
+
+    cell: str
+    objective: Objective
+    base: str
+    other: str
+    design: Design
+    repetitions: int
+    base_value: float | None
+    other_value: float | None
+    finding: Evidence | Obstacle
+    notes: tuple[str, ...] = ()
+
+
+_WITHOUT_PARTNER = (
+    "run without a partner in its block was left out",
+    "runs without a partner in their block were left out",
+)
+_BOTH_INVALID = (
+    "block was left out: both runs were invalid there, for the same cause",
+    "blocks were left out: both runs were invalid there, for the same cause",
+)
+
+
+def paired(
+    cell: str,
+    objective: Objective,
+    base: str,
+    other: str,
+    base_runs: Mapping[Block, RunValue],
+    other_runs: Mapping[Block, RunValue],
+) -> Estimate:
+    """Mean of the log-ratios over the blocks both have; t with (blocks - 1) degrees of freedom.
+
+    base_runs, other_runs: one value a run, by block. Assumes blocks are independent and their log-ratios roughly
+    normal. A block that only one of them has is left out, and noted. So is a block whose two runs are invalid for the
+    same cause (something that hit the machine); any other invalid run refuses the comparison.
+    """
+    both = _invalid_alike(base_runs, other_runs)
+    left = [{block: value for block, value in runs.items() if block not in both} for runs in (base_runs, other_runs)]
+    blocks = [block for block in left[0] if block in left[1]]
+    a, b = ([runs[block] for block in blocks] for runs in left)
+    alone = len(left[0]) + len(left[1]) - 2 * len(blocks)
+    notes = [counted(len(both), *_BOTH_INVALID)] if both else []
+    notes += [counted(alone, *_WITHOUT_PARTNER)] if alone else []
+    finding: Evidence | Obstacle | None = None
+    if (both and not blocks) or any(isinstance(value, Invalid) for runs in left for value in runs.values()):
+        finding = _survivors({base: list(base_runs.values()), other: list(other_runs.values())})
+    finding = finding or _obstacle(objective, {base: a, other: b})
+    if finding is None:
+        ratios = _logs(b) - _logs(a)
+        finding = Evidence(float(ratios.mean()), _standard_error(ratios), float(len(blocks) - 1))
+    values = _centre(a), _centre(b)
+    return Estimate(cell, objective, base, other, "paired", len(blocks), *values, finding, tuple(notes))
+
+
+def unpaired(
+    cell: str,
+    objective: Objective,
+    base: str,
+    other: str,
+    base_occasions: Sequence[Sequence[RunValue]],
+    other_occasions: Sequence[Sequence[RunValue]],
+) -> Estimate:
+    """For runs of different bundles: for each occasion of a side the values of its runs, in any order.
+
+    Several occasions: each counts once, with the mean of its logs; the difference of the sides' means has the variance
+    of occasions, pooled over both sides, with (occasions - 2) degrees of freedom. That assumes that occasions vary
+    alike on both sides, and holds its level with few and with unequal numbers of them, where Welch's does not.
+
+    One occasion each: the runs are the evidence, with Welch's standard error and degrees of freedom. The interval then
+    is about these two bundles only. Any invalid run refuses the comparison.
+    """
+    sides = [[list(runs) for runs in side if runs] for side in (base_occasions, other_occasions)]
+    a, b = ([value for runs in side for value in runs] for side in sides)
+    alone = all(len(side) == 1 for side in sides)
+    finding: Evidence | Obstacle | None = _survivors({base: a, other: b})
+    finding = finding or _obstacle(objective, {base: a, other: b}, least=REPETITIONS_MIN if alone else 1)
+    if finding is None:
+        finding = _welch(_logs(a), _logs(b)) if alone else _pooled(*([_mean_log(o) for o in side] for side in sides))
+    values = [_centre_of_occasions(side) for side in sides]
+    evidence = sides if not alone else (a, b)
+    return Estimate(
+        cell,
+        objective,
+        base,
+        other,
+        "two bundles" if alone else "occasions",
+        min(map(len, evidence)),
+        values[0],
+        values[1],
+        finding,
+        (_ONE_OCCASION if alone else _occasions_words(*map(len, sides)),),
+    )
+
+
+_ONE_OCCASION = (
+    "one occasion a side: how much two occasions of one and the same system differ is not known, and not in the"
+    " interval; give several bundles a side"
+)
+
+
+def _occasions_words(base: int, other: int) -> str:
+    words = f"{counted(base, 'occasion', 'occasions')} against {other}: each counts once, with the mean of its runs"
+    return words if min(base, other) > 1 else f"{words}; a single one is taken to vary as those of the other side do"
+
+
+def _welch(a: FloatArray, b: FloatArray) -> Evidence:
+    parts = [_standard_error(x) ** 2 for x in (a, b)]
+    spread = sum(part**2 / (x.size - 1) for part, x in zip(parts, (a, b), strict=True))
+    df = sum(parts) ** 2 / spread if spread > 0 else float(a.size + b.size - 2)
+    return Evidence(float(b.mean() - a.mean()), math.sqrt(sum(parts)), df)
+
+
+def _pooled(a: Sequence[float], b: Sequence[float]) -> Evidence:
+    means = float(np.mean(a)), float(np.mean(b))
+    df = len(a) + len(b) - 2
+    squares = sum((x - mean) ** 2 for side, mean in zip((a, b), means, strict=True) for x in side)
+    error = math.sqrt(squares / df * (1 / len(a) + 1 / len(b)))
+    return Evidence(means[1] - means[0], error if error > _ROUNDING else 0.0, float(df))
+
+
+def _invalid_alike(a: Mapping[Block, RunValue], b: Mapping[Block, RunValue]) -> set[Block]:
+    """Blocks in which both runs are invalid for the same cause."""
+    return {block for block, value in a.items() if isinstance(value, Invalid) and b.get(block) == value}
+
+
+def _survivors(sides: Mapping[str, Sequence[RunValue]]) -> Obstacle | None:
+    """What a side did when it worked says nothing of how it works: there is no comparing with what is left.
+
+    A test of imbalance would not help: 3 of 10 against none is p = 0.21, and passes for chance four times in five.
+    """
+    found = []
+    for name, runs in sides.items():
+        invalid = [value for value in runs if isinstance(value, Invalid)]
+        if invalid and len(invalid) == len(runs):
+            found.append(f"no valid run of {name}")
+        elif invalid:
+            causes = ", ".join(sorted({cause for value in invalid for cause in value.causes}))
+            were = "was" if len(invalid) == 1 else "were"
+            found.append(f"{len(invalid)} of {counted(len(runs), 'run', 'runs')} of {name} {were} invalid ({causes})")
+    return Obstacle("invalid runs", f"not compared: {' and '.join(found)}") if found else None
+
+
+def _obstacle(
+    objective: Objective, sides: Mapping[str, Sequence[RunValue]], *, least: int = REPETITIONS_MIN
+) -> Obstacle | None:
+    repetitions = min(map(len, sides.values()))
+    if repetitions < least:
+        return Obstacle("too few", f"too few repetitions to compare ({repetitions}, needs {least})")
+    for name, runs in sides.items():
+        undefined = sum(not _has_log(value) for value in runs)
+        if undefined:  # leaving these runs out would compare the survivors
+            label = objective.label
+            words = f"not compared: the {label} of {name} is zero or not defined in {undefined} of {len(runs)} runs"
+            return Obstacle("not comparable", words)
+    return None
+
+
+def _has_log(value: RunValue) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and value > 0
+
+
+def _logs(values: Sequence[RunValue]) -> FloatArray:
+    logs: FloatArray = np.log(np.asarray(values, dtype=float))
+    return logs
+
+
+def _mean_log(values: Sequence[RunValue]) -> float:
+    return float(_logs(values).mean())
+
+
+def _centre(values: Sequence[RunValue]) -> float | None:
+    """Geometric mean, because ratios are compared; None if any value has none."""
+    return _centre_of_occasions([values])
+
+
+def _centre_of_occasions(occasions: Sequence[Sequence[RunValue]]) -> float | None:
+    """Geometric mean of the occasions' geometric means."""
+    if not occasions or not all(runs and all(map(_has_log, runs)) for runs in occasions):
+        return None
+    return math.exp(sum(map(_mean_log, occasions)) / len(occasions))
+
+
+def _standard_error(values: FloatArray) -> float:
+    """0 where values differ only by rounding errors of the logarithm."""
+    if np.ptp(values) < _ROUNDING:
+        return 0.0
+    return float(values.std(ddof=1) / math.sqrt(values.size))
+
+
+_ROUNDING = 1e-12

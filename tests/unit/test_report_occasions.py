@@ -1,0 +1,235 @@
+"""Bundles against bundles: what must match, what is told, and that all that is asked at once is one family."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bakeoff.analysis.objective import Objective
+from bakeoff.bundle.read import Bundle
+from bakeoff.cli import main
+from bakeoff.errors import BundleError
+from bakeoff.model.records import FactsRecord
+from bakeoff.report.occasions import Occasions, compare
+from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
+
+STORY = Story(contenders=(MARIADB,), threads=(8,), presets=("a",), window_s=3, warm_up_s=1)
+RATE = [Objective.parse("rate")]
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_bundle(tmp_path_factory.mktemp("made") / "before", STORY).folder
+
+
+@pytest.fixture(scope="module")
+def after(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_bundle(tmp_path_factory.mktemp("made") / "after", replace(STORY, noise=0.03)).folder
+
+
+@pytest.fixture
+def pair(before: Path, after: Path) -> tuple[Bundle, Bundle]:
+    """Opened anew, so that a test may change what the bundle says."""
+    return Bundle.open(before), Bundle.open(after)
+
+
+def held(old: Bundle, new: Bundle, *allowed: str) -> Occasions:
+    return compare([old], [new], RATE, allowed)
+
+
+def changed(bundle: Bundle, **fields: Any) -> Bundle:
+    bundle.plan = bundle.plan.model_copy(update=fields)
+    return bundle
+
+
+def with_facts(bundle: Bundle, change: Callable[[FactsRecord], None]) -> Bundle:
+    for facts in bundle.facts.values():
+        change(facts)
+    return bundle
+
+
+def test_nothing_different_is_told_of_two_bundles_made_alike(pair: tuple[Bundle, Bundle]) -> None:
+    found = held(*pair)
+    assert (found.changed, found.left_out) == ([], [])
+    assert [c.design for c in found.comparisons] == ["two bundles"]
+
+
+def test_three_objectives_and_two_cells_are_one_family(tmp_path: Path) -> None:
+    story = replace(STORY, threads=(1, 8))
+    old, new = (write_bundle(tmp_path / name, story) for name in ("old", "new"))
+    objectives = [Objective.parse(name) for name in ("rate", "latency_mean", "latency_p99")]
+    found = compare([old], [new], objectives).comparisons
+    assert [c.objective.name for c in found] == ["rate"] * 2 + ["latency_mean"] * 2 + ["latency_p99"] * 2
+    assert [c.level for c in found] == pytest.approx([1 - 0.05 / 6] * 6)
+
+
+MEANINGLESS = [
+    ("seed", {"seed": 2}),
+    ("window", {"window_s": 4.0}),
+    ("warm-up", {"warm_up_s": 9.0}),
+    ("pacing", {"pacing": "open loop, 5000/s, constant arrivals"}),
+    ("reset", {"reset": "reuse"}),
+    ("cache", {"cache": "cold"}),
+    ("placement", {"placement": {"client": [0]}}),
+    ("timeout", {"resolved": {"measure": {"timeout": 1.0}, "workload": {"kind": "ycsb", "records": 100_000}}}),
+    ("workload", {"resolved": {"workload": {"kind": "ycsb", "records": 100_000, "scan_proportion": 0.5}}}),
+    ("factors", {"factors": {"threads": [8], "preset": ["a"], "sessions": [2]}}),
+]
+
+
+@pytest.mark.parametrize(("key", "fields"), MEANINGLESS, ids=[key for key, _ in MEANINGLESS])
+def test_what_makes_a_comparison_meaningless_is_refused_unless_told(
+    pair: tuple[Bundle, Bundle], key: str, fields: dict[str, Any]
+) -> None:
+    old, new = pair[0], changed(pair[1], **fields)
+    with pytest.raises(BundleError, match="cannot be compared") as refused:
+        held(old, new)
+    assert f"--allow-different {key}" in refused.value.hint
+    found = held(old, new, key)
+    assert {change.key for change in found.changed} == {key}
+    assert found.comparisons[0].ratio is not None
+
+
+def test_other_data_durability_and_isolation_are_refused(pair: tuple[Bundle, Bundle]) -> None:
+    old, new = pair
+    new.plan.cells[0].dataset = "ycsb-2-other"
+    with_facts(new, lambda facts: facts.portable.update(durability="relaxed", isolation="serializable"))
+    with pytest.raises(BundleError) as refused:
+        held(old, new)
+    for words in (
+        "data: ycsb-1-7f3a before, ycsb-2-other after",
+        "durability: full before, relaxed after",
+        "isolation",
+    ):
+        assert words in refused.value.what
+    assert {c.key for c in held(old, new, "data", "durability", "isolation").changed} == {
+        "data",
+        "durability",
+        "isolation",
+    }
+
+
+def test_other_operations_are_refused(pair: tuple[Bundle, Bundle]) -> None:
+    old, new = pair
+    for run in (*old.runs, *new.runs):
+        run.ok = 10**7  # long enough for whole hashes
+    new.runs[3].stream_hashes = ["feed"] * 8
+    with pytest.raises(BundleError, match="operations of mariadb") as refused:
+        held(old, new)
+    assert "--allow-different operations" in refused.value.hint
+
+
+def test_what_may_be_the_subject_is_told_and_the_machine_and_engine_loudly(pair: tuple[Bundle, Bundle]) -> None:
+    old, new = pair
+    new.machine = new.machine.model_copy(update={"cores": 2, "kernel": "6.9"})
+    new.info = new.info.model_copy(update={"bakeoff_version": "0.2.0"})
+    for run in new.runs:
+        run.engine_version = "0.2.0"
+
+    def upgrade(facts: FactsRecord) -> None:
+        facts.version = "11.4.2"
+        facts.settings["innodb_flush_method"] = "O_DIRECT"
+        facts.settings["innodb_buffer_pool_size"] = "1"
+
+    with_facts(new, upgrade)
+    found = held(old, new)
+    assert [(c.weight, str(c)) for c in found.changed] == [
+        ("loud", "machine's cores: 8 before, 2 after"),
+        ("loud", "machine's kernel: 6.1.0-18-amd64 before, 6.9 after"),
+        ("loud", "engine: 0.1.0 before, 0.2.0 after"),
+        ("stated", "bakeoff: 0.1.0 before, 0.2.0 after"),
+        ("stated", "mariadb: MariaDB 10.11.6 before, MariaDB 11.4.2 after"),
+        ("stated", "mariadb: innodb_buffer_pool_size: 1073741824 before, 1 after"),
+        ("stated", "mariadb: innodb_flush_method: not set before, O_DIRECT after"),
+    ]
+
+
+def test_cells_match_by_their_levels_even_where_one_plan_has_only_one(tmp_path: Path, before: Path) -> None:
+    several = write_bundle(tmp_path / "several", replace(STORY, threads=(1, 8)))
+    found = held(Bundle.open(before), several)
+    assert [c.cell for c in found.comparisons] == ["mariadb / threads=8"]
+    assert found.left_out == ["mariadb / threads=1: only after"]
+
+
+def test_a_cell_that_is_gone_is_not_passed_over(tmp_path: Path, before: Path) -> None:
+    both = write_bundle(tmp_path / "both", replace(STORY, contenders=(MARIADB, SQLITE)))
+    found = held(both, Bundle.open(before))
+    assert [(c.cell, c.verdict) for c in found.comparisons] == [
+        ("mariadb", "no difference"),
+        ("sqlite_full", "not comparable"),
+    ]
+    assert main(["compare", str(both.folder), str(before), "--fail-if", "rate < -50%"]) == 1
+
+
+def test_bundles_without_a_common_cell_are_refused(tmp_path: Path, before: Path) -> None:
+    other = write_bundle(tmp_path / "other", replace(STORY, contenders=(SQLITE,)))
+    with pytest.raises(BundleError, match="no cell in common"):
+        held(Bundle.open(before), other)
+
+
+def test_an_occasion_that_is_given_twice_is_refused(before: Path, after: Path) -> None:
+    old, new, copy = Bundle.open(before), Bundle.open(after), Bundle.open(before)
+    with pytest.raises(BundleError, match="the same bundle as"):
+        compare([old, copy], [new], RATE)
+
+
+def test_differences_within_a_side_are_told_too(tmp_path: Path, before: Path, after: Path) -> None:
+    old, new, third = Bundle.open(before), Bundle.open(after), write_bundle(tmp_path / "third", STORY)
+    third.info = third.info.model_copy(update={"created": "2026-11-22T12:00:00+00:00"})
+    new.info = new.info.model_copy(update={"created": "2026-11-23T12:00:00+00:00"})
+    with_facts(third, lambda facts: facts.portable.update(durability="none"))
+    with pytest.raises(BundleError, match=r"durability: full \| none before, full after"):
+        compare([old, third], [new], RATE)
+    found = compare([old, third], [new], RATE, ["durability"])
+    assert found.comparisons[0].design == "occasions"
+
+
+@pytest.mark.parametrize("break_it", [invalid, failed])
+def test_a_side_with_an_invalid_run_fails_every_condition(tmp_path: Path, before: Path, break_it: Any) -> None:
+    story = replace(STORY, repetitions=8, change=lambda run: break_it(run) if run.block == 2 else run)
+    broken = write_bundle(tmp_path / "broken", story)
+    found = held(Bundle.open(before), broken)
+    assert found.comparisons[0].verdict == "invalid runs"
+    assert found.comparisons[0].words.startswith("not compared: 1 of 8 runs of after was invalid (")
+    assert main(["compare", str(before), str(broken.folder), "--fail-if", "rate < -50%"]) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["latency_p1", "latency_p50", "latency_p90", "latency_p999", "latency_max", "latency_mean"]
+)
+def test_every_objective_that_is_accepted_is_judged(
+    before: Path, after: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    condition = f"{name} > 900%"
+    assert main(["compare", str(before), str(after), "--json", "--fail-if", condition]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [c["objective"] for c in document["comparisons"]] == ["rate", name]
+    assert [c["status"] for c in document["conditions"]] == ["passed"]
+
+
+def test_percentiles_of_a_run_come_from_its_histogram(before: Path) -> None:
+    bundle = Bundle.open(before)
+    p90 = compare([bundle], [bundle], [Objective.parse("latency_p90")]).comparisons[0].base_value
+    run = bundle.runs[0].response
+    assert p90 is not None
+    assert run.p50_ms is not None
+    assert run.p95_ms is not None
+    assert run.p50_ms < p90 < run.p95_ms
+
+
+def test_what_two_bundles_cannot_tell_is_said_in_the_text(
+    before: Path, after: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", str(before), str(after)]) == 0
+    said = capsys.readouterr().out
+    assert "between these two bundles" in said
+    assert "note: one occasion a side: how much two occasions of one and the same system differ is not known" in said
+
+
+def test_sides_of_several_bundles_need_to_be_told_apart(before: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(before), str(before), str(before)]) == 2
+    assert "--against" in capsys.readouterr().err
