@@ -266,6 +266,22 @@ def test_systems_of_different_durability_are_compared_only_where_the_plan_declar
     )
 
 
+def test_a_system_that_knows_no_durability_does_not_keep_the_others_from_being_compared(tmp_path: Path) -> None:
+    loose, third = replace(SQLITE, durability="relaxed"), replace(SQLITE, name="memory")
+    bundle = write_bundle(tmp_path / "bundle", replace(SMALL, contenders=(MARIADB, loose, third)))
+    for cell in bundle.plan.cells:
+        cell.durability = None if cell.system == "memory" else cell.durability
+    assert {c.verdict for c in answer_of(bundle).comparisons if c.other == "sqlite_full"} == {"higher", "lower"}
+
+
+def test_a_durability_that_was_asked_for_and_not_found_is_not_compared(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", SMALL)
+    for cell in bundle.plan.cells:
+        if cell.system == "sqlite_full":
+            bundle.facts[cell.id].portable["durability"] = "none"
+    assert {c.verdict for c in answer_of(bundle).comparisons} == {"not comparable"}
+
+
 def test_settings_that_a_plan_gives_to_two_instances_of_one_kind_declare_their_durability(tmp_path: Path) -> None:
     loose = replace(MARIADB, name="mariadb_loose", durability="relaxed")
     bundle = write_bundle(tmp_path / "bundle", replace(SMALL, contenders=(MARIADB, loose)))

@@ -13,7 +13,7 @@ from bakeoff.analysis.objective import Objective
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BundleError
-from bakeoff.model.records import FactsRecord
+from bakeoff.model.records import FactsRecord, Validity
 from bakeoff.report.occasions import Occasions, compare
 from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
 
@@ -219,6 +219,19 @@ def test_percentiles_of_a_run_come_from_its_histogram(before: Path) -> None:
     assert run.p50_ms is not None
     assert run.p95_ms is not None
     assert run.p50_ms < p90 < run.p95_ms
+
+
+def test_doubts_about_runs_are_told_beside_their_comparison(pair: tuple[Bundle, Bundle]) -> None:
+    doubt = Validity(name="neighbours", severity="warning", ok=False, words="30 % of the CPU time went to others")
+    for run in pair[1].runs[:2]:
+        run.validity.append(doubt)
+    assert held(*pair).doubts == ["after: neighbours in 2 of 5 runs"]
+
+
+def test_a_bundle_that_is_not_whole_says_so(tmp_path: Path, before: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    half = write_bundle(tmp_path / "half", replace(STORY, state="interrupted")).folder
+    assert main(["compare", str(before), str(half)]) == 0
+    assert f"warning: {half} is not the whole plan: its state is 'interrupted'" in capsys.readouterr().err
 
 
 def test_what_two_bundles_cannot_tell_is_said_in_the_text(

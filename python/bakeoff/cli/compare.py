@@ -67,7 +67,12 @@ def run(options: argparse.Namespace) -> int:
     objectives = [_objective(name) for name in dict.fromkeys(names)]
     found = compare(before, after, objectives, options.allow_different)
     outcomes = fail_if.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
-    for words in [*found.left_out, *(damage for bundle in (*before, *after) for damage in bundle.damage)]:
+    for bundle in (*before, *after):
+        if bundle.info.state != "complete":
+            say(f"warning: {bundle.folder} is not the whole plan: its state is {bundle.info.state!r}")
+        for words in bundle.damage:
+            say(f"warning: {words}")
+    for words in found.left_out:
         say(f"warning: {words}")
     for change in found.changed:
         if change.weight != "stated":
@@ -80,6 +85,7 @@ def run(options: argparse.Namespace) -> int:
                 "before": folders[0],
                 "after": folders[1],
                 "changed": [asdict(change) for change in found.changed],
+                "doubts": found.doubts,
                 "comparisons": [_document(c) for c in found.comparisons],
                 "conditions": [{"condition": str(o.condition), "status": o.status, "words": o.words} for o in outcomes],
                 "failed": failed,
@@ -137,7 +143,7 @@ def _print(found: Occasions, outcomes: list[Outcome], before: list[str], after: 
     notes = list(dict.fromkeys(note for c in found.comparisons for note in c.notes))
     if any(c.objective.name != "rate" for c in found.comparisons):
         notes.append("a time is the typical repetition's: the geometric mean of the repetitions' own")
-    print("".join(f"\nnote: {note}" for note in notes))
+    print("".join(f"\nnote: {note}" for note in [*notes, *found.doubts]))
     for outcome in outcomes:
         print(outcome.words)
 

@@ -9,7 +9,6 @@ from ..analysis.estimate import Estimate, Obstacle, paired
 from ..analysis.objective import Objective
 from ..model.records import CellRecord, FactsRecord, RunRecord
 from .answer import ComparisonAnswer
-from .config_diff import is_declared
 from .contest import Contest, Setting, setting_words
 from .run_value import run_value, same_operations
 
@@ -23,7 +22,7 @@ def compare_all(contest: Contest, runs: Runs, facts: Facts) -> list[ComparisonAn
     pairs = list(_pairs(contest))
     judged = compare.judge(_estimate(contest, base, other, runs, facts) for _, base, other in pairs)
     return [
-        _answer(setting, found, _notes(base, other, facts))
+        _answer(setting, found, _notes(contest, base, other, facts))
         for (setting, base, other), found in zip(pairs, judged, strict=True)
     ]
 
@@ -43,7 +42,7 @@ def _estimate(contest: Contest, base: CellRecord, other: CellRecord, runs: Runs,
     words = setting_words(contest.setting(other))
     objective = Objective.parse(contest.plan.objective)
     names = contest.contestant(base), contest.contestant(other)
-    why = _refusal(contest, base, other, runs, facts)
+    why = _refusal(base, other, runs, facts)
     if why:
         obstacle = Obstacle("not comparable", f"not compared: {why}")
         return Estimate(words, objective, *names, "paired", 0, None, None, obstacle)
@@ -51,12 +50,12 @@ def _estimate(contest: Contest, base: CellRecord, other: CellRecord, runs: Runs,
     return paired(words, objective, *names, *values)
 
 
-def _refusal(contest: Contest, base: CellRecord, other: CellRecord, runs: Runs, facts: Facts) -> str:
+def _refusal(base: CellRecord, other: CellRecord, runs: Runs, facts: Facts) -> str:
     """What makes a comparison of the two meaningless; "" if nothing does."""
     if base.dataset != other.dataset:
         return "their data sets differ"
     levels = _durability(base, facts), _durability(other, facts)
-    if _differ(levels) and not _durability_is_declared(contest, base, other, facts):
+    if _differ(levels) and not _durability_is_declared(base, other, facts):
         return f"durability is {levels[1]} against {levels[0]}, and the plan does not say so for each"
     if _different_work(base, other, runs):
         return "the two were not asked for the same operations (the hashes of their streams differ)"
@@ -72,11 +71,16 @@ def _differ(levels: tuple[str | None, str | None]) -> bool:
     return None not in levels and levels[0] != levels[1]
 
 
-def _durability_is_declared(contest: Contest, base: CellRecord, other: CellRecord, facts: Facts) -> bool:
-    """By name; or, of two instances of our own of one kind, by the settings that the plan gives them: nothing else can
-    have made the difference."""
+def _durability_is_declared(base: CellRecord, other: CellRecord, facts: Facts) -> bool:
+    """By a level that the plan asks of each; by a factor of that name; or, of two instances of our own of one kind, by
+    the settings that the plan gives them: nothing else can have made the difference."""
+    factor = any(_is_durability(name) for cell in (base, other) for name in cell.levels)
     ours = all(cell.id in facts and facts[cell.id].private for cell in (base, other))
-    return is_declared(contest, "durability") or (base.kind == other.kind and ours)
+    return factor or _differ((base.durability, other.durability)) or (base.kind == other.kind and ours)
+
+
+def _is_durability(factor: str) -> bool:
+    return factor.rpartition(".")[2] == "durability"
 
 
 def _different_work(base: CellRecord, other: CellRecord, runs: Runs) -> bool:
@@ -87,9 +91,12 @@ def _different_work(base: CellRecord, other: CellRecord, runs: Runs) -> bool:
     return any(not same_operations(run, theirs[run.block]) for run in runs[base.id] if run.block in theirs)
 
 
-def _notes(base: CellRecord, other: CellRecord, facts: Facts) -> list[str]:
+def _notes(contest: Contest, base: CellRecord, other: CellRecord, facts: Facts) -> list[str]:
+    """Where durability is what is compared, the contestants' names say it."""
     levels = _durability(base, facts), _durability(other, facts)
-    return [f"durability differs, as the plan declares: {levels[1]} against {levels[0]}"] if _differ(levels) else []
+    if not _differ(levels) or _is_durability(contest.factor):
+        return []
+    return [f"durability differs, as the plan declares: {levels[1]} against {levels[0]}"]
 
 
 def _answer(setting: Setting, found: compare.Comparison, notes: list[str]) -> ComparisonAnswer:

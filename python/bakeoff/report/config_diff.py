@@ -102,7 +102,7 @@ def _portable(contest: Contest, of_each: dict[str, dict[str, str]]) -> list[tupl
         if len(set(values.values())) > 1:
             shown = {contestant: _shown(name, value) for contestant, value in values.items()}
             difference = Difference(name=_label(name), values=shown, deciding=name in DECIDING)
-            found.append((is_declared(contest, name), difference))
+            found.append((_is_declared(contest, name), difference))
     return found
 
 
@@ -128,7 +128,7 @@ def _factors(contest: Contest) -> set[str]:
     return {name for cell in contest.plan.cells for name in cell.levels} | {contest.factor}
 
 
-def is_declared(contest: Contest, name: str) -> bool:
+def _is_declared(contest: Contest, name: str) -> bool:
     """A portable level that is a factor, or that the plan gives to each system and not to all the same."""
     if any(factor == name or factor.endswith(f".{name}") for factor in _factors(contest)):
         return True

@@ -6,13 +6,15 @@ else differs, and judges all objectives and cells as one family.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..analysis.compare import Comparison, judge
 from ..analysis.estimate import Estimate, Obstacle, RunValue, unpaired
 from ..analysis.objective import Objective
+from ..analysis.wording import counted
 from ..errors import BundleError
 from ..model.records import CellRecord, PlanRecord, RunRecord, Scalar
 from .conditions import Change, changes
@@ -25,11 +27,12 @@ Key = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class Occasions:
-    """What `compare` found. changed: what differs, all of it allowed or worth stating. left_out: in words."""
+    """What `compare` found. changed: what differs, all of it allowed or worth stating. left_out, doubts: in words."""
 
     comparisons: list[Comparison]
     changed: list[Change]
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[str]
+    doubts: list[str]
 
 
 def compare(
@@ -63,7 +66,8 @@ def compare(
     known = {key: cell.label for of_bundle in then for key, cell in of_bundle.items()}
     estimates += [_gone(label, o) for o in objectives for key, label in known.items() if key not in common]
     new = {key: cell.label for of_bundle in now for key, cell in of_bundle.items() if key not in known}
-    return Occasions(judge(estimates), changed, [f"{label}: only {AFTER}" for label in new.values()])
+    doubts = [*_doubts(BEFORE, before), *_doubts(AFTER, after)]
+    return Occasions(judge(estimates), changed, [f"{label}: only {AFTER}" for label in new.values()], doubts)
 
 
 def _varying(bundles: Sequence[Source]) -> set[str]:
@@ -162,6 +166,13 @@ def _refuse_copies(before: Sequence[Source], after: Sequence[Source]) -> None:
 def _gone(label: str, objective: Objective) -> Estimate:
     obstacle = Obstacle("not comparable", "not compared: not every bundle has it")
     return Estimate(label, objective, BEFORE, AFTER, "occasions", 0, None, None, obstacle)
+
+
+def _doubts(side: str, bundles: Sequence[Source]) -> list[str]:
+    """Each kind of warning with the number of runs it touches: "after: neighbours in 3 of 10 runs"."""
+    runs = [run for bundle in bundles for run in bundle.runs]
+    kinds = Counter(v.name for run in runs for v in run.validity if v.ok is False and v.severity == "warning")
+    return [f"{side}: {name} in {count} of {counted(len(runs), 'run', 'runs')}" for name, count in kinds.items()]
 
 
 def _titles(bundles: Sequence[Source]) -> str:
