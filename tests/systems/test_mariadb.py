@@ -25,6 +25,7 @@ from bakeoff.provision.process import server_account, start_ticks
 from bakeoff.systems import mariadb_server
 from bakeoff.systems.mariadb import MariaDb
 from bakeoff.systems.mysql import MySql
+from builders.pages import cached_pages
 from builders.systems import configured
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("mariadb_program")]
@@ -542,3 +543,33 @@ def test_an_ordinary_user_can_start_one_too(place: Path) -> None:
         process.terminate()
         process.wait()
         assert wait_until_gone(pid, ticks)
+
+
+def test_a_cold_server_reads_everything_from_its_files(place: Path) -> None:
+    """Whether it ran on (reuse, reload) or was just restored; and it does not read back what its pool held before."""
+    system = private(place, {"innodb_buffer_pool_dump_pct": 100})
+
+    def pages_read_by_a_scan() -> int:
+        def read() -> int:
+            return int(system.control.rows("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_reads'")[0][1])
+
+        before = read()
+        system.control.rows("SELECT SUM(LENGTH(v)) FROM bakeoff.t")
+        return read() - before
+
+    try:
+        system.start()
+        system.control.rows("CREATE TABLE bakeoff.t (id INT PRIMARY KEY, v VARCHAR(2000))")
+        system.control.rows("INSERT INTO bakeoff.t SELECT seq, REPEAT('x', 2000) FROM bakeoff.seq_1_to_4000")
+        pages_read_by_a_scan()
+        assert pages_read_by_a_scan() == 0
+        system.make_cold()
+        (table,) = system.server.data.rglob("t.ibd")
+        assert cached_pages(table) * 4096 < table.stat().st_size / 10  # the server looked into it as it started
+        assert pages_read_by_a_scan() > 0
+        system.snapshot(place / "copy")
+        system.restore(place / "copy")
+        system.make_cold()
+        assert pages_read_by_a_scan() > 0
+    finally:
+        system.stop()

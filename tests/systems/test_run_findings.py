@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from commands import bakeoff, engine_through, only_bundle, write_plan
@@ -63,3 +64,13 @@ def test_what_the_engine_warned_of_is_kept_and_shown(tmp_path: Path) -> None:
     (run,) = only_bundle(tmp_path).runs
     assert run.engine_warnings == ["told by the test (second 0.0 of the run)"]
     assert any("the engine warned: told by the test" in words for words in done.document["answer"]["validity"])
+
+
+def test_data_in_memory_are_refused_where_cold_ones_are_asked_for(tmp_path: Path) -> None:
+    """Before they are loaded."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        plan = PLAN.replace("[systems.null]\nlatency_ns = 1_000_000", f'[systems.sqlite]\npath = "{memory}"')
+        done = bakeoff("run", write_plan(tmp_path, plan + 'cache = "cold"\n'), cwd=tmp_path)
+        assert done.code == 2
+        assert "would lie in memory (tmpfs at " in done.err
+        assert not list(tmp_path.glob("bakeoff-results/*/loads/*/load.json"))

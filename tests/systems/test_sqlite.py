@@ -11,6 +11,7 @@ import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.systems.sqlite import Sqlite, durability_of
+from builders.pages import cached_pages
 from builders.systems import configured
 
 
@@ -139,3 +140,14 @@ def test_a_file_placed_on_other_storage_goes_with_the_instance(tmp_path: Path) -
     assert system.file.is_relative_to(tmp_path / "fast-disk")
     InstanceFolder(tmp_path / "a", for_servers=False).remove()
     assert list((tmp_path / "fast-disk").iterdir()) == []
+
+
+def test_a_cold_file_is_in_no_cache_wherever_the_plan_puts_it(place: Path) -> None:
+    """Not a folder of the instance's own: what is dropped is where the data are."""
+    system = started(place, {"path": str(place / "elsewhere")})
+    write(system, 5000)
+    assert not system.file.is_relative_to(place / "a")
+    assert cached_pages(system.file) > 0
+    system.make_cold()
+    assert cached_pages(system.file) == 0
+    assert count(system) == 5000

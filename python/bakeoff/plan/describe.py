@@ -148,7 +148,9 @@ def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
         total_s += _restore_s(cell)
     elif plan.reset == "reload":
         total_s += _load_s(cell)
-    if plan.cache == "warm":
+    if plan.cache == "cold":
+        total_s += _start_s(cell)
+    elif plan.cache == "warm":
         total_s += _ENGINE_START_S + rows / _SCAN_ROWS_PER_S
     return total_s
 

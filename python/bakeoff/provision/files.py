@@ -6,10 +6,14 @@ import os
 import shutil
 import stat
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 from bakeoff.errors import ServerError
 from bakeoff.provision.process import server_account
+
+#: File systems that live in memory.
+MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs")
 
 
 def write_private(path: Path, text: str, *, mode: int = 0o600, for_server: bool = False) -> None:
@@ -75,6 +79,27 @@ def allocated_bytes(path: Path) -> int:
             continue  # a temporary one
         total += found.st_blocks * 512 if stat.S_ISREG(found.st_mode) else 0
     return total
+
+
+def forget_pages(paths: Iterable[Path]) -> None:
+    """Has the kernel drop its cached pages of files, and of all files in folders: they are read from the disk next.
+    Nobody may write to them meanwhile; pages that a process has mapped stay. Raises ServerError."""
+    os.sync()  # a page that is still to be written cannot be dropped
+    for path in paths:
+        for file in [path] if path.is_file() else path.rglob("*"):
+            if file.is_file() and not file.is_symlink():
+                _forget(file)
+
+
+def _forget(file: Path) -> None:
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise ServerError(f"cannot drop {file} from memory: {error.strerror}") from error
 
 
 def _run(argv: list[str], where: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from ..errors import PlanError
 from ..model.boundary import CheckSpec, Progress
 from ..model.records import FactsRecord, LoadRecord
 from ..plan.resolved import Cell, ResolvedPlan
+from ..provision.files import MEMORY_FILE_SYSTEMS, file_system
 from ..provision.instance import InstanceFolder, new_instance
 from ..provision.os_metrics import pin
 from ..systems import SYSTEMS
@@ -59,6 +59,8 @@ class Instance:
     def load(self, on_progress: Callable[[Progress], None]) -> LoadRecord:
         """Makes the tables, loads and checks them, and keeps a copy for `reset = "restore"`."""
         self.start()
+        if self.plan.cache == "cold":
+            self._refuse_memory()
         drop_existing = self.system.private or self.allow_drop
         done = phases.load(
             self.plan, self.cell, self.system, self.logs, drop_existing=drop_existing, on_progress=on_progress
@@ -101,11 +103,19 @@ class Instance:
         self.start()
 
     def make_cold(self) -> None:
-        """Asks the kernel to forget the data's pages. (The server's own cache is cold because it was restarted.)"""
-        os.sync()
-        for path in self.folder.path.rglob("*"):
-            if path.is_file() and not path.is_symlink() and self.snapshot not in path.parents:
-                _forget(path)
+        """Nothing of the data is in memory afterwards, neither the kernel's nor the server's; the system runs."""
+        self.system.make_cold()
+        self._pin()
+
+    def _refuse_memory(self) -> None:
+        """Data that live in memory are never cold; said before they are loaded."""
+        for path in self.system.data_paths():
+            if (kind := file_system(path)) in MEMORY_FILE_SYSTEMS:
+                raise PlanError(
+                    f"the data of {self.system.name} would lie in memory ({kind} at {path}) and cannot be made cold",
+                    where="measure.cache",
+                    hint='choose a folder on a disk (--work-dir, or `path` of the system), or write cache = "warm"',
+                )
 
     def facts(self, cell: Cell) -> FactsRecord:
         facts = self.system.facts()
@@ -141,14 +151,3 @@ class Instance:
                     where="measure.placement.server",
                     hint="name cores that this machine has",
                 ) from error
-
-
-def _forget(path: Path) -> None:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return
-    try:
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    finally:
-        os.close(descriptor)

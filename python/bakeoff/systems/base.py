@@ -7,6 +7,7 @@ Life of a private system (`private = True`), in this order, all from the main th
     ... engine phase "load" ...
     system.snapshot(path)               # clean slow shutdown, copy, start again
     per run: system.restore(path)       # stop, put the copy back, wait for write-back, start
+             system.make_cold()             # where the plan asks for it
              system.counters() each second, system.debt() at both ends, system.drain_debt() after the window
     system.stop()                       # certain; also from signal handlers' cleanup; idempotent
 
@@ -20,6 +21,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
+
+from bakeoff.provision.files import forget_pages
 
 #: Portable durability levels, from strictest to loosest, mapped per system to its own settings and read back.
 DURABILITY_LEVELS = ("full", "relaxed", "none")
@@ -153,6 +156,14 @@ class System(ABC):
 
     def restore(self, path: Path) -> None:
         raise NotImplementedError(f"{self.kind} has no restore")  # capabilities().restore is False
+
+    def data_paths(self) -> list[Path]:
+        """Files and folders in which a private system that was started keeps its data; not all need be there yet."""
+        return []
+
+    def make_cold(self) -> None:
+        """Drops all data from memory, the kernel's and the server's own, and leaves a private system running."""
+        forget_pages(self.data_paths())
 
     def log_tail(self, lines: int = 40) -> str:
         """The end of the server's log, for error messages and the bundle; never contains a secret."""

@@ -186,6 +186,13 @@ class MariaDb(MySqlServer):
         self._made().restore(path)
         self._read_identity()
 
+    def data_paths(self) -> list[Path]:
+        return self._made().data_folders()
+
+    def make_cold(self) -> None:
+        self._made().make_cold()
+        self._read_identity()
+
     def log_tail(self, lines: int = 40) -> str:
         return self._server.log_tail(lines) if self._server else ""
 

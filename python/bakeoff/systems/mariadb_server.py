@@ -12,12 +12,13 @@ import secrets
 import shutil
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.errors import BakeoffError, ServerError
 from bakeoff.provision.certificate import make_certificate
-from bakeoff.provision.files import copy_tree, write_private
+from bakeoff.provision.files import copy_tree, forget_pages, write_private
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.process import ServerProcess, free_port, give_to_account, port_is_free, run_as_account
 from bakeoff.systems.mariadb_log import explain_failed_start, port_taken, refused_values
@@ -85,8 +86,9 @@ class MariaDbServer:
 
     # -- life -------------------------------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Makes the data directory if there is none, starts the server and waits until it answers."""
+    def start(self, *options: str) -> None:
+        """Makes the data directory if there is none, starts the server and waits until it answers. options: of this one
+        start, beside those of its configuration."""
         if self.alive():
             return
         if self.spec.port is not None and not port_is_free(self.spec.port):
@@ -97,7 +99,7 @@ class MariaDbServer:
             self._init_data()
         for attempt in range(1, _PORT_TRIES + 1):
             try:
-                self._start_once()
+                self._start_once(options)
                 return
             except ServerError as error:
                 self.kill()
@@ -138,12 +140,7 @@ class MariaDbServer:
     def snapshot(self, path: Path) -> None:
         """Slow clean shutdown (history purged, all pages written), copy, start again."""
         self.control.rows("SET GLOBAL innodb_fast_shutdown = 0")
-        self._close_control()
-        if self._process is None or not self._process.stop(_SLOW_SHUTDOWN_TIMEOUT_S):
-            raise ServerError(
-                f"the server did not shut down cleanly within {_SLOW_SHUTDOWN_TIMEOUT_S:.0f} s", where=self._where
-            )
-        self._process = None
+        self._end_cleanly()
         if "ib_logfile0" not in os.listdir(self.data):
             raise ServerError(f"the data directory {self.data} is not whole", where=self._where)
         self.timings.copy_s = self._copy(self.data, path)
@@ -156,6 +153,28 @@ class MariaDbServer:
         self.kill()
         self.timings.copy_s = self._copy(path, self.data)
         self.start()
+
+    def make_cold(self) -> None:
+        """A clean restart, between whose halves the kernel forgets the data. The server would read back what it had in
+        its pool before, so it is told not to."""
+        folders = self.data_folders()
+        self._end_cleanly()
+        forget_pages(folders)
+        self.start("--innodb-buffer-pool-load-at-startup=OFF")
+
+    def data_folders(self) -> list[Path]:
+        """The data directory, and where else settings have put some of the data."""
+        names = ("innodb_data_home_dir", "innodb_undo_directory", "innodb_log_group_home_dir")
+        elsewhere = (self.control.value(f"SELECT @@{name}") for name in names)
+        return list(dict.fromkeys([self.data, *(self.data / str(folder) for folder in elsewhere if folder)]))
+
+    def _end_cleanly(self) -> None:
+        self._close_control()
+        if self._process is None or not self._process.stop(_SLOW_SHUTDOWN_TIMEOUT_S):
+            raise ServerError(
+                f"the server did not shut down cleanly within {_SLOW_SHUTDOWN_TIMEOUT_S:.0f} s", where=self._where
+            )
+        self._process = None
 
     def _copy(self, source: Path, target: Path) -> float:
         begin = time.monotonic()
@@ -191,7 +210,7 @@ class MariaDbServer:
 
     # -- starting ---------------------------------------------------------------------------------------------------
 
-    def _start_once(self) -> None:
+    def _start_once(self, options: Sequence[str]) -> None:
         self.port = self.spec.port or free_port()
         init_file = self._folder.path / "init.sql"
         write_private(init_file, self._account_statements(), for_server=True)
@@ -201,6 +220,7 @@ class MariaDbServer:
             f"--defaults-file={self._config}",
             f"--port={self.port}",
             f"--init-file={init_file}",
+            *options,
         ]
         begin = time.monotonic()
         try:

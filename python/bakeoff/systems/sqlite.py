@@ -143,6 +143,10 @@ class Sqlite(System):
     def size_on_disk_bytes(self) -> int | None:
         return sum(allocated_bytes(path) for path in self._files())
 
+    def data_paths(self) -> list[Path]:
+        """The connections' own caches go with the engine."""
+        return [self.file, *(self._side(suffix) for suffix in _SIDE_FILES)]
+
     def snapshot(self, path: Path) -> None:
         if not self.file.exists():
             raise ServerError("there is no data to keep: nothing was loaded", where=self._where)
@@ -181,8 +185,7 @@ class Sqlite(System):
             raise ServerError(f"cannot read {self.file}: {error}", where=self._where) from error
 
     def _files(self) -> list[Path]:
-        paths = (self.file, *(self._side(suffix) for suffix in _SIDE_FILES))
-        return [path for path in paths if path.exists()]
+        return [path for path in self.data_paths() if path.exists()]
 
     def _side(self, suffix: str) -> Path:
         return self.file.with_name(self.file.name + suffix)
