@@ -1,8 +1,17 @@
 """For all tests."""
 
+import atexit
+import os
+import shutil
+import tempfile
+
 from hypothesis import HealthCheck, settings
 
 # A test says the same of the same code on every machine, however slow. `--hypothesis-profile explore` draws anew.
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("explore", settings.get_profile("same"), derandomize=False)
 settings.load_profile("same")
+
+# A session of tests is no neighbour of another's, nor of what somebody measures on this machine.
+os.environ["BAKEOFF_LOCK_DIR"] = tempfile.mkdtemp(prefix="bakeoff-test-locks-")
+atexit.register(shutil.rmtree, os.environ["BAKEOFF_LOCK_DIR"], ignore_errors=True)

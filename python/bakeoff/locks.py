@@ -52,17 +52,17 @@ class Lock:
     @classmethod
     def take(cls, path: Path, holder: Holder) -> Lock:
         """Makes the file if it is missing. Raises Held at once, and BakeoffError where no lock can be had."""
-        handle = open_plain(path, os.O_RDWR | os.O_CREAT)
+        handle = -1
         try:
-            if not try_lock(handle, path):
+            handle = open_plain(path, os.O_RDWR | os.O_CREAT)
+            if not try_lock(handle):
                 raise Held(read_holder(handle))
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, json.dumps(asdict(holder)).encode(), 0)
-        except OSError as error:
-            os.close(handle)
-            raise _trouble(error, path) from error
-        except BaseException:
-            os.close(handle)
+            write_holder(handle, holder)
+        except BaseException as error:
+            if handle >= 0:
+                os.close(handle)
+            if isinstance(error, OSError):
+                raise no_lock(error, path) from error
             raise
         return cls(handle)
 
@@ -80,26 +80,31 @@ class Lock:
 
 def open_plain(path: Path | str, flags: int, *, folder: int | None = None, mode: int = 0o644) -> int:
     """A descriptor of an ordinary file: no link is followed, and nothing waits for a pipe's other end.
-    `folder`: a descriptor that a relative path starts at. Raises BakeoffError."""
+    `folder`: a descriptor that a relative path starts at. Raises OSError."""
     try:
         handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode, dir_fd=folder)
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            os.close(handle)
-            raise OSError(errno.EINVAL, "it is not an ordinary file")
     except OSError as error:
-        raise _trouble(error, path) from error
+        if error.errno == errno.ELOOP:
+            error.strerror = "it is a link"
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
     return handle
 
 
-def try_lock(handle: int, path: Path | str, *, shared: bool = False) -> bool:
-    """Takes the lock if it is free. A shared one needs no right to write."""
+def try_lock(handle: int, *, shared: bool = False) -> bool:
+    """Takes the lock if it is free, which needs no right to write. Raises OSError where there are no locks."""
     try:
         fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError as error:
-        raise _trouble(error, path) from error
     return True
+
+
+def write_holder(handle: int, holder: Holder) -> None:
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, json.dumps(asdict(holder)).encode(), 0)
 
 
 def read_holder(handle: int) -> Holder:
@@ -113,6 +118,5 @@ def read_holder(handle: int) -> Holder:
         return Holder()
 
 
-def _trouble(error: OSError, path: Path | str) -> BakeoffError:
-    reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
-    return BakeoffError(f"cannot open {path}: {reason}", hint="use a folder of your own on a local disk")
+def no_lock(error: OSError, path: Path) -> BakeoffError:
+    return BakeoffError(f"cannot lock {path}: {error.strerror}", hint="use a folder of your own on a local disk")

@@ -144,7 +144,7 @@ def test_a_bundle_is_written_by_one_bakeoff_at_a_time(tmp_path: Path) -> None:
     try:
         engine_of_second_run(process, tmp_path)
         before = {path: path.read_bytes() for path in (tmp_path / "bakeoff-results").rglob("result.json")}
-        second = bakeoff("run", plan, "--resume", cwd=tmp_path, env=through)
+        second = bakeoff("run", plan, "--resume", "--together", cwd=tmp_path, env=through)
         assert second.code == 2
         assert f"another bakeoff is writing into this bundle (pid {process.pid}" in second.err
         assert before == {path: path.read_bytes() for path in (tmp_path / "bakeoff-results").rglob("result.json")}
@@ -154,6 +154,27 @@ def test_a_bundle_is_written_by_one_bakeoff_at_a_time(tmp_path: Path) -> None:
         end(process)
     third = bakeoff("run", plan, "--resume", cwd=tmp_path, env={**through, "TAME": "yes"})
     assert third.code == 0, third.err
+
+
+def test_a_second_run_on_the_same_cores_is_refused_or_says_whom_it_measured_beside(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    process = started("run", write_plan(first, endless(SQLITE)), cwd=first)
+    try:
+        wait_until(lambda: list(first.glob("bakeoff-results/*/runs/*/run.json")), "the first measures")
+        plan = write_plan(second, SQLITE.replace("repetitions = 2", "repetitions = 1"))
+        refused = bakeoff("run", plan, cwd=second)
+        beside = bakeoff("run", plan, "--together", cwd=second)
+    finally:
+        end(process)
+    assert refused.code == 3
+    assert f'another bakeoff run is measuring on the same cores (pid {process.pid}, "A short one")' in refused.err
+    assert beside.code == 0, beside.err
+    for run in only_bundle(second).runs:  # the refused one made none
+        (found,) = [v for v in run.validity if v.name == "another run"]
+        assert (found.severity, found.ok, f"pid {process.pid}" in found.words) == ("warning", False, True)
+    assert "measured beside another bakeoff run" in beside.out
 
 
 def test_a_plan_that_grew_continues_its_bundle_and_removed_runs_are_made_again(ran: Path, tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ class RunNumbers:
     in `other_process`. server_not_told_apart: it cannot be known, because the server's time is among it.
     throttled_s: our control group had used up its share of the CPU. disk_was_quiet: what was written before the run had
     reached the disk. watching_failure: why the watching of server and machine ended early.
+    beside: other bakeoff runs that measured on the same cores.
     """
 
     error_ratio: float
@@ -85,6 +86,7 @@ class RunNumbers:
     other_process: str = ""
     server_not_told_apart: bool = False
     disk_was_quiet: bool | None = None
+    beside: Sequence[str] = ()
     watching_failure: str = ""
     engine_warnings: Sequence[str] = ()
     debt_drained: bool | None = None
@@ -254,6 +256,13 @@ def _neighbours(run: RunNumbers) -> Finding | None:
     return _share(run.other_cpu_ratio, OTHER_CPU_RATIO_MAX, "neighbours", what)
 
 
+def _beside(run: RunNumbers) -> Finding | None:
+    if not run.beside:
+        return None
+    words = f"measured beside another bakeoff run ({'; '.join(run.beside)}): each slowed the other"
+    return Finding("another run", False, "warning", words)
+
+
 def _share(ratio: float | None, most: float, name: str, of_what: str) -> Finding | None:
     if ratio is None:
         return None
@@ -319,6 +328,7 @@ CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     _swap,
     _steal,
     _neighbours,
+    _beside,
     _throttling,
     _quiet_disk,
     _watching,

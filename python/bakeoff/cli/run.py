@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..model.records import FactsRecord, RunRecord
     from ..plan.resolved import ResolvedPlan
     from ..report.answer import Answer
+    from ..schedule.cores import Claim
 
 RESULTS = Path("bakeoff-results")
 
@@ -44,6 +45,22 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p.add_argument("--out", type=Path, metavar="DIR", help=f"folder that the bundle is made in (default: {RESULTS})")
     p.add_argument("--work-dir", type=Path, metavar="DIR", help="where private servers and files live while they run")
     p.add_argument("--allow-drop", action="store_true", help="allow dropping the plan's tables on an existing server")
+    beside = p.add_mutually_exclusive_group()
+    beside.set_defaults(beside="refuse")
+    beside.add_argument(
+        "--wait",
+        action="store_const",
+        const="wait",
+        dest="beside",
+        help="wait while another bakeoff run measures on the same cores (default: refuse)",
+    )
+    beside.add_argument(
+        "--together",
+        action="store_const",
+        const="together",
+        dest="beside",
+        help="measure beside another run on the same cores; every run that was disturbed says so",
+    )
     p.add_argument("--no-report", action="store_true", help="write no report.html")
     p.add_argument("--quiet", action="store_true", help="show no progress")
     add_json(p)
@@ -53,6 +70,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> int:
     from ..plan.read import read_plan
     from ..schedule.conduct import refuse_unasked_drops
+    from ..schedule.cores import claim, cores_of_all
 
     plan = read_plan(options.plan, must_run=not options.dry_run)
     for warning in [] if options.dry_run else plan.warnings:
@@ -63,9 +81,10 @@ def run(options: argparse.Namespace) -> int:
         say(f"note: {name} is left out: {why}")
     refuse_unasked_drops(plan, options.allow_drop)
     with ExitStack() as held:
+        cores = held.enter_context(claim(cores_of_all(plan), plan.record.title, options.beside, say))
         writer, done, facts = _bundle(plan, options, held)
         try:
-            _carry_out(plan, writer, done, facts, options)
+            _carry_out(plan, writer, done, facts, cores, options)
         except KeyboardInterrupt:
             say(f"interrupted; {_kept(writer)}")
             say(f"continue with: {_resume_command(writer.folder, options)}")
@@ -73,6 +92,7 @@ def run(options: argparse.Namespace) -> int:
         except Exception:
             say(f"stopped; {_kept(writer)}")
             raise
+        cores.free()  # the report disturbs, but it is no measurement
         return _answer(writer, options)
 
 
@@ -175,6 +195,7 @@ def _carry_out(
     writer: BundleWriter,
     done: dict[str, RunRecord],
     facts: dict[str, FactsRecord],
+    cores: Claim,
     options: argparse.Namespace,
 ) -> None:
     from ..schedule.conduct import Conductor
@@ -182,7 +203,7 @@ def _carry_out(
 
     view = Line(quiet=options.quiet)
     try:
-        Conductor(plan, writer, view, options.allow_drop, options.work_dir, done, facts).carry_out()
+        Conductor(plan, writer, view, options.allow_drop, options.work_dir, done, facts, cores.others).carry_out()
     finally:
         view.close()
 
@@ -227,12 +248,15 @@ def _resume_command(folder: Path, options: argparse.Namespace) -> str:
     words = [*_program(), "run", os.path.abspath(options.plan), "--resume", os.path.abspath(folder)]
     if options.work_dir:
         words += ["--work-dir", os.path.abspath(options.work_dir)]
-    words += [flag for flag in ("--allow-drop", "--no-report", "--quiet", "--json") if _said(options, flag)]
-    return shlex.join(words)
-
-
-def _said(options: argparse.Namespace, flag: str) -> bool:
-    return bool(getattr(options, flag.removeprefix("--").replace("-", "_")))
+    said = {
+        "--allow-drop": options.allow_drop,
+        "--wait": options.beside == "wait",
+        "--together": options.beside == "together",
+        "--no-report": options.no_report,
+        "--quiet": options.quiet,
+        "--json": options.json,
+    }
+    return shlex.join([*words, *(flag for flag, yes in said.items() if yes)])
 
 
 def _program() -> list[str]:

@@ -247,6 +247,8 @@ class RunRecord(Document):
     #: Whether what was written before the run had reached the disk when it began; None: nobody waited.
     disk_was_quiet: bool | None = None
     #: Why the watching of server and machine ended early; "": it did not.
+    #: Other bakeoff runs that used the same cores meanwhile.
+    beside: list[str] = Field(default_factory=list)
     watching_failure: str = ""
     engine_warnings: list[str] = Field(default_factory=list)
     state_report: StateReport = Field(default_factory=StateReport)

@@ -83,7 +83,7 @@ class Owner:
             servers = tuple((int(pid), int(ticks)) for pid, ticks in record["servers"])
             extra = tuple(os.fspath(path) for path in record["extra"])
             return cls(int(record["pid"]), Host(**record["host"]), servers, extra)
-        except (BakeoffError, OSError, ValueError, KeyError, TypeError, RecursionError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
     def elsewhere(self, folder: Path) -> bool:

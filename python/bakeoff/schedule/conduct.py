@@ -18,6 +18,7 @@ from ..model.boundary import Progress
 from ..model.records import BundleInfo, FactsRecord, RunRecord
 from ..plan.resolved import Cell, ResolvedPlan
 from . import one_run
+from .cores import Others
 from .instance import Instance, file_name
 from .order import Slot, schedule
 
@@ -51,6 +52,7 @@ class Conductor:
     done: dict[str, RunRecord] = field(default_factory=dict)
     #: Of systems that the bundle's runs were made on before: they must say the same of themselves now.
     facts: dict[str, FactsRecord] = field(default_factory=dict)
+    others: Others = tuple
     _told: set[str] = field(default_factory=set)
     _instances: dict[str, Instance] = field(default_factory=dict)
     _failures: int = 0
@@ -87,7 +89,7 @@ class Conductor:
         self.view.run_begins(slot, cell)
         try:
             instance = self._instance(cell)
-            record = one_run.make(slot, cell, self.plan, instance, self.writer, self.view)
+            record = one_run.make(slot, cell, self.plan, instance, self.writer, self.view, self.others)
             self._failures = 0
         except BakeoffError as error:
             if self._is_final(error):

@@ -63,6 +63,7 @@ def validity(
         throttled_s=record.machine.throttled_s,
         other_cpu_ratio=record.machine.other_cpu_ratio,
         other_process=record.machine.other_process,
+        beside=record.beside,
         server_not_told_apart=record.machine.server_not_told_apart,
         disk_was_quiet=record.disk_was_quiet,
         watching_failure=record.watching_failure,

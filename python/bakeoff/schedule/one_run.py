@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.os_metrics import wait_for_writeback
 from ..systems.base import System
 from . import judge, phases
+from .cores import Others, cores_of
 from .instance import Instance
 from .merge import Merged, merge_intervals, merge_results, operation_summaries, percentiles
 from .order import Slot
@@ -41,6 +41,7 @@ class Measured:
     sampler: Sampler
     warnings: list[str]
     alive_after: bool
+    beside: list[str]
 
 
 class Watcher:
@@ -52,15 +53,22 @@ class Watcher:
 
 
 def make(
-    slot: Slot, cell: Cell, plan: ResolvedPlan, instance: Instance, writer: BundleWriter, watcher: Watcher
+    slot: Slot,
+    cell: Cell,
+    plan: ResolvedPlan,
+    instance: Instance,
+    writer: BundleWriter,
+    watcher: Watcher,
+    others: Others,
 ) -> RunRecord:
+    """others: which other bakeoff runs use its cores at this moment, in words."""
     started = utc_now()
     folder = writer.run_folder(slot.run)
     system = instance.system
     disk_was_quiet = _prepare(cell, plan, instance, folder, watcher)
     debt_start = system.debt()
     watcher.stage("running")
-    measured = _measure(slot, cell, plan, system, writer, watcher)
+    measured = _measure(slot, cell, plan, system, writer, watcher, others)
     by_completion = cell.pacing.kind == "closed" and isinstance(cell.limit, TimeLimit)
     merged = merge_results(measured.results, by_completion=by_completion)
     watcher.stage("draining")
@@ -91,7 +99,13 @@ def _prepare(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, w
 
 
 def _measure(
-    slot: Slot, cell: Cell, plan: ResolvedPlan, system: System, writer: BundleWriter, watcher: Watcher
+    slot: Slot,
+    cell: Cell,
+    plan: ResolvedPlan,
+    system: System,
+    writer: BundleWriter,
+    watcher: Watcher,
+    others: Others,
 ) -> Measured:
     where = f"run {slot.run}, {cell.record.label}"
     intervals: list[Interval] = []
@@ -113,13 +127,16 @@ def _measure(
         ready = engines.wait_ready(READY_TIMEOUT_S)
         begin_ns = time.time_ns() + int(LEAD_S * 1e9)
         engines.begin(begin_ns)
-        sampler = Sampler(system, engines.pids(), begin_ns, plan.warm_up_s, _window_s(cell), _cores(plan, system))
+        cores = cores_of(plan, server=system.private and not system.capabilities().embedded)
+        sampler = Sampler(system, engines.pids(), begin_ns, plan.warm_up_s, _window_s(cell), cores)
         sampler.start()
+        beside = set(others())
         try:
             for _, event in engines.events(_deadline(cell, plan)):
                 if isinstance(event, Interval):
                     intervals.append(event)
                     watcher.interval(event)
+                    beside.update(others())
         finally:
             sampler.stop()
         results, warnings = engines.results(), [_in_words(*warning, cell) for warning in engines.warnings]
@@ -131,20 +148,12 @@ def _measure(
                 hint="the engine's log is in the run's folder",
             )
     sampler.window_ended(max(r.window_end_s for r in results))
-    return Measured(ready, results, intervals, sampler, warnings, alive)
+    return Measured(ready, results, intervals, sampler, warnings, alive, sorted(beside))
 
 
 def _in_words(client: int, warning: EngineWarning, cell: Cell) -> str:
     whose = f"client {client}: " if cell.clients > 1 else ""
     return f"{whose}{warning.what} (second {warning.at_s:.1f} of the run)"
-
-
-def _cores(plan: ResolvedPlan, system: System) -> list[int]:
-    """Those that client and server may use."""
-    watched = [plan.client_cores]
-    if system.private and not system.capabilities().embedded:
-        watched.append(plan.server_cores)
-    return sorted(set().union(*watched) if all(watched) else os.sched_getaffinity(0))
 
 
 def _window_s(cell: Cell) -> float | None:
@@ -269,6 +278,7 @@ def _record(
         verdict=judge.client_verdict(results),
         server=server,
         machine=measured.sampler.machine(),
+        beside=measured.beside,
         watching_failure=measured.sampler.failure,
         engine_warnings=measured.warnings,
         state_report=merged.state,

@@ -1,0 +1,205 @@
+"""Which cores a bakeoff measures on, told to all others on this machine: two on one core would measure each other.
+
+A folder that all users share holds one file for each bakeoff at work, which names its cores and is locked for as long
+as that process lives. Whoever joins looks and adds its own file while it holds the lock of `gate`, so that two cannot
+do so at once. Locking a file takes no right to write it.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+from ..errors import ServerError
+from ..locks import Holder, open_plain, read_holder, try_lock, write_holder
+from ..plan.resolved import ResolvedPlan
+from ..systems import SYSTEMS
+
+ENVIRONMENT = "BAKEOFF_LOCK_DIR"
+_GATE = "gate"
+_MOMENT_MAX_S = 10.0
+_SUFFIX = ".run"
+_OPEN_TO_ALL = stat.S_ISVTX | 0o777
+
+#: Who else is at work on one's cores at this moment, in words.
+Others = Callable[[], Iterable[str]]
+#: What to do where another bakeoff measures on the same cores.
+Manner = Literal["refuse", "wait", "together"]
+
+
+def lock_folder() -> Path:
+    """The same for all users of a machine, whoever comes first: it depends on none of their rights."""
+    if named := os.environ.get(ENVIRONMENT):
+        return Path(named).absolute()
+    place = Path("/run/lock")
+    with suppress(OSError):
+        if stat.S_IMODE(place.stat().st_mode) == _OPEN_TO_ALL:
+            return place / "bakeoff"
+    return Path("/tmp/bakeoff-locks")
+
+
+def cores_of(plan: ResolvedPlan, *, server: bool) -> list[int]:
+    """Those that the client, and a server of ours if there is one, may use."""
+    named = [plan.client_cores, *([plan.server_cores] if server else [])]
+    return sorted(set().union(*named) if all(named) else os.sched_getaffinity(0))
+
+
+def cores_of_all(plan: ResolvedPlan) -> list[int]:
+    """Over all cells."""
+    kinds = {cell.record.kind for cell in plan.cells if "address" not in cell.system_options}
+    return cores_of(plan, server=any(not SYSTEMS[kind].capabilities().embedded for kind in kinds))
+
+
+class Claim:
+    """The cores of this process, told until `free` or its end."""
+
+    def __init__(self, folder: int, name: str, handle: int, cores: frozenset[int]) -> None:
+        self._folder, self._name, self._handle, self._cores = folder, name, handle, cores
+
+    def others(self) -> list[str]:
+        """Who else is at work on these cores at this moment, in words."""
+        return [str(holder) for _, holder in _living(self._folder, self._cores, but=self._name)]
+
+    def free(self) -> None:
+        if self._handle >= 0:
+            with suppress(OSError):
+                os.unlink(self._name, dir_fd=self._folder)
+            os.close(self._handle)
+            os.close(self._folder)
+            self._handle = -1
+
+    def __enter__(self) -> Claim:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.free()
+
+
+def claim(cores: Iterable[int], title: str, manner: Manner, say: Callable[[str], None]) -> Claim:
+    """Tells the others of these cores. Raises ServerError where one of them is in use and `manner` is "refuse"."""
+    wanted = frozenset(cores)
+    path = lock_folder()
+    try:
+        folder = _shared_folder(path)
+        try:
+            while True:
+                with _gate(folder):
+                    others = _living(folder, wanted, tidy=True)
+                    if manner == "together" or not others:
+                        name, handle = _join(folder, Holder(os.getpid(), title, tuple(sorted(wanted))))
+                        return Claim(folder, name, handle, wanted)
+                name, holder = others[0]
+                if manner == "refuse":
+                    raise _in_use(holder)
+                say(f"waiting for another bakeoff run on the same cores ({holder})")
+                _wait_for(folder, name)
+        except BaseException:
+            os.close(folder)
+            raise
+    except OSError as error:
+        raise ServerError(
+            f"cannot tell other runs on this machine of this one: {error.strerror}",
+            where=str(path),
+            hint=f"name another folder in {ENVIRONMENT}, one for all users of this machine",
+        ) from error
+
+
+def _in_use(holder: Holder) -> ServerError:
+    return ServerError(
+        f"another bakeoff run is measuring on the same cores ({holder}): each would measure the other",
+        hint="--wait waits for its end; --together measures beside it, and every run says so; `placement` names cores",
+    )
+
+
+def _shared_folder(path: Path) -> int:
+    with suppress(FileExistsError):
+        path.mkdir(parents=True)
+        path.chmod(_OPEN_TO_ALL)
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+@contextmanager
+def _gate(folder: int) -> Iterator[None]:
+    handle = _open_gate(folder)
+    try:
+        _lock_soon(handle)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock_soon(handle: int) -> None:
+    """Others hold it for a moment only; who does for longer is stopped, or means harm."""
+    deadline = time.monotonic() + _MOMENT_MAX_S
+    while not try_lock(handle):
+        if time.monotonic() > deadline:
+            raise BlockingIOError(errno.EWOULDBLOCK, f"a lock there has been held for {_MOMENT_MAX_S:.0f} s")
+        time.sleep(0.02)
+
+
+def _open_gate(folder: int) -> int:
+    """Opened if it is there, else made; another may do so between the two, or be about to open it to all."""
+    deadline = time.monotonic() + _MOMENT_MAX_S
+    while True:
+        try:
+            return open_plain(_GATE, os.O_RDONLY, folder=folder)
+        except FileNotFoundError:
+            with suppress(FileExistsError):
+                return _make(_GATE, folder)
+        except PermissionError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+def _make(name: str, folder: int) -> int:
+    handle = open_plain(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, folder=folder)
+    os.fchmod(handle, 0o644)  # whatever the umask
+    return handle
+
+
+def _join(folder: int, holder: Holder) -> tuple[str, int]:
+    name = f"{secrets.token_hex(8)}{_SUFFIX}"
+    handle = _make(name, folder)
+    _lock_soon(handle)  # somebody may be looking whether it is
+    write_holder(handle, holder)
+    return name, handle
+
+
+def _living(folder: int, cores: frozenset[int], *, but: str = "", tidy: bool = False) -> list[tuple[str, Holder]]:
+    """Files of others at work on one of the cores. tidy: files of the dead are removed (only with the gate held)."""
+    found = []
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(_SUFFIX) or name == but:
+            continue
+        try:
+            handle = open_plain(name, os.O_RDONLY, folder=folder)
+        except OSError:
+            continue  # it has just ended
+        try:
+            if try_lock(handle, shared=True):
+                if tidy:
+                    with suppress(OSError):  # another user's goes with one of that user's runs
+                        os.unlink(name, dir_fd=folder)
+            elif cores.intersection((holder := read_holder(handle)).cores or cores):
+                found.append((name, holder))
+        finally:
+            os.close(handle)
+    return found
+
+
+def _wait_for(folder: int, name: str) -> None:
+    with suppress(FileNotFoundError):
+        handle = open_plain(name, os.O_RDONLY, folder=folder)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        finally:
+            os.close(handle)
