@@ -284,3 +284,17 @@ def test_objectives_are_known_by_name(name: str, label: str, quantile: float | N
 def test_an_unknown_objective_is_refused_with_what_there_is(name: str) -> None:
     with pytest.raises(ValueError, match=r"unknown objective .* use rate, latency_mean"):
         Objective.parse(name)
+
+
+@pytest.mark.parametrize("family", [1, 20, 1000])
+def test_an_interval_from_almost_nothing_stays_finite(family: int) -> None:
+    """One degree of freedom and a wild occasion, at the levels of large families."""
+    wild = unpaired("c", RATE, "before", "after", [[100.0, 101.0], [303.0, 104.0]], [[99.0, 102.0]])
+    found = judge([wild] * family)[0]
+    assert found.words == "no difference shown; not even a 10-fold difference could have been seen"
+    assert found.low is not None
+    assert found.high is not None
+    assert found.detectable_ratio is not None
+    assert 0 < found.low < 1 < found.high < math.inf
+    assert math.isfinite(found.detectable_ratio)
+    assert math.isfinite(found.swapped().high or math.inf)

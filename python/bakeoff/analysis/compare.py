@@ -13,6 +13,8 @@ from bakeoff.analysis.objective import Objective
 from bakeoff.analysis.wording import percent_words
 
 ALPHA = 0.05
+#: From here on it is not worth saying how large a difference would have been seen.
+BLIND_RATIO = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +130,13 @@ def _without_verdict(e: Estimate, obstacle: Obstacle) -> Comparison:
 
 
 def _conclude(e: Estimate, found: Evidence, step: _Step, alpha: float) -> Comparison:
-    low, high = (math.exp(x) for x in found.interval(step.alpha))
-    plain_low, plain_high = (math.exp(x) for x in found.interval(alpha))
+    low, high = map(_ratio, found.interval(step.alpha))
+    plain_low, plain_high = map(_ratio, found.interval(alpha))
     draft = Comparison(
         *_facts(e),
         "no difference",
         "",
-        ratio=math.exp(found.log_ratio),
+        ratio=_ratio(found.log_ratio),
         low=low,
         high=high,
         level=1 - step.alpha,
@@ -147,9 +149,12 @@ def _conclude(e: Estimate, found: Evidence, step: _Step, alpha: float) -> Compar
     if step.rejected:
         draft = replace(draft, verdict="higher" if found.log_ratio > 0 else "lower")
         return replace(draft, words=_difference_words(draft))
-    detectable = math.expm1(found.detectable(step.alpha))
+    detectable = _ratio(found.detectable(step.alpha)) - 1
     shown = "no difference between these two bundles shown" if e.design == "two bundles" else "no difference shown"
-    words = f"{shown}; {percent_words(detectable)} could have been seen"
+    seen = f"{percent_words(detectable)} could have been seen"
+    if detectable >= BLIND_RATIO:
+        seen = f"not even a {BLIND_RATIO + 1}-fold difference could have been seen"
+    words = f"{shown}; {seen}"
     return replace(draft, detectable_ratio=detectable, words=words)
 
 
@@ -177,6 +182,14 @@ def level_words(level: float) -> str:
     """0.95 -> "95 %", 0.99375 -> "99.38 %"; the part that is left out never rounds to nothing."""
     left_out = float(f"{100 * (1 - level):.2g}")
     return f"{100 - left_out:.10g} %"
+
+
+def _ratio(log_ratio: float) -> float:
+    """Two or three occasions can have an interval that no number holds; its ends stay finite."""
+    return math.exp(max(-_LOG_RATIO_MAX, min(_LOG_RATIO_MAX, log_ratio)))
+
+
+_LOG_RATIO_MAX = 690.0
 
 
 def _inverse(ratio: float | None) -> float | None:
