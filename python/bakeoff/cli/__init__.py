@@ -24,7 +24,7 @@ example:
   bakeoff run plans/quickstart.toml        run a comparison, print the answer, write a bundle with report.html
 
 exit codes:
-  0 done   1 done, but a check or threshold failed or no run of a cell was valid   2 wrong use or plan
+  0 done   1 done, but a check, a threshold or runs that a figure needs failed   2 wrong use or plan
   3 server or environment failed   130 interrupted, finished runs kept
 """
 

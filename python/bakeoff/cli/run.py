@@ -159,7 +159,7 @@ def _bundle(
         writer = BundleWriter(folder)
         held.enter_context(hold(folder, plan.record.title))
         bundle = writer.resume(Present(plan.record, plan.skipped, machine, info), plan.text)
-        done, facts = {r.id: r for r in bundle.runs if r.state == "done"}, bundle.facts
+        done, facts = {r.id: r for r in bundle.runs}, bundle.facts
     else:
         writer = BundleWriter(new_folder(parent, plan.record.title))
         held.enter_context(hold(writer.folder, plan.record.title))

@@ -15,7 +15,7 @@ from ..bundle.resume import refuse_other_facts
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, BundleError, PlanError
 from ..model.boundary import Progress
-from ..model.records import BundleInfo, FactsRecord, RunRecord
+from ..model.records import BundleInfo, FactsRecord, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
 from . import one_run
 from .cores import Others
@@ -59,12 +59,12 @@ class Conductor:
     _said: list[str] = field(default_factory=list)
 
     def carry_out(self) -> BundleInfo:
-        """Makes every run that is not in `done`. Returns the bundle's final state; raises what ended it early, after
-        everything has been stopped and the bundle says so."""
+        """Makes every run that is not in `done`, or failed there. Returns the bundle's final state; raises what
+        ended it early, after everything has been stopped and the bundle says so."""
         cells = {cell.record.id: cell for cell in self.plan.cells}
         slots = schedule(list(cells), self.plan.record.repetitions, self.plan.record.seed)
         made = 1 + max((record.order for record in self.done.values()), default=-1)
-        missing = [s for s in slots if s.run not in self.done]
+        missing = [s for s in slots if s.run not in self.done or self.done[s.run].state == "failed"]
         missing = [replace(slot, order=made + place) for place, slot in enumerate(missing)]
         self.view.begin(slots, len(slots) - len(missing))
         state = "failed"
@@ -90,6 +90,9 @@ class Conductor:
         try:
             instance = self._instance(cell)
             record = one_run.make(slot, cell, self.plan, instance, self.writer, self.view, self.others)
+            if slot.run in self.done:
+                record.validity.append(made_again(self.done[slot.run]))
+                self.writer.run_result(record)
             self._failures = 0
         except BakeoffError as error:
             if self._is_final(error):
@@ -175,6 +178,12 @@ class Conductor:
             self.writer.update(info.model_copy(update={"state": state, "finished": utc_now(), "messages": said}))
         except BakeoffError as error:
             self.view.message(str(error))
+
+
+def made_again(earlier: RunRecord) -> Validity:
+    """Trying until it works must not make a failure disappear."""
+    words = f"made again with --resume: an earlier attempt failed ({earlier.failure})"
+    return Validity(name="attempts", severity="warning", ok=False, words=words)
 
 
 def refuse_unasked_drops(plan: ResolvedPlan, allow_drop: bool) -> None:
