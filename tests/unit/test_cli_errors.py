@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,12 @@ from pathlib import Path
 import pytest
 from bakeoff import cli
 from bakeoff.cli import workloads
+from bakeoff.cli.output import print_json
+from bakeoff.cli.progress import CLEAR, Line
 from bakeoff.errors import ExitCode
+from builders.bundles import MARIADB, Story, write_bundle
+
+PLAN = 'title = "t"\n[systems.sqlite]\n[workload]\nkind = "ycsb"\nrecords = 10\n'
 
 
 def ending(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
@@ -59,3 +66,181 @@ def test_a_terminal_without_the_letters_of_a_title_still_gets_the_plan(tmp_path:
     done = subprocess.run(command, capture_output=True, env=ascii_only, cwd=tmp_path)
     assert done.returncode == ExitCode.DONE, done.stderr
     assert done.stdout.startswith(b"???")
+
+
+def command(*words: str | bytes) -> list[str | bytes]:
+    return [sys.executable, "-m", "bakeoff", *words]
+
+
+def refused(done: subprocess.CompletedProcess[bytes], code: int, words: str) -> bool:
+    said = done.stderr.decode()
+    assert (done.returncode, "Traceback" in said, "should not have happened" in said) == (code, False, False), said
+    assert words in said
+    return True
+
+
+def test_a_closed_output_is_told_before_anything_is_done() -> None:
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh", *command("workloads")]
+    assert refused(subprocess.run(closed, capture_output=True), ExitCode.ENVIRONMENT, "standard output is closed")
+
+
+def test_closed_errors_do_not_cost_the_answer(tmp_path: Path) -> None:
+    """A file that is opened later must not get their place, and be written into."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+    closed = ["sh", "-c", 'exec "$@" <&- 2>&-', "sh", *command("run", str(plan), "--dry-run")]
+    done = subprocess.run(closed, capture_output=True)
+    assert done.returncode == ExitCode.DONE
+    assert b"1 cell" in done.stdout
+
+
+@pytest.mark.parametrize("gone", ["stdout", "stderr"])
+def test_a_reader_that_has_gone_ends_the_printing_only(tmp_path: Path, gone: str) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN)
+    read, write = os.pipe()
+    os.close(read)
+    heard = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, gone: write}
+    words = command("run", "plan.toml", "--dry-run")
+    done = subprocess.run(words, stdout=heard["stdout"], stderr=heard["stderr"], cwd=tmp_path)
+    os.close(write)
+    assert done.returncode == ExitCode.DONE
+    assert done.stdout is None or b"1 cell" in done.stdout
+    assert done.stderr is None or b"rror" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", b"\xff.toml"),
+        ("report", b"\xff"),
+        ("compare", "a", b"\xff"),
+        ("run", "plan.toml", "--out", b"\xff"),
+        ("run", "plan.toml", "--work-dir", b"\xff"),
+    ],
+)
+def test_a_name_that_is_not_text_is_refused(tmp_path: Path, words: tuple[str | bytes, ...]) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN)
+    done = subprocess.run(command(*words), capture_output=True, cwd=tmp_path)
+    assert refused(done, ExitCode.USAGE, "a name is not UTF-8 text")
+    assert b"\\udcff" in done.stderr
+
+
+def test_a_folder_whose_name_is_not_text_is_one_sentence(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    os.mkdir(folder)
+    with open(folder + b"/plan.toml", "w") as plan:
+        plan.write(PLAN.replace("[systems.sqlite]", "[systems.sqlite]\npath = 'here'"))
+    done = subprocess.run(command("run", "plan.toml"), capture_output=True, cwd=folder)
+    assert refused(done, ExitCode.USAGE, "a name is not UTF-8 text")
+
+
+STEERING = "a\x1b[31mb\x9bc\x07d\u202ee\rf"
+
+
+def test_what_steers_a_terminal_is_shown_as_its_escape(tmp_path: Path) -> None:
+    title = "".join(f"\\u{ord(letter):04x}" for letter in STEERING)
+    (tmp_path / "plan.toml").write_text(PLAN.replace('"t"', f'"{title}"'))
+    done = subprocess.run(command("run", "plan.toml", "--dry-run"), capture_output=True, cwd=tmp_path)
+    assert done.stdout.decode().splitlines()[0] == r"a\x1b[31mb\x9bc\x07d\u202ee\rf"
+
+
+@pytest.mark.parametrize("words", [("run", STEERING), (STEERING,), ("report", STEERING), ("workloads", STEERING)])
+def test_errors_and_complaints_do_not_steer_either(words: tuple[str, ...]) -> None:
+    done = subprocess.run(command(*words), capture_output=True)
+    assert done.returncode == ExitCode.USAGE
+    assert not set(done.stderr) & set(b"\x1b\x9b\x07\r")
+    assert "\u202e" not in done.stderr.decode()
+
+
+def test_progress_does_not_steer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    line = Line()
+    line._moving = True
+    line.message(STEERING)
+    line.stage(STEERING)
+    assert capsys.readouterr().err.replace(CLEAR, "").isascii()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_we_are_still_importing_ends_as_ctrl_c_does(number: signal.Signals) -> None:
+    """At the first import of ours that takes time; what comes before is Python's own start."""
+    script = f"""
+import os, sys
+class Signalling:
+    def find_spec(self, name, *_):
+        if name == "bakeoff.cli":
+            os.kill(os.getpid(), {int(number)})
+sys.meta_path.insert(0, Signalling())
+sys.argv = ["bakeoff", "workloads"]
+from bakeoff.__main__ import main
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (ExitCode.INTERRUPTED, "", "interrupted\n")
+
+
+def test_an_interrupt_that_a_library_made_another_error_of_is_still_one() -> None:
+    script = """
+import os, signal, sys
+from bakeoff import interrupts
+interrupts.listen()
+from bakeoff import cli
+from bakeoff.cli import workloads
+def fail(_):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        raise ImportError("initialization failed")
+workloads.run = fail
+sys.exit(cli.main(["workloads"]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (ExitCode.INTERRUPTED, "interrupted\n")
+
+
+def test_nohup_is_respected() -> None:
+    script = """
+import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+from bakeoff import interrupts
+interrupts.listen()
+os.kill(os.getpid(), signal.SIGHUP)
+"""
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+def test_the_answer_is_printed_even_if_its_report_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    story = Story(contenders=(MARIADB,), threads=(2,), presets=("a",), repetitions=1, window_s=3, warm_up_s=1)
+    folder = write_bundle(tmp_path / "bundle", story).folder
+    (folder / "charts").write_text("in the way")
+    assert cli.main(["report", str(folder)]) == ExitCode.USAGE
+    told = capsys.readouterr()
+    assert story.title in told.out
+    assert "error: cannot write" in told.err
+    assert cli.main(["report", "--json", str(folder)]) == ExitCode.USAGE
+    document = json.loads(capsys.readouterr().out)
+    assert document["answer"]["title"] == story.title
+    assert document["report"] is None
+
+
+def test_an_interrupt_while_the_report_is_made_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    story = Story(contenders=(MARIADB,), threads=(2,), presets=("a",), repetitions=1, window_s=3, warm_up_s=1)
+    folder = write_bundle(tmp_path / "bundle", story).folder
+
+    def interrupted(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bakeoff.report.html.render_html", interrupted)
+    assert cli.main(["report", str(folder)]) == ExitCode.INTERRUPTED
+    assert capsys.readouterr().err == "interrupted\n"
+    assert not [
+        path for path in folder.rglob("*") if path.name.endswith((".part", ".png")) or path.name == "report.html"
+    ]
+
+
+def test_json_is_strict() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        print_json({"rate": float("nan")})

@@ -196,3 +196,8 @@ def test_a_parent_that_is_a_file_is_refused(place: Path) -> None:
     (place / "file").write_text("")
     with pytest.raises(ServerError, match="cannot make a folder in"):
         new_instance("a", place / "file" / "b")
+
+
+def test_a_place_named_from_here_is_the_same_from_anywhere(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    assert InstanceFolder(place / "a").outside(Path("here")).is_absolute()

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import argparse
 import errno
-import io
 import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
 
-from .. import __version__
-from ..errors import BakeoffError, ExitCode
+from .. import __version__, interrupts
+from ..errors import BakeoffError, ExitCode, PlanError
 from . import compare, doctor, report, run, systems, workloads
+from .output import flush, forget, open_streams, say
 
 COMMANDS = (run, report, compare, systems, workloads, doctor)
 
@@ -31,7 +34,7 @@ exit codes:
 
 def parser() -> argparse.ArgumentParser:
     """The one definition of all commands; the reference page is made from it."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="bakeoff",
         description="Declare a database comparison in one file, run it with one command, get an answer you can defend.",
         epilog=EPILOG,
@@ -45,31 +48,50 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+#: Variables of the environment whose folders we use.
+_NAMING_FOLDERS = ("HOME", "BAKEOFF_CACHE", "XDG_CACHE_HOME", "TMPDIR")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Complains as everything else does."""
+
+    def error(self, message: str) -> NoReturn:
+        say(self.format_usage(), end="")
+        say(f"{self.prog}: error: {message}")
+        sys.exit(ExitCode.USAGE)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a letter must not cost the answer
+    if closed := open_streams():
+        say_error(closed)
+        return closed.exit_code
     options = parser().parse_args(arguments)
     try:
+        _refuse_undecodable(sys.argv[1:] if arguments is None else arguments)
         code = int(options.run(options))
-        if sys.stdout is not None:
-            sys.stdout.flush()  # a full disk or a closed pipe is noticed here, not by Python at exit
+        flush()
         return code
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return int(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # Whoever read our output has gone (`| head`): no error, but Python must not try to flush to it at exit.
-        _forget_stdout()
-        return int(ExitCode.DONE)
-    except Exception as error:
+    except (KeyboardInterrupt, Exception) as error:
+        if isinstance(error, KeyboardInterrupt) or interrupts.meant(error):
+            say("interrupted")
+            return ExitCode.INTERRUPTED
         if options.debug:
-            traceback.print_exc()
+            say(traceback.format_exc(), end="")
         if isinstance(error, OSError) and error.filename is None:
-            _forget_stdout()
+            forget(sys.stdout)
         shown = _sentence(error)
         say_error(shown)
-        return int(shown.exit_code)
+        return shown.exit_code
+
+
+def _refuse_undecodable(arguments: Sequence[str]) -> None:
+    """Names go into plans, bundles and configuration files, all of which are UTF-8."""
+    names = [*arguments, *(os.environ.get(name, "") for name in _NAMING_FOLDERS)]
+    with suppress(FileNotFoundError):  # a folder that was removed under us is no matter until it is used
+        names.append(os.getcwd())
+    for name in names:
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise PlanError("a name is not UTF-8 text", where=name, hint="rename it, or give another")
 
 
 def _sentence(error: Exception) -> BakeoffError:
@@ -79,20 +101,15 @@ def _sentence(error: Exception) -> BakeoffError:
     if isinstance(error, OSError):
         hint = "free some space, or use another folder" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         return BakeoffError(error.strerror or str(error), where=str(error.filename or ""), hint=hint)
+    if isinstance(error, MemoryError):
+        return BakeoffError("there is not enough memory", hint="free some, or make the plan or its data smaller")
     return BakeoffError(
         f"this should not have happened: {type(error).__name__}: {error}",
         hint="a bug in bakeoff; `bakeoff --debug ...` shows where",
     )
 
 
-def _forget_stdout() -> None:
-    """What could not be written to it is not tried again at exit."""
-    if sys.stdout is None:
-        return
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def say_error(error: BakeoffError) -> None:
-    print(f"error: {error}", file=sys.stderr)
+    say(f"error: {error}")
     if error.hint:
-        print(f"  hint: {error.hint}", file=sys.stderr)
+        say(f"  hint: {error.hint}")

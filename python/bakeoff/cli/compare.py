@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ExitCode, PlanError
-from .output import add_json, print_json, say, table
+from .output import add_json, print_json, say, show, table
 
 if TYPE_CHECKING:
     from ..analysis.compare import Comparison
@@ -133,29 +133,29 @@ def _document(comparison: Comparison) -> dict[str, object]:
 def _print(found: Occasions, outcomes: list[Outcome], before: list[str], after: list[str]) -> None:
     for name, folders in (("before", before), ("after", after)):
         for folder in folders:
-            print(f"{name:<6}  {folder}")
+            show(f"{name:<6}  {folder}")
     _print_changes(found.changed)
-    print()
+    show()
     rows = [
         [c.cell, c.objective.name, _number(c.base_value), _number(c.other_value), c.words] for c in found.comparisons
     ]
-    print(table(rows, ["cell", "objective", "before", "after", "finding"]))
+    show(table(rows, ["cell", "objective", "before", "after", "finding"]))
     notes = list(dict.fromkeys(note for c in found.comparisons for note in c.notes))
     if any(c.objective.name != "rate" for c in found.comparisons):
         notes.append("a time is the typical repetition's: the geometric mean of the repetitions' own")
-    print("".join(f"\nnote: {note}" for note in [*notes, *found.doubts]))
+    show("".join(f"\nnote: {note}" for note in [*notes, *found.doubts]))
     for outcome in outcomes:
-        print(outcome.words)
+        show(outcome.words)
 
 
 def _print_changes(changed: list[Change]) -> None:
     if not changed:
         return
-    print("\ndifferent:")
+    show("\ndifferent:")
     rows = [[f"  {change.name}", change.before, change.after] for change in changed[:CHANGES_MAX]]
-    print(table(rows, ["  what", "before", "after"]))
+    show(table(rows, ["  what", "before", "after"]))
     if len(changed) > CHANGES_MAX:
-        print(f"  and {len(changed) - CHANGES_MAX} more: see --json")
+        show(f"  and {len(changed) - CHANGES_MAX} more: see --json")
 
 
 def _number(value: float | None) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import EngineError, ExitCode
-from .output import add_json, print_json, table
+from .output import add_json, print_json, show, table
 
 if TYPE_CHECKING:
     from ..machine import Finding
@@ -37,13 +37,13 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"machine": facts.model_dump(), "findings": [asdict(f) for f in findings]})
     else:
-        print(
+        show(
             f"{facts.cpu_model}, {facts.cores} cores, {facts.memory_bytes / 2**30:.1f} GiB, {facts.os}, {facts.kernel}"
         )
-        print(table([[f.state, f.name, f.words] for f in findings], ["", "what", "finding"]))
+        show(table([[f.state, f.name, f.words] for f in findings], ["", "what", "finding"]))
         for finding in findings:
             if finding.hint:
-                print(f"  {finding.name}: {finding.hint}")
+                show(f"  {finding.name}: {finding.hint}")
     return ExitCode.DONE if engine.state == "good" else ExitCode.ENVIRONMENT
 
 

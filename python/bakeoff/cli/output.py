@@ -1,20 +1,80 @@
-"""What every subcommand prints with: one JSON document on stdout with --json, otherwise a plain table."""
+"""The terminal's edge: everything that a command prints goes through `show`, `print_json` or `say`.
+
+Titles, servers and error messages may hold anything; what would steer a terminal is shown as its escape. A reader that
+has gone (`| head -1`) ends the printing and nothing else: the work goes on, and the exit code is that of the work.
+"""
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
+import re
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
+
+from ..errors import BakeoffError
+
+#: Control characters but for line end and tab; marks that turn the direction of letters; halves of letters.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else on stdout")
 
 
+def open_streams() -> BakeoffError | None:
+    """Streams that our caller closed become /dev/null, lest the next file that is opened take their place. Returns what
+    is wrong: without stdout there is nowhere to put an answer."""
+    closed = sys.stdout is None
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest that is free
+    sys.stdout, sys.stderr = (stream or _nowhere() for stream in (sys.stdout, sys.stderr))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a letter must not cost the answer
+    what = "standard output is closed, so there is nowhere to put an answer"
+    return BakeoffError(what, hint="send it to a file, or to /dev/null") if closed else None
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w")
+
+
+def printable(text: str) -> str:
+    """The text without what would steer a terminal or turn its letters around. Line ends and tabs stay."""
+    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def show(text: str = "") -> None:
+    """What was asked for, to stdout."""
+    try:
+        sys.stdout.write(printable(text) + "\n")
+    except BrokenPipeError:
+        forget(sys.stdout)
+
+
 def print_json(document: Any) -> None:
-    print(json.dumps(document, indent=1, default=str))
+    """Strict JSON: no NaN, no infinity."""
+    show(json.dumps(document, indent=1, default=str, allow_nan=False))
+
+
+def flush() -> None:
+    """A full disk is noticed here, not by Python at exit."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        forget(sys.stdout)
+
+
+def forget(stream: TextIO) -> None:
+    """What could not be written to it is not tried again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def table(rows: Sequence[Sequence[object]], head: Sequence[str]) -> str:
@@ -27,9 +87,13 @@ def table(rows: Sequence[Sequence[object]], head: Sequence[str]) -> str:
     )
 
 
-def say(words: str) -> None:
-    """To the person, not to the pipe."""
-    print(words, file=sys.stderr, flush=True)
+def say(words: str, *, before: str = "", end: str = "\n") -> None:
+    """To the person, not to the pipe. before: control sequences of our own."""
+    try:
+        sys.stderr.write(f"{before}{printable(words)}{end}")
+        sys.stderr.flush()
+    except OSError:
+        forget(sys.stderr)
 
 
 def seconds(value_s: float | None) -> str:

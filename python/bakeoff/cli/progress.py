@@ -10,7 +10,7 @@ from ..model.records import RunRecord
 from ..plan.resolved import Cell
 from ..schedule.conduct import View, seconds_left
 from ..schedule.order import Slot
-from .output import seconds
+from .output import say, seconds
 
 CLEAR = "\r\x1b[K"
 
@@ -76,22 +76,18 @@ class Line(View):
             )
 
     def message(self, words: str) -> None:
-        if self._moving:
-            sys.stderr.write(CLEAR)
-        print(words, file=sys.stderr, flush=True)
+        say(words, before=CLEAR if self._moving else "")
 
     def close(self) -> None:
         if self._moving:
-            sys.stderr.write(CLEAR)
-            sys.stderr.flush()
+            say("", before=CLEAR, end="")
 
     def _draw(self, words: str) -> None:
         if self._moving:
             line = f"[{self._done}/{self._total}] {words}"
             left = f" | {self._left()} left"
             width = 118 - len(left)
-            sys.stderr.write(f"{CLEAR}{line[:width]}{left}")
-            sys.stderr.flush()
+            say(f"{line[:width]}{left}", before=CLEAR, end="")
 
     def _left(self) -> str:
         return seconds(seconds_left(self._made, self._total - (self._done - self._made), self._began))

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ExitCode, PlanError
-from .output import add_json, print_json, say
+from .output import add_json, flush, print_json, say, show
 
 if TYPE_CHECKING:
     from ..bundle.read import Bundle
     from ..report.answer import Answer
-    from ..report.html import ReportPaths
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -38,21 +37,34 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ..bundle.read import Bundle
-    from ..report.answer import answer_of, render_text
+    from ..report.answer import answer_of
 
     bundle = Bundle.open(options.bundle)
     if options.format == "sysbench":
         return _sysbench(bundle, options)
-    answer = answer_of(bundle)
-    paths = report_files(bundle, answer, options.out)
-    for words in bundle.damage:
-        say(f"warning: {words}")
-    if options.json:
-        print_json({"bundle": str(bundle.folder), "report": str(paths.html), "answer": answer.model_dump()})
-    else:
-        print(render_text(answer))
-        print(f"\nreport  {paths.html}")
+    tell(bundle, answer_of(bundle), out=options.out, as_json=options.json)
     return ExitCode.DONE
+
+
+def tell(bundle: Bundle, answer: Answer, *, out: Path | None = None, as_json: bool, write: bool = True) -> None:
+    """The answer, and report.html unless it is unwanted. Whatever becomes of the report, the answer is printed."""
+    from ..report.answer import render_text
+    from ..report.html import write_report
+
+    html: Path | None = None
+    if not as_json:
+        show(f"{render_text(answer)}\n\nbundle  {bundle.folder}")
+        flush()
+    try:
+        html = write_report(bundle, out, answer).html if write else None
+    finally:
+        for words in bundle.damage:
+            say(f"warning: {words}")
+        if as_json:
+            document = {"bundle": str(bundle.folder), "report": html and str(html), "damage": bundle.damage}
+            print_json({**document, "answer": answer.model_dump()})
+    if html is not None and not as_json:
+        show(f"report  {html}")
 
 
 def _sysbench(bundle: Bundle, options: argparse.Namespace) -> int:
@@ -60,13 +72,7 @@ def _sysbench(bundle: Bundle, options: argparse.Namespace) -> int:
 
     if options.json or options.out is not None:
         raise PlanError("--format sysbench prints and writes nothing else", hint="leave out --json and --out")
-    print(render(bundle), end="")
+    show(render(bundle).removesuffix("\n"))
     for words in bundle.damage:
         say(f"warning: {words}")
     return ExitCode.DONE
-
-
-def report_files(bundle: Bundle, answer: Answer, out: Path | None = None) -> ReportPaths:
-    from ..report.html import write_report
-
-    return write_report(bundle, out, answer)

@@ -11,8 +11,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import interrupts
 from ..errors import BundleError, ExitCode
-from .output import add_json, print_json, say, seconds, size, table
+from .output import add_json, print_json, say, seconds, show, size, table
 
 if TYPE_CHECKING:
     from ..bundle.read import Bundle
@@ -85,15 +86,15 @@ def run(options: argparse.Namespace) -> int:
         writer, done, facts = _bundle(plan, options, held)
         try:
             _carry_out(plan, writer, done, facts, cores, options)
-        except KeyboardInterrupt:
+            cores.free()  # the report disturbs, but it is no measurement
+            return _answer(writer, options)
+        except (KeyboardInterrupt, Exception) as error:
+            if not interrupts.meant(error):
+                say(f"stopped; {_kept(writer)}")
+                raise
             say(f"interrupted; {_kept(writer)}")
             say(f"continue with: {_resume_command(writer.folder, options)}")
             return ExitCode.INTERRUPTED
-        except Exception:
-            say(f"stopped; {_kept(writer)}")
-            raise
-        cores.free()  # the report disturbs, but it is no measurement
-        return _answer(writer, options)
 
 
 def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
@@ -106,13 +107,13 @@ def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
     if as_json:
         print_json(dry.to_json())
         return ExitCode.DONE
-    print(f"{dry.title}\n{dry.description}".rstrip() + "\n")
+    show(f"{dry.title}\n{dry.description}".rstrip() + "\n")
     rows = [[c.id, c.label, c.runs, seconds(c.run_s)] for c in dry.cells]
-    print(table(rows, ["cell", "what", "runs", "each about"]))
-    print()
+    show(table(rows, ["cell", "what", "runs", "each about"]))
+    show()
     rows = [[load.system, load.workload, load.rows, size(load.size_bytes), seconds(load.load_s)] for load in dry.loads]
-    print(table(rows, ["load", "workload", "rows", "data", "about"]))
-    print(
+    show(table(rows, ["load", "workload", "rows", "data", "about"]))
+    show(
         f"\n{counted(dry.runs, 'run', 'runs')}: {counted(len(dry.cells), 'cell', 'cells')}"
         f" x {counted(dry.repetitions, 'repetition', 'repetitions')}, {dry.pacing},"
         f" warm-up {seconds(dry.warm_up_s)}, reset {dry.reset}, cache {dry.cache}"
@@ -120,7 +121,7 @@ def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
         f"\nabout {dry.time_words} and {dry.disk_words} of disk ({size(dry.disk_free_bytes)} free). {dry.limits}"
     )
     for name, why in dry.skipped.items():
-        print(f"{name} would be left out: {why}")
+        show(f"{name} would be left out: {why}")
     return ExitCode.DONE
 
 
@@ -210,20 +211,12 @@ def _carry_out(
 
 def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
     from ..bundle.read import Bundle
-    from ..report.answer import answer_of, render_text
-    from .report import report_files
+    from ..report.answer import answer_of
+    from .report import tell
 
     bundle = Bundle.open(writer.folder)
     answer = answer_of(bundle)
-    paths = None if options.no_report else report_files(bundle, answer)
-    if options.json:
-        print_json({"bundle": str(writer.folder), "report": paths and str(paths.html), "answer": answer.model_dump()})
-    else:
-        print(render_text(answer))
-        print(f"\nbundle  {writer.folder}")
-        if paths is not None:
-            print(f"report  {paths.html}")
-        sys.stdout.flush()
+    tell(bundle, answer, as_json=options.json, write=not options.no_report)
     return ExitCode.DONE if all_held(bundle, answer) else ExitCode.CHECK_FAILED
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 
 from ..errors import ExitCode
-from .output import add_json, print_json, say, size, table
+from .output import add_json, print_json, say, show, size, table
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -54,11 +54,11 @@ def run_list(options: argparse.Namespace) -> int:
         print_json({"systems": systems, "installed": packages})
         return ExitCode.DONE
     rows = [[s["kind"], _private(s), s["summary"]] for s in systems]
-    print(table(rows, ["system", "private instance", "what it is"]))
+    show(table(rows, ["system", "private instance", "what it is"]))
     if packages:
-        print()
+        show()
         rows = [[p["name"], p["version"], size(float(str(p["size_bytes"]))), p["folder"]] for p in packages]
-        print(table(rows, ["installed", "version", "size", "where"]))
+        show(table(rows, ["installed", "version", "size", "where"]))
     return ExitCode.DONE
 
 
@@ -75,7 +75,7 @@ def run_install(options: argparse.Namespace) -> int:
     if options.json:
         print_json(package.as_dict())
     else:
-        print(f"{package.name} {package.version} is installed in {package.folder}")
+        show(f"{package.name} {package.version} is installed in {package.folder}")
     return ExitCode.DONE
 
 
@@ -87,5 +87,5 @@ def run_remove(options: argparse.Namespace) -> int:
         print_json({"removed": [p.as_dict() for p in removed]})
     else:
         for package in removed:
-            print(f"{package.name} {package.version} is removed")
+            show(f"{package.name} {package.version} is removed")
     return ExitCode.DONE

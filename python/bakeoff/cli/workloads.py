@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..errors import ExitCode
-from .output import add_json, print_json, table
+from .output import add_json, print_json, show, table
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,5 +35,5 @@ def run(options: argparse.Namespace) -> int:
     for kind, workload in WORKLOADS.items():
         rows = [[f"  {name}", words] for name, words in workload.presets.items()]
         blocks.append(f"{kind}: {workload.summary}\n\n{table(rows, [f'  {workload.preset}', 'what it does'])}")
-    print("\n\n".join(blocks))
+    show("\n\n".join(blocks))
     return ExitCode.DONE

@@ -74,7 +74,7 @@ class InstanceFolder:
         """A folder that belongs to the instance but lies elsewhere: on another disk, or where paths are short."""
         try:
             parent.mkdir(parents=True, exist_ok=True)
-            folder = Path(tempfile.mkdtemp(prefix="bakeoff-", dir=parent))
+            folder = Path(tempfile.mkdtemp(prefix="bakeoff-", dir=parent.absolute()))
             _own(folder, passable=self._for_servers)
         except OSError as error:
             raise ServerError(

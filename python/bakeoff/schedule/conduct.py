@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import FrameType
 
 from ..bundle.files import write_text
 from ..bundle.resume import refuse_other_facts
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, BundleError, PlanError
+from ..interrupts import ignored
 from ..model.boundary import Progress
 from ..model.records import BundleInfo, FactsRecord, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
@@ -69,16 +67,15 @@ class Conductor:
         self.view.begin(slots, len(slots) - len(missing))
         state = "failed"
         try:
-            with terminate_as_interrupt():
-                refuse_unasked_drops(self.plan, self.allow_drop)
-                for slot in missing:
-                    self._one(slot, cells[slot.cell])
+            refuse_unasked_drops(self.plan, self.allow_drop)
+            for slot in missing:
+                self._one(slot, cells[slot.cell])
             state = "complete"
         except KeyboardInterrupt:
             state = "interrupted"
             raise
         finally:
-            with signals_ignored():
+            with ignored():
                 self._stop_all(drop=state == "complete")
                 self._close(state)
         assert self.writer.info is not None
@@ -195,32 +192,6 @@ def refuse_unasked_drops(plan: ResolvedPlan, allow_drop: bool) -> None:
                 where=f"systems.{cell.record.system}",
                 hint='say --allow-drop if that schema may be dropped, or use reset = "reuse" for reading work',
             )
-
-
-@contextmanager
-def terminate_as_interrupt() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a plan like Ctrl-C: kept results, nothing left running."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {s: signal.signal(s, interrupt) for s in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def signals_ignored() -> Iterator[None]:
-    """While everything is being stopped, a second Ctrl-C must not leave half of it running."""
-    before = {s: signal.signal(s, signal.SIG_IGN) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def seconds_left(done: int, total: int, began: float) -> float | None:
