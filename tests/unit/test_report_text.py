@@ -69,3 +69,10 @@ def test_without_other_factors_there_is_no_setting_column(tmp_path: Path) -> Non
     text = rendered(tmp_path, replace(SMALL, threads=(4,), contenders=(MARIADB, SQLITE)))
     assert "setting  " not in text.split("Compared")[0]
     assert "Compared with mariadb:" in text
+
+
+def test_a_note_on_many_settings_is_said_once(tmp_path: Path) -> None:
+    loose = replace(SQLITE, durability="relaxed")
+    text = rendered(tmp_path, replace(SMALL, contenders=(MARIADB, loose)))
+    assert text.count("note: ") == 1
+    assert "note: sqlite_full, in 2 settings: durability differs, as the plan declares: relaxed against full" in text

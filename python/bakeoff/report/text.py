@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from ..charts.numbers import grouped, milliseconds_words
-from .answer import Answer, CellAnswer
+from .answer import Answer, CellAnswer, ComparisonAnswer
 from .distribution import QUANTILES
 from .headline import TYPICAL_WORDS, value_words
 
@@ -140,9 +140,18 @@ def _comparisons(answer: Answer) -> Iterator[str]:
     yield from table(["setting", value, "base", "finding"], rows, left={0, 3})
     if answer.objective != "rate":
         yield from _wrapped(TYPICAL_WORDS, "  note: ")
-    for c in answer.comparisons:
+    yield from _notes(answer.comparisons)
+
+
+def _notes(comparisons: Sequence[ComparisonAnswer]) -> Iterator[str]:
+    """Each once, with the places that it is about."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for c in comparisons:
         for note in c.notes:
-            yield from _wrapped(f"{c.setting_words or c.other}: {note}", "  note: ")
+            places.setdefault((c.other, note), []).append(c.setting_words)
+    for (other, note), settings in places.items():
+        where = settings[0] if len(settings) == 1 else f"in {len(settings)} settings"
+        yield from _wrapped(f"{', '.join(filter(None, (other, where)))}: {note}", "  note: ")
 
 
 def _doubts(answer: Answer) -> Iterator[str]:
