@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from ..model.records import Objective
+from .secrets import names_a_secret
 from .units import UnitError, format_duration, parse_cores, parse_duration_s, parse_rate_ops_per_s, parse_ratio
 
 Seconds = Annotated[float, BeforeValidator(parse_duration_s), PlainSerializer(format_duration)]
@@ -24,9 +25,6 @@ Reset = Literal["restore", "reload", "reuse"]
 Cache = Literal["warm", "cold", "as-is"]
 Arrival = Literal["constant", "poisson", "per_session"]
 FailClass = Literal["conflict", "constraint", "refused", "overload", "other"]
-
-#: Keys under which a literal would be a secret in a file that is copied into every bundle.
-SECRET_KEYS = ("password", "passwd", "pwd", "secret", "token")
 
 
 class Table(BaseModel):
@@ -88,7 +86,8 @@ class SystemTable(Table):
     def _consistent(self) -> SystemTable:
         if self.start is not None and self.address is not None:
             raise UnitError("a system is either started here or exists already", "write `start` or `address`, not both")
-        _refuse_literal_secrets({**(self.start or {}), **(self.model_extra or {}), "settings": self.settings})
+        for table in (self.start, self.settings, self.model_extra):
+            refuse_literal_secrets(table or {})
         return self
 
     def options(self) -> dict[str, Any]:
@@ -98,15 +97,16 @@ class SystemTable(Table):
         return said
 
 
-def _refuse_literal_secrets(tree: dict[str, Any]) -> None:
+def refuse_literal_secrets(tree: dict[str, Any]) -> None:
+    """A plan is copied into every bundle."""
     for key, value in tree.items():
-        if key.lower() in SECRET_KEYS:
-            try:
-                _secret(value)
-            except UnitError as error:
-                raise UnitError(f"`{key}`: {error}", error.hint) from None
-        elif isinstance(value, dict):
-            _refuse_literal_secrets(value)
+        if names_a_secret(key):
+            hint = (
+                'name where it is, where that can be done (a system\'s password = { env = "NAME" }); else leave it out'
+            )
+            raise UnitError(f"`{key}`: a secret is never written in a plan", hint)
+        if isinstance(value, dict):
+            refuse_literal_secrets(value)
 
 
 class WorkloadTable(Table):
@@ -115,6 +115,11 @@ class WorkloadTable(Table):
     model_config = ConfigDict(extra="allow", strict=True)
 
     kind: str
+
+    @model_validator(mode="after")
+    def _no_secrets(self) -> WorkloadTable:
+        refuse_literal_secrets(self.model_extra or {})
+        return self
 
 
 class OpenLoop(Table):
@@ -212,6 +217,7 @@ def _flat(value: Any) -> Any:
     for key, item in value.items():
         inner = _flat(item) if isinstance(item, dict) else {"": item}
         flat.update({f"{key}.{rest}" if rest else key: level for rest, level in inner.items()})
+    refuse_literal_secrets(flat)
     return flat
 
 

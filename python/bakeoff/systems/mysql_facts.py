@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from bakeoff.errors import ServerError
 from bakeoff.systems.mysql_control import Control
+from bakeoff.systems.mysql_settings import SHAPING
 
 #: Settings that decide comparisons: shown even where they have their default value.
 DECISIVE = (
@@ -106,11 +107,12 @@ def read_variables(control: Control) -> dict[str, str]:
     return {str(name).lower(): str(value) for name, value in control.rows("SHOW GLOBAL VARIABLES")}
 
 
-def read_settings(control: Control, product: Product, variables: dict[str, str]) -> dict[str, str]:
-    """Decisive settings, and all others that differ from the product's compiled default."""
+def read_settings(control: Control, product: Product, variables: dict[str, str], *, private: bool) -> dict[str, str]:
+    """Decisive settings, and others that differ from the product's compiled default: of a server of ours all, of an
+    existing one those that are known to shape a load, because anything else may be its owner's secret."""
     changed = _changed_in_mariadb(control) if product.is_mariadb else _changed_in_mysql(control)
-    names = {name for name in changed if not _NOT_SETTINGS.search(name)} | set(DECISIVE)
-    return {name: variables[name] for name in sorted(names) if name in variables}
+    told = {name for name in changed if not _NOT_SETTINGS.search(name)} if private else changed & SHAPING
+    return {name: variables[name] for name in sorted(told | set(DECISIVE)) if name in variables}
 
 
 def _changed_in_mariadb(control: Control) -> set[str]:

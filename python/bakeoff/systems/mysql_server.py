@@ -169,7 +169,7 @@ class MySqlServer(System):
         return Facts(
             product=product.name,
             version=product.version,
-            settings=mysql_facts.read_settings(self.control, product, variables),
+            settings=mysql_facts.read_settings(self.control, product, variables, private=self.private),
             portable={
                 "durability": mysql_facts.durability_of(variables),
                 "isolation": self._isolation or mysql_facts.isolation_of(variables),
