@@ -152,7 +152,7 @@ def read_result(result: dict[str, Any]) -> Report:
     """Of the engine's own window."""
     whole = [series for series in result["series"] if not series["part_of"]]
     ok = [series for series in whole if series["outcome"] == "ok"]
-    operations = sum(series["count"] + series["carried_in"] for series in ok)
+    operations = sum(series["count"] for series in ok)
     if not operations:
         raise BakeoffError("no operation ended ok", where=str(result["errors"][:1]))
     window_s = result["window_end_s"] - result["window_start_s"]

@@ -277,6 +277,7 @@ def _record(
         window_s=story.window_s,
         rate_ops_per_s=ok / story.window_s,
         offered_ops_per_s=None,
+        completed=ok,
         ok=ok,
         headline=to_document(waited),
         operations=[
@@ -388,7 +389,6 @@ def _series(operation: str, times: Histogram) -> Series:
         part_of=None,
         outcome="ok",
         count=times.count,
-        carried_in=0,
         response=document,
         service=document,
     )

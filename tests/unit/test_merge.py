@@ -30,7 +30,7 @@ def document(values_ns: list[int]) -> HistogramDoc:
 
 def series(values_ns: list[int], outcome: str = "ok", **other: Any) -> Series:
     times = document(values_ns)
-    fields = {"operation": "READ", "part_of": None, "carried_in": 0, "count": len(values_ns)} | other
+    fields = {"operation": "READ", "part_of": None, "count": len(values_ns)} | other
     return Series(outcome=outcome, response=times, service=times, **fields)  # type: ignore[arg-type]
 
 
@@ -41,14 +41,13 @@ def result(*parts: Series, client: int = 0, **other: Any) -> RunResult:
         "revoked": 0,
         "state": StateReport(inserts_acknowledged=2),
         "queries": QueryCounts(read=10, write=4, other=2),
-        "queries_carried_in": QueryCounts(read=5, write=2, other=1),
         **other,
     }
     return RunResult(
         format=1, phase="run", client=ClientSpec(index=client, count=2), seed=1, rows=0, elapsed_s=0.0,
         window_start_s=1.0, window_end_s=11.0, epoch_unix_ns=0, interrupted=False, series=list(parts), due=0,
-        lateness=document([]), pool_wait=document([]), retries=0, reconnects=0, connections_lost=0, error_ratio=0.0,
-        error_budget_exceeded=False, errors=[], stream_hashes=[], endpoints=[],
+        completed=0, lateness=document([]), pool_wait=document([]), retries=0, reconnects=0, connections_lost=0,
+        error_ratio=0.0, error_budget_exceeded=False, errors=[], stream_hashes=[], endpoints=[],
         cost=ClientCost(
             cpu_user_s=0, cpu_system_s=0, memory_peak_bytes=0, context_switches_voluntary=0,
             context_switches_involuntary=0, workers=[], steal_ratio=0, cpu_mhz=None,
@@ -77,7 +76,6 @@ def test_encoded_histograms_are_read_by_the_fields_own_library() -> None:
 def test_the_rate_counts_only_what_was_acknowledged_and_right() -> None:
     merged = merge_results(
         [result(series([1000] * 70), series([1000] * 20, "wrong")), result(series([1000] * 30), client=1)],
-        by_completion=True,
     )
     assert merged.rate_ops_per_s == 10.0  # 100 in 10 s
     assert merged.errors == {"wrong": 20}
@@ -85,50 +83,35 @@ def test_the_rate_counts_only_what_was_acknowledged_and_right() -> None:
 
 
 def test_parts_of_an_operation_do_not_count_as_operations() -> None:
-    merged = merge_results(
-        [result(series([1000] * 10), series([500] * 10, operation="RMW-READ", part_of="READ"))], by_completion=True
-    )
+    merged = merge_results([result(series([1000] * 10), series([500] * 10, operation="RMW-READ", part_of="READ"))])
     assert merged.ok == 10
-
-
-def test_operations_carried_in_count_only_where_completions_in_a_window_do() -> None:
-    results = [result(series([1000] * 10, carried_in=5))]
-    assert merge_results(results, by_completion=True).ok == 15
-    assert merge_results(results, by_completion=False).ok == 10
 
 
 def test_errors_are_a_share_of_what_ended() -> None:
     mixed = [result(series([1000] * 6), series([1000] * 2, "wrong"))]
-    assert merge_results(mixed, by_completion=True).error_ratio == 0.25
+    assert merge_results(mixed).error_ratio == 0.25
     revoked = [result(series([1000] * 8), revoked=2)]
-    assert merge_results(revoked, by_completion=True).error_ratio == 0.25
-    assert merge_results([result(series([]))], by_completion=True).error_ratio == 1.0
-
-
-def test_operations_longer_than_the_window_are_no_errors() -> None:
-    """They began in the warm-up and ended well in the window, where none began and ended."""
-    merged = merge_results([result(series([], carried_in=4))], by_completion=True)
-    assert (merged.ok, merged.error_ratio) == (4, 0.0)
+    assert merge_results(revoked).error_ratio == 0.25
+    assert merge_results([result(series([]))]).error_ratio == 1.0
 
 
 def test_what_did_not_commit_is_taken_back() -> None:
-    merged = merge_results([result(series([1000] * 10), revoked=4)], by_completion=True)
+    merged = merge_results([result(series([1000] * 10), revoked=4)])
     assert merged.ok == 6
     assert merged.errors == {"revoked": 4}
 
 
 def test_statements_are_those_of_the_operations_that_count() -> None:
     results = [result(series([1000] * 10)), result(series([1000] * 10), client=1)]
-    assert merge_results(results, by_completion=True).queries == QueryCounts(read=30, write=12, other=6)
-    assert merge_results(results, by_completion=False).queries == QueryCounts(read=20, write=8, other=4)
+    assert merge_results(results).queries == QueryCounts(read=20, write=8, other=4)
 
 
 def test_a_short_timeout_is_not_rewarded() -> None:
     """Unknown operations stand in the headline with the time they waited; failures rank above everything."""
     good, timed_out = [1_000_000] * 900, [5_000_000_000] * 100
-    merged = merge_results([result(series(good), series(timed_out, "unknown"))], by_completion=True)
+    merged = merge_results([result(series(good), series(timed_out, "unknown"))])
     assert percentiles(merged.distribution).p99_ms == pytest.approx(5000, rel=1e-3)
-    merged = merge_results([result(series(good), series([1000] * 100, "fail_other"))], by_completion=True)
+    merged = merge_results([result(series(good), series([1000] * 100, "fail_other"))])
     stated = percentiles(merged.distribution)
     assert stated.p50_ms == pytest.approx(1, rel=1e-3)
     assert stated.p95_ms is None
@@ -136,7 +119,7 @@ def test_a_short_timeout_is_not_rewarded() -> None:
 
 
 def test_an_overloaded_run_leads_with_no_percentile() -> None:
-    merged = merge_results([result(series([1000] * 5000))], by_completion=False)
+    merged = merge_results([result(series([1000] * 5000))])
     stated = percentiles(merged.distribution, overloaded=True)
     assert stated.p50_ms is None
     assert "overloaded" in stated.words["p50_ms"]

@@ -226,7 +226,7 @@ def test_failures_that_reach_a_percentile_leave_it_undefined_with_the_reason(tmp
 
 def test_an_overloaded_run_has_no_percentiles(tmp_path: Path) -> None:
     def overload(run: RunRecord) -> RunRecord:
-        return run.model_copy(update={"offered_ops_per_s": run.rate_ops_per_s * 1.5})
+        return run.model_copy(update={"due": run.ok * 2, "completed": run.ok})
 
     _, found = answer(tmp_path, replace(SMALL, change=overload))
     assert found.cells[0].response.p50_ms is None

@@ -14,16 +14,26 @@ pub struct Axis {
     pub epoch_ns: u64,
     pub epoch_unix_ns: u64,
     pub window_start_ns: u64,
+    /// Whatever fell due earlier is in no figure of the run. In an open loop that is what fell due before the window; in
+    /// a closed one nothing, because there an operation belongs to where it ended.
+    pub due_from_ns: u64,
     window_end_ns: AtomicU64,
 }
 
 impl Axis {
-    pub fn new(epoch_ns: u64, epoch_unix_ns: u64, warm_up_ns: u64, window_ns: Option<u64>) -> Self {
+    pub fn new(
+        epoch_ns: u64,
+        epoch_unix_ns: u64,
+        warm_up_ns: u64,
+        window_ns: Option<u64>,
+        open: bool,
+    ) -> Self {
         let window_start_ns = epoch_ns + warm_up_ns;
         Self {
             epoch_ns,
             epoch_unix_ns,
             window_start_ns,
+            due_from_ns: if open { window_start_ns } else { 0 },
             window_end_ns: AtomicU64::new(
                 window_ns.map_or(u64::MAX, |window_ns| window_start_ns + window_ns),
             ),
@@ -38,6 +48,23 @@ impl Axis {
 
     pub fn end_by(&self, end_ns: u64) {
         self.window_end_ns.fetch_min(end_ns, Relaxed);
+    }
+
+    pub fn in_window(&self, at_ns: u64) -> bool {
+        (self.window_start_ns..=self.window_end_ns()).contains(&at_ns)
+    }
+
+    /// Whether what fell due at `due_ns` and ended at `end_ns` is in the run's figures.
+    pub fn counts(&self, due_ns: u64, end_ns: u64) -> bool {
+        due_ns >= self.due_from_ns && self.in_window(end_ns)
+    }
+
+    /// The age at the window's end of what fell due at `due_ns` and had not ended by then; `None`: it is in no figure of
+    /// the run.
+    pub fn age_at_end_ns(&self, due_ns: u64) -> Option<u64> {
+        let end_ns = self.window_end_ns();
+        let owed = due_ns >= self.due_from_ns && due_ns < end_ns && end_ns != u64::MAX;
+        owed.then(|| end_ns - due_ns)
     }
 
     /// Seconds since the epoch.

@@ -42,17 +42,21 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
     let operations = job.workload.operations();
     let merged = merge_series(recorders, operations);
     let mut totals = Totals::default();
-    let mut carried_in = Totals::default();
-    for recorder in recorders {
-        recorder.tally.add_to(&mut totals);
-        recorder.tally_carried_in.add_to(&mut carried_in);
-    }
+    recorders
+        .iter()
+        .for_each(|recorder| recorder.tally.add_to(&mut totals));
     let backlog = backlog(axis, recorders, schedules);
     let unfinished = unfinished(axis, recorders, !measured.all_done);
     let open = matches!(job.spec.pacing, Pacing::Open { .. });
     let window_s = axis.seconds(axis.window_end_ns()) - axis.seconds(axis.window_start_ns);
     let cost = cost_between(&measured.before, &measured.after);
     let lateness = extra(recorders, Extra::Lateness);
+    let endpoints: Vec<EndpointCount> = (0..job.driver.endpoints().max(1))
+        .map(|e| EndpointCount {
+            endpoint: e as u32,
+            operations: sum(&|r| r.endpoint(e)),
+        })
+        .collect();
     let witness = witness.map(|seen| seen.against(&merged, operations));
     let revoked = sum(&|r| r.counters.revoked.load(Relaxed));
     let error_ratio = error_ratio(&merged, operations, revoked);
@@ -78,7 +82,7 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
             .control
             .stopped_at_ns()
             .is_some_and(|at_ns| at_ns <= axis.window_end_ns()),
-        series: series_events(&merged, recorders, operations),
+        series: series_events(&merged, operations),
         unfinished: unfinished.to_event(),
         due: if open {
             sum(&|r| r.counters.due.load(Relaxed)) + backlog.count()
@@ -89,7 +93,6 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
         lateness: lateness.to_event(),
         pool_wait: extra(recorders, Extra::PoolWait).to_event(),
         queries: totals.queries,
-        queries_carried_in: carried_in.queries,
         retries: totals.retries,
         reconnects: totals.reconnects,
         connections_lost: sum(&|r| r.counters.connections_lost.load(Relaxed)),
@@ -98,12 +101,9 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
         error_budget_exceeded: error_ratio > job.spec.error_budget_ratio,
         errors: earliest(recorders.iter().flat_map(|r| r.samples.taken()).collect()),
         stream_hashes: measured.stream_hashes.clone(),
-        endpoints: (0..job.driver.endpoints().max(1))
-            .map(|e| EndpointCount {
-                endpoint: e as u32,
-                operations: sum(&|r| r.endpoint(e)),
-            })
-            .collect(),
+        completed: endpoints.iter().map(|e| e.operations).sum::<u64>()
+            + sum(&|r| r.counters.late_from_warm_up.load(Relaxed)),
+        endpoints,
         cost,
         witness,
         verdict,
@@ -131,15 +131,14 @@ fn merge_series(recorders: &[Arc<Recorder>], operations: &[Operation]) -> Vec<Me
             recorder.response(series, &mut merged.response);
             recorder.service(series, &mut merged.service);
         }
-        let carried_in: u64 = recorders.iter().map(|r| r.carried_in(series)).sum();
-        if merged.response.count() + carried_in > 0 {
+        if merged.response.count() > 0 {
             all.push(merged);
         }
     }
     all
 }
 
-fn series_events(merged: &[Merged], recorders: &[Arc<Recorder>], operations: &[Operation]) -> Vec<Series> {
+fn series_events(merged: &[Merged], operations: &[Operation]) -> Vec<Series> {
     let event = |merged: &Merged| {
         let operation = operations[merged.series / Outcome::COUNT];
         Series {
@@ -147,7 +146,6 @@ fn series_events(merged: &[Merged], recorders: &[Arc<Recorder>], operations: &[O
             part_of: operation.part_of.map(str::to_owned),
             outcome: outcome_of(merged.series),
             count: merged.response.count(),
-            carried_in: recorders.iter().map(|r| r.carried_in(merged.series)).sum(),
             response: merged.response.to_event(),
             service: merged.service.to_event(),
         }
@@ -173,13 +171,11 @@ fn extra(recorders: &[Arc<Recorder>], which: Extra) -> Times {
 /// What users owed when the window ended, and what no user had come to claim.
 fn backlog(axis: &Axis, recorders: &[Arc<Recorder>], schedules: &[(Vec<u32>, Arc<Schedule>)]) -> Times {
     let mut total = extra(recorders, Extra::Backlog);
-    let end_ns = axis.window_end_ns();
+    let length_ns = axis.window_end_ns().saturating_sub(axis.epoch_ns);
     for (_, schedule) in schedules {
-        schedule.drain(end_ns.saturating_sub(axis.epoch_ns), |after_ns| {
-            let due_ns = axis.epoch_ns + after_ns;
-            if due_ns >= axis.window_start_ns {
-                total.record(end_ns - due_ns);
-            }
+        schedule.drain(length_ns, |after_ns| {
+            let age_ns = axis.age_at_end_ns(axis.epoch_ns + after_ns);
+            age_ns.into_iter().for_each(|age_ns| total.record(age_ns));
         });
     }
     total
@@ -188,13 +184,11 @@ fn backlog(axis: &Axis, recorders: &[Arc<Recorder>], schedules: &[(Vec<u32>, Arc
 /// Ended only after the window, or not at all.
 fn unfinished(axis: &Axis, recorders: &[Arc<Recorder>], some_missing: bool) -> Times {
     let mut total = extra(recorders, Extra::Unfinished);
-    let end_ns = axis.window_end_ns();
-    let in_window = |due_ns: &u64| *due_ns >= axis.window_start_ns && *due_ns < end_ns;
     if some_missing {
         let stuck = recorders.iter().flat_map(|recorder| recorder.in_flight());
         stuck
-            .filter(in_window)
-            .for_each(|due_ns| total.record(end_ns - due_ns));
+            .filter_map(|due_ns| axis.age_at_end_ns(due_ns))
+            .for_each(|age_ns| total.record(age_ns));
     }
     total
 }

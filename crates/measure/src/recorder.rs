@@ -28,6 +28,8 @@ pub enum Extra {
 #[derive(Default)]
 pub struct Counters {
     pub due: AtomicU64,
+    /// Operations that fell due before the window of an open loop and ended in it.
+    pub late_from_warm_up: AtomicU64,
     pub connections_lost: AtomicU64,
     pub revoked: AtomicU64,
     /// Ns this thread spent spinning for a deadline: not work.
@@ -43,15 +45,12 @@ pub struct Recorder {
     /// Response and service of each series, in turn.
     run: TimesSet,
     extra: TimesSet,
-    carried_in: Box<[AtomicU64]>,
     endpoints: Box<[AtomicU64]>,
     /// Per user of this worker: due time of the operation in flight, 0 if none.
     in_flight: Box<[AtomicU64]>,
     pub counters: Counters,
     /// Statements of operations in the run's figures; retries and reconnects in the window.
     pub tally: Tally,
-    /// Statements of operations that fell due before the window and ended in it.
-    pub tally_carried_in: Tally,
     pub samples: Samples,
     /// Set from before an operation's end is read off the clock until it has been recorded. Whoever finds it clear
     /// some milliseconds after a second's end knows that the second is complete.
@@ -71,12 +70,10 @@ impl Recorder {
         Self {
             run: TimesSet::new(2 * all),
             extra: TimesSet::new(4),
-            carried_in: zeros(all),
             endpoints: zeros(endpoints),
             in_flight: zeros(users),
             counters: Counters::default(),
             tally: Tally::default(),
-            tally_carried_in: Tally::default(),
             samples: Samples::default(),
             recording: AtomicBool::new(false),
             seconds: Seconds::new(all),
@@ -93,10 +90,6 @@ impl Recorder {
 
     pub fn extra(&self, which: Extra, total: &mut Times) {
         self.extra.add_to(which as usize, total);
-    }
-
-    pub fn carried_in(&self, series: usize) -> u64 {
-        self.carried_in[series].load(Ordering::Relaxed)
     }
 
     pub fn endpoint(&self, endpoint: usize) -> u64 {
@@ -164,12 +157,8 @@ impl Writer {
     #[inline]
     pub fn operation(&self, series: usize, endpoint: u32, due_ns: u64, begin_ns: u64, end_ns: u64) -> bool {
         let recorder = &*self.recorder;
-        let window_end_ns = self.axis.window_end_ns();
-        let due_in_window = due_ns >= self.axis.window_start_ns;
-        if end_ns > window_end_ns {
-            if due_in_window && due_ns < window_end_ns {
-                self.extra(Extra::Unfinished, window_end_ns - due_ns);
-            }
+        if end_ns > self.axis.window_end_ns() {
+            self.owed(Extra::Unfinished, due_ns);
             return false;
         }
         let response_ns = end_ns.saturating_sub(due_ns).max(1);
@@ -178,11 +167,11 @@ impl Writer {
         if end_ns < self.axis.window_start_ns {
             return false;
         }
-        add(&recorder.endpoints[endpoint as usize], 1);
-        if !due_in_window {
-            add(&recorder.carried_in[series], 1);
+        if due_ns < self.axis.due_from_ns {
+            add(&recorder.counters.late_from_warm_up, 1);
             return false;
         }
+        add(&recorder.endpoints[endpoint as usize], 1);
         recorder.run.record_in(2 * series, response_ns, bucket);
         recorder
             .run
@@ -199,11 +188,9 @@ impl Writer {
         let series = series(operation, outcome);
         let time_ns = end_ns.saturating_sub(start_ns);
         self.second(end_ns).times.record(series, time_ns);
-        if start_ns >= self.axis.window_start_ns {
+        if self.axis.counts(start_ns, end_ns) {
             self.recorder.run.record(2 * series, time_ns);
             self.recorder.run.record(2 * series + 1, time_ns);
-        } else if end_ns >= self.axis.window_start_ns {
-            add(&self.recorder.carried_in[series], 1);
         }
     }
 
@@ -216,8 +203,6 @@ impl Writer {
         self.second(end_ns).tally.add_queries(queries);
         if counted {
             self.recorder.tally.add_queries(queries);
-        } else if end_ns >= self.axis.window_start_ns {
-            self.recorder.tally_carried_in.add_queries(queries);
         }
     }
 
@@ -236,7 +221,7 @@ impl Writer {
         let now = now_ns();
         add(which(&self.second(now).tally), 1);
         self.end_recording();
-        if (self.axis.window_start_ns..=self.axis.window_end_ns()).contains(&now) {
+        if self.axis.in_window(now) {
             add(which(&self.recorder.tally), 1);
         }
     }
@@ -264,11 +249,11 @@ impl Writer {
         self.recorder.extra.record(which as usize, time_ns);
     }
 
-    /// Due in the window and never begun.
-    pub fn backlog(&self, due_ns: u64) {
-        let end_ns = self.axis.window_end_ns();
-        if due_ns >= self.axis.window_start_ns && due_ns < end_ns && end_ns != u64::MAX {
-            self.extra(Extra::Backlog, end_ns - due_ns);
+    /// Fell due and had not ended, or not even begun, when the window did: it enters at its age.
+    #[cold]
+    pub fn owed(&self, which: Extra, due_ns: u64) {
+        if let Some(age_ns) = self.axis.age_at_end_ns(due_ns) {
+            self.extra(which, age_ns);
         }
     }
 }
@@ -281,8 +266,8 @@ mod tests {
     const S: u64 = SECOND_NS;
 
     /// Epoch at 10 s, window from 12 s to 15 s.
-    fn writer() -> Writer {
-        let axis = Arc::new(Axis::new(10 * S, 0, 2 * S, Some(3 * S)));
+    fn writer(open: bool) -> Writer {
+        let axis = Arc::new(Axis::new(10 * S, 0, 2 * S, Some(3 * S), open));
         Writer::new(Arc::new(Recorder::new(1, 1, 1)), axis)
     }
 
@@ -290,23 +275,22 @@ mod tests {
         writer.operation(0, 0, due_ns, due_ns + 1, end_ns);
     }
 
+    /// Counted, answered too late to count, and unfinished.
     fn counts(writer: &Writer) -> (u64, u64, u64) {
         let (mut response, mut unfinished) = (Times::default(), Times::default());
         writer.recorder.response(0, &mut response);
         writer.recorder.extra(Extra::Unfinished, &mut unfinished);
-        (
-            response.count(),
-            writer.recorder.carried_in(0),
-            unfinished.count(),
-        )
+        assert_eq!(response.count(), writer.recorder.endpoint(0));
+        let late = &writer.recorder.counters.late_from_warm_up;
+        (response.count(), late.load(Ordering::Relaxed), unfinished.count())
     }
 
     #[test]
-    fn an_operation_counts_in_the_window_only_if_due_and_ended_there() {
-        let writer = writer();
+    fn an_operation_of_an_open_loop_belongs_to_where_it_fell_due() {
+        let writer = writer(true);
         record(&writer, 10 * S, 11 * S); // warm-up
         assert_eq!(counts(&writer), (0, 0, 0));
-        record(&writer, 11 * S, 12 * S + 1); // carried in
+        record(&writer, 11 * S, 12 * S + 1);
         assert_eq!(counts(&writer), (0, 1, 0));
         record(&writer, 12 * S, 13 * S);
         assert_eq!(counts(&writer), (1, 1, 0));
@@ -317,10 +301,50 @@ mod tests {
     }
 
     #[test]
+    fn an_operation_of_a_closed_loop_belongs_to_where_it_ended_with_its_whole_time() {
+        let writer = writer(false);
+        record(&writer, 10 * S, 11 * S); // warm-up
+        assert_eq!(counts(&writer), (0, 0, 0));
+        record(&writer, 10 * S, 12 * S + 1);
+        assert_eq!(counts(&writer), (1, 0, 0));
+        let mut response = Times::default();
+        writer.recorder.response(0, &mut response);
+        assert_eq!(response.to_event().max_ns, 2 * S + 1);
+        record(&writer, 12 * S, 13 * S);
+        assert_eq!(counts(&writer), (2, 0, 0));
+        record(&writer, 11 * S, 16 * S); // unfinished, wherever it began
+        assert_eq!(counts(&writer), (2, 0, 1));
+        let mut unfinished = Times::default();
+        writer.recorder.extra(Extra::Unfinished, &mut unfinished);
+        assert_eq!(unfinished.to_event().max_ns, 4 * S);
+    }
+
+    #[test]
+    fn parts_and_statements_count_by_the_same_rule() {
+        let three = Queries {
+            read: 3,
+            ..Queries::default()
+        };
+        for (open, counted) in [(true, 1), (false, 2)] {
+            let writer = writer(open);
+            for due_ns in [11 * S, 13 * S] {
+                let end_ns = due_ns + S + 1;
+                writer.part(0, Outcome::Ok, due_ns, end_ns);
+                let counted = writer.operation(1, 0, due_ns, due_ns, end_ns);
+                writer.queries(three, end_ns, counted);
+            }
+            let (mut parts, mut totals) = (Times::default(), Totals::default());
+            writer.recorder.response(0, &mut parts);
+            writer.recorder.tally.add_to(&mut totals);
+            assert_eq!((parts.count(), totals.queries.read), (counted, 3 * counted));
+        }
+    }
+
+    #[test]
     fn retries_and_reconnects_count_in_the_window_only_but_in_every_second() {
         let hour = 3600 * S;
         for (warm_up_ns, in_window) in [(hour, 0), (0, 1)] {
-            let axis = Arc::new(Axis::new(now_ns(), 0, warm_up_ns, Some(hour)));
+            let axis = Arc::new(Axis::new(now_ns(), 0, warm_up_ns, Some(hour), false));
             let writer = Writer::new(Arc::new(Recorder::new(1, 1, 1)), axis);
             writer.retry();
             writer.reconnect();
@@ -335,7 +359,7 @@ mod tests {
 
     #[test]
     fn unfinished_operations_enter_at_their_age() {
-        let writer = writer();
+        let writer = writer(true);
         record(&writer, 14 * S, 20 * S);
         let mut unfinished = Times::default();
         writer.recorder.extra(Extra::Unfinished, &mut unfinished);
@@ -344,7 +368,7 @@ mod tests {
 
     #[test]
     fn seconds_hold_what_ended_in_them_warm_up_included() {
-        let writer = writer();
+        let writer = writer(true);
         for end in [10 * S + 5, 10 * S + 6, 11 * S, 13 * S] {
             record(&writer, end - 5, end);
         }

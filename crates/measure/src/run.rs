@@ -141,7 +141,7 @@ fn new_schedules(spec: &RunSpec, placements: &[Placement], blocking: bool) -> Ve
     groups.iter().enumerate().map(schedule).collect()
 }
 
-/// Operations of one thread after the warm-up; the first threads take what does not divide evenly.
+/// Operations of one thread that count; the first threads take what does not divide evenly.
 fn quota(spec: &RunSpec, thread: u32) -> u64 {
     match spec.limit {
         Limit::Time { .. } => u64::MAX,
@@ -276,6 +276,7 @@ pub fn publish_axis<D, W>(job: &Job<D, W>, start_unix_ns: u64) -> Arc<Axis> {
         start_unix_ns,
         to_ns(job.spec.warm_up_s),
         window_ns.map(to_ns),
+        matches!(job.spec.pacing, Pacing::Open { .. }),
     );
     let axis = Arc::new(axis);
     bakeoff_model::time::set_epoch_ns(epoch_ns);

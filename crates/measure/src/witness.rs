@@ -151,7 +151,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
             None => (Outcome::Unknown, true),
         };
         job.workload.settle(&state, &mut thread, outcome, lost, &mut Deaf);
-        if outcome == Outcome::Ok && begin_ns >= axis.window_start_ns && end_ns <= axis.window_end_ns() {
+        if outcome == Outcome::Ok && axis.counts(due_ns, end_ns) {
             times.record(end_ns.saturating_sub(begin_ns));
         }
         if lost && !reopen(&job, &client, cell, &axis, &mut slot, Since::Lost).await {

@@ -47,7 +47,7 @@ pub struct Worker<D: Driver, W: Workload<D::Session>> {
 
 /// When a user's next operation is due.
 pub enum Pace {
-    /// When the last one ended. `left`: operations after the warm-up.
+    /// When the last one ended. `left`: operations still to end after the warm-up.
     Closed {
         left: u64,
     },
@@ -118,7 +118,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         }
         loop {
             let begin = match &mut self.user.pace {
-                Pace::Closed { left } => closed(left, &worker.writer.axis, free_at_ns),
+                Pace::Closed { left } => closed(*left, &worker.writer.axis, free_at_ns),
                 Pace::Scheduled(schedule) => match schedule.claim() {
                     Some(after_ns) => self.wait_for_slot(after_ns, free_at_ns).await,
                     None => Begin::Over,
@@ -136,6 +136,9 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             };
             let how = self.operation(due_ns, session).await;
             free_at_ns = self.ended_ns;
+            if let Pace::Closed { left } = &mut self.user.pace {
+                *left -= u64::from(free_at_ns >= worker.writer.axis.window_start_ns);
+            }
             let goes_on = if how.session_lost() {
                 self.replace(session, Since::Lost, free_at_ns).await
             } else if worker.job.workload.wants_new_session(&self.thread) {
@@ -167,7 +170,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         }
         let now = now_ns();
         if now >= axis.window_end_ns() {
-            writer.backlog(due_ns);
+            writer.owed(Extra::Backlog, due_ns);
             return Begin::Over;
         }
         if due_ns >= axis.window_start_ns {
@@ -211,10 +214,10 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         let now = now_ns();
         if now >= self.axis().window_end_ns() {
             pool.release(slot);
-            self.worker.writer.backlog(due_ns);
+            self.worker.writer.owed(Extra::Backlog, due_ns);
             return None;
         }
-        if due_ns >= self.axis().window_start_ns {
+        if self.axis().counts(due_ns, now) {
             self.worker
                 .writer
                 .extra(Extra::PoolWait, now.saturating_sub(asked_ns));
@@ -365,7 +368,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         if replaced {
             worker.writer.reconnect();
         } else if matches!(self.user.pace, Pace::Closed { .. }) {
-            worker.writer.backlog(due_ns);
+            worker.writer.owed(Extra::Backlog, due_ns);
         }
         replaced
     }
@@ -412,14 +415,12 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     }
 }
 
-/// In a closed loop an operation is due when the last one ended. `left`: operations after the warm-up.
+/// In a closed loop an operation is due when the last one ended.
 #[inline]
-fn closed(left: &mut u64, axis: &Axis, free_at_ns: u64) -> Begin {
-    let counted = u64::from(free_at_ns >= axis.window_start_ns);
-    if *left < counted || free_at_ns >= axis.window_end_ns() {
+fn closed(left: u64, axis: &Axis, free_at_ns: u64) -> Begin {
+    if left == 0 || free_at_ns >= axis.window_end_ns() {
         return Begin::Over;
     }
-    *left -= counted;
     Begin::Now { due_ns: free_at_ns }
 }
 

@@ -23,7 +23,7 @@ fn operations(n: u64) -> String {
 }
 
 fn non_empty_figures_add_up(ran: &Ran) {
-    let counted: u64 = ran.result.series.iter().map(|s| s.count + s.carried_in).sum();
+    let counted: u64 = ran.result.series.iter().map(|s| s.count).sum();
     assert_eq!(
         counted,
         ran.result.endpoints.iter().map(|e| e.operations).sum::<u64>()
@@ -90,6 +90,7 @@ fn what_a_system_cannot_keep_up_with_is_late_and_never_dropped() {
     assert_eq!(ran.result.due, 500);
     assert!(ok <= 50, "{ok}");
     assert_eq!(ok + ran.result.unfinished.count + ran.result.backlog.count, 500);
+    assert_eq!(ran.result.completed, ok, "the queue has grown by the rest");
     // At most 52 were begun, so the oldest of the others has been due since 52 ms at the latest.
     assert!(ran.result.backlog.max_ns > 440_000_000);
 
@@ -335,9 +336,9 @@ fn intervals_cover_every_second_of_the_axis_and_sum_to_the_run() {
         let of = intervals.iter().filter(|i| i.warm_up == warm_up);
         of.flat_map(|i| &i.series).map(|s| s.response.count).sum()
     };
-    let carried_in: u64 = ran.result.series.iter().map(|s| s.carried_in).sum();
-    assert_eq!(ended(false), ran.count(Outcome::Ok) + carried_in);
-    assert!(ended(true) + carried_in <= 1, "the one at 0 s");
+    assert_eq!(ended(false), ran.result.completed);
+    let late = ran.result.completed - ran.count(Outcome::Ok);
+    assert!(ended(true) + late <= 1, "the one at 0 s");
 }
 
 #[test]
@@ -427,24 +428,99 @@ fn cpu_s() -> f64 {
 }
 
 #[test]
-fn an_operation_carried_into_the_window_is_counted_apart() {
+fn a_stall_that_began_in_the_warm_up_is_in_the_figures_of_a_closed_loop() {
     let extra = r#","warm_up_s":0.2,"limit":{"kind":"time","window_s":3600}"#;
     let control = Arc::new(Control::default());
-    let (stopper, begun) = (control.clone(), AtomicU64::new(0));
-    let ran = try_run(&spec(extra), control, move |_| {
-        let in_window = now_ns() >= stopper.axis().unwrap().window_start_ns;
-        if in_window && begun.fetch_add(1, SeqCst) == 4 {
+    let stopper = control.clone();
+    let ran = try_run(&spec(extra), control, move |n| match n {
+        0 => Reply::At(stopper.axis().unwrap().window_start_ns + 100_000_000),
+        5 => {
             stopper.stop();
+            Reply::Right
         }
-        pause(60)
+        _ => Reply::Right,
     })
     .unwrap();
     let ok = ran.series(Outcome::Ok).unwrap();
-    assert_eq!((ok.carried_in, ran.result.unfinished.count), (1, 1));
-    // Of the five begun in the window the last was unfinished, and the first may have fallen due before it.
+    assert_eq!((ok.count, ok.response.count, ran.result.completed), (5, 5, 5));
+    assert!(ok.response.max_ns >= 300_000_000, "{}", ok.response.max_ns);
+    assert_eq!(ran.result.unfinished.count, 1, "the one that stopped it");
+    non_empty_figures_add_up(&ran);
+}
+
+#[test]
+fn what_a_closed_loop_began_in_the_warm_up_and_did_not_end_enters_at_its_age() {
+    let extra = r#","warm_up_s":0.05,"limit":{"kind":"time","window_s":3600}"#;
+    let control = Arc::new(Control::default());
+    let stopper = control.clone();
+    let ran = try_run(&spec(extra), control, move |_| {
+        while now_ns() < stopper.axis().unwrap().window_start_ns {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        stopper.stop();
+        Reply::Right
+    })
+    .unwrap();
+    assert_eq!((ran.executed, ran.result.completed), (1, 0));
+    let unfinished = &ran.result.unfinished;
     assert!(
-        (3..=4).contains(&ok.count) && ok.response.count == ok.count,
+        unfinished.count == 1 && unfinished.max_ns >= 50_000_000,
         "{}",
-        ok.count
+        unfinished.max_ns
+    );
+}
+
+#[test]
+fn a_number_of_operations_is_of_those_that_ended_in_the_window() {
+    let extra = format!(r#","warm_up_s":0.05{}"#, operations(10));
+    let control = Arc::new(Control::default());
+    let watched = control.clone();
+    let ran = try_run(&spec(&extra), control, move |n| match n {
+        0 => Reply::At(watched.axis().unwrap().window_start_ns + 1_000_000),
+        _ => Reply::Right,
+    })
+    .unwrap();
+    assert_eq!((ran.executed, ran.count(Outcome::Ok)), (10, 10));
+    assert!(ran.series(Outcome::Ok).unwrap().response.max_ns >= 51_000_000);
+}
+
+#[test]
+fn what_an_open_loop_answers_late_is_completed_but_in_no_other_figure() {
+    let extra = r#","warm_up_s":0.15,"limit":{"kind":"time","window_s":3600},
+        "pacing":{"kind":"open","rate_ops_per_s":10,"arrival":"constant"}"#; // due at 0, 0.1, 0.2 s ...
+    let control = Arc::new(Control::default());
+    let stopper = control.clone();
+    let ran = try_run(&spec(extra), control, move |n| {
+        let first_ends_ns = stopper.axis().unwrap().window_start_ns + 1_000_000;
+        if n == 2 {
+            stopper.stop();
+        }
+        if n == 0 {
+            Reply::At(first_ends_ns)
+        } else {
+            Reply::Right
+        }
+    })
+    .unwrap();
+    assert_eq!((ran.result.completed, ran.count(Outcome::Ok)), (2, 0));
+    assert_eq!(ran.result.unfinished.count, 1);
+    assert!(
+        ran.result
+            .endpoints
+            .iter()
+            .all(|endpoint| endpoint.operations == 0)
+    );
+}
+
+#[test]
+fn failures_are_completions() {
+    let open = r#","pacing":{"kind":"open","rate_ops_per_s":2000,"arrival":"constant"}"#;
+    let ran = run(&spec(&format!("{open}{}", operations(100))), |n| match n % 2 {
+        0 => Reply::Fail(FailClass::Other),
+        _ => Reply::Right,
+    });
+    assert_eq!(
+        (ran.count(Outcome::Ok), ran.result.completed, ran.result.due),
+        (50, 100, 100)
     );
 }

@@ -128,20 +128,21 @@ pub struct RunResult {
     /// Ended by `stop`, by end of input or by a signal before its limit.
     pub interrupted: bool,
     pub series: Vec<Series>,
-    /// Due in the window, begun, and not finished when it ended: their age then.
+    /// Begun, and not finished when the window ended: their age then. In an open loop those due in the window.
     pub unfinished: Histogram,
-    /// Due in the window, and no session was free to begin them: their age at its end.
+    /// Due, and no session was free to begin them: their age at the window's end. In an open loop those due in it.
     pub backlog: Histogram,
     /// Open loop: how many fell due in the window, and by how much the generator itself was late for those that had
     /// a free session (begin - intended).
     pub due: u64,
     pub lateness: Histogram,
+    /// Operations that ended in the window, of whatever outcome and whenever they fell due: where they stay behind `due`,
+    /// the queue has grown.
+    pub completed: u64,
     /// Pool of fewer sessions than threads: time waited for one.
     pub pool_wait: Histogram,
     /// Of operations counted in the window.
     pub queries: QueryCounts,
-    /// Of operations that fell due before the window and ended in it (as `carried_in` of the series).
-    pub queries_carried_in: QueryCounts,
     /// In the window.
     pub retries: u64,
     pub reconnects: u64,
@@ -171,10 +172,8 @@ pub struct Series {
     /// Part of this other operation: not in totals.
     pub part_of: Option<String>,
     pub outcome: Outcome,
-    /// Due and ended in the window.
+    /// Closed loop: ended in the window, wherever they began. Open loop: due and ended in it.
     pub count: u64,
-    /// Ended in the window, due before it: counted apart, not in the histograms.
-    pub carried_in: u64,
     /// From intended start, over all attempts.
     pub response: Histogram,
     /// From actual start of the last attempt.
@@ -197,7 +196,7 @@ pub struct ErrorSample {
 #[serde(deny_unknown_fields)]
 pub struct EndpointCount {
     pub endpoint: u32,
-    /// Operations ended there in the window.
+    /// Operations ended there that the series count.
     pub operations: u64,
 }
 

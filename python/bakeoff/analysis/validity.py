@@ -13,8 +13,8 @@ from typing import Literal
 from bakeoff.analysis.steady import SteadyState
 from bakeoff.analysis.wording import count_words, counted, percent_words, significant
 
-# Below this share of the offered rate the system is overloaded, and percentiles say only how long the window was.
-ACHIEVED_RATIO_MIN = 0.99
+# Completed, as a share of what fell due: below it the queue grows, and percentiles say only how long the window was.
+COMPLETED_RATIO_MIN = 0.99
 LATENESS_RATIO_MAX = 0.10
 STEAL_RATIO_MAX = 0.01
 OTHER_CPU_RATIO_MAX = 0.10
@@ -44,8 +44,9 @@ class IntegrityCheck:
 class RunNumbers:
     """All that is asked of one run, its clients merged. None: not known, or it does not arise.
 
-    error_ratio: share of operations in the window that did not end ok. offered, achieved: operations/s, open loop only.
-    carried_in: operations that fell due before the window and ended well in it.
+    error_ratio: share of operations in the window that did not end ok. due: operations that fell due in the window, in
+    an open loop only. completed: that ended in it, of whatever outcome and whenever due. counted: those of them in
+    the figures.
     client_signs: what made a client suspect itself, in words. witness_missing: one was wanted and told nothing.
     lateness, response: p99 in ns, open loop only.
     other_cpu_ratio: share of the CPU time of the cores in use that was used by neither client nor server; by whom most,
@@ -60,11 +61,11 @@ class RunNumbers:
     wrong: int = 0
     unknown: int = 0
     revoked: int = 0
-    offered_ops_per_s: float | None = None
-    achieved_ops_per_s: float | None = None
+    due: int | None = None
+    completed: int = 0
+    counted: int = 0
     unfinished: int = 0
     backlog: int = 0
-    carried_in: int = 0
     interrupted: bool = False
     failure: str = ""
     clients_expected: int = 1
@@ -97,11 +98,13 @@ def findings(run: RunNumbers) -> list[Finding]:
     return [found for check in CHECKS if (found := check(run)) is not None]
 
 
-def overloaded(offered_ops_per_s: float | None, achieved_ops_per_s: float | None) -> bool:
-    """Achieved below 99 % of offered: no percentile may lead a report."""
-    if offered_ops_per_s is None or achieved_ops_per_s is None:
-        return False
-    return achieved_ops_per_s < ACHIEVED_RATIO_MIN * offered_ops_per_s
+def overloaded(due: int | None, completed: int) -> bool:
+    """Whether the queue grew in the window of an open loop: then no percentile may lead a report.
+
+    due: operations that fell due in it, None in a closed loop. completed: that ended in it, of whatever outcome and
+    whenever they fell due, because a failure and what straddles an edge of the window leave no queue behind.
+    """
+    return due is not None and completed < COMPLETED_RATIO_MIN * due
 
 
 def _completed(run: RunNumbers) -> Finding:
@@ -170,16 +173,15 @@ def _revoked(run: RunNumbers) -> Finding | None:
 
 
 def _overload(run: RunNumbers) -> Finding | None:
-    offered, achieved = run.offered_ops_per_s, run.achieved_ops_per_s
-    if offered is None or achieved is None:
+    if run.due is None:
         return None
-    late = overloaded(offered, achieved)
-    share = percent_words(achieved / offered, digits=3) if offered else "100 %"
-    words = f"achieved {significant(achieved, 4)} of {significant(offered, 4)} operations/s offered ({share})"
+    late = overloaded(run.due, run.completed)
+    share = f" ({percent_words(run.completed / run.due, digits=3)})" if run.due else ""
+    words = f"{count_words(run.completed)} operations ended while {count_words(run.due)} fell due{share}"
     if late:
         left = f"{count_words(run.unfinished)} unfinished, {count_words(run.backlog)} not begun when the window ended"
-        if run.carried_in:
-            left = f"{count_words(run.carried_in)} that fell due in the warm-up were answered meanwhile; {left}"
+        if run.completed > run.counted:
+            left = f"{count_words(run.completed - run.counted)} of them had fallen due in the warm-up; {left}"
         words = f"overloaded: {words}; {left}; percentiles are not stated"
     return Finding("offered rate", not late, "warning", words)
 

@@ -189,7 +189,6 @@ class Series(Document):
     part_of: str | None
     outcome: OutcomeName
     count: int
-    carried_in: int
     response: HistogramDoc
     service: HistogramDoc
 
@@ -269,9 +268,9 @@ class RunResult(Document):
     backlog: HistogramDoc
     due: int
     lateness: HistogramDoc
+    completed: int
     pool_wait: HistogramDoc
     queries: QueryCounts
-    queries_carried_in: QueryCounts
     retries: int
     reconnects: int
     connections_lost: int

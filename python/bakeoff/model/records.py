@@ -212,6 +212,9 @@ class RunRecord(Document):
     #: Acknowledged and right, in the window, per second. The headline.
     rate_ops_per_s: float = 0.0
     offered_ops_per_s: float | None = None  # what fell due in the window, per second; None: closed loop
+    due: int | None = None  # the same as a number
+    #: Operations that ended in the window, of whatever outcome and whenever they fell due.
+    completed: int = 0
     ok: int = 0
     errors: dict[str, int] = Field(default_factory=dict)
     error_ratio: float = 0.0

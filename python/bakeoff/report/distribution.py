@@ -32,7 +32,7 @@ def merged_distribution(runs: Sequence[RunRecord]) -> Distribution:
 def is_overloaded(run: RunRecord) -> bool:
     from ..analysis.validity import overloaded
 
-    return overloaded(run.offered_ops_per_s, run.rate_ops_per_s)
+    return overloaded(run.due, run.completed)
 
 
 def merged_percentiles(runs: Sequence[RunRecord]) -> Percentiles:

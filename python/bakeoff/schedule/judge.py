@@ -11,11 +11,6 @@ from ..analysis import validity as analysis
 from ..model.boundary import ClientVerdict, RunResult
 from ..model.records import RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
-from .merge import Merged
-
-
-def overloaded(merged: Merged, offered_ops_per_s: float | None) -> bool:
-    return analysis.overloaded(offered_ops_per_s, merged.rate_ops_per_s)
 
 
 def client_verdict(results: Sequence[RunResult]) -> ClientVerdict:
@@ -33,18 +28,18 @@ def validity(
     seconds: Sequence[Mapping[str, Any]],
     server_alive: bool,
 ) -> list[Validity]:
-    open_loop = record.offered_ops_per_s is not None
+    open_loop = record.due is not None
     numbers = analysis.RunNumbers(
         error_ratio=record.error_ratio,
         error_budget_ratio=plan.error_budget_ratio,
         wrong=record.errors.get("wrong", 0),
         unknown=record.errors.get("unknown", 0),
         revoked=record.revoked,
-        offered_ops_per_s=record.offered_ops_per_s,
-        achieved_ops_per_s=record.rate_ops_per_s if open_loop else None,
+        due=record.due,
+        completed=record.completed,
         unfinished=record.unfinished,
         backlog=record.backlog,
-        carried_in=sum(s.carried_in for s in record.series if s.part_of is None and s.outcome == "ok"),
+        counted=sum(s.count for s in record.series if s.part_of is None),
         interrupted=any(r.interrupted for r in results),
         clients_expected=cell.clients,
         clients_reported=len(results),

@@ -46,19 +46,15 @@ class Merged:
     state: StateReport
     window_s: float
     due: int
+    #: Ended in the window, of whatever outcome and whenever they fell due.
+    completed: int
     revoked: int
-    by_completion: bool
 
     @property
     def ok(self) -> int:
-        """Acknowledged, right and (where a transaction spans operations) committed, in the window.
-
-        `by_completion` (a closed loop with a window): by when they ended, so that long operations are neither lost at
-        the start nor at the end. Otherwise only what fell due in the window: in an open loop a backlog of the warm-up
-        could pass for throughput, and a number of operations is reached without those of the warm-up."""
-        whole = [s for s in self.series if s.part_of is None and s.outcome == "ok"]
-        carried = sum(s.carried_in for s in whole) if self.by_completion else 0
-        return max(0, sum(s.count for s in whole) + carried - self.revoked)
+        """Acknowledged, right and (where a transaction spans operations) committed, in the window."""
+        counted = sum(s.count for s in self.series if s.part_of is None and s.outcome == "ok")
+        return max(0, counted - self.revoked)
 
     @property
     def errors(self) -> dict[str, int]:
@@ -82,7 +78,7 @@ class Merged:
         return self.ok / self.window_s if self.window_s > 0 else 0.0
 
 
-def merge_results(results: Sequence[RunResult], *, by_completion: bool) -> Merged:
+def merge_results(results: Sequence[RunResult]) -> Merged:
     """`results`: one per client, at least one; their windows share an epoch."""
     series = merge_series(s for result in results for s in result.series)
     unfinished = merge_documents([r.unfinished for r in results])
@@ -99,16 +95,14 @@ def merge_results(results: Sequence[RunResult], *, by_completion: bool) -> Merge
         backlog=backlog,
         lateness=merge_documents([r.lateness for r in results]),
         pool_wait=merge_documents([r.pool_wait for r in results]),
-        queries=add_queries(
-            [r.queries for r in results] + [r.queries_carried_in for r in results if by_completion],
-        ),
+        queries=add_queries(r.queries for r in results),
         distribution=spread,
         headline=to_document(spread.waited),
         state=add_states([r.state for r in results]),
         window_s=max(r.window_end_s for r in results) - min(r.window_start_s for r in results),
         due=sum(r.due for r in results),
+        completed=sum(r.completed for r in results),
         revoked=revoked,
-        by_completion=by_completion,
     )
 
 
@@ -127,7 +121,6 @@ def merge_series(series: Iterable[Series]) -> list[Series]:
             part_of=first.part_of,
             outcome=first.outcome,
             count=sum(s.count for s in group),
-            carried_in=sum(s.carried_in for s in group),
             response=merge_documents([s.response for s in group]),
             service=merge_documents([s.service for s in group]),
         )

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..analysis.validity import overloaded
 from ..bundle.files import write_text
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, EngineError
@@ -69,8 +70,7 @@ def make(
     debt_start = system.debt()
     watcher.stage("running")
     measured = _measure(slot, cell, plan, system, writer, watcher, others)
-    by_completion = cell.pacing.kind == "closed" and isinstance(cell.limit, TimeLimit)
-    merged = merge_results(measured.results, by_completion=by_completion)
+    merged = merge_results(measured.results)
     watcher.stage("draining")
     server = _server_side(system, measured, merged, debt_start)
     watcher.stage("checking")
@@ -235,7 +235,7 @@ def _record(
     results = measured.results
     errors = merged.errors
     # What fell due, not what was asked for: Poisson arrivals differ from their mean in a short window.
-    offered = merged.due / merged.window_s if isinstance(cell.pacing, Open) else None
+    due = merged.due if isinstance(cell.pacing, Open) else None
     client_cpu_s = sum(r.cost.cpu_user_s + r.cost.cpu_system_s for r in results)
     failures = sum(count for outcome, count in errors.items() if outcome not in ("unknown", "revoked"))
     return RunRecord(
@@ -248,11 +248,13 @@ def _record(
         seed=results[0].seed,
         window_s=merged.window_s,
         rate_ops_per_s=merged.rate_ops_per_s,
-        offered_ops_per_s=offered,
+        offered_ops_per_s=None if due is None else due / merged.window_s,
+        due=due,
+        completed=merged.completed,
         ok=merged.ok,
         errors=errors,
         error_ratio=merged.error_ratio,
-        response=percentiles(merged.distribution, overloaded=judge.overloaded(merged, offered)),
+        response=percentiles(merged.distribution, overloaded=overloaded(due, merged.completed)),
         headline=merged.headline,
         failures=failures,
         operations=operation_summaries(merged.series),
