@@ -1,6 +1,7 @@
 //! The measured phase in order: open everything, wait for the common start, keep out of the way, and gather.
 use crate::client_cost::Snapshot;
 use crate::control::{Axis, clocks};
+use crate::gate::Gate;
 use crate::gather::{Measured, gather};
 use crate::interval::{Reporter, warn};
 use crate::pacer::{Pacer, Slots, seed};
@@ -11,7 +12,7 @@ use crate::runner::Runner;
 use crate::schedule::Schedule;
 use crate::team::{self, Berth, Placement, Team};
 use crate::witness;
-use crate::worker::{Pace, User, Worker, run_user};
+use crate::worker::{Pace, User, Worker, run_user, yield_once};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{Event, Ready, RunResult};
 use bakeoff_model::outcome::{Trouble, TroubleKind};
@@ -19,9 +20,12 @@ use bakeoff_model::run::{Arrival, Limit, Pacing, RunSpec};
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::{ThreadId, Workload};
 use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::task::Poll;
 use std::time::Duration;
 
 /// Between everybody being ready and a start that was not named: every worker has looked for it by then.
@@ -180,36 +184,38 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     let cells = team::watched_cells::<R, D, W>(&job, placement.threads.len());
     let client = Rc::new(job.driver.open(placement.worker).await?);
     let mut slots = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
+    let state = job.workload.worker(placement.worker);
+    let pooled = slots.len() < placement.threads.len();
+    let pool = pooled.then(|| Pool::new(std::mem::take(&mut slots), placement.threads.len()));
+    let gate = Rc::new(Gate::default());
+    let mut slots = slots.into_iter();
+    let users = placement.threads.iter().zip(&cells).enumerate();
+    let users = users.map(|(index, (thread, cell))| {
+        let user = User {
+            index,
+            cell: cell.clone(),
+            pace: pace(&job.spec, &schedules, *thread),
+        };
+        let thread = job.workload.thread(&state, thread_id(&job.spec, *thread));
+        run_user::<R, D, W>(gate.clone(), user, thread, slots.next())
+    });
+    let mut running = pin!(R::join_all(users.collect()));
+    let _ = poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx).is_ready())).await;
+    yield_once().await; // now all stand at the gate
     berth.ready();
     let Some(axis) = team::wait_for_axis::<R, D, W>(&job).await else {
         return Ok(vec![]);
     };
-    let pooled = slots.len() < placement.threads.len();
-    let pool = pooled.then(|| Pool::new(std::mem::take(&mut slots), placement.threads.len()));
-    let worker = Rc::new(Worker {
-        state: job.workload.worker(placement.worker),
+    let worker = Worker {
+        state,
         writer: Rc::new(Writer::new(berth.recorder.clone(), axis)),
         client,
         pool,
         told_lost: Cell::new(false),
         job: job.clone(),
-    });
-    let mut slots = slots.into_iter();
-    let users = placement
-        .threads
-        .iter()
-        .zip(cells)
-        .enumerate()
-        .map(|(index, (thread, cell))| {
-            let user = User {
-                index,
-                id: thread_id(&job.spec, *thread),
-                cell,
-                pace: pace(&job.spec, &schedules, *thread),
-            };
-            run_user::<R, D, W>(worker.clone(), user, slots.next())
-        });
-    let hashes = R::join_all(users.collect()).await;
+    };
+    gate.open(worker, &cells);
+    let hashes = running.await;
     Ok(placement.threads.iter().copied().zip(hashes).collect())
 }
 

@@ -5,6 +5,7 @@
 //! `examples/floor.rs` holds it to that.
 use crate::attempt::{Attempt, How, names};
 use crate::control::Axis;
+use crate::gate::Gate;
 use crate::phase::Job;
 use crate::pool::{Pool, Ticket};
 use crate::probe::RecordProbe;
@@ -19,7 +20,7 @@ use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{Event, Warning};
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::time::{SleepUntil, now_ns, sleep, sleep_until};
-use bakeoff_model::workload::{Answer, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Workload};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
@@ -57,18 +58,18 @@ pub enum Pace {
 pub struct User {
     /// Index on this worker.
     pub index: usize,
-    pub id: ThreadId,
     pub cell: Rc<UserCell>,
     pub pace: Pace,
 }
 
-/// One user from the epoch to the end of the window (and of its last operation). Returns its stream's hash.
+/// One user, from the gate over the epoch to the end of the window (and of its last operation). Returns its stream's hash.
 pub async fn run_user<R: Runner, D: Driver, W: Workload<D::Session>>(
-    worker: Rc<Worker<D, W>>,
+    gate: Rc<Gate<Worker<D, W>>>,
     user: User,
+    thread: W::Thread,
     own: Option<Slot<D::Session>>,
 ) -> u64 {
-    let thread = worker.job.workload.thread(&worker.state, user.id);
+    let worker = gate.opened(&user.cell).await;
     let probe = RecordProbe::new(worker.writer.clone());
     let mut turn = UserLoop::<R, D, W> {
         worker: &worker,
@@ -424,7 +425,7 @@ fn closed(left: u64, axis: &Axis, free_at_ns: u64) -> Begin {
     Begin::Now { due_ns: free_at_ns }
 }
 
-async fn yield_once() {
+pub async fn yield_once() {
     let mut yielded = false;
     poll_fn(|cx| {
         if std::mem::replace(&mut yielded, true) {

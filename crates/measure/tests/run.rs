@@ -356,6 +356,20 @@ fn ready_comes_first_and_tells_what_was_opened() {
 }
 
 #[test]
+fn all_users_are_made_before_the_start_is_named() {
+    for extra in [
+        r#","threads":300"#,
+        r#","threads":300,"sessions":2"#,
+        r#","threads":20,"runner":"thread""#,
+    ] {
+        let spec = spec(&format!("{extra}{}", operations(300)));
+        let ran = run(&spec, |_| Reply::Right);
+        assert_eq!(ran.made_when_ready, u64::from(spec.threads), "{extra}");
+        assert_eq!(ran.count(Outcome::Ok), 300);
+    }
+}
+
+#[test]
 fn threads_are_dealt_over_workers() {
     let spec = bakeoff_model::run::RunSpec {
         workers: 2,

@@ -72,6 +72,8 @@ pub struct TestWorkload {
     pub settled: Arc<Mutex<Vec<(Outcome, bool)>>>,
     /// When operations ended, at the latest: sum, ns of the clock. `None`: not asked, because a look at the clock costs.
     pub settled_ns: Option<Arc<AtomicU64>>,
+    /// Users whose state has been made.
+    pub made: Arc<AtomicU64>,
     /// Statements of each attempt.
     pub queries: Option<Queries>,
     /// A user wants another session after so many operations; 0: never.
@@ -101,6 +103,7 @@ impl Workload<TestSession> for TestWorkload {
     }
     fn worker(&self, _: usize) {}
     fn thread(&self, _: &(), id: ThreadId) -> TestThread {
+        self.made.fetch_add(1, SeqCst);
         TestThread {
             stream: id.stream,
             drawn: 0,
@@ -227,6 +230,8 @@ pub struct Ran {
     pub events: Vec<Event>,
     pub executed: u64,
     pub opened: u64,
+    /// Users that had their state when the engine said that it was ready.
+    pub made_when_ready: u64,
     pub settled: Vec<(Outcome, bool)>,
 }
 
@@ -260,9 +265,15 @@ pub fn try_run_of(
         workload.executed.clone(),
         workload.settled.clone(),
     );
+    let (made, made_when_ready) = (workload.made.clone(), Arc::new(AtomicU64::new(0)));
     let events = Arc::new(Mutex::new(vec![]));
-    let seen = events.clone();
-    let sink = Arc::new(move |event| seen.lock().unwrap().push(event));
+    let (seen, at_ready) = (events.clone(), made_when_ready.clone());
+    let sink = Arc::new(move |event| {
+        if matches!(event, Event::Ready(_)) {
+            at_ready.store(made.load(SeqCst), SeqCst);
+        }
+        seen.lock().unwrap().push(event);
+    });
     let result = execute(spec, driver, workload, control, sink)?;
     let events = std::mem::take(&mut *events.lock().unwrap());
     let settled = settled.lock().unwrap().clone();
@@ -271,6 +282,7 @@ pub fn try_run_of(
         events,
         executed: executed.load(SeqCst),
         opened: opened.load(SeqCst),
+        made_when_ready: made_when_ready.load(SeqCst),
         settled,
     })
 }
