@@ -1,8 +1,9 @@
-//! A connection: its descriptor, its two buffers, and at most one operation in flight.
+//! A connection: its descriptor, its two buffers, and at most one operation in flight. The buffers are the stream's, and
+//! are handed over with each operation: nobody but the kernel can reach them until it has ended.
 use crate::connect::{Address, open_socket};
 use crate::executor::Reactor;
 use crate::sys;
-use std::cell::{Cell, UnsafeCell};
+use std::cell::Cell;
 use std::future::Future;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -37,11 +38,43 @@ enum State {
 }
 
 #[derive(Default)]
-pub struct Input {
-    pub bytes: Vec<u8>,
-    /// What was received and not yet consumed: `bytes[start..end]`.
-    pub start: usize,
-    pub end: usize,
+struct Buffers {
+    request: Vec<u8>,
+    input: Vec<u8>,
+    /// What was received and not yet consumed: `input[start..end]`.
+    start: usize,
+    end: usize,
+}
+
+impl Buffers {
+    /// Free room for what will be received: place and length, at least 1.
+    #[inline]
+    fn room(&mut self) -> (*mut u8, usize) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            if self.input.len() > KEPT_BYTES {
+                self.input = Vec::new();
+            }
+        }
+        if self.end == self.input.len() {
+            self.grow();
+        }
+        let room = &mut self.input[self.end..];
+        (room.as_mut_ptr(), room.len())
+    }
+
+    /// Makes room: by moving what is left to the front when that is half or more, else by doubling.
+    #[cold]
+    fn grow(&mut self) {
+        if self.start > 0 && self.start >= self.input.len() / 2 {
+            self.input.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        } else {
+            let wanted = (self.input.len() * 2).max(INPUT_BYTES);
+            self.input.reserve_exact(wanted - self.input.len());
+            self.input.resize(wanted, 0);
+        }
+    }
 }
 
 /// What the reactor keeps of a connection for as long as anything is in flight on it.
@@ -52,10 +85,17 @@ pub struct Conn {
     pub task: Cell<u32>,
     state: Cell<State>,
     pub step: Cell<Step>,
-    /// Of the request, bytes sent.
-    pub sent: Cell<usize>,
-    /// What the kernel said to the sending half of an exchange; 0: nothing went wrong.
+    /// The stream's buffers, while an operation is in flight.
+    held: Cell<Option<Box<Buffers>>>,
+    /// In them, the request and the room for the answer: place and length.
+    request: Cell<(*const u8, usize)>,
+    room: Cell<(*mut u8, usize)>,
+    /// io_uring: number of the operation, by which its completions are known.
+    pub operation: Cell<u32>,
+    /// io_uring: what the kernel said to the sending half of an exchange; 0: nothing went wrong.
     pub send_error: Cell<i32>,
+    /// epoll: of the request, bytes sent.
+    pub sent: Cell<usize>,
     /// epoll: an edge was seen and not yet used up.
     pub readable: Cell<bool>,
     /// epoll: the other side will send no more.
@@ -64,8 +104,6 @@ pub struct Conn {
     pub writable: Cell<bool>,
     /// The stream is gone: freed when nothing is in flight.
     pub abandoned: Cell<bool>,
-    request: UnsafeCell<Vec<u8>>,
-    input: UnsafeCell<Input>,
 }
 
 impl Conn {
@@ -76,14 +114,16 @@ impl Conn {
             task: Cell::new(0),
             state: Cell::new(State::Idle),
             step: Cell::new(Step::Connect),
-            sent: Cell::new(0),
+            held: Cell::default(),
+            request: Cell::new((std::ptr::null(), 0)),
+            room: Cell::new((std::ptr::null_mut(), 0)),
+            operation: Cell::new(0),
             send_error: Cell::new(0),
+            sent: Cell::new(0),
             readable: Cell::new(false),
             ended: Cell::new(false),
             writable: Cell::new(false),
             abandoned: Cell::new(false),
-            request: UnsafeCell::default(),
-            input: UnsafeCell::default(),
         }
     }
 
@@ -91,8 +131,24 @@ impl Conn {
         self.fd.as_raw_fd()
     }
 
+    #[inline]
     pub fn is_in_flight(&self) -> bool {
         self.state.get() == State::InFlight
+    }
+
+    #[inline]
+    fn begin(&self, step: Step, task: u32, mut buffers: Box<Buffers>) {
+        self.request
+            .set((buffers.request.as_ptr(), buffers.request.len()));
+        if matches!(step, Step::Exchange | Step::Receive) {
+            self.room.set(buffers.room());
+        }
+        self.held.set(Some(buffers));
+        self.task.set(task);
+        self.step.set(step);
+        self.sent.set(0);
+        self.send_error.set(0);
+        self.state.set(State::InFlight);
     }
 
     /// The operation in flight has ended with bytes moved or a negative error number.
@@ -104,48 +160,15 @@ impl Conn {
     /// What is left to send: place and length.
     #[inline]
     pub fn unsent(&self) -> (*const u8, usize) {
-        // SAFETY: the request is only changed through `&mut Stream` while nothing is in flight, and this is asked when an
-        // operation begins or goes on; nothing keeps a reference beyond this call.
-        let request = unsafe { &*self.request.get() };
-        let sent = self.sent.get().min(request.len());
-        (request[sent..].as_ptr(), request.len() - sent)
+        let (request, length) = self.request.get();
+        let sent = self.sent.get();
+        (request.wrapping_add(sent), length - sent)
     }
 
     /// Free room for what will be received: place and length, at least 1.
     #[inline]
     pub fn room(&self) -> (*mut u8, usize) {
-        // SAFETY: as for `unsent`.
-        let input = unsafe { &mut *self.input.get() };
-        if input.start == input.end {
-            (input.start, input.end) = (0, 0);
-            if input.bytes.len() > KEPT_BYTES {
-                input.bytes = Vec::new();
-            }
-        }
-        if input.end == input.bytes.len() {
-            grow(input);
-        }
-        let room = &mut input.bytes[input.end..];
-        (room.as_mut_ptr(), room.len())
-    }
-
-    #[inline]
-    fn received(&self, bytes: usize) {
-        // SAFETY: nothing is in flight any more, and the only other user is the stream that is being polled.
-        unsafe { (*self.input.get()).end += bytes };
-    }
-}
-
-/// Makes room: by moving what is left to the front when that is half or more, else by doubling.
-#[cold]
-fn grow(input: &mut Input) {
-    if input.start > 0 && input.start >= input.bytes.len() / 2 {
-        input.bytes.copy_within(input.start..input.end, 0);
-        (input.start, input.end) = (0, input.end - input.start);
-    } else {
-        let wanted = (input.bytes.len() * 2).max(INPUT_BYTES);
-        input.bytes.reserve_exact(wanted - input.bytes.len());
-        input.bytes.resize(wanted, 0);
+        self.room.get()
     }
 }
 
@@ -154,6 +177,8 @@ fn grow(input: &mut Input) {
 pub struct Stream {
     conn: Rc<Conn>,
     reactor: Rc<Reactor>,
+    /// `None`: an operation is in flight, or was given up and has them still.
+    buffers: Option<Box<Buffers>>,
 }
 
 impl Stream {
@@ -173,6 +198,7 @@ impl Stream {
             let mut stream = Stream {
                 conn,
                 reactor: reactor.clone(),
+                buffers: None,
             };
             if !connected {
                 stream.operate(Step::Connect).await?;
@@ -186,25 +212,23 @@ impl Stream {
     /// The request to send next; what was sent is cleared from it.
     #[inline]
     pub fn request(&mut self) -> &mut Vec<u8> {
-        debug_assert!(!self.conn.is_in_flight());
-        // SAFETY: `&mut self`, and the kernel has the buffer only while an operation is in flight, during which the
-        // stream is borrowed by its future; if that future was dropped, `operate` refuses every further use.
-        unsafe { &mut *self.conn.request.get() }
+        &mut self.buffers.get_or_insert_default().request
     }
 
     /// What has been received and not consumed.
     #[inline]
     pub fn input(&self) -> &[u8] {
-        // SAFETY: bytes up to `end` are never written to by an operation; the buffer is moved only by `&mut self`.
-        let input = unsafe { &*self.conn.input.get() };
-        &input.bytes[input.start..input.end]
+        match &self.buffers {
+            Some(buffers) => &buffers.input[buffers.start..buffers.end],
+            None => &[],
+        }
     }
 
     #[inline]
     pub fn consume(&mut self, bytes: usize) {
-        // SAFETY: `&mut self`, nothing in flight.
-        let input = unsafe { &mut *self.conn.input.get() };
-        input.start = (input.start + bytes).min(input.end);
+        if let Some(buffers) = &mut self.buffers {
+            buffers.start = (buffers.start + bytes).min(buffers.end);
+        }
     }
 
     /// Sends the request and receives the first bytes of the answer, as one operation. At least one byte more is in
@@ -225,9 +249,14 @@ impl Stream {
 
     /// Sends the whole request and waits for no answer.
     pub async fn send(&mut self) -> io::Result<()> {
+        let wanted = self.request().len();
         let result = self.operate(Step::Send).await;
         self.request().clear();
-        result.map(drop)
+        if result? == wanted {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
     }
 
     /// Hands the kernel some last bytes without waiting, if nothing is in flight and there is room for them.
@@ -245,7 +274,9 @@ impl Stream {
                 "the server closed the connection",
             )),
             bytes => {
-                self.conn.received(bytes);
+                if let Some(buffers) = &mut self.buffers {
+                    buffers.end += bytes;
+                }
                 Ok(())
             }
         }
@@ -283,27 +314,23 @@ impl Future for Operation<'_> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        let stream = &*self.stream;
-        let conn = &stream.conn;
-        if !self.begun {
-            if conn.state.get() != State::Idle {
+        let Operation { stream, step, begun } = &mut *self;
+        if !*begun {
+            if stream.conn.state.get() != State::Idle {
                 return Poll::Ready(Err(abandoned()));
             }
-            conn.task.set(stream.reactor.current_task());
-            conn.step.set(self.step);
-            conn.sent.set(0);
-            conn.send_error.set(0);
-            conn.state.set(State::InFlight);
-            stream.reactor.io.begin(conn);
-            self.begun = true;
+            let buffers = stream.buffers.take().unwrap_or_default();
+            stream.conn.begin(*step, stream.reactor.current_task(), buffers);
+            stream.reactor.io.begin(&stream.conn);
+            *begun = true;
         }
-        let conn = &self.stream.conn;
-        match conn.state.get() {
+        match stream.conn.state.get() {
             State::Done(result) => {
-                conn.state.set(State::Idle);
+                stream.conn.state.set(State::Idle);
+                stream.buffers = stream.conn.held.take();
                 Poll::Ready(match usize::try_from(result) {
                     Ok(bytes) => Ok(bytes),
-                    Err(_) => Err(failed(conn, result)),
+                    Err(_) => Err(failed(&stream.conn, result)),
                 })
             }
             _ => Poll::Pending,

@@ -2,8 +2,11 @@
 //! whatever has gathered and takes back whatever has ended. An exchange is a send and a receive, handed over together;
 //! only the receive is reported when all is well. A large request is linked to its receive, so that an answer that comes
 //! early cannot end the operation while the kernel still reads the request. A small one fits into the socket's buffer,
-//! which the last answer has shown to be empty, and is sent before the call returns: there the link, whose second half
-//! the kernel begins in a step of its own, is left out (docs/method/reactor.md).
+//! which the last answer has shown to be empty, and is sent before the call returns or not at all: there the link, whose
+//! second half the kernel begins in a step of its own, is left out (docs/method/reactor.md).
+//!
+//! Each completion names its operation, not its connection alone. Of a failed send and the receive linked to it the kernel
+//! reports one or both; the first ends the operation, and one that comes later belongs to nothing any more.
 use crate::connection::{Conn, Step};
 use crate::sys;
 use crate::timers::Wait;
@@ -17,24 +20,30 @@ const SUBMISSIONS: u32 = 1024;
 const COMPLETIONS: u32 = 8192;
 /// Descriptors the kernel is told once instead of at each operation; more than these are used as they are.
 const REGISTERED: [u32; 2] = [16_384, 1_024];
-/// Bits of `user_data` below the slot.
-const KIND_BITS: u32 = 1;
+/// `user_data`, from below: what has ended, the slot, the operation's number.
+const PART_BITS: u32 = 2;
+const SLOT_BITS: u32 = 30;
+const OPERATION_BITS: u32 = 31;
+/// The operation, or of an exchange the receive.
 const LAST: u64 = 0;
 /// The sending half of an exchange: reported only when it fails.
-const SENDING_HALF: u64 = 1;
+const SENDING: u64 = 1;
+/// The same, and the receive is linked to it: it will not be begun.
+const SENDING_LINKED: u64 = 2;
 /// A request of at most this is taken by an empty socket at once: the smallest send buffer is larger.
 const SURE_BYTES: usize = 2048;
 /// Marks a timer; the other bits are its deadline.
 const TIMER: u64 = 1 << 63;
 /// From linux/io_uring.h: begin a receive by waiting, because the answer cannot be there yet.
 const POLL_FIRST: u16 = 1;
-const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
 
 pub struct Ring {
     ring: RefCell<IoUring>,
     conns: RefCell<Conns>,
     registered: u32,
     in_flight: Cell<usize>,
+    /// Operations begun.
+    operations: Cell<u32>,
     /// Deadline of the timer that the next wait relies on; 0: none. Set once per deadline and not once per wait: to
     /// set and cancel one cost as much as the rest of a turn.
     timer_ns: Cell<u64>,
@@ -46,6 +55,24 @@ pub struct Ring {
 struct Conns {
     slots: Vec<Option<Rc<Conn>>>,
     free: Vec<u32>,
+}
+
+impl Conns {
+    /// The connection whose operation has this mark, unless that has ended.
+    #[inline]
+    fn find(&self, user_data: u64) -> Option<&Rc<Conn>> {
+        let slot = user_data >> PART_BITS & (1 << SLOT_BITS) - 1;
+        let conn = self.slots.get(slot as usize)?.as_ref()?;
+        let same = mark(conn) >> PART_BITS == user_data >> PART_BITS;
+        (same && conn.is_in_flight()).then_some(conn)
+    }
+}
+
+/// Of the operation that was begun last on a connection.
+#[inline]
+fn mark(conn: &Conn) -> u64 {
+    let operation = u64::from(conn.operation.get()) & (1 << OPERATION_BITS) - 1;
+    (operation << SLOT_BITS | u64::from(conn.slot.get())) << PART_BITS
 }
 
 fn build() -> io::Result<IoUring> {
@@ -86,6 +113,7 @@ impl Ring {
             conns: RefCell::default(),
             registered,
             in_flight: Cell::new(0),
+            operations: Cell::new(0),
             timer_ns: Cell::new(0),
             timer: Cell::new(Timespec::new()),
         })
@@ -134,20 +162,24 @@ impl Ring {
     #[inline]
     pub fn begin(&self, conn: &Conn) {
         self.in_flight.set(self.in_flight.get() + 1);
-        let last = u64::from(conn.slot.get()) << KIND_BITS | LAST;
+        self.operations.set(self.operations.get().wrapping_add(1));
+        conn.operation.set(self.operations.get());
+        let last = mark(conn) | LAST;
         match conn.step.get() {
             Step::Exchange => {
-                let linked = if conn.unsent().1 > SURE_BYTES {
-                    squeue::Flags::IO_LINK
+                let (sending, how, link) = if conn.unsent().1 > SURE_BYTES {
+                    (SENDING_LINKED, libc::MSG_WAITALL, squeue::Flags::IO_LINK)
                 } else {
-                    squeue::Flags::empty()
+                    // Should a socket be full all the same, the kernel may not come back to a request that an early
+                    // answer has freed.
+                    (SENDING, libc::MSG_DONTWAIT, squeue::Flags::empty())
                 };
-                let sending = self.send(conn).flags(linked | squeue::Flags::SKIP_SUCCESS);
-                let receiving = self.receive(conn, POLL_FIRST).user_data(last);
-                self.push(&[sending.user_data(last | SENDING_HALF), receiving]);
+                let send = self.send(conn, how).flags(link | squeue::Flags::SKIP_SUCCESS);
+                let receive = self.receive(conn, POLL_FIRST).user_data(last);
+                self.push(&[send.user_data(last | sending), receive]);
             }
             Step::Receive => self.push(&[self.receive(conn, 0).user_data(last)]),
-            Step::Send => self.push(&[self.send(conn).user_data(last)]),
+            Step::Send => self.push(&[self.send(conn, libc::MSG_WAITALL).user_data(last)]),
             Step::Connect => {
                 let poll = opcode::PollAdd::new(Fd(conn.raw()), libc::POLLOUT as u32);
                 self.push(&[poll.build().user_data(last)]);
@@ -156,16 +188,16 @@ impl Ring {
     }
 
     #[inline]
-    fn send(&self, conn: &Conn) -> squeue::Entry {
+    fn send(&self, conn: &Conn, how: i32) -> squeue::Entry {
         let (bytes, length) = conn.unsent();
         let slot = conn.slot.get();
         if slot < self.registered {
             opcode::Send::new(Fixed(slot), bytes, length as u32)
-                .flags(SEND_FLAGS)
+                .flags(libc::MSG_NOSIGNAL | how)
                 .build()
         } else {
             opcode::Send::new(Fd(conn.raw()), bytes, length as u32)
-                .flags(SEND_FLAGS)
+                .flags(libc::MSG_NOSIGNAL | how)
                 .build()
         }
     }
@@ -231,18 +263,22 @@ impl Ring {
                     }
                     continue;
                 }
-                let (slot, kind) = (completion.user_data() >> KIND_BITS, completion.user_data() & 1);
-                let Some(Some(conn)) = conns.slots.get(slot as usize) else {
+                let Some(conn) = conns.find(completion.user_data()) else {
                     continue;
                 };
-                if kind == SENDING_HALF {
-                    conn.send_error.set(completion.result().min(-1));
+                let part = completion.user_data() & (1 << PART_BITS) - 1;
+                if part == SENDING {
                     // The other half would wait for an answer that cannot come.
+                    conn.send_error
+                        .set(send_error(completion.result(), libc::ENOBUFS));
                     sys::shut_down(conn.raw());
                     continue;
                 }
                 self.in_flight.set(self.in_flight.get() - 1);
-                conn.complete(completion.result());
+                conn.complete(match part {
+                    SENDING_LINKED => send_error(completion.result(), libc::EPIPE),
+                    _ => completion.result(),
+                });
                 if conn.abandoned.get() {
                     dead.push(conn.clone());
                 } else {
@@ -253,6 +289,16 @@ impl Ring {
         drop(ring);
         dead.iter().for_each(|conn| self.detach(conn));
         Ok(timed_out)
+    }
+}
+
+/// Of a send that did not take the whole request: its own error number, or `short` where it has none.
+#[cold]
+fn send_error(result: i32, short: i32) -> i32 {
+    if result < 0 && result != -libc::EAGAIN {
+        result
+    } else {
+        -short
     }
 }
 
@@ -277,5 +323,52 @@ fn enter(ring: &mut IoUring, wait: Wait) -> io::Result<()> {
             Ok(())
         }
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::connection::Stream;
+    use crate::executor::{Io, Reactor, block_on};
+    use bakeoff_model::run::IoKind;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    /// Stands for the second completion of a failed exchange, which some kernels post and others do not.
+    #[test]
+    fn a_completion_of_an_operation_that_has_ended_touches_no_later_one() {
+        if usable().is_err() {
+            return;
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = crate::Address::Tcp(listener.local_addr().unwrap());
+        let serving = std::thread::spawn(move || {
+            for byte in [1, 2] {
+                let mut stream = listener.accept().unwrap().0;
+                let _ = stream.read(&mut [0]).unwrap();
+                stream.write_all(&[byte]).unwrap();
+            }
+        });
+        let ask = async |stream: &mut Stream| {
+            stream.request().push(0);
+            stream.exchange().await.unwrap();
+            stream.input().to_vec()
+        };
+        let main = async {
+            let reactor = Reactor::current().unwrap();
+            let Io::Ring(ring) = &reactor.io else { return };
+            let mut first = Stream::connect(&address).await.unwrap();
+            assert_eq!(ask(&mut first).await, [1]);
+            let late = mark(ring.conns.borrow().slots[0].as_ref().unwrap()) | LAST;
+            drop(first);
+            let mut second = Stream::connect(&address).await.unwrap();
+            ring.push(&[opcode::Nop::new().build().user_data(late)]);
+            assert_eq!(ask(&mut second).await, [2]);
+            assert_eq!(ring.in_flight(), 0);
+        };
+        block_on(IoKind::IoUring, Box::new(|_| {}), main).unwrap();
+        serving.join().unwrap();
     }
 }

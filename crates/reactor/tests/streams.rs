@@ -264,6 +264,10 @@ fn a_silent_server_costs_its_own_connection_and_the_others_go_on() {
             let answer = give_up(now_ns() + 50_000_000, first.exchange()).await;
             assert!(answer.is_none());
             assert!(
+                first.request().is_empty() && first.input().is_empty(),
+                "what the kernel still reads is not at hand"
+            );
+            assert!(
                 first.receive().await.is_err(),
                 "a given up operation spoils its connection"
             );
