@@ -9,16 +9,17 @@ pub(crate) mod bulk;
 pub(crate) mod errors;
 mod load;
 pub(crate) mod options;
+pub(crate) mod server_key;
 pub(crate) mod settings;
 pub(crate) mod values;
 
 use crate::records::SqlRecords;
 use bakeoff_model::driver::{Capabilities, Driver};
-use bakeoff_model::outcome::{FailClass, OpError, Trouble};
+use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
 use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
-use errors::op_error;
+use errors::{at_commit, op_error};
 use load::Loader;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Params};
@@ -73,8 +74,18 @@ impl MysqlDriver {
     /// Resolves addresses, password and certificates; connects to nothing. `timeout` bounds connecting, too.
     pub fn new(spec: MysqlSpec, isolation: Option<Isolation>, timeout: Duration) -> Result<Self, Trouble> {
         let settings = Settings::new(&spec.session_variables, isolation)?;
+        let targets = Target::all(&spec)?;
+        // The library encrypts a password to whatever key is offered, and cannot be told not to.
+        if !spec.throwaway_password && targets.iter().any(Target::is_open) {
+            return Err(Trouble::new(
+                TroubleKind::Usage,
+                "the client mysql_async gives the password to whoever answers, if asked over plain TCP",
+                "mysql driver: client",
+                "set `tls`, connect over a unix socket, or leave `client` out",
+            ));
+        }
         Ok(Self {
-            targets: Target::all(&spec)?,
+            targets,
             settings,
             connect_timeout: timeout,
         })
@@ -322,7 +333,7 @@ impl SqlSession for MysqlSession {
         Ok(())
     }
     async fn commit(&mut self) -> Result<(), OpError> {
-        self.execute_text("COMMIT").await?;
+        self.execute_text("COMMIT").await.map_err(at_commit)?;
         self.in_transaction = false;
         Ok(())
     }

@@ -13,8 +13,10 @@ mod load;
 mod login;
 mod read;
 mod request;
+mod whereabouts;
 
-use crate::mysql::options::{Target, connect_failed};
+use crate::mysql::errors::{UNREACHED, at_commit, code_of_io};
+use crate::mysql::options::{self, Target, connect_failed};
 use crate::mysql::settings::Settings;
 use crate::mysql::{DIALECT, capabilities};
 use crate::records::SqlRecords;
@@ -28,7 +30,7 @@ use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_reactor::Stream;
 use link::{Link, malformed};
 use load::Loader;
-use login::{Account, Terms};
+use login::{Account, Terms, Trust};
 use read::{Done, Kind};
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -37,17 +39,18 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
+use whereabouts::Whereabouts;
 
 pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Reactor];
 
 pub struct WireDriver {
-    targets: Vec<Target>,
+    targets: Vec<(Target, Whereabouts)>,
     settings: Settings,
     connect_timeout: Duration,
 }
 
 impl WireDriver {
-    /// Resolves addresses and password; connects to nothing. `timeout` bounds connecting, too.
+    /// Looks up names, which may block, and finds password and key; connects to nothing. `timeout` bounds connecting, too.
     pub fn new(spec: MysqlSpec, isolation: Option<Isolation>, timeout: Duration) -> Result<Self, Trouble> {
         if spec.tls.is_some() {
             return Err(Trouble::new(
@@ -59,10 +62,30 @@ impl WireDriver {
         }
         let settings = Settings::new(&spec.session_variables, isolation)?;
         Ok(Self {
-            targets: Target::all(&spec)?,
+            targets: Target::all(&spec)?
+                .into_iter()
+                .map(|target| {
+                    let whereabouts = locate(&target)?;
+                    Ok((target, whereabouts))
+                })
+                .collect::<Result<_, _>>()?,
             settings,
             connect_timeout: timeout,
         })
+    }
+}
+
+fn locate(target: &Target) -> Result<Whereabouts, Trouble> {
+    match &target.address {
+        options::Address::Socket(path) => Ok(Whereabouts::socket(path)),
+        options::Address::Tcp { host, port } => Whereabouts::host(host, *port).map_err(|error| {
+            Trouble::new(
+                TroubleKind::Server,
+                format!("the host of {} is not known: {error}", target.place),
+                "mysql driver",
+                "is the address right, and the name known to this machine?",
+            )
+        }),
     }
 }
 
@@ -87,9 +110,9 @@ impl Driver for WireDriver {
         Ok(())
     }
     async fn session(&self, _client: &(), endpoint: usize) -> Result<Self::Session, OpError> {
-        let target = &self.targets[endpoint % self.targets.len()];
+        let (target, whereabouts) = &self.targets[endpoint % self.targets.len()];
         let opening = async {
-            let mut session = WireSession::connect(target)
+            let mut session = WireSession::connect(target, whereabouts)
                 .await
                 .map_err(|error| connect_failed(target, error))?;
             self.settings
@@ -160,26 +183,29 @@ fn start(sql: &str) -> &str {
 }
 
 impl WireSession {
-    async fn connect(target: &Target) -> Result<Self, OpError> {
-        let addresses = target.addresses()?;
+    async fn connect(target: &Target, whereabouts: &Whereabouts) -> Result<Self, OpError> {
         let mut last = None;
-        for address in &addresses {
+        for address in &*whereabouts.addresses() {
             match Stream::connect(address).await {
                 Ok(stream) => return Self::log_in(stream, target, address.is_local()).await,
-                Err(error) => last = Some(error),
+                Err(error) => last = Some(OpError::lost(code_of_io(&error), error.to_string())),
             }
         }
-        let why = last.map_or("it has no address".to_owned(), |error| error.to_string());
-        Err(OpError::lost("IO", why))
+        whereabouts.look_again();
+        Err(last.unwrap_or_else(|| OpError::lost(UNREACHED, "it has no address")))
     }
 
-    async fn log_in(stream: Stream, target: &Target, private: bool) -> Result<Self, OpError> {
+    async fn log_in(stream: Stream, target: &Target, local: bool) -> Result<Self, OpError> {
         let mut link = Link::new(stream);
         let account = Account {
             user: &target.user,
             password: target.password.as_deref().unwrap_or_default(),
             schema: &target.schema,
-            private,
+            trust: match &target.key {
+                _ if local => Trust::Socket,
+                Some(key) => Trust::Key(key),
+                None => Trust::Nobody,
+            },
         };
         let terms = login::log_in(&mut link, &account).await?;
         Ok(Self {
@@ -381,7 +407,7 @@ impl SqlSession for WireSession {
         self.execute_text("START TRANSACTION").await.map(drop)
     }
     async fn commit(&mut self) -> Result<(), OpError> {
-        self.execute_text("COMMIT").await.map(drop)
+        self.execute_text("COMMIT").await.map(drop).map_err(at_commit)
     }
     async fn rollback(&mut self) -> Result<(), OpError> {
         self.execute_text("ROLLBACK").await.map(drop)

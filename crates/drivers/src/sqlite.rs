@@ -14,7 +14,7 @@ use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunnerKind, SqliteSpec};
 use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
-use errors::op_error;
+use errors::{at_commit, op_error};
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row};
 use std::path::Path;
@@ -248,7 +248,7 @@ impl SqlSession for SqliteSession {
         self.execute_text("BEGIN IMMEDIATE").await.map(drop)
     }
     async fn commit(&mut self) -> Result<(), OpError> {
-        self.execute_text("COMMIT").await.map(drop)
+        self.execute_text("COMMIT").await.map(drop).map_err(at_commit)
     }
     async fn rollback(&mut self) -> Result<(), OpError> {
         // Some failures (disk full, out of memory) have rolled back already.

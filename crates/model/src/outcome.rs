@@ -146,8 +146,8 @@ impl OpError {
         Self(Box::new(Failure {
             outcome,
             connection_lost,
-            code: code.into(),
-            message: message.into(),
+            code: printable(code.into()),
+            message: printable(message.into()),
             statement: None,
         }))
     }
@@ -171,6 +171,32 @@ impl std::fmt::Display for OpError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} ({})", self.message, self.code)
     }
+}
+
+/// Of a server's words.
+const TEXT_CHARS_MAX: usize = 2000;
+
+/// What another program has said, fit for a terminal and a report: characters that steer a terminal or turn the direction
+/// of writing are spelt out, and there is an end to it.
+fn printable(text: String) -> String {
+    let steers = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.len() <= TEXT_CHARS_MAX && !text.contains(steers) {
+        return text;
+    }
+    let mut plain = String::new();
+    for c in text.chars().take(TEXT_CHARS_MAX) {
+        if steers(c) {
+            plain.extend(c.escape_default());
+        } else {
+            plain.push(c);
+        }
+    }
+    if text.chars().nth(TEXT_CHARS_MAX).is_some() {
+        plain.push('…');
+    }
+    plain
 }
 
 /// A failure to set something up, for a person: what happened, where, what to do.
@@ -215,5 +241,19 @@ impl Trouble {
 impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} ({})", self.what, self.place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_servers_words_steer_no_terminal() {
+        let error = OpError::lost("\u{1b}]0;x\u{7}", "Zeile 1\nrot \u{1b}[31m, verkehrt \u{202e}, grün");
+        assert_eq!(error.code, "\\u{1b}]0;x\\u{7}");
+        assert_eq!(error.message, "Zeile 1\\nrot \\u{1b}[31m, verkehrt \\u{202e}, grün");
+        let endless = OpError::lost("1", "ä".repeat(1_000_000));
+        assert_eq!(endless.message.chars().count(), TEXT_CHARS_MAX + 1);
     }
 }

@@ -278,6 +278,13 @@ pub struct MysqlSpec {
     /// Which client library speaks to the server. Default: our own wire client, or mysql_async where there is TLS.
     #[serde(default)]
     pub client: Option<MysqlClient>,
+    /// PEM file with the server's RSA public key, to which a password may be encrypted over plain TCP. Absent: a server
+    /// that asks for the password itself there is refused.
+    #[serde(default)]
+    pub server_public_key_file: Option<String>,
+    /// The password was made for this server and ends with it, so that nothing is lost with it.
+    #[serde(default)]
+    pub throwaway_password: bool,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]

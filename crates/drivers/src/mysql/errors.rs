@@ -1,6 +1,7 @@
 //! The server's error numbers, and the client library's errors, as outcomes.
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use mysql_async::{DriverError, Error};
+use mysql_async::{DriverError, Error, IoError};
+use std::io;
 
 /// Numbers of mysqld_error.h and errmsg.h, MySQL and MariaDB.
 const CONFLICT: &[u16] = &[
@@ -54,11 +55,37 @@ const LOST: &[u16] = &[
     1184, // aborted
     1317, // query interrupted
     1927, // MariaDB: connection was killed
+    1969, // MariaDB: maximum statement time
     2006, 2013, // client's words for the same
     3024, // MySQL: maximum execution time
     3169, // killed
     4031, // disconnected for inactivity
 ];
+
+/// A commit, perhaps that of a single statement, was begun and not brought to its end.
+const DURING_COMMIT: u16 = 1180;
+/// Errors of COMMIT after which the transaction is known to have been rolled back. What has a class of its own above may
+/// say at COMMIT that the log could not be written, a replica not reached, a wait not ended: by then the storage engine
+/// may have committed.
+const ROLLED_BACK: &[&str] = &[
+    "1213", // deadlock; Galera's certification
+    "1290", "1836", // the server is read-only
+    "3100", "3101", // group replication: refused before the commit, or by certification
+];
+
+/// What an error of COMMIT means: the transaction is undone for certain, or nobody knows.
+#[cold]
+pub fn at_commit(mut error: OpError) -> OpError {
+    if !ROLLED_BACK.contains(&&*error.code) {
+        error.outcome = Outcome::Unknown;
+    }
+    error
+}
+
+/// Codes of errors that no server has numbered: nobody could be reached, or the connection or its encryption failed.
+pub const UNREACHED: &str = "CONNECT";
+pub const IO: &str = "IO";
+pub const TLS: &str = "TLS";
 
 #[cold]
 pub fn op_error(error: &Error) -> OpError {
@@ -69,9 +96,33 @@ pub fn op_error(error: &Error) -> OpError {
             let refused = Outcome::Fail(FailClass::Refused);
             OpError::new(refused, true, "CLIENT", error.to_string())
         }
+        Error::Driver(DriverError::NoClientSslFlagFromServer) => OpError::lost(
+            TLS,
+            "the server has no TLS, which is what SSL is called in its settings",
+        ),
         // The library puts "Input/output error" before its own error, and before what that one says.
-        Error::Io(inner) => OpError::lost("IO", inner.to_string()),
+        Error::Io(inner) => OpError::lost(code_of(inner), inner.to_string()),
         _ => OpError::lost("CLIENT", error.to_string()),
+    }
+}
+
+fn code_of(error: &IoError) -> &'static str {
+    match error {
+        IoError::Tls(_) => TLS,
+        IoError::Io(error) if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => TLS,
+        IoError::Io(error) => code_of_io(error),
+    }
+}
+
+pub fn code_of_io(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused
+        | io::ErrorKind::HostUnreachable
+        | io::ErrorKind::NetworkUnreachable
+        | io::ErrorKind::NotFound
+        | io::ErrorKind::PermissionDenied
+        | io::ErrorKind::TimedOut => UNREACHED,
+        _ => IO,
     }
 }
 
@@ -81,6 +132,9 @@ pub fn server_error(number: u16, message: &str) -> OpError {
     let code = number.to_string();
     if LOST.contains(&number) {
         return OpError::lost(code, message);
+    }
+    if number == DURING_COMMIT {
+        return OpError::new(Outcome::Unknown, false, code, message);
     }
     let class = [
         (CONFLICT, FailClass::Conflict),
@@ -132,6 +186,24 @@ mod tests {
             assert_eq!(error.outcome, outcome, "{number}");
             assert_eq!(error.connection_lost, outcome == Outcome::Unknown, "{number}");
         }
+    }
+
+    #[test]
+    fn a_commit_that_failed_is_unknown_unless_it_is_known_to_be_undone() {
+        for number in [1213, 1290, 3101] {
+            let error = at_commit(server_error(number, "m"));
+            assert!(matches!(error.outcome, Outcome::Fail(_)), "{number}");
+        }
+        // A semi-synchronous replica, a disk, a timeout, a lock that was waited for, rights, and what is not known at all.
+        for number in [1180, 1026, 1969, 1205, 1227, 1105, 1047, 9999] {
+            let error = at_commit(server_error(number, "m"));
+            assert_eq!(error.outcome, Outcome::Unknown, "{number}");
+        }
+        let single = server_error(DURING_COMMIT, "m");
+        assert_eq!(
+            (single.outcome, single.connection_lost),
+            (Outcome::Unknown, false)
+        );
     }
 
     #[test]

@@ -1,29 +1,33 @@
 //! Where to connect and as whom: addresses, the password, certificates. Nothing here may tell a password.
+use super::errors;
+use super::server_key::ServerKey;
 use bakeoff_model::driver::Endpoint;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::run::{MysqlSpec, Secret, TlsSpec};
 use mysql_async::{Opts, OptsBuilder, SslOpts};
-use std::net::ToSocketAddrs;
+use std::sync::Arc;
 use std::time::Duration;
 
 const DEFAULT_PORT: u16 = 3306;
 /// The client's own limit on a packet, so that the server's decides (its default is 16 MiB or more).
-const PACKET_BYTES_MAX: usize = 1 << 30;
+pub const PACKET_BYTES_MAX: usize = 1 << 30;
 /// Long enough to be no limit; given so that it is not asked from the server on each connection.
 const WAIT_TIMEOUT_S: usize = 31_536_000;
 
 /// One endpoint and one account, as either client library needs them.
 pub struct Target {
     /// `name at host:port` for messages.
-    place: String,
-    address: Address,
+    pub place: String,
+    pub address: Address,
     pub user: String,
     pub password: Option<String>,
     pub schema: String,
     tls: Option<SslOpts>,
+    pub key: Option<Arc<ServerKey>>,
 }
 
-enum Address {
+#[derive(Clone)]
+pub enum Address {
     Tcp { host: String, port: u16 },
     Socket(String),
 }
@@ -40,10 +44,18 @@ impl Target {
         }
         let password = spec.password.as_ref().map(reveal).transpose()?;
         let tls = spec.tls.as_ref().map(tls_options).transpose()?;
+        let key = spec.server_public_key_file.as_deref().map(ServerKey::read);
+        let key = key.transpose()?.map(Arc::new);
         spec.endpoints
             .iter()
-            .map(|endpoint| Target::new(endpoint, spec, password.clone(), tls.clone()))
+            .map(|endpoint| Target::new(endpoint, spec, password.clone(), tls.clone(), key.clone()))
             .collect()
+    }
+
+    /// Whether a server may have the password only by answering: neither certificate nor key is asked of it, and it is
+    /// reached over TCP.
+    pub fn is_open(&self) -> bool {
+        matches!(self.address, Address::Tcp { .. }) && self.tls.is_none() && self.password.is_some()
     }
 
     fn new(
@@ -51,6 +63,7 @@ impl Target {
         spec: &MysqlSpec,
         password: Option<String>,
         tls: Option<SslOpts>,
+        key: Option<Arc<ServerKey>>,
     ) -> Result<Target, Trouble> {
         let address = endpoint.address.as_str();
         let place = format!("{} at {address}", endpoint.name);
@@ -80,6 +93,7 @@ impl Target {
             password,
             schema: spec.schema.clone(),
             tls,
+            key,
         })
     }
 
@@ -104,24 +118,6 @@ impl Target {
         builder.into()
     }
 
-    /// Where the wire client may connect to, in the order of trying. Looks the host's name up, which may block.
-    pub fn addresses(&self) -> Result<Vec<bakeoff_reactor::Address>, OpError> {
-        match &self.address {
-            Address::Socket(path) => Ok(vec![bakeoff_reactor::Address::Unix(path.into())]),
-            Address::Tcp { host, port } => {
-                let found = (host.as_str(), *port).to_socket_addrs();
-                let found = found.map_err(|error| {
-                    OpError::fail(
-                        FailClass::Other,
-                        "ADDRESS",
-                        format!("the host is not known: {error}"),
-                    )
-                })?;
-                Ok(found.map(bakeoff_reactor::Address::Tcp).collect())
-            }
-        }
-    }
-
     pub fn named(&self, mut error: OpError) -> OpError {
         error.message = format!("{}: {}", self.place, error.message);
         error
@@ -136,20 +132,32 @@ impl Target {
 /// An error of connecting or logging in, for a person.
 pub fn connect_failed(target: &Target, error: OpError) -> OpError {
     // Nothing was asked of the server yet, so nothing can have been applied.
-    let mut error = if error.connection_lost {
+    let lost = error.connection_lost;
+    let mut error = if lost {
         OpError::fail(FailClass::Other, &*error.code, &*error.message)
     } else {
         error
     };
-    let denied = matches!(error.code.as_str(), "1045" | "1698" | "1044" | "1130" | "1524");
-    error.message = if denied {
-        format!(
-            "could not log in to {} as {:?}: {}",
-            target.place, target.user, error.message
-        )
-    } else {
-        format!("could not connect to {}: {}", target.place, error.message)
+    let advice = match error.code.as_str() {
+        errors::TLS => {
+            " (`tls.ca_file` names the authority that signed the server's certificate; `tls = { verify = false }` takes \
+             any; without `tls` nothing is encrypted)"
+        }
+        // The server takes encrypted connections only.
+        "3159" => " (set `tls`, and in `tls.ca_file` the authority that signed the server's certificate)",
+        errors::UNREACHED => "",
+        _ if lost => {
+            " (is this the address of a MariaDB or MySQL server, or of a proxy that cannot reach one?)"
+        }
+        _ => "",
     };
+    let denied = matches!(error.code.as_str(), "1045" | "1698" | "1044" | "1130" | "1524");
+    let failed = if denied {
+        format!("could not log in to {} as {:?}", target.place, target.user)
+    } else {
+        format!("could not connect to {}", target.place)
+    };
+    error.message = format!("{failed}: {}{advice}", error.message);
     error
 }
 
@@ -270,6 +278,8 @@ mod tests {
             tls: None,
             session_variables: Default::default(),
             client: None,
+            server_public_key_file: None,
+            throwaway_password: false,
         }
     }
 

@@ -39,15 +39,19 @@ pub async fn read(
             None => return Err(malformed("an empty packet")),
             Some(_) => {
                 let mut rest = packet;
-                let columns = read::length(&mut rest)?.unwrap_or(0) as usize;
+                let columns = read::column_count(&mut rest)?;
                 let described = !terms.cached_columns || read::u8(&mut rest)? != 0;
                 if described {
                     describe_again(link, terms, columns, &mut rows).await?;
+                } else if let Rows::Binary(known) = &rows
+                    && known.len() != columns
+                {
+                    return Err(malformed("rows of columns that it has not described"));
                 }
-                fetch(link, terms, &rows, row, each, &mut seen).await?
+                fetch(link, terms, &rows, columns, row, each, &mut seen).await?
             }
         };
-        affected_rows += end.affected_rows;
+        affected_rows = end.affected_rows.saturating_add(affected_rows);
         if end.status & MORE_RESULTS == 0 {
             return Ok((seen, Done { affected_rows, ..end }));
         }
@@ -60,6 +64,7 @@ async fn fetch(
     link: &mut Link,
     terms: Terms,
     rows: &Rows<'_>,
+    columns: usize,
     row: &mut RowBuf,
     each: &mut impl FnMut(&RowBuf),
     seen: &mut u64,
@@ -72,8 +77,8 @@ async fn fetch(
             }
             (Some((0xFE, rest)), _) if packet.len() <= OLD_END_BYTES_MAX => return read::old_end(rest),
             (Some((0xFF, rest)), _) => return Err(refusal(rest)),
-            (Some((0x00, rest)), Rows::Binary(columns)) => read::binary_row(rest, columns, row)?,
-            (_, Rows::Text) => read::text_row(packet, row)?,
+            (Some((0x00, rest)), Rows::Binary(kinds)) => read::binary_row(rest, kinds, row)?,
+            (_, Rows::Text) => read::text_row(packet, columns, row)?,
             _ => return Err(malformed("neither a row nor the end of rows")),
         }
         *seen += 1;

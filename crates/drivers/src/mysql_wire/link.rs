@@ -1,6 +1,9 @@
 //! Packets over a connection (MySQL Client/Server Protocol, "MySQL Packets"): a length of three bytes, a number, the
-//! payload; a payload of 2^24-1 bytes is continued by the next packet.
-use bakeoff_model::outcome::OpError;
+//! payload; a payload of 2^24-1 bytes is continued by the next packet. What does not follow that ends the connection.
+use super::answer;
+use crate::mysql::errors::IO;
+use crate::mysql::options::PACKET_BYTES_MAX;
+use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_reactor::Stream;
 use std::io;
 
@@ -11,8 +14,8 @@ pub struct Link {
     stream: Stream,
     /// Bytes of the packet handed out last, which the next call consumes.
     taken: usize,
-    /// Number of the packet received last.
-    sequence: u8,
+    /// Number of the packet that comes next.
+    next: u8,
     /// A payload put together from several packets.
     assembled: Vec<u8>,
 }
@@ -22,7 +25,7 @@ impl Link {
         Self {
             stream,
             taken: 0,
-            sequence: 0,
+            next: 0,
             assembled: Vec::new(),
         }
     }
@@ -40,23 +43,36 @@ impl Link {
     /// Sends the request as a new command, and receives the first bytes of the answer.
     #[inline]
     pub async fn ask(&mut self) -> Result<(), OpError> {
-        self.consume();
-        seal(self.stream.request(), 0);
+        self.seal(0)?;
         self.stream.exchange().await.map_err(lost)
     }
 
     /// Sends the request as a new command, whose answer, if it has one, is to be waited for with `packet`.
     pub async fn tell(&mut self) -> Result<(), OpError> {
-        self.consume();
-        seal(self.stream.request(), 0);
+        self.seal(0)?;
         self.stream.send().await.map_err(lost)
     }
 
     /// Sends the request as the next packet of a dialogue; its answer is to be waited for with `packet`.
     pub async fn send(&mut self) -> Result<(), OpError> {
-        self.consume();
-        self.sequence = seal(self.stream.request(), self.sequence.wrapping_add(1));
+        self.seal(self.next)?;
         self.stream.send().await.map_err(lost)
+    }
+
+    /// The request gets its header, once all that was said before has been heard.
+    #[inline]
+    fn seal(&mut self, sequence: u8) -> Result<(), OpError> {
+        self.consume();
+        if !self.stream.input().is_empty() {
+            return Err(self.unasked());
+        }
+        self.next = seal(self.stream.request(), sequence).wrapping_add(1);
+        Ok(())
+    }
+
+    /// What has arrived and was not taken as a packet.
+    pub fn heard(&self) -> &[u8] {
+        self.stream.input()
     }
 
     /// Sends a packet without waiting, as far as that goes; for the last word of a session.
@@ -75,12 +91,15 @@ impl Link {
         self.consume();
         loop {
             if let Some((length, sequence)) = header(self.stream.input()) {
+                if sequence != self.next {
+                    return Err(self.unasked());
+                }
                 if length == PAYLOAD_BYTES_MAX {
                     return self.assemble().await;
                 }
                 if self.stream.input().len() >= HEADER_BYTES + length {
                     self.taken = HEADER_BYTES + length;
-                    self.sequence = sequence;
+                    self.next = sequence.wrapping_add(1);
                     return Ok(&self.stream.input()[HEADER_BYTES..HEADER_BYTES + length]);
                 }
             }
@@ -96,16 +115,38 @@ impl Link {
                 self.stream.receive().await.map_err(lost)?;
                 continue;
             };
+            if sequence != self.next {
+                return Err(self.unasked());
+            }
+            if self.assembled.len() + length > PACKET_BYTES_MAX {
+                return Err(malformed("a packet of more than 1 GiB"));
+            }
             while self.stream.input().len() < HEADER_BYTES + length {
                 self.stream.receive().await.map_err(lost)?;
             }
             let payload = &self.stream.input()[HEADER_BYTES..HEADER_BYTES + length];
             self.assembled.extend_from_slice(payload);
             self.stream.consume(HEADER_BYTES + length);
-            self.sequence = sequence;
+            self.next = sequence.wrapping_add(1);
             if length < PAYLOAD_BYTES_MAX {
                 return Ok(&self.assembled);
             }
+        }
+    }
+
+    /// Something was said that answers nothing. A server that throws a client out says why before it is asked.
+    #[cold]
+    fn unasked(&self) -> OpError {
+        let input = self.stream.input();
+        let payload = header(input).and_then(|(length, _)| input.get(HEADER_BYTES..HEADER_BYTES + length));
+        match payload.and_then(<[u8]>::split_first) {
+            Some((0xFF, error)) => {
+                let mut last_words = answer::refusal(error);
+                last_words.outcome = Outcome::Unknown;
+                last_words.connection_lost = true;
+                last_words
+            }
+            _ => malformed("a packet out of its order"),
         }
     }
 }
@@ -149,7 +190,7 @@ fn split(request: &mut Vec<u8>, mut sequence: u8) -> u8 {
 
 #[cold]
 fn lost(error: io::Error) -> OpError {
-    OpError::lost("IO", error.to_string())
+    OpError::lost(IO, error.to_string())
 }
 
 /// The server said something that is not in the protocol, or that this client does not know.

@@ -16,6 +16,9 @@ use mysql_common::constants::ColumnType;
 /// The number of the character set `binary`.
 const BINARY: u16 = 63;
 
+/// Warnings read of a statement; of so many it is enough to know that there are more.
+const NOTICES_MAX: usize = 1024;
+
 /// What a session has learnt of the tables that it loads.
 #[derive(Default)]
 pub struct Loader {
@@ -99,7 +102,7 @@ impl WireSession {
             return Err(answer::refusal(error));
         }
         let mut rest = packet;
-        let count = read::length(&mut rest)?.unwrap_or(0) as usize;
+        let count = read::column_count(&mut rest)?;
         let kinds = answer::describe(&mut self.link, self.terms, count, holds_bytes).await?;
         match self.link.packet().await?.first() {
             Some(0xFE) => Ok(kinds),
@@ -258,10 +261,12 @@ impl WireSession {
                 _ => String::new(),
             };
             let mut note = |row: &RowBuf| {
-                notices.push(Notice {
-                    code: word(row.cell(1)),
-                    message: word(row.cell(2)),
-                });
+                if notices.len() < NOTICES_MAX {
+                    notices.push(Notice {
+                        code: word(row.cell(1)),
+                        message: word(row.cell(2)),
+                    });
+                }
             };
             // A row that is left for the next statement is in the buffer.
             let row = std::mem::take(&mut self.row);

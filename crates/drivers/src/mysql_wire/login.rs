@@ -1,16 +1,18 @@
 //! From an open connection to a session: greeting, answer, and whatever dialogue the account's authentication wants.
 //! The packets' structures and the scrambles are mysql_common's.
+use super::answer::refusal;
 use super::link::{Link, malformed};
-use super::read;
-use crate::mysql::errors::server_error;
+use crate::mysql::errors::IO;
+use crate::mysql::options::PACKET_BYTES_MAX;
+use crate::mysql::server_key::ServerKey;
 use bakeoff_model::outcome::{FailClass, OpError};
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket, HandshakeResponse};
 use mysql_common::proto::MySerialize;
 
-/// The client's own limit on a packet, so that the server's decides.
-const PACKET_BYTES_MAX: u32 = 1 << 30;
+/// Of one login; the longest of those known takes three.
+const PACKETS_MAX: usize = 16;
 
 /// What both sides have agreed on.
 #[derive(Clone, Copy, Debug)]
@@ -24,23 +26,59 @@ pub struct Terms {
     pub arrays: bool,
 }
 
-/// What a key of 2048 bits can take, the padding taken off.
-const PASSWORD_BYTES_MAX: usize = 200;
-
 pub struct Account<'a> {
     pub user: &'a str,
     pub password: &'a str,
     pub schema: &'a str,
-    /// Nobody else can read what is sent (unix socket), so a password may go as it is.
-    pub private: bool,
+    pub trust: Trust<'a>,
+}
+
+/// To whom the password itself may be given, where a server asks for it.
+pub enum Trust<'a> {
+    /// To who is there: on a unix socket nobody else listens, or answers in the server's place.
+    Socket,
+    /// To who has this key.
+    Key(&'a ServerKey),
+    Nobody,
 }
 
 pub async fn log_in(link: &mut Link, account: &Account<'_>) -> Result<Terms, OpError> {
-    let greeting = link.packet().await?;
+    let greeting = match link.packet().await {
+        Ok(packet) => packet.to_vec(),
+        Err(error) => return Err(stranger(link.heard(), error)),
+    };
     if let Some((0xFF, error)) = greeting.split_first() {
         return Err(refusal(error));
     }
-    let greeting: HandshakePacket<'_> = parse(greeting)?;
+    answer(link, account, parse(&greeting)?)
+        .await
+        .map_err(|mut error| {
+            if error.code == IO {
+                error.message = format!("the connection was cut during the login: {}", error.message);
+            }
+            error
+        })
+}
+
+/// Who does not greet as a server of this protocol does.
+#[cold]
+fn stranger(heard: &[u8], mut error: OpError) -> OpError {
+    let who = match heard {
+        [] if error.code == IO => "it closed the connection before it greeted",
+        [b'H', b'T', b'T', b'P', ..] => "it speaks HTTP",
+        [b'S', b'S', b'H', b'-', ..] => "it speaks SSH",
+        [0x14..=0x17, 3, ..] => "it speaks TLS from the first byte on",
+        _ => &error.message,
+    };
+    error.message = who.to_owned();
+    error
+}
+
+async fn answer(
+    link: &mut Link,
+    account: &Account<'_>,
+    greeting: HandshakePacket<'_>,
+) -> Result<Terms, OpError> {
     let (capabilities, extended) = agree(greeting.capabilities(), greeting.mariadb_ext_capabilities());
     let terms = Terms {
         connection_id: greeting.connection_id(),
@@ -69,14 +107,14 @@ pub async fn log_in(link: &mut Link, account: &Account<'_>) -> Result<Terms, OpE
         Some(plugin.borrow()),
         capabilities,
         None,
-        PACKET_BYTES_MAX,
+        PACKET_BYTES_MAX as u32,
     )
     .with_mariadb_ext_capabilities(extended);
     let mut bytes = Vec::new();
     answer.serialize(&mut bytes);
     link.request().extend_from_slice(&bytes);
     link.send().await?;
-    loop {
+    for _ in 0..PACKETS_MAX {
         let packet = link.packet().await?;
         match packet.split_first() {
             Some((0x00, _)) => return Ok(terms),
@@ -102,6 +140,7 @@ pub async fn log_in(link: &mut Link, account: &Account<'_>) -> Result<Terms, OpE
             _ => return Err(malformed("an unknown packet during authentication")),
         }
     }
+    Err(malformed("an authentication without an end"))
 }
 
 /// What is wanted, as far as the server has it.
@@ -154,40 +193,32 @@ fn scramble(plugin: &AuthPlugin<'_>, password: &str, nonce: &[u8]) -> Result<Vec
     }
 }
 
-/// The server has no memory of this account: it wants the password itself, as it is where nobody can listen, else under
-/// its public key (caching_sha2_password, full authentication).
+/// The server has no memory of this account (caching_sha2_password, full authentication): it wants the password itself.
 async fn whole_password(link: &mut Link, account: &Account<'_>, nonce: &[u8]) -> Result<(), OpError> {
     let mut password = account.password.as_bytes().to_vec();
     password.push(0);
-    if !account.private {
-        link.request().push(0x02);
-        link.send().await?;
-        let packet = link.packet().await?;
-        let key = match packet.split_first() {
-            Some((0x01, key)) if key.starts_with(b"-----BEGIN PUBLIC KEY-----") => key.to_vec(),
-            Some((0xFF, error)) => return Err(refusal(error)),
-            _ => return Err(malformed("no public key where one was asked for")),
-        };
-        if password.len() > PASSWORD_BYTES_MAX {
-            return Err(OpError::fail(
-                FailClass::Refused,
-                "AUTH",
-                format!(
-                    "a password of more than {PASSWORD_BYTES_MAX} bytes does not fit under the server's key"
-                ),
+    let password = match account.trust {
+        Trust::Socket => password,
+        Trust::Key(key) => {
+            for (byte, mask) in password.iter_mut().zip(nonce.iter().cycle()) {
+                *byte ^= mask;
+            }
+            key.encrypt(&password)
+                .ok_or_else(|| refused("the password is too long for the key in `server_public_key_file`"))?
+        }
+        // The server would send a key for it, and so would anybody who answers in the server's place.
+        Trust::Nobody => {
+            return Err(refused(
+                "the server asks for the password itself (caching_sha2_password), which over plain TCP would be given \
+                 to whoever answers there: set `tls`, connect over a unix socket, or name the server's own key in \
+                 `server_public_key_file`",
             ));
         }
-        for (byte, mask) in password.iter_mut().zip(nonce.iter().cycle()) {
-            *byte ^= mask;
-        }
-        password = mysql_common::crypto::encrypt(&password, &key);
-    }
+    };
     link.request().extend_from_slice(&password);
     link.send().await
 }
 
-#[cold]
-fn refusal(error: &[u8]) -> OpError {
-    let (number, message) = read::error(error);
-    server_error(number, &message)
+fn refused(why: &str) -> OpError {
+    OpError::fail(FailClass::Refused, "AUTH", why)
 }

@@ -7,6 +7,11 @@ use mysql_common::constants::ColumnType;
 use mysql_common::value::Value;
 
 const SHORT: &str = "a packet ends too early";
+const LONG: &str = "a packet goes on after its end";
+/// Of an answer: what a prepared statement can say.
+const COLUMNS_MAX: u64 = u16::MAX as u64;
+/// Of a TIME; servers end at 34.
+const DAYS_MAX: u32 = 1_000_000;
 
 #[inline]
 pub fn bytes<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], OpError> {
@@ -50,6 +55,15 @@ pub fn length(rest: &mut &[u8]) -> Result<Option<u64>, OpError> {
         0xFE => u64::from_le_bytes(array(rest)?),
         0xFF => return Err(malformed("a length that begins with 0xFF")),
     }))
+}
+
+/// The beginning of a result set.
+#[inline]
+pub fn column_count(rest: &mut &[u8]) -> Result<usize, OpError> {
+    match length(rest)? {
+        Some(count @ 1..=COLUMNS_MAX) => Ok(count as usize),
+        _ => Err(malformed("a result of no columns, or of more than 65,535")),
+    }
 }
 
 #[inline]
@@ -163,20 +177,28 @@ pub fn binary_row(mut rest: &[u8], columns: &[Kind], row: &mut RowBuf) -> Result
             Kind::Time => row.push_bytes(&written(time(rest)?)),
         }
     }
-    Ok(())
+    if rest.is_empty() {
+        Ok(())
+    } else {
+        Err(malformed(LONG))
+    }
 }
 
 /// A row of the text protocol into the buffer.
-pub fn text_row(mut rest: &[u8], row: &mut RowBuf) -> Result<(), OpError> {
+pub fn text_row(mut rest: &[u8], columns: usize, row: &mut RowBuf) -> Result<(), OpError> {
     row.clear();
     let rest = &mut rest;
-    while !rest.is_empty() {
+    for _ in 0..columns {
         match text(rest)? {
             Some(value) => row.push_bytes(value),
             None => row.push_null(),
         }
     }
-    Ok(())
+    if rest.is_empty() {
+        Ok(())
+    } else {
+        Err(malformed(LONG))
+    }
 }
 
 /// As the server would write it.
@@ -211,6 +233,9 @@ fn time(rest: &mut &[u8]) -> Result<Value, OpError> {
         u32::from_le_bytes([d0, d1, d2, d3]),
         u32::from_le_bytes([m0, m1, m2, m3]),
     );
+    if days > DAYS_MAX {
+        return Err(malformed("a time of more than a million days"));
+    }
     Ok(Value::Time(negative != 0, days, hour, minute, second, micros))
 }
 

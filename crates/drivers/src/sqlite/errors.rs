@@ -1,5 +1,5 @@
 //! SQLite's result codes as outcomes.
-use bakeoff_model::outcome::{FailClass, OpError};
+use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 
 /// Primary result code, its name, and what it means for the operation. Source: sqlite.org/rescode.html.
 const CODES: &[(i32, &str, FailClass)] = &[
@@ -52,5 +52,34 @@ pub fn op_error(error: &rusqlite::Error) -> OpError {
         OpError::lost(code, error.to_string())
     } else {
         OpError::fail(class, code, error.to_string())
+    }
+}
+
+/// What an error of COMMIT means. Before anything is written it is refused for a lock or a constraint, and the transaction
+/// stays open; whatever else fails, fails while it is written, and the part that makes it last may have been.
+#[cold]
+pub fn at_commit(mut error: OpError) -> OpError {
+    let untouched = [FailClass::Conflict, FailClass::Constraint].map(Outcome::Fail);
+    if !untouched.contains(&error.outcome) {
+        error.outcome = Outcome::Unknown;
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_that_failed_while_it_was_written_is_unknown() {
+        let outcome = |code| {
+            let failure = rusqlite::ffi::Error::new(code);
+            at_commit(op_error(&rusqlite::Error::SqliteFailure(failure, None))).outcome
+        };
+        assert_eq!(outcome(5), Outcome::Fail(FailClass::Conflict));
+        assert_eq!(outcome(787), Outcome::Fail(FailClass::Constraint)); // a deferred foreign key
+        for code in [7, IO_ERROR, 11, 13] {
+            assert_eq!(outcome(code), Outcome::Unknown, "{code}");
+        }
     }
 }

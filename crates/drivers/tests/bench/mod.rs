@@ -129,6 +129,8 @@ pub fn mysql_spec() -> Option<MysqlSpec> {
         tls: None,
         session_variables: Default::default(),
         client: None,
+        server_public_key_file: None,
+        throwaway_password: true,
     })
 }
 

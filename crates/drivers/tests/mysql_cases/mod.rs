@@ -7,6 +7,7 @@ use bakeoff_model::row::Cell;
 use bakeoff_model::run::{Isolation, MysqlSpec, Secret};
 use bakeoff_model::sql::{SpeaksSql, SqlSession};
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::time::Duration;
 
 const T: Table = Table(0);
@@ -57,19 +58,25 @@ fn a_wrong_password_is_told_without_the_password() {
     assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
 }
 
-#[test]
-fn a_refused_connection_names_host_and_port() {
-    let closed = "127.0.0.1:1"; // a port that nobody is given by chance
-    let spec = MysqlSpec {
-        endpoints: vec![endpoint(closed)],
+/// An account at an address where no server need be.
+fn at(address: &str) -> MysqlSpec {
+    MysqlSpec {
+        endpoints: vec![endpoint(address)],
         user: "u".into(),
         password: None,
         schema: "s".into(),
         tls: None,
         session_variables: BTreeMap::new(),
         client: None,
-    };
-    let error = run(open(&driver(spec, None))).err().unwrap();
+        server_public_key_file: None,
+        throwaway_password: true,
+    }
+}
+
+#[test]
+fn a_refused_connection_names_host_and_port() {
+    let closed = "127.0.0.1:1"; // a port that nobody is given by chance
+    let error = run(open(&driver(at(closed), None))).err().unwrap();
     assert!(error.message.contains(closed), "{error}");
     assert!(
         !error.connection_lost && matches!(error.outcome, Outcome::Fail(_)),
@@ -80,18 +87,46 @@ fn a_refused_connection_names_host_and_port() {
 #[test]
 fn a_server_that_says_nothing_is_given_up_after_the_timeout() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let spec = MysqlSpec {
-        endpoints: vec![endpoint(&silent.local_addr().unwrap().to_string())],
-        user: "u".into(),
-        password: None,
-        schema: "s".into(),
-        tls: None,
-        session_variables: BTreeMap::new(),
-        client: None,
-    };
-    let driver = driver_within(spec, Duration::from_millis(100));
+    let driver = driver_within(
+        at(&silent.local_addr().unwrap().to_string()),
+        Duration::from_millis(100),
+    );
     let error = run(open(&driver)).err().unwrap();
     assert_eq!(error.code, "CONNECT_TIMEOUT", "{error}");
+}
+
+/// What is told of somebody who says this to every client and hangs up.
+fn told_of(said: &'static [u8]) -> OpError {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let serving = std::thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        stream.write_all(said).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let _ = stream.read(&mut [0; 1000]);
+    });
+    let error = run(open(&driver(at(&address), None))).err().unwrap();
+    serving.join().unwrap();
+    assert!(error.message.contains(&address), "{error}");
+    assert!(!error.message.contains(char::is_control), "{error}");
+    error
+}
+
+#[test]
+fn what_is_no_server_is_told_as_what_it_is() {
+    for said in [
+        b"".as_slice(),
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+        b"\x15\x03\x03\x00\x02\x02\x28", // a TLS alert
+        b"\x1b[2J\x1b[31m garbage \x00\xff",
+    ] {
+        let error = told_of(said);
+        assert!(error.message.contains("MariaDB or MySQL server"), "{error}");
+    }
+    let thrown_out = told_of(b"\x1a\x00\x00\x00\xff\x10\x04#08004\x1b[31mToo many\x1b[0m");
+    assert_eq!(thrown_out.code, "1040");
+    assert!(thrown_out.message.contains("Too many"), "{thrown_out}");
 }
 
 #[test]
