@@ -421,8 +421,9 @@ def test_an_existing_servers_certificate_is_verified(encrypted: MariaDb, monkeyp
     trusting.start()
     assert trusting.facts().portable["tls"].startswith("TLS_")
     trusting.stop()
-    with pytest.raises(ServerError, match="certificate"):
+    with pytest.raises(ServerError, match="certificate") as untrusted:
         existing(encrypted, monkeypatch, tls=True).start()
+    assert "`tls.ca_file`" in untrusted.value.hint
     unverified = existing(encrypted, monkeypatch, tls={"verify": False})
     unverified.start()
     unverified.stop()

@@ -43,14 +43,27 @@ def test_an_unknown_key_is_refused_at_its_place_with_the_nearest_known(
     ("error", "hint"),
     [
         (OperationalError(2026, "SSL is required but the server doesn't support it"), "leave out `tls`"),
-        (OperationalError(2013, "Lost connection"), "something else than a MySQL server"),
-        (InternalError("Packet sequence number wrong - got 55 expected 0"), "something else than a MySQL server"),
+        (OperationalError(2013, "Lost connection"), "a proxy"),
+        (OperationalError(3159, "Insecure transport"), "`tls.ca_file`"),
+        (InternalError("Packet sequence number wrong - got 55 expected 0"), "address of a MariaDB or MySQL server"),
     ],
 )
 def test_what_is_no_server_as_asked_for_is_told_with_what_to_do(error: Exception, hint: str) -> None:
     told = explain(error, Login(Address("db1", 3306), "bench", "secret"), "systems.ours")
     assert hint in told.hint
     assert "secret" not in f"{told} {told.hint}"
+
+
+def test_a_password_is_not_put_at_risk_by_the_choice_of_a_client() -> None:
+    account = {"address": "db1", "user": "bench", "password": {"env": "DB_PASSWORD"}, "client": "mysql_async"}
+    assert "server_public_key_file" not in refusal("mysql", account).hint
+    assert refusal("mysql", account).where == "systems.mysql.client"
+    for good in ({"tls": True}, {"address": "/run/s.sock"}):
+        configured("mysql", Path("/plans"), {**account, **good})
+    keyed = configured("mysql", Path("/plans"), {"address": "db1", "server_public_key_file": "key.pem"})
+    assert keyed.engine_driver()[0]["server_public_key_file"] == "/plans/key.pem"
+    private = refusal("mariadb", {"start": True, "server_public_key_file": "key.pem"})
+    assert private.where == "systems.mariadb.server_public_key_file"
 
 
 def test_words_that_may_stand_there_are_named_as_a_plan_writes_them() -> None:

@@ -180,7 +180,8 @@ const TEXT_CHARS_MAX: usize = 2000;
 /// of writing are spelt out, and there is an end to it.
 fn printable(text: String) -> String {
     let steers = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     if text.len() <= TEXT_CHARS_MAX && !text.contains(steers) {
         return text;
@@ -250,9 +251,15 @@ mod tests {
 
     #[test]
     fn a_servers_words_steer_no_terminal() {
-        let error = OpError::lost("\u{1b}]0;x\u{7}", "Zeile 1\nrot \u{1b}[31m, verkehrt \u{202e}, grün");
+        let error = OpError::lost(
+            "\u{1b}]0;x\u{7}",
+            "Zeile 1\nrot \u{1b}[31m, verkehrt \u{202e}, grün",
+        );
         assert_eq!(error.code, "\\u{1b}]0;x\\u{7}");
-        assert_eq!(error.message, "Zeile 1\\nrot \\u{1b}[31m, verkehrt \\u{202e}, grün");
+        assert_eq!(
+            error.message,
+            "Zeile 1\\nrot \\u{1b}[31m, verkehrt \\u{202e}, grün"
+        );
         let endless = OpError::lost("1", "ä".repeat(1_000_000));
         assert_eq!(endless.message.chars().count(), TEXT_CHARS_MAX + 1);
     }

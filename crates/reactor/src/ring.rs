@@ -61,7 +61,7 @@ impl Conns {
     /// The connection whose operation has this mark, unless that has ended.
     #[inline]
     fn find(&self, user_data: u64) -> Option<&Rc<Conn>> {
-        let slot = user_data >> PART_BITS & (1 << SLOT_BITS) - 1;
+        let slot = low(user_data >> PART_BITS, SLOT_BITS);
         let conn = self.slots.get(slot as usize)?.as_ref()?;
         let same = mark(conn) >> PART_BITS == user_data >> PART_BITS;
         (same && conn.is_in_flight()).then_some(conn)
@@ -71,8 +71,13 @@ impl Conns {
 /// Of the operation that was begun last on a connection.
 #[inline]
 fn mark(conn: &Conn) -> u64 {
-    let operation = u64::from(conn.operation.get()) & (1 << OPERATION_BITS) - 1;
+    let operation = low(conn.operation.get().into(), OPERATION_BITS);
     (operation << SLOT_BITS | u64::from(conn.slot.get())) << PART_BITS
+}
+
+#[inline]
+fn low(value: u64, bits: u32) -> u64 {
+    value & ((1 << bits) - 1)
 }
 
 fn build() -> io::Result<IoUring> {
@@ -266,7 +271,7 @@ impl Ring {
                 let Some(conn) = conns.find(completion.user_data()) else {
                     continue;
                 };
-                let part = completion.user_data() & (1 << PART_BITS) - 1;
+                let part = low(completion.user_data(), PART_BITS);
                 if part == SENDING {
                     // The other half would wait for an answer that cannot come.
                     conn.send_error

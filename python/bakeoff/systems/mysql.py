@@ -11,6 +11,7 @@ It stays as it is, but for the schema the plan names. The product is read from t
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems import mysql_facts
 from bakeoff.systems.base import Capabilities, System
 from bakeoff.systems.mysql_control import Address, Control, Login
+from bakeoff.systems.mysql_login import read_server_key
 from bakeoff.systems.mysql_server import MySqlOptions, MySqlServer, family_capabilities, read_family_options
 
 
@@ -66,6 +68,14 @@ class MySql(MySqlServer):
         self._address = Address.parse(options.address or "", f"{self._where}.address")
         self._tls = options.encryption(base_dir)
         self._password = options.password.located(base_dir) if options.password else None
+        key_file = options.server_public_key_file
+        self._server_key_file = (base_dir / key_file).absolute() if key_file else None
+        if options.client == "mysql_async" and self._password and not (self._tls or self._address.socket):
+            raise PlanError(
+                "the client `mysql_async` gives the password to whoever answers, if asked over plain TCP",
+                where=f"{self._where}.client",
+                hint="set `tls`, connect over a unix socket, or leave `client` out",
+            )
         self._timeout_s = timeout_s
         self._control: Control | None = None
 
@@ -73,7 +83,9 @@ class MySql(MySqlServer):
     def control(self) -> Control:
         if self._control is None:
             password = self._password.read(f"{self._where}.password") if self._password else ""
-            login = Login(self._address, self._options.user, password, self._tls)
+            key_file = self._server_key_file
+            key = read_server_key(key_file, f"{self._where}.server_public_key_file") if key_file else None
+            login = Login(self._address, self._options.user, password, self._tls, key)
             self._control = Control(login, where=self._where, timeout_s=max(1.0, min(self._timeout_s, 10.0)))
         return self._control
 
@@ -100,10 +112,11 @@ class MySql(MySqlServer):
             self._control.close()
 
     def alive(self) -> bool:
-        try:
-            return bool(self.control.value("SELECT 1") == 1)
-        except ServerError:
-            return False
+        # Twice, because a proxy may have closed a connection that was idle during the run.
+        for _ in range(2):
+            with suppress(ServerError):
+                return bool(self.control.value("SELECT 1") == 1)
+        return False
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
         """The engine finds the password where we do; it is not passed on."""

@@ -18,12 +18,17 @@ import pymysql
 import pymysql.err
 from pymysql.constants import CR, ER
 
-from bakeoff.errors import PlanError, ServerError
+from bakeoff.errors import BakeoffError, PlanError, ServerError
+from bakeoff.systems.mysql_login import Connection
 from bakeoff.systems.options import Options
 
 DEFAULT_PORT = 3306
 _ACCESS_DENIED_NO_PASSWORD = 1698
-_NO_SERVER = "Does something else than a MySQL server listen there?"
+_ENCRYPTED_ONLY = 3159
+_NO_SERVER = "is this the address of a MariaDB or MySQL server, or of a proxy that cannot reach one?"
+_CERTIFICATE = (
+    "`tls.ca_file` names the authority that signed the server's certificate; `tls = { verify = false }` takes any"
+)
 
 
 class Tls(Options):
@@ -96,6 +101,7 @@ class Login:
     user: str
     password: str
     tls: Tls | None = None
+    server_key: bytes | None = None  # PEM: to whom the password may be given over plain TCP
 
     def __repr__(self) -> str:
         return f"Login({self.user} at {self.address})"  # never the password
@@ -109,18 +115,22 @@ class Control:
         self._where = where
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
-        self._connection: pymysql.Connection[Any] | None = None
+        self._connection: Connection | None = None
 
     def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         with self._lock:
+            logged_in = False
             try:
                 connection = self._open()
+                logged_in = True
                 with connection.cursor() as cursor:
                     cursor.execute(sql, parameters or None)
                     return list(cursor.fetchall())
-            except (pymysql.err.Error, OSError, RuntimeError) as error:
+            except BakeoffError:
+                raise
+            except Exception as error:  # what is no server makes PyMySQL stumble in many ways
                 self._drop()
-                raise explain(error, self._login, self._where) from error
+                raise explain(error, self._login, self._where, logged_in=logged_in) from error
 
     def value(self, sql: str, *parameters: object) -> Any:
         """The first column of the first row, or None."""
@@ -131,10 +141,12 @@ class Control:
         with self._lock:
             self._drop()
 
-    def _open(self) -> pymysql.Connection[Any]:
+    def _open(self) -> Connection:
         if self._connection is None:
             login = self._login
-            connection = pymysql.connect(
+            connection = Connection(
+                server_key=login.server_key,
+                private=bool(login.address.socket),
                 host=login.address.host or None,
                 port=login.address.port,
                 unix_socket=login.address.socket or None,
@@ -172,10 +184,32 @@ def _unix_socket(path: str, timeout_s: float) -> socket.socket:
     return connected
 
 
-def explain(error: Exception, login: Login, where: str) -> ServerError:
-    """A database error as one sentence with a hint."""
+def explain(error: Exception, login: Login, where: str, *, logged_in: bool = True) -> ServerError:
+    """A database error as one sentence with a hint. Without `logged_in` the login itself has failed."""
     code, message = _code_and_message(error)
     server = f"{login.user}@{login.address}"
+    if code == _ENCRYPTED_ONLY:
+        return ServerError(
+            f"{login.address} takes encrypted connections only: {message}",
+            where=where,
+            hint=f"set `tls = true`; {_CERTIFICATE}",
+        )
+    if code in (CR.CR_AUTH_PLUGIN_ERR, CR.CR_AUTH_PLUGIN_CANNOT_LOAD):
+        return ServerError(
+            f"could not log in to {server}: {message}",
+            where=where,
+            hint="set `tls`, connect over a unix socket, or name the server's own key in `server_public_key_file`",
+        )
+    if code == CR.CR_SSL_CONNECTION_ERROR:
+        return ServerError(
+            f"no encrypted connection to {login.address}: {message}",
+            where=where,
+            hint=f"leave out `tls`, or set the server up for it; {_CERTIFICATE}",
+        )
+    if not logged_in and code in (CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR):
+        return ServerError(
+            f"{login.address} closed the connection before the login was done", where=where, hint=_NO_SERVER
+        )
     if code in (CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, CR.CR_UNKNOWN_HOST):
         reason = message.partition("(")[2].rpartition(")")[0] or message
         return ServerError(
@@ -199,20 +233,18 @@ def explain(error: Exception, login: Login, where: str) -> ServerError:
         return ServerError(
             f"the connection to {login.address} was lost: {_plain(message)}",
             where=where,
-            hint=f"has the server ended, or does it hang? {_NO_SERVER}",
+            hint="has the server ended, does it hang, or does a proxy between close connections?",
         )
-    if code == CR.CR_SSL_CONNECTION_ERROR:
-        return ServerError(
-            f"no encrypted connection to {login.address}: {message}",
-            where=where,
-            hint="leave out `tls`, or set the server up for it; `ca_file` names its authority",
-        )
-    if isinstance(error, pymysql.err.InternalError) and not code:  # PyMySQL's own: what it read is not the protocol
+    # PyMySQL's own, and what it stumbles over: what it read is not the protocol.
+    if not code and (isinstance(error, pymysql.err.InternalError) or not isinstance(error, pymysql.err.Error)):
         return ServerError(f"{login.address} answered what cannot be read: {message}", where=where, hint=_NO_SERVER)
     return ServerError(f"{server} answered with an error: {message}" + (f" ({code})" if code else ""), where=where)
 
 
 def _code_and_message(error: Exception) -> tuple[int, str]:
+    cause = getattr(error, "original_exception", error)  # PyMySQL's: of an error before there was a connection
+    if isinstance(cause, ssl.SSLError):
+        return CR.CR_SSL_CONNECTION_ERROR, getattr(cause, "verify_message", "") or cause.reason or str(cause)
     arguments = error.args
     if isinstance(error, OSError):
         return CR.CR_CONN_HOST_ERROR, error.strerror or str(error)

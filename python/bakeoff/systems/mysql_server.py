@@ -45,6 +45,8 @@ class MySqlOptions(Options):
     user: str = "root"
     password: Password | None = None
     tls: Tls | bool | None = None
+    #: PEM file of an existing server's RSA key, to which the password may be encrypted over plain TCP.
+    server_public_key_file: str | None = None
     #: The client library that makes the load; None: the engine's own, or mysql_async where there is TLS.
     client: Literal["wire", "mysql_async"] | None = None
     #: The same as `start.settings`.
@@ -101,6 +103,12 @@ def read_family_options(options: dict[str, Any], isolation: str | None, where: s
             where=f"{where}.client",
             hint='leave out `client`, or write client = "mysql_async"',
         )
+    if read.private is not None and read.server_public_key_file is not None:
+        raise PlanError(
+            "a private server's password needs no key",
+            where=f"{where}.server_public_key_file",
+            hint="leave it out: the password is made for this one run",
+        )
     if read.address is not None and read.settings:
         raise PlanError(
             "the settings of an existing server are not ours to change",
@@ -118,6 +126,7 @@ class MySqlServer(System):
         self._where = f"systems.{name}"
         self._options = options
         self._isolation = isolation
+        self._server_key_file: Path | None = None
         self._product: Product | None = None
         self._page_size_bytes = 16384
         self._status: Status | None = None
@@ -141,7 +150,7 @@ class MySqlServer(System):
 
     def _driver(self, login: Login, secret: dict[str, str] | None) -> dict[str, Any]:
         tls = login.tls
-        return {
+        driver: dict[str, Any] = {
             "kind": "mysql",
             "endpoints": [{"name": "server", "role": "primary", "address": str(login.address)}],
             "user": login.user,
@@ -151,6 +160,11 @@ class MySqlServer(System):
             "session_variables": dict(self._options.session),
             "client": self._options.client,
         }
+        if self._server_key_file is not None:
+            driver["server_public_key_file"] = str(self._server_key_file)
+        if self.private and self._options.client == "mysql_async":  # the only one that has to know
+            driver["throwaway_password"] = True
+        return driver
 
     def _read_identity(self) -> None:
         """Once after each start: the product, and the page size that dirty pages are counted in."""
