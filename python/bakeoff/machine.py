@@ -13,7 +13,7 @@ from .analysis.validity import STEAL_RATIO_MAX
 from .errors import EngineError
 from .fleet.binary import engine_list
 from .model.records import MachineFacts
-from .provision.files import MEMORY_FILE_SYSTEMS, file_system
+from .provision.files import MEMORY_FILE_SYSTEMS, can_hold_files, file_system
 
 LOAD_PER_CORE_MAX = 0.2
 #: How long `fitness` listens for neighbours.
@@ -116,6 +116,8 @@ def _governor() -> Finding:
 
 def _disk(work: Path) -> Finding:
     kind = file_system(work)
+    if not can_hold_files(work):
+        return Finding("disk", "missing", f"nothing can be written in {work}", "give another folder with --work-dir")
     if kind in MEMORY_FILE_SYSTEMS:
         return Finding(
             "disk",

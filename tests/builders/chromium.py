@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 _FLAGS = (
     "--headless",
@@ -20,6 +21,14 @@ _FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-default-apps",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-client-side-phishing-detection",
+    "--disable-domain-reliability",
+    "--no-pings",
+    "--no-default-browser-check",
+    "--disable-features=OptimizationHints,MediaRouter,Translate,NetworkTimeServiceQuerying,AutofillServerCommunication",
+    "--host-resolver-rules=MAP * ~NOTFOUND",  # nothing leaves this machine, whoever asks
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
     "--enable-logging=stderr",
@@ -54,12 +63,10 @@ class Chromium:
         return _CONSOLE.findall(self.run(page, "--dump-dom", *options).stderr)
 
     def requests(self, page: Path) -> set[str]:
-        """Addresses that were asked for, those on this machine's disk aside."""
+        """Addresses that the page asked for, those on this machine's disk aside."""
         log = self._new("net.json")
         self.run(page, "--dump-dom", f"--log-net-log={log}")
-        events = json.loads(log.read_text())["events"]
-        asked = {str(event.get("params", {}).get("url", "")) for event in events}
-        return {url for url in asked if url.startswith(("http:", "https:", "ws:", "wss:"))}
+        return asked_by_page(json.loads(log.read_text()))
 
     def ask(self, page: Path, expression: str, *options: str, edit: Callable[[str], str] = str) -> Any:
         """The value of a JavaScript expression in the page, as JSON. It is asked of a copy that has no policy, and that
@@ -86,3 +93,21 @@ class Chromium:
 
     def _new(self, name: str) -> Path:
         return self.scratch / f"{next(self._numbers)}-{name}"
+
+
+def asked_by_page(log: dict[str, Any]) -> set[str]:
+    """Of a net log: an ordinary browser asks for updates, the time and accounts by itself, and says so: these requests
+    have no origin. All else counts, connections that were only prepared too."""
+    asked: dict[bool, set[str]] = {True: set(), False: set()}
+    mentioned = set()
+    begun = log["constants"]["logEventTypes"]["URL_REQUEST_START_JOB"]
+    for event in log["events"]:
+        told = event.get("params", {})
+        url = str(told.get("url", ""))
+        if not url.startswith(("http:", "https:", "ws:", "wss:")):
+            continue
+        mentioned.add(url)
+        if event["type"] == begun:
+            asked[told.get("initiator") == "not an origin"].add(url)
+    own_hosts = {urlsplit(url).netloc for url in asked[True]}
+    return asked[False] | {url for url in mentioned if urlsplit(url).netloc not in own_hosts}

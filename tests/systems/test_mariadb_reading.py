@@ -28,9 +28,7 @@ OTHER = """\
 
 def explained(log: str) -> BakeoffError:
     known = {"innodb_buffer_pool_size", "max_connections"}
-    return explain_failed_start(
-        log, "exit code 1", where="systems.m", port=3306, log_path="/l/server.log", known=lambda: known
-    )
+    return explain_failed_start(log, "exit code 1", where="systems.m", port=3306, known=lambda: known)
 
 
 @pytest.mark.parametrize(
@@ -39,8 +37,8 @@ def explained(log: str) -> BakeoffError:
         (UNKNOWN, PlanError, "does not know the setting 'innodb_bufer_pool_size'", "did you mean 'innodb_buffer_pool"),
         (PORT, ServerError, "port 3306 is taken", "leave out `port`"),
         (DISK, ServerError, "the disk is full", "free some space"),
-        (OTHER, ServerError, "did not start (exit code 1): InnoDB: File ./ibdata1 is corrupted", "/l/server.log"),
-        ("", ServerError, "it said nothing", "/l/server.log"),
+        (OTHER, ServerError, "did not start (exit code 1): InnoDB: File ./ibdata1 is corrupted", "loads/*/server.log"),
+        ("", ServerError, "it said nothing", "loads/*/server.log"),
     ],
 )
 def test_a_failed_start_is_one_sentence_with_a_hint(log: str, kind: type[BakeoffError], what: str, hint: str) -> None:

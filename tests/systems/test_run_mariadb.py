@@ -270,3 +270,19 @@ def test_a_server_that_is_not_there_is_said(mariadb: MariaDb, tmp_path: Path) ->
     assert done.code == 3
     assert "127.0.0.1:9" in done.err
     assert "hint:" in done.err
+
+
+def test_the_log_that_a_hint_names_is_there(tmp_path: Path) -> None:
+    cannot_start = PRIVATE.replace('"32M"', '"32M", innodb_data_file_path = "nonsense"')
+    done = bakeoff("run", write_plan(tmp_path, cannot_start), "--together", cwd=tmp_path)
+    assert done.code == 3
+    assert "kept in the bundle: loads/*/server.log" in done.err
+    (log,) = tmp_path.glob("bakeoff-results/*/loads/*/server.log")
+    assert "innodb" in log.read_text().lower()
+
+
+def test_a_work_folder_that_the_server_could_not_live_in_is_refused_in_words(tmp_path: Path, place: Path) -> None:
+    done = bakeoff("run", write_plan(tmp_path, PRIVATE), "--together", "--work-dir", place / "a b", cwd=tmp_path)
+    assert done.code == 3
+    assert "where a folder's name holds ' '" in done.err
+    assert "--work-dir" in done.err

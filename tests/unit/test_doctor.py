@@ -1,10 +1,12 @@
-"""What `bakeoff doctor` says of this machine's io_uring."""
+"""What `bakeoff doctor` says of this machine."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from bakeoff.cli.doctor import _io_uring
 from bakeoff.fleet import binary
+from bakeoff.machine import fitness
 
 
 @pytest.mark.parametrize(
@@ -22,3 +24,9 @@ def test_io_uring_is_good_unless_the_engine_may_not_use_it(
     found = _io_uring()
     assert [finding.state for finding in found] == states
     assert all(str(listing["io_uring_refusal"]) in finding.words for finding in found if finding.state == "warning")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+def test_a_disk_that_nothing_can_be_written_on_is_not_good() -> None:
+    found = next(finding for finding in fitness(Path("/proc/nope/.cache"), listen_s=0.0) if finding.name == "disk")
+    assert (found.state, "--work-dir" in found.hint) == ("missing", True)

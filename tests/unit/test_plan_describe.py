@@ -65,17 +65,18 @@ def test_too_little_disk_is_a_warning_here_and_a_refusal_when_it_runs(
     assert any("1000 B are free" in words for words in dry(tmp_path).warnings)
     monkeypatch.setattr(check, "disk_free_bytes", lambda folder: 1000)
     with pytest.raises(ServerError) as caught:
-        check.check_disk(10**9, tmp_path)
+        check.check_disk(10**9, tmp_path, "--out")
     assert "953.7 MiB" in caught.value.what
     assert caught.value.exit_code == ExitCode.ENVIRONMENT
-    check.check_disk(1000, tmp_path)
+    check.check_disk(1000, tmp_path, "--out")
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 def test_a_folder_that_nothing_can_be_written_in_is_not_called_full(tmp_path: Path) -> None:
     folder = Path("/proc/nope")
-    with pytest.raises(ServerError, match=r"nothing can be written there \(/proc/nope\)"):
-        check.check_disk(1000, folder)
+    with pytest.raises(ServerError, match=r"nothing can be written there \(/proc/nope\)") as caught:
+        check.check_disk(1000, folder, "--work-dir")
+    assert "--work-dir" in caught.value.hint
     assert check.can_hold_files(tmp_path / "not" / "yet")
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from bakeoff.errors import ExitCode, PlanError
 from bakeoff.plan.read import read_plan, resolve
+from bakeoff.systems.options import Password
 
 
 def refused(text: str) -> PlanError:
@@ -187,3 +189,34 @@ def test_a_plan_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     path = tmp_path / "windows.toml"
     path.write_bytes(b"\xef\xbb\xbf" + plan("repetitions = 2").replace("\n", "\r\n").encode())
     assert read_plan(path).record.repetitions == 2
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "9223372036854775808", "1e300", "9" * 5_001])
+def test_a_number_that_is_none_or_fits_no_machine_is_refused(value: str) -> None:
+    error = refused(plan(systems=f"[systems.sqlite]\nsettings = {{ cache_size = {value} }}"))
+    assert "number" in error.what
+    assert len(str(error)) < 300
+
+
+@pytest.mark.parametrize("name", ["pipe", "device", "large", "zero byte"])
+def test_files_that_are_none_are_refused_and_not_waited_for(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "workload"
+    if name == "pipe":
+        os.mkfifo(path)
+    elif name == "device":
+        path.symlink_to("/dev/zero")
+    elif name == "large":
+        path.touch()
+        os.truncate(path, 5 << 20)
+    named = "a\\u0000b" if name == "zero byte" else "workload"
+    for read in (
+        lambda: read_plan(path if name != "zero byte" else Path("a\0b")),
+        lambda: resolve(f'title = "t"\n[systems.sqlite]\n[workload]\nkind = "ycsb"\nycsb_file = "{named}"', tmp_path),
+        lambda: Password(file=str(path) if name != "zero byte" else "a\0b").read("where"),
+    ):
+        with pytest.raises(PlanError):
+            read()
+
+
+def test_a_preset_that_is_no_text_is_refused() -> None:
+    assert "preset" in refused('title = "t"\n[systems.sqlite]\n[workload]\nkind = "ycsb"\npreset = []').what

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from bakeoff.errors import ServerError
 from bakeoff.provision import cache
+from bakeoff.provision.instance import new_instance
 
 
 @pytest.fixture(autouse=True)
@@ -57,3 +58,24 @@ def test_a_cache_that_cannot_be_written_is_refused_with_a_way_out(tmp_path: Path
     with pytest.raises(ServerError, match="cannot be written") as refused, cache.cache_lock(tmp_path / "file" / "x"):
         pass
     assert "BAKEOFF_CACHE" in refused.value.hint
+
+
+def test_folders_that_we_make_can_be_passed_by_servers_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        cache.make_passable(tmp_path / "a" / "b")
+        new_instance("x", tmp_path / "c" / "d").outside(tmp_path / "e" / "f")
+    finally:
+        os.umask(before)
+    assert {
+        oct(path.stat().st_mode & 0o777) for path in map(tmp_path.joinpath, ("a", "a/b", "c", "c/d", "e", "e/f"))
+    } == {"0o755"}
+
+
+def test_a_user_without_a_home_has_a_cache_that_cannot_be_made_and_no_other_trouble(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("HOME", "BAKEOFF_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", lambda _: (_ for _ in ()).throw(KeyError()))
+    assert cache.cache_dir().is_absolute()

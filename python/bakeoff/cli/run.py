@@ -141,8 +141,8 @@ def _bundle(
     from ..provision.instance import default_parent
 
     parent, work = options.out or RESULTS, options.work_dir or default_parent()
-    check_disk(estimate_bundle_bytes(plan), parent)
-    check_disk(estimate_disk_bytes(plan), work)
+    check_disk(estimate_bundle_bytes(plan), parent, "--out")
+    check_disk(estimate_disk_bytes(plan), work, "--work-dir")
     machine = machine_facts(work)
     info = BundleInfo(
         bakeoff_version=__version__,

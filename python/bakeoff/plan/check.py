@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import PlanError, ServerError
 from ..model.boundary import OperationsLimit
+from ..provision.files import can_hold_files, nearest_existing
 from ..systems.base import Capabilities, System
 from ..systems.options import Password
 from .document import MeasureTable, PlanDocument
@@ -266,33 +267,22 @@ def require(document: PlanDocument, missing: Mapping[str, str], source: Source) 
         raise ServerError(f"no system of the plan can run on this machine ({words})", hint="see `bakeoff doctor`")
 
 
-def check_disk(needed_bytes: int, folder: Path) -> None:
-    """Called when a run is about to begin; a dry run only warns (see describe)."""
+def check_disk(needed_bytes: int, folder: Path, option: str) -> None:
+    """Called when a run is about to begin; a dry run only warns (see describe). `option`: that names another folder."""
     if not can_hold_files(folder):
-        raise ServerError("nothing can be written there", where=str(folder), hint="give another folder")
+        raise ServerError("nothing can be written there", where=str(folder), hint=f"give another folder with {option}")
     free = disk_free_bytes(folder)
     if needed_bytes > free:
         raise ServerError(
             f"the plan needs about {words_bytes(needed_bytes)} of disk and {words_bytes(free)} are free",
             where=str(folder),
-            hint="free some space, give another folder for results, or use fewer records or start options",
+            hint=f"free some space, give another folder with {option}, or use fewer records or start options",
         )
 
 
 def disk_free_bytes(folder: Path) -> int:
     """Of the file system on which the folder is, or will be."""
-    return shutil.disk_usage(_existing(folder)).free
-
-
-def can_hold_files(folder: Path) -> bool:
-    """Not where we have no right to, and not on a file system that stores nothing (/proc)."""
-    existing = _existing(folder)
-    return os.access(existing, os.W_OK | os.X_OK) and shutil.disk_usage(existing).total > 0
-
-
-def _existing(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there."""
-    return next(path for path in [folder.absolute(), *folder.absolute().parents] if path.exists())
+    return shutil.disk_usage(nearest_existing(folder)).free
 
 
 def advice(

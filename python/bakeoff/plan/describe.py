@@ -9,7 +9,8 @@ from typing import Any
 
 from ..model.boundary import OperationsLimit, TimeLimit
 from ..model.records import Scalar
-from .check import can_hold_files, disk_free_bytes
+from ..provision.files import can_hold_files
+from .check import disk_free_bytes
 from .resolved import Cell, ResolvedPlan
 from .units import words_bytes, words_duration
 

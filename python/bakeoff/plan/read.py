@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import PlanError
+from ..input_files import read_text
 from ..model.boundary import Open, OperationsLimit, TimeLimit
 from ..model.records import PlanRecord, Scalar
 from ..systems.base import System
@@ -33,7 +34,7 @@ def read_plan(path: Path, *, kinds: Kinds | None = None, must_run: bool = True) 
     """The plan in this file. Raises PlanError, or ServerError when this machine lacks a system that is not optional
     (`must_run = False`, for a dry run: then it is a warning)."""
     try:
-        text = path.read_text(encoding="utf-8-sig")  # editors on Windows begin a file with a mark
+        text = read_text(path, encoding="utf-8-sig")  # editors on Windows begin a file with a mark
     except FileNotFoundError:
         raise PlanError("there is no such plan", where=str(path), hint="plans/quickstart.toml is a first one") from None
     except IsADirectoryError:
@@ -91,12 +92,29 @@ def read_document(text: str, source: Source) -> PlanDocument:
     except RecursionError:
         place = str(source.path or "the plan")
         raise PlanError("the plan nests too deeply", where=place, hint="a plan is a few tables of keys") from None
+    except ValueError:  # of all the numbers of Python's that TOML has, only whole ones can be too long to read
+        raise PlanError("the plan holds a number of thousands of digits", where=str(source.path or "")) from None
     try:
         document = PlanDocument.model_validate(tree)
     except ValidationError as error:
         raise explain(error, source.path, text) from None
+    _refuse_numbers(tree, source)
     _check_systems(document, source)
     return document
+
+
+def _refuse_numbers(tree: dict[str, Any], source: Source) -> None:
+    """TOML has infinities, and Python whole numbers without bound; nothing that a plan counts or sets has either."""
+    stack: list[tuple[tuple[str, ...], Any]] = [((), tree)]
+    while stack:
+        place, value = stack.pop()
+        if isinstance(value, dict):
+            stack += [((*place, key), inner) for key, inner in value.items()]
+        elif isinstance(value, list):
+            stack += [(place, inner) for inner in value]
+        elif isinstance(value, int | float) and not abs(value) < 2**63:
+            what = f"`{'.'.join(place)}` is not a number that fits 64 bits"
+            raise source.error(what, *place, hint="inf, nan and numbers from 2^63 on mean nothing here")
 
 
 def _check_systems(document: PlanDocument, source: Source) -> None:

@@ -23,7 +23,7 @@ def cache_dir() -> Path:
     """
     if explicit := os.environ.get("BAKEOFF_CACHE"):
         return Path(explicit).expanduser().absolute()
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "bakeoff"
+    home = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")).absolute() / "bakeoff"
     if os.geteuid() == 0 and not searchable_by_others(home):
         return SHARED_CACHE
     return home
@@ -47,11 +47,20 @@ def first_unsearchable(path: Path) -> Path | None:
     return None
 
 
+def make_passable(folder: Path) -> None:
+    """Makes the folder with all on the way. Other users may pass those that are new, whatever our umask: the servers
+    that root starts run as `nobody`. Raises OSError."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in new:
+        path.chmod(0o755)
+
+
 @contextmanager
 def cache_lock(folder: Path) -> Iterator[None]:
     """Holds `folder` (created if missing) for one process; a second one waits."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o755)
+        make_passable(folder)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise ServerError(

@@ -23,7 +23,7 @@ from typing import Any
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.apt import Candidate, PrivateApt, upstream_version
-from bakeoff.provision.cache import cache_dir, cache_lock
+from bakeoff.provision.cache import cache_dir, cache_lock, make_passable
 
 FORMAT = 1
 Progress = Callable[[str], None]
@@ -183,7 +183,7 @@ def _fetch(name: str, package_set: PackageSet, version: str | None, scratch: Pat
     }
     (new / "manifest.json").write_text(json.dumps(manifest, indent=1))
     folder = cache_dir() / "packages" / name / candidate.version.replace(":", "_")
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_passable(folder.parent)
     if folder.exists():  # not a fitting installation, so a broken one
         shutil.rmtree(folder)
     os.rename(new, folder)
@@ -209,7 +209,7 @@ def _unpack(deb: Path, root: Path) -> Package:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     package = Package(fields[0], fields[1], fields[2], sha256)
     if package.name not in _SYSTEMS_OWN:
-        root.mkdir(parents=True, exist_ok=True)
+        make_passable(root)
         _dpkg_deb(deb, "-x", str(deb), str(root))
     return package
 

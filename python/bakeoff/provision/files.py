@@ -30,9 +30,7 @@ def write_private(path: Path, text: str, *, mode: int = 0o600, for_server: bool 
 
 def file_system(path: Path) -> str:
     """Type of the file system that holds `path` (or its nearest existing parent): "ext4", "tmpfs"; "" if not known."""
-    existing = path.absolute()
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
+    existing = nearest_existing(path)
     best, kind = "", ""
     try:
         mounts = Path("/proc/self/mounts").read_text()
@@ -67,6 +65,17 @@ def remove_tree(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def can_hold_files(folder: Path) -> bool:
+    """Not where we have no right to, and not on a file system that stores nothing (/proc)."""
+    existing = nearest_existing(folder)
+    return os.access(existing, os.W_OK | os.X_OK) and shutil.disk_usage(existing).total > 0
+
+
+def nearest_existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    return next(path for path in [folder.absolute(), *folder.absolute().parents] if os.path.exists(path))
 
 
 def allocated_bytes(path: Path) -> int:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from bakeoff.errors import ServerError
 from bakeoff.locks import Held, Lock
-from bakeoff.provision.cache import cache_dir, first_unsearchable
+from bakeoff.provision.cache import cache_dir, first_unsearchable, make_passable
 from bakeoff.provision.owner import LOCK_FILE, OWNER_FILE, Host, Owner, hold, hold_of_the_dead
 from bakeoff.provision.process import give_to_account, server_account
 
@@ -73,7 +73,7 @@ class InstanceFolder:
     def outside(self, parent: Path) -> Path:
         """A folder that belongs to the instance but lies elsewhere: on another disk, or where paths are short."""
         try:
-            parent.mkdir(parents=True, exist_ok=True)
+            make_passable(parent.absolute())
             folder = Path(tempfile.mkdtemp(prefix="bakeoff-", dir=parent.absolute()))
             _own(folder, passable=self._for_servers)
         except OSError as error:
@@ -135,7 +135,7 @@ def new_instance(name: str, parent: Path | None = None) -> InstanceFolder:
     place = (parent or default_parent()).absolute()
     remove_stale(place)
     try:
-        place.mkdir(parents=True, exist_ok=True, mode=0o755)
+        make_passable(place)
         safe = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:40]
         folder = Path(tempfile.mkdtemp(prefix=f"{safe}-", dir=place))
     except OSError as error:

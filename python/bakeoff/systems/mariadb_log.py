@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable
 from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.systems.options import nearest
 
+#: The server's folder goes with it; whoever stops it keeps its log.
+LOG_KEPT = "its log is kept in the bundle: loads/*/server.log"
+
 _UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
 _BAD_VALUE = re.compile(r"Error while setting value '(?P<value>[^']*)' to '(?P<name>[^']+)'")
 _UNKNOWN_SUFFIX = re.compile(
@@ -19,7 +22,7 @@ _ECHOES = ("Aborting", "Plugin 'InnoDB' registration as a STORAGE ENGINE failed"
 
 
 def explain_failed_start(
-    log: str, how_it_ended: str, *, where: str, port: int, log_path: str, known: Callable[[], Iterable[str]]
+    log: str, how_it_ended: str, *, where: str, port: int, known: Callable[[], Iterable[str]]
 ) -> BakeoffError:
     """`known` gives the setting names the server understands; asked only when one was unknown."""
     if found := _UNKNOWN.search(log):
@@ -40,7 +43,7 @@ def explain_failed_start(
             "the server could not get the memory it was told to use", where=where, hint="lower innodb_buffer_pool_size"
         )
     said = "; ".join(_errors(log)) or " ".join(log.strip().splitlines()[-3:]) or "it said nothing"
-    return ServerError(f"the server did not start ({how_it_ended}): {said}", where=where, hint=f"its log is {log_path}")
+    return ServerError(f"the server did not start ({how_it_ended}): {said}", where=where, hint=LOG_KEPT)
 
 
 def port_taken(port: int, where: str) -> ServerError:

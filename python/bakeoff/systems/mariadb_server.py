@@ -8,6 +8,7 @@ instance opens with ours. The init file is gone before anybody connects.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -21,7 +22,7 @@ from bakeoff.provision.certificate import make_certificate
 from bakeoff.provision.files import copy_tree, forget_pages, write_private
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.process import ServerProcess, free_port, give_to_account, port_is_free, run_as_account
-from bakeoff.systems.mariadb_log import explain_failed_start, port_taken, refused_values
+from bakeoff.systems.mariadb_log import LOG_KEPT, explain_failed_start, port_taken, refused_values
 from bakeoff.systems.mariadb_program import Program
 from bakeoff.systems.mysql_control import Address, Control, Login, Tls
 from bakeoff.systems.mysql_facts import like, quoted
@@ -33,6 +34,8 @@ _STOP_TIMEOUT_S = 20.0
 #: Purging history and writing back every page of a big buffer pool takes its time.
 _SLOW_SHUTDOWN_TIMEOUT_S = 1800.0
 _PORT_TRIES = 3
+#: What a shell or a configuration file would read as something else than a letter of a name.
+_ODD = re.compile(r"""[\s"'`\\#$*?!&|;<>(){}\[\]]""")
 _LOG_MAX_BYTES = 1 << 20
 
 #: Differences from the server's own defaults, all for a fair and repeatable throwaway; a plan may set any of them.
@@ -94,6 +97,7 @@ class MariaDbServer:
         if self.spec.port is not None and not port_is_free(self.spec.port):
             raise port_taken(self.spec.port, self._where)
         self._folder.subfolder("tmp")
+        self._refuse_odd_names()
         self._write_config()
         if not (self.data / "mysql").is_dir():
             self._init_data()
@@ -244,7 +248,7 @@ class MariaDbServer:
                 raise ServerError(
                     f"the server did not answer within {_START_TIMEOUT_S:.0f} s of its start",
                     where=self._where,
-                    hint=f"its log is {self.log}",
+                    hint=LOG_KEPT,
                 )
             time.sleep(0.02)
         raise self._failed(self._log_since(log_begin), process.exit_text())
@@ -263,7 +267,6 @@ class MariaDbServer:
             how,
             where=self._where,
             port=self.port,
-            log_path=str(self.log),
             known=self.spec.program.known_settings,
         )
 
@@ -275,6 +278,16 @@ class MariaDbServer:
                 return file.read(_LOG_MAX_BYTES).decode(errors="replace")
         except OSError:
             return ""
+
+    def _refuse_odd_names(self) -> None:
+        """MariaDB's script that makes a data directory is a shell's, and takes a name apart at its blanks."""
+        for path in (self.data, self._folder.path, self.spec.program.base):
+            if odd := _ODD.search(str(path)):
+                raise ServerError(
+                    f"MariaDB cannot make its data where a folder's name holds {odd[0]!r}: {path}",
+                    where=self._where,
+                    hint="choose another folder with --work-dir (for its programs, BAKEOFF_CACHE)",
+                )
 
     def _init_data(self) -> None:
         begin = time.monotonic()
@@ -302,9 +315,9 @@ class MariaDbServer:
             ) from None
         if done.returncode or not (self.data / "mysql").is_dir():
             shutil.rmtree(self.data, ignore_errors=True)
-            raise self._failed(
-                done.stdout + self._log_since(0), f"making its data directory, exit code {done.returncode}"
-            )
+            with self.log.open("a", encoding="utf-8") as log:
+                log.write(done.stdout)
+            raise self._failed(self._log_since(0), f"making its data directory, exit code {done.returncode}")
         self.timings.init_s = time.monotonic() - begin
 
     # -- files ------------------------------------------------------------------------------------------------------

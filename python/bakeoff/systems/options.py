@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
+from bakeoff import input_files
 from bakeoff.errors import PlanError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -62,9 +63,11 @@ class Password(Options):
                 )
             return os.environ[self.env]
         try:
-            return Path(str(self.file)).read_text(encoding="utf-8").rstrip("\n")
+            return input_files.read_text(str(self.file)).rstrip("\n")
         except OSError as error:
             raise PlanError(f"cannot read the password file {self.file}: {error.strerror}", where=where) from error
+        except UnicodeDecodeError:
+            raise PlanError(f"the password file {self.file} is not UTF-8 text", where=where) from None
 
     def as_secret(self) -> dict[str, str]:
         """As the engine's document names it."""

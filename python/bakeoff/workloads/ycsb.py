@@ -250,7 +250,7 @@ def resolve(options: dict[str, Any], base_dir: Path) -> YcsbWorkload:
     said = dict(options)
     refuse_unknown(said, OPTIONS, "ycsb")
     preset = said.pop("preset", None)
-    if preset is not None and preset not in PRESETS:
+    if preset is not None and (not isinstance(preset, str) or preset not in PRESETS):
         raise PlanError(f"there is no preset `{preset}`", hint=nearest(str(preset), tuple(PRESETS)))
     file_name = said.pop("ycsb_file", None)
     if file_name is not None and not isinstance(file_name, str):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .. import input_files
 from ..errors import PlanError
 from .base import Hints
 from .java_properties import Property, parse
@@ -137,7 +138,7 @@ KNOWN = {*MAPPED, *DISTRIBUTION_DEFAULTS, *LENGTH_DEFAULTS, *HINTS, *IGNORED}
 def read_ycsb_file(path: Path) -> YcsbFile:
     """Raises PlanError naming the file, the line and the property."""
     try:
-        text = path.read_text(encoding="latin-1")  # what java.util.Properties reads
+        text = input_files.read_text(path, encoding="latin-1")  # what java.util.Properties reads
     except OSError as error:
         raise PlanError(
             f"the workload file cannot be read: {error.strerror or error}",
@@ -225,7 +226,7 @@ class _Reader:
             return convert(text)
         except ValueError:
             wanted = "a number" if convert is _number else "a whole number"
-            raise self._error(name, f"`{name}` must be {wanted}, not `{text}`", "") from None
+            raise self._error(name, f"`{name}` must be {wanted}, not `{text[:40]}`", "") from None
 
     def _error(self, name: str, what: str, hint: str, said: Property | None = None) -> PlanError:
         said = said or self.properties.get(name)
@@ -237,7 +238,7 @@ def read_histogram(path: Path) -> dict[str, Any]:
     """A histogram of field lengths: `BlockSize<TAB>n`, then `bucket<TAB>count` a line."""
     hint = "its first line is BlockSize, a tab and a number; each further one a bucket, a tab and a count"
     try:
-        lines = path.read_text(encoding="latin-1").splitlines()
+        lines = input_files.read_text(path, encoding="latin-1").splitlines()
     except OSError as error:
         what = f"the histogram of field lengths cannot be read: {error.strerror or error}"
         raise PlanError(what, where=str(path), hint="its name is relative to the property file") from error
