@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from builders.chromium import DARK, Chromium
+from builders.chromium import DARK, Chromium, asked_by_page, without_policy
 
 pytestmark = pytest.mark.browser
 
@@ -50,10 +50,38 @@ def test_nothing_is_asked_for_outside(chromium: Chromium, report: Path) -> None:
     assert chromium.requests(report) == set()
 
 
-def test_requests_would_be_seen(chromium: Chromium, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("planted", "asked"),
+    [
+        ('<img src="http://127.0.0.1:9/x.png">', "http://127.0.0.1:9/x.png"),
+        ('<script>fetch("https://update.googleapis.com/x")</script>', "https://update.googleapis.com/x"),
+        ('<meta http-equiv="refresh" content="0;url=https://outside.example/">', "https://outside.example/"),
+    ],
+)
+def test_what_the_report_asks_for_would_be_seen(
+    chromium: Chromium, report: Path, tmp_path: Path, planted: str, asked: str
+) -> None:
+    """Also where an ordinary browser asks for its own updates."""
     page = tmp_path / "page.html"
-    page.write_text('<img src="http://127.0.0.1:9/x.png">')
-    assert "http://127.0.0.1:9/x.png" in chromium.requests(page)
+    page.write_text(without_policy(report.read_text()).replace("</body>", f"{planted}</body>"))
+    assert chromium.requests(page) == {asked}
+
+
+def test_what_a_browser_asks_for_itself_is_not_the_pages() -> None:
+    def event(kind: int, url: str, **more: str) -> dict[str, object]:
+        return {"type": kind, "params": {"url": url, **more}}
+
+    begun, other = 7, 8
+    events = [
+        event(begun, "https://accounts.example/list", initiator="not an origin"),
+        event(other, "https://accounts.example/"),
+        event(begun, "file:///report.html", initiator="not an origin"),
+        event(begun, "https://accounts.example/of-the-page", initiator="null"),
+        event(other, "https://prepared.example/"),
+        {"type": other},
+    ]
+    log = {"constants": {"logEventTypes": {"URL_REQUEST_START_JOB": begun}}, "events": events}
+    assert asked_by_page(log) == {"https://accounts.example/of-the-page", "https://prepared.example/"}
 
 
 def test_pointing_at_a_mark_tells_its_figure(chromium: Chromium, report: Path) -> None:

@@ -76,7 +76,7 @@ class Chromium:
             f"told.textContent = JSON.stringify({expression}); document.body.append(told);</script>"
         )
         copy = self._new("page.html")
-        copy.write_text(edit(_POLICY.sub("", page.read_text())).replace("</body>", f"{script}</body>"))
+        copy.write_text(edit(without_policy(page.read_text())).replace("</body>", f"{script}</body>"))
         found = _TOLD.search(self.dom(copy, *options))
         assert found, f"the page could not tell {expression}"
         return json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
@@ -111,3 +111,7 @@ def asked_by_page(log: dict[str, Any]) -> set[str]:
             asked[told.get("initiator") == "not an origin"].add(url)
     own_hosts = {urlsplit(url).netloc for url in asked[True]}
     return asked[False] | {url for url in mentioned if urlsplit(url).netloc not in own_hosts}
+
+
+def without_policy(html: str) -> str:
+    return _POLICY.sub("", html)
