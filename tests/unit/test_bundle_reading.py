@@ -210,3 +210,11 @@ def test_a_folder_that_is_a_link_is_not_read(folder: Path, tmp_path: Path, name:
     (folder / name).rename(tmp_path / "outside")
     (folder / name).symlink_to(tmp_path / "outside")
     assert sentences(folder)
+
+
+@pytest.mark.parametrize(("found", "hint"), [(1, "run its plan.toml again"), (99, "install a newer bakeoff")])
+def test_a_bundle_of_another_format_is_refused_kindly(folder: Path, found: int, hint: str) -> None:
+    """Also one that has keys of its own."""
+    with pytest.raises(BundleError, match=f"has format {found}") as caught:
+        changed(folder, lambda document: document.update(format=found, something=1), "bundle.json")
+    assert hint in caught.value.hint

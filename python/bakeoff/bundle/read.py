@@ -190,11 +190,12 @@ def read_document(root: Path, name: str, model: type[D]) -> D:
     """One JSON file as its model. Newer formats are refused kindly, damaged files and wrong figures by name."""
     raw = _parse(name, _read_bytes(root, name, DOCUMENT_MAX_BYTES))
     found = raw.get("format") if isinstance(raw, dict) else None
-    if isinstance(found, int) and found > BUNDLE_FORMAT:
+    if isinstance(found, int) and found != BUNDLE_FORMAT:
+        older = "its figures were counted otherwise: run its plan.toml again, or read it with the bakeoff that wrote it"
         raise BundleError(
-            f"{_short(name)} has format {found}; this bakeoff reads up to {BUNDLE_FORMAT}",
+            f"{_short(name)} has format {found}; this bakeoff reads format {BUNDLE_FORMAT}",
             where=str(root),
-            hint="install a newer bakeoff to read this bundle",
+            hint="install a newer bakeoff to read this bundle" if found > BUNDLE_FORMAT else older,
         )
     try:
         _refuse_figure(root, name, bad_number(raw, signed=model not in (RunRecord, LoadRecord)))

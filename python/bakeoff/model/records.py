@@ -38,7 +38,8 @@ from .boundary import (
     Witness,
 )
 
-BUNDLE_FORMAT = 1
+#: 2: in a closed loop an operation counts where it ended, in rates and percentiles alike.
+BUNDLE_FORMAT = 2
 
 Scalar = str | int | float | bool
 Objective = Literal["rate", "latency_p50", "latency_p95", "latency_p99", "latency_p999", "latency_mean"]
