@@ -50,7 +50,7 @@ pub async fn log_in(link: &mut Link, account: &Account<'_>) -> Result<Terms, OpE
     if let Some((0xFF, error)) = greeting.split_first() {
         return Err(refusal(error));
     }
-    answer(link, account, parse(&greeting)?)
+    answer(link, account, parse_greeting(&greeting)?)
         .await
         .map_err(|mut error| {
             if error.code == IO {
@@ -167,6 +167,18 @@ fn agree(offered: CapabilityFlags, extended: MariadbCapabilities) -> (Capability
         wanted |= MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;
     }
     (agreed, wanted & extended)
+}
+
+fn parse_greeting(packet: &[u8]) -> Result<HandshakePacket<'_>, OpError> {
+    /// After the version, which begins with the second byte and ends with a zero.
+    const NONCE_LENGTH_AT: usize = 20;
+    let version = packet.get(1..).unwrap_or_default();
+    let rest = version.splitn(2, |&byte| byte == 0).nth(1).unwrap_or_default();
+    // The library reads this as a signed number, and stumbles over the least of them.
+    if rest.get(NONCE_LENGTH_AT).is_some_and(|&length| length > 0x7F) {
+        return Err(malformed("a greeting with too long a nonce"));
+    }
+    parse(packet)
 }
 
 fn parse<'a, T: mysql_common::proto::MyDeserialize<'a, Ctx = ()>>(packet: &'a [u8]) -> Result<T, OpError> {
