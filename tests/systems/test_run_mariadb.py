@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bakeoff.systems import mysql_ledger
 from bakeoff.systems.mariadb import MariaDb
 from bakeoff.systems.mariadb_program import Program
+from bakeoff.systems.mysql_ledger import MySqlLedger
 from commands import (
     bakeoff,
     descendants,
@@ -58,6 +60,13 @@ TIMEOUT_S = 4
 #: For `engine_through`: what the engine of a measured run tells is also in a file.
 OVERHEARD = """
 case "$1" in */runs/*/run.json) exec "$ENGINE" "$@" > >(tee "$1.events") ;; esac
+exec "$ENGINE" "$@"
+"""
+#: The first time that the data are loaded again, the controller gets a Ctrl-C.
+INTERRUPTING = """
+case "$1" in */runs/*/load.json)
+    if [ ! -e "$(dirname "$0")/interrupted" ]; then touch "$(dirname "$0")/interrupted"; kill -INT "$PPID"; sleep 60; fi
+esac
 exec "$ENGINE" "$@"
 """
 
@@ -225,7 +234,11 @@ def existing(mariadb: MariaDb, **other: str) -> tuple[str, dict[str, str]]:
     return text.replace("[measure]", '[measure]\nreset = "reuse"').replace('preset = "a"', 'preset = "c"'), env
 
 
-def test_an_existing_server_is_loaded_measured_and_its_tables_stay_unless_dropping_is_allowed(
+def tables_of(mariadb: MariaDb) -> set[str]:
+    return {name for (name,) in mariadb.control.rows("SHOW TABLES IN bakeoff")}
+
+
+def test_tables_on_an_existing_server_that_bakeoff_made_are_made_anew_and_dropped_when_that_is_allowed(
     mariadb: MariaDb, tmp_path: Path
 ) -> None:
     text, env = existing(mariadb)
@@ -233,17 +246,84 @@ def test_an_existing_server_is_loaded_measured_and_its_tables_stay_unless_droppi
     done = bakeoff("run", plan, cwd=tmp_path, env=env)
     assert done.code == 0, done.err
     assert mariadb.alive()
+    assert "DROP TABLE `bakeoff`.`usertable`" in done.err
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert all(secret.encode() not in kept and secret not in done.out + done.err for secret in env.values())
+    assert tables_of(mariadb) == {"usertable", "bakeoff_tables"}
     done = bakeoff("run", plan, cwd=tmp_path, env=env)
-    assert done.code in (2, 3), "its tables are there already"
-    assert "--allow-drop" in done.err or "drop" in done.err
+    assert done.code == 0, done.err
     done = bakeoff("run", plan, "--allow-drop", cwd=tmp_path, env=env)
     assert done.code == 0, done.err
-    done = bakeoff("run", plan, cwd=tmp_path, env=env)
-    assert done.code == 0, "allowed to drop, it left nothing behind"
-    done = bakeoff("run", plan, "--allow-drop", cwd=tmp_path, env=env)
-    assert done.code == 0
+    assert tables_of(mariadb) == set(), "allowed to drop, it left nothing behind"
+
+
+def test_a_users_table_of_the_same_name_is_dropped_only_when_that_is_allowed(mariadb: MariaDb, tmp_path: Path) -> None:
+    text, env = existing(mariadb)
+    plan = write_plan(tmp_path, text)
+    mariadb.control.rows("CREATE TABLE bakeoff.usertable (precious INT)")
+    mariadb.control.rows("CREATE TABLE bakeoff.other (precious INT)")
+    try:
+        done = bakeoff("run", plan, cwd=tmp_path, env=env)
+        assert done.code == 2
+        assert "there is a table `usertable` on mariadb that bakeoff did not make" in done.err
+        assert "--allow-drop" in done.err
+        assert mariadb.control.rows("SELECT * FROM bakeoff.usertable") == []
+        done = bakeoff("run", plan, "--allow-drop", cwd=tmp_path, env=env)
+        assert done.code == 0, done.err
+        assert tables_of(mariadb) == {"other"}
+    finally:
+        mariadb.control.rows("DROP TABLE bakeoff.other")
+
+
+def test_a_plan_that_reloads_and_was_interrupted_goes_on_with_the_printed_command(
+    mariadb: MariaDb, tmp_path: Path
+) -> None:
+    text, env = existing(mariadb)
+    text = text.replace('reset = "reuse"', 'reset = "reload"').replace('preset = "c"', 'preset = "a"')
+    env = {**env, **engine_through(tmp_path, INTERRUPTING)}
+    done = bakeoff(
+        "run", write_plan(tmp_path, text.replace("repetitions = 1", "repetitions = 2")), cwd=tmp_path, env=env
+    )
+    assert done.code == 130, done.err
+    (command,) = [line for line in done.err.splitlines() if line.startswith("continue with: ")]
+    again = subprocess.run(
+        command.removeprefix("continue with: "), shell=True, env={**os.environ, **env}, capture_output=True, text=True
+    )
+    assert again.returncode == 0, again.stderr
+    assert len(only_bundle(tmp_path).runs) == 2
+    mariadb.control.rows("DROP TABLE bakeoff.usertable, bakeoff.bakeoff_tables")
+
+
+@pytest.fixture
+def ledger(mariadb: MariaDb) -> Iterator[MySqlLedger]:
+    login = mariadb.server.bench_login("socket")
+    found = MySqlLedger(login, "bakeoff", "systems.x")
+    found.claim()
+    yield found
+    mysql_ledger._claims.pop((str(login.address), "bakeoff")).close()
+    mariadb.control.rows("DROP TABLE IF EXISTS bakeoff.mine, bakeoff.bakeoff_tables")
+
+
+def test_a_table_is_ours_while_it_is_the_one_that_we_made(mariadb: MariaDb, ledger: MySqlLedger) -> None:
+    assert ledger.strangers(["mine", "absent"]) == []
+    ledger.begin(["mine"], "data", "bundle")
+    mariadb.control.rows("CREATE TABLE bakeoff.mine (id INT)")
+    assert ledger.strangers(["mine"]) == [], "a load that was cut short"
+    ledger.loaded(["mine"])
+    assert ledger.strangers(["mine"]) == []
+    mariadb.control.rows("UPDATE bakeoff.bakeoff_tables SET at = at - 1")  # as if made anew by a user later
+    assert ledger.strangers(["mine"]) == ["mine"]
+    mariadb.control.rows("UPDATE bakeoff.bakeoff_tables SET state = 'loading', at = at + 100")
+    assert ledger.strangers(["mine"]) == ["mine"], "it was there before the load began"
+    ledger.drop(["mine"])
+    assert tables_of(mariadb) == {"mine"}
+
+
+def test_a_schema_is_one_bakeoffs_at_a_time(mariadb: MariaDb, ledger: MySqlLedger, tmp_path: Path) -> None:
+    text, env = existing(mariadb)
+    done = bakeoff("run", write_plan(tmp_path, text), "--allow-drop", cwd=tmp_path, env=env)
+    assert done.code == 3
+    assert "another bakeoff is at work in the schema 'bakeoff'" in done.err
 
 
 def test_a_wrong_password_is_said_without_being_shown(mariadb: MariaDb, tmp_path: Path) -> None:

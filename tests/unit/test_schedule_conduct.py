@@ -35,7 +35,6 @@ def carried_out(monkeypatch: pytest.MonkeyPatch, done: dict[str, RunRecord]) -> 
     plan = SimpleNamespace(cells=[cell], record=SimpleNamespace(repetitions=2, seed=1), reset="reuse")
     monkeypatch.setattr(one_run, "make", good)
     monkeypatch.setattr(Conductor, "_instance", lambda self, cell: None)
-    monkeypatch.setattr(conduct, "refuse_unasked_drops", lambda *rest: None)
     writer = Writer()
     Conductor(cast(Any, plan), cast(Any, writer), View(), done=done).carry_out()
     return writer.results

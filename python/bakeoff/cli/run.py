@@ -45,7 +45,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     p.add_argument("--out", type=Path, metavar="DIR", help=f"folder that the bundle is made in (default: {RESULTS})")
     p.add_argument("--work-dir", type=Path, metavar="DIR", help="where private servers and files live while they run")
-    p.add_argument("--allow-drop", action="store_true", help="allow dropping the plan's tables on an existing server")
+    p.add_argument(
+        "--allow-drop",
+        action="store_true",
+        help="drop tables of the plan's names on an existing server, whoever made them",
+    )
     beside = p.add_mutually_exclusive_group()
     beside.set_defaults(beside="refuse")
     beside.add_argument(
@@ -70,7 +74,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ..plan.read import read_plan
-    from ..schedule.conduct import refuse_unasked_drops
     from ..schedule.cores import claim, cores_of_all
 
     plan = read_plan(options.plan, must_run=not options.dry_run)
@@ -80,7 +83,6 @@ def run(options: argparse.Namespace) -> int:
         return _dry_run(plan, options.out or RESULTS, as_json=options.json)
     for name, why in plan.skipped.items():
         say(f"note: {name} is left out: {why}")
-    refuse_unasked_drops(plan, options.allow_drop)
     with ExitStack() as held:
         cores = held.enter_context(claim(cores_of_all(plan), plan.record.title, options.beside, say))
         writer, done, facts = _bundle(plan, options, held)

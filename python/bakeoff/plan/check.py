@@ -152,9 +152,7 @@ def _default_reset(
     existing: list[str], writing: Cell | None, private: Mapping[str, bool], kinds: Kinds, source: Source
 ) -> str:
     if existing and writing is not None:
-        hint = (
-            'write reset = "reload": its tables are dropped and loaded again before each run, which needs --allow-drop'
-        )
+        hint = 'write reset = "reload": its tables are dropped and loaded again before each run'
         raise source.error(f"the plan writes to {existing[0]}, which cannot be restored", "measure", "reset", hint=hint)
     if not existing and all(kinds[name].capabilities().restore for name in private):
         return "restore"
@@ -166,7 +164,7 @@ def _one_load_each(cells: list[Cell], existing: list[str], source: Source) -> No
     keys: dict[str, str] = {}
     for cell in cells:
         options = cell.system_options
-        table = f"{options.get('address')} {options.get('schema')} {cell.workload.table}"
+        table = f"{options.get('address')} {options.get('schema')} {cell.workload.tables[0]}"
         if cell.record.system in existing and keys.setdefault(table, cell.load_key) != cell.load_key:
             what = f"{cell.record.label} needs a load of its own into the same table as an earlier cell"
             raise source.error(what, "measure", "reset", hint='write reset = "reload", or name another schema')
@@ -299,9 +297,7 @@ def advice(
         words.append(f"the levels of `{compare_factor}` have different data, which are never compared")
     if reset == "reload" and not all(private.values()):
         names = ", ".join(name for name, own in private.items() if not own)
-        words.append(
-            f"before each run the workload's tables on {names} are dropped and loaded again: needs --allow-drop"
-        )
+        words.append(f"before each run the workload's tables on {names} are dropped and loaded again")
     for clients in sorted({cell.clients for cell in cells}):
         if measure.operations is not None and measure.operations % clients:
             words.append(

@@ -67,7 +67,6 @@ class Conductor:
         self.view.begin(slots, len(slots) - len(missing))
         state = "failed"
         try:
-            refuse_unasked_drops(self.plan, self.allow_drop)
             for slot in missing:
                 self._one(slot, cells[slot.cell])
             state = "complete"
@@ -142,12 +141,10 @@ class Conductor:
     def _stop_all(self, *, drop: bool) -> None:
         for instance in self._instances.values():
             try:
-                if drop and not instance.system.private and self.allow_drop:
-                    from . import phases
-
-                    phases.drop(self.plan, instance.cell, instance.system, instance.logs)
+                if left := instance.leave(drop=drop and self.allow_drop):
+                    self.view.message(left)
             except BakeoffError as error:
-                self._say(f"the tables of {instance.cell.record.system} could not be dropped: {error}")
+                self._say(f"the tables on {instance.cell.record.system} could not be dropped: {error}")
             try:
                 self._keep_log(instance)
             finally:
@@ -181,17 +178,6 @@ def made_again(earlier: RunRecord) -> Validity:
     """Trying until it works must not make a failure disappear."""
     words = f"made again with --resume: an earlier attempt failed ({earlier.failure})"
     return Validity(name="attempts", severity="warning", ok=False, words=words)
-
-
-def refuse_unasked_drops(plan: ResolvedPlan, allow_drop: bool) -> None:
-    """What only an option of the command can allow; called before anything is made."""
-    for cell in plan.cells:
-        if "address" in cell.system_options and plan.reset == "reload" and not allow_drop:
-            raise PlanError(
-                f'reset = "reload" drops and remakes the tables of the existing system {cell.record.system!r}',
-                where=f"systems.{cell.record.system}",
-                hint='say --allow-drop if that schema may be dropped, or use reset = "reuse" for reading work',
-            )
 
 
 def seconds_left(done: int, total: int, began: float) -> float | None:

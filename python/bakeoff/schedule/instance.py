@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..bundle.files import make_folder
 from ..errors import PlanError
-from ..model.boundary import CheckSpec, Progress
+from ..model.boundary import CheckSpec, Progress, RunResult
 from ..model.records import FactsRecord, LoadRecord
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.files import MEMORY_FILE_SYSTEMS, file_system
@@ -40,10 +40,12 @@ class Instance:
             timeout_s=plan.timeout_s,
             base_dir=plan.path.parent if plan.path else Path.cwd(),
         )
+        self.bundle = bundle
         self.logs = make_folder(bundle, f"loads/{file_name(cell.load_key)}")
         self.rows = 0
         self.loaded = False
         self._started = False
+        self._tables_begun = False  # on an existing system
 
     @property
     def snapshot(self) -> Path:
@@ -61,10 +63,7 @@ class Instance:
         self.start()
         if self.plan.cache == "cold":
             self._refuse_memory()
-        drop_existing = self.system.private or self.allow_drop
-        done = phases.load(
-            self.plan, self.cell, self.system, self.logs, drop_existing=drop_existing, on_progress=on_progress
-        )
+        done = self._fill(self.logs, on_progress)
         self.rows = done.rows
         checks = []
         if self.system.capabilities().keeps_data:
@@ -92,15 +91,41 @@ class Instance:
             self._pin()
         elif self.plan.reset == "reload":
             self.start()
-            phases.load(
-                self.plan,
-                self.cell,
-                self.system,
-                folder,
-                drop_existing=self.system.private or self.allow_drop,
-                on_progress=lambda _: None,
-            )
+            self._fill(folder, lambda _: None)
         self.start()
+
+    def _fill(self, folder: Path, on_progress: Callable[[Progress], None]) -> RunResult:
+        """Makes the tables and loads them, in place of those that were there. On an existing system that must be ours,
+        or the user says that they may be dropped."""
+        tables, ledger = self.cell.workload.tables, self.system.ledger()
+        if ledger is not None:
+            if not self.allow_drop and (strangers := ledger.strangers(tables)):
+                raise PlanError(
+                    f"there is a table `{strangers[0]}` on {self.system.name} that bakeoff did not make",
+                    where=f"systems.{self.system.name}",
+                    hint="--allow-drop drops it and makes its own; or name another `schema`",
+                )
+            self._tables_begun = True
+            ledger.begin(tables, self.cell.record.dataset, self.bundle.name)
+        may_drop = self.system.private or self.allow_drop
+        done = phases.load(self.plan, self.cell, self.system, folder, drop_existing=may_drop, on_progress=on_progress)
+        if ledger is not None:
+            ledger.loaded(tables)
+        return done
+
+    def leave(self, *, drop: bool) -> str:
+        """Drops the tables on an existing system, or says that they stay and how to drop them; "" if there are none."""
+        ledger, tables = self.system.ledger(), self.cell.workload.tables
+        if ledger is None or not self._tables_begun:
+            return ""
+        if drop:
+            ledger.drop(tables)
+            return ""
+        many = f" and {len(tables) - 1} more tables" if len(tables) > 1 else ""
+        return (
+            f"on {self.system.name} the table `{tables[0]}`{many} stays; the next run of this plan makes it anew;"
+            f" to remove it: {ledger.drop_words(tables)}"
+        )
 
     def make_cold(self) -> None:
         """Nothing of the data is in memory afterwards, neither the kernel's nor the server's; the system runs."""

@@ -76,11 +76,6 @@ def check(plan: ResolvedPlan, cell: Cell, system: System, folder: Path, expected
     return _carry_out(document, env, folder, f"check of {system.name}")
 
 
-def drop(plan: ResolvedPlan, cell: Cell, system: System, folder: Path) -> RunResult:
-    document, env = spec(plan, cell, system, "drop")
-    return _carry_out(document, env, folder, f"drop in {system.name}")
-
-
 def _carry_out(
     document: RunSpec,
     env: dict[str, str],

@@ -18,6 +18,7 @@ raise, `stop` does nothing. It is never changed outside the schema the plan name
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -57,6 +58,31 @@ class Facts:
     settings: dict[str, str] = field(default_factory=dict)
     #: Portable facts for the configuration listing: durability, isolation, memory_bytes, tls, ... (own words allowed).
     portable: dict[str, str] = field(default_factory=dict)
+
+
+class Ledger(ABC):
+    """What an existing system remembers of the tables that bakeoff made there, so that no other is ever taken for one.
+    Names are those of the plan's workload, in the plan's schema. All raise ServerError."""
+
+    @abstractmethod
+    def strangers(self, tables: Sequence[str]) -> list[str]:
+        """Of these tables those that exist and are not ours."""
+
+    @abstractmethod
+    def begin(self, tables: Sequence[str], dataset: str, bundle: str) -> None:
+        """Drops those that are ours and writes down that all are about to be made and loaded."""
+
+    @abstractmethod
+    def loaded(self, tables: Sequence[str]) -> None:
+        """Writes down that they are whole."""
+
+    @abstractmethod
+    def drop(self, tables: Sequence[str]) -> None:
+        """Drops those that are ours, and all memory of them."""
+
+    @abstractmethod
+    def drop_words(self, tables: Sequence[str]) -> str:
+        """What a user would type there to drop them."""
 
 
 class System(ABC):
@@ -118,6 +144,10 @@ class System(ABC):
 
     @abstractmethod
     def facts(self) -> Facts: ...
+
+    def ledger(self) -> Ledger | None:
+        """Of an existing system that has started; None: all that is there is ours."""
+        return None
 
     def declared(self) -> dict[str, str]:
         """The settings that the plan asked for, by the system's own names, those that its durability means included."""

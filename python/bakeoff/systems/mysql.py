@@ -6,12 +6,14 @@
     password = { env = "DB_PASSWORD" }
     schema = "bakeoff"
 
-It stays as it is, but for the schema the plan names. The product is read from the server.
+It stays as it is, but for the schema the plan names, and there the tables that bakeoff made: see mysql_ledger.py. The
+product is read from the server.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +21,7 @@ from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems import mysql_facts
 from bakeoff.systems.base import Capabilities, System
 from bakeoff.systems.mysql_control import Address, Control, Login
+from bakeoff.systems.mysql_ledger import MySqlLedger
 from bakeoff.systems.mysql_login import read_server_key
 from bakeoff.systems.mysql_server import MySqlOptions, MySqlServer, family_capabilities, read_family_options
 
@@ -82,21 +85,32 @@ class MySql(MySqlServer):
     @property
     def control(self) -> Control:
         if self._control is None:
-            password = self._password.read(f"{self._where}.password") if self._password else ""
-            key_file = self._server_key_file
-            key = read_server_key(key_file, f"{self._where}.server_public_key_file") if key_file else None
-            login = Login(self._address, self._options.user, password, self._tls, key)
-            self._control = Control(login, where=self._where, timeout_s=max(1.0, min(self._timeout_s, 10.0)))
+            timeout_s = max(1.0, min(self._timeout_s, 10.0))
+            self._control = Control(self._login(), where=self._where, timeout_s=timeout_s)
         return self._control
 
+    def _login(self) -> Login:
+        password = self._password.read(f"{self._where}.password") if self._password else ""
+        key_file = self._server_key_file
+        key = read_server_key(key_file, f"{self._where}.server_public_key_file") if key_file else None
+        return Login(self._address, self._options.user, password, self._tls, key)
+
+    def ledger(self) -> MySqlLedger:
+        return self._ledger
+
+    @cached_property
+    def _ledger(self) -> MySqlLedger:
+        return MySqlLedger(self._login(), self._options.schema_, self._where)
+
     def start(self) -> None:
-        """Checks that it answers, has or gives us the schema, and is as durable as the plan says."""
+        """Checks that it answers, has or gives us the schema, to us alone, and is as durable as the plan says."""
         self._read_identity()
         schema = self._options.schema_
         there = self.control.value("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s", schema)
         if not there:
             self.control.rows(f"CREATE DATABASE IF NOT EXISTS {mysql_facts.quoted(schema)}")
         self._refuse_other_durability()
+        self._ledger.claim()
 
     def _refuse_other_durability(self) -> None:
         found = mysql_facts.durability_of(mysql_facts.read_variables(self.control))

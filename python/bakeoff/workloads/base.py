@@ -41,8 +41,8 @@ class Workload(Protocol):
         """Files that the options came from; a bundle keeps copies."""
 
     @property
-    def table(self) -> str:
-        """The first table it makes: of two data sets with the same one, a schema holds one at a time."""
+    def tables(self) -> Sequence[str]:
+        """The tables it makes, at least one: of two data sets with the same ones, a schema holds one at a time."""
 
     @property
     def writes(self) -> bool:

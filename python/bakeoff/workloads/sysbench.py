@@ -157,8 +157,8 @@ class SysbenchWorkload:
     sources: Sequence[Path] = ()
 
     @property
-    def table(self) -> str:
-        return "sbtest1"
+    def tables(self) -> Sequence[str]:
+        return [f"sbtest{number}" for number in range(1, self.spec["tables"] + 1)]
 
     @property
     def statements(self) -> Statements:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -174,8 +175,8 @@ class YcsbWorkload:
         return "INSERT" in self.operations
 
     @property
-    def table(self) -> str:
-        return str(self.spec["table"])
+    def tables(self) -> Sequence[str]:
+        return [self.spec["table"]]
 
     @property
     def keeps_session(self) -> bool:

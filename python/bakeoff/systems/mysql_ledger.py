@@ -1,0 +1,130 @@
+"""Which tables of an existing schema are ours: written down in the schema itself, in the table `bakeoff_tables`.
+
+A table is ours if the ledger says so and it is still the one of which it said so: loaded, and made when the ledger
+says; or being loaded, and made since. So a table that a user made under the same name later is the user's. While we are
+at work we hold a lock of the server, which ends with its connection: nobody else takes our tables for left behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from bakeoff.errors import ServerError
+from bakeoff.systems.base import Ledger
+from bakeoff.systems.mysql_control import Control, Login
+from bakeoff.systems.mysql_facts import quoted
+
+TABLE = "bakeoff_tables"
+#: Dropping a large table takes its time.
+_TIMEOUT_S = 300.0
+#: The longest that a server keeps an idle connection.
+_IDLE_MAX_S = 31_536_000
+_COLUMNS = """(
+    name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
+    dataset VARCHAR(255) NOT NULL, bundle VARCHAR(255) NOT NULL,
+    state VARCHAR(16) NOT NULL COMMENT 'loading, or loaded',
+    at BIGINT NOT NULL COMMENT 'seconds since 1970: begin of the load, or when the loaded table was made'
+)"""
+#: Connections that hold a schema, one for each that this process works in, until its end.
+_claims: dict[tuple[str, str], Control] = {}
+
+
+class MySqlLedger(Ledger):
+    def __init__(self, login: Login, schema: str, where: str) -> None:
+        self._login = login
+        self._schema = schema
+        self._where = where
+
+    def claim(self) -> None:
+        """Makes this process the only bakeoff at work in the schema, which exists. ServerError if another one is."""
+        key = (str(self._login.address), self._schema)
+        if key in _claims:
+            return
+        control = Control(self._login, where=self._where, timeout_s=_TIMEOUT_S)
+        control.rows(f"SET SESSION wait_timeout = {_IDLE_MAX_S}")
+        name = "bakeoff." + hashlib.sha256(self._schema.encode()).hexdigest()[:24]
+        if control.value("SELECT GET_LOCK(%s, 0)", name) != 1:
+            holder = control.value("SELECT IS_USED_LOCK(%s)", name)
+            control.close()
+            raise ServerError(
+                f"another bakeoff is at work in the schema {self._schema!r} of {self._login.address}"
+                f" (connection {holder} of that server)",
+                where=self._where,
+                hint="wait for its end, or name another `schema`",
+            )
+        _claims[key] = control
+
+    def strangers(self, tables: Sequence[str]) -> list[str]:
+        return [name for name, ours in self._there(tables).items() if not ours]
+
+    def begin(self, tables: Sequence[str], dataset: str, bundle: str) -> None:
+        self.drop(tables)
+        self._rows(f"CREATE TABLE IF NOT EXISTS {self._name(TABLE)} {_COLUMNS}")
+        for name in tables:
+            self._rows(
+                f"REPLACE INTO {self._name(TABLE)} VALUES (%s, %s, %s, 'loading', UNIX_TIMESTAMP())",
+                name,
+                dataset[:255],
+                bundle[:255],
+            )
+
+    def loaded(self, tables: Sequence[str]) -> None:
+        made = self._made()
+        update = f"UPDATE {self._name(TABLE)} SET state = 'loaded', at = %s WHERE name = %s"
+        for name in tables:
+            self._rows(update, made.get(self._fold(name), 0), name)
+
+    def drop(self, tables: Sequence[str]) -> None:
+        for name, ours in self._there(tables).items():
+            if ours:
+                self._rows(f"DROP TABLE {self._name(name)}")
+        if TABLE in self._made():
+            for name in tables:
+                self._rows(f"DELETE FROM {self._name(TABLE)} WHERE name = %s", name)
+            if not self._rows(f"SELECT 1 FROM {self._name(TABLE)} LIMIT 1"):
+                self._rows(f"DROP TABLE {self._name(TABLE)}")
+
+    def drop_words(self, tables: Sequence[str]) -> str:
+        return f"DROP TABLE {', '.join(self._name(name) for name in tables)}"
+
+    def _there(self, tables: Sequence[str]) -> dict[str, bool]:
+        """Of these tables those that exist, and whether they are ours."""
+        made = self._made()
+        said: dict[str, tuple[str, int]] = {}
+        if TABLE in made:
+            for name, state, at in self._rows(f"SELECT name, state, at FROM {self._name(TABLE)}"):
+                said[str(name)] = (str(state), int(at))
+        there = [name for name in tables if self._fold(name) in made]
+        return {name: _is_ours(made[self._fold(name)], said.get(name)) for name in there}
+
+    def _made(self) -> dict[str, int | None]:
+        """When each table of the schema was made, seconds since 1970 by the server's clock; None of a view."""
+        rows = self._rows(
+            "SELECT TABLE_NAME, UNIX_TIMESTAMP(CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s",
+            self._schema,
+        )
+        return {str(name): None if made is None else int(made) for name, made in rows}
+
+    def _fold(self, name: str) -> str:
+        return name.lower() if self._small_names else name
+
+    @cached_property
+    def _small_names(self) -> bool:
+        """Whether the server writes all names in small letters."""
+        return bool(int(self._rows("SELECT @@lower_case_table_names")[0][0]))
+
+    def _name(self, table: str) -> str:
+        return f"{quoted(self._schema)}.{quoted(table)}"
+
+    def _rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        return _claims[str(self._login.address), self._schema].rows(sql, *parameters)
+
+
+def _is_ours(made: int | None, said: tuple[str, int] | None) -> bool:
+    if made is None or said is None:
+        return False
+    state, at = said
+    return made == at if state == "loaded" else made >= at
