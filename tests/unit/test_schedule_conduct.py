@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from bakeoff.errors import ServerError
 from bakeoff.model.records import RunRecord
-from bakeoff.schedule import conduct, one_run
+from bakeoff.schedule import one_run
 from bakeoff.schedule.conduct import Conductor, View
 from bakeoff.schedule.order import Slot
 
