@@ -63,6 +63,13 @@ BAD = [
         "1,234 operations were acknowledged with a wrong answer; no budget allows for that",
         {"wrong": 1234},
     ),
+    ("operations", "invalid", "no operation that counts ended in the window", {"counted": 0, "error_ratio": 1.0}),
+    (
+        "operations",
+        "invalid",
+        "nothing fell due in the window: raise the rate, or make the window longer",
+        {"due": 0, "counted": 0, "error_ratio": 1.0},
+    ),
     ("connections", "warning", "3 connections were lost", {"connections_lost": 3}),
     ("connections", "warning", "1 connection was lost", {"connections_lost": 1}),
     (

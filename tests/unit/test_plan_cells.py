@@ -230,6 +230,13 @@ def test_rates_are_of_all_clients_and_shared_between_them() -> None:
     assert read(measure="pacing = { rate = 5000 }").record.pacing == "open loop, 5000/s, Poisson arrivals"
 
 
+def test_a_rate_at_which_nothing_falls_due_in_the_window_is_refused() -> None:
+    error = refused("rate = ['6/min']", measure="pacing = {}\nwindow = '9s'")
+    assert "at 0.1/s nothing falls due in 9 s" in error.what
+    assert "at least 10 s" in error.hint
+    assert read("rate = ['6/min']", measure="pacing = {}\nwindow = '10s'").cells
+
+
 def test_operations_are_of_all_clients_and_shared_between_them() -> None:
     plan = read("clients = 3", measure="operations = 100\nwindow = '60s'")
     assert plan.cells[0].limit == OperationsLimit(operations=33, max_s=60)
@@ -259,9 +266,7 @@ def test_defaults_are_a_closed_loop_of_thirty_seconds_five_times() -> None:
         (OLD, "a", "reload", "reload"),
         (OLD, "a", "restore", "old exists already and cannot be restored"),
         (OLD, "c", "reuse", "reuse"),
-        ("[systems.null]", "c", "restore", "null cannot be restored"),
-        ("[systems.null]", "a", "", "reload"),
-        ("[systems.null]", "c", "", "reuse"),
+        ("[systems.null]", "a", "", "restore"),
     ],
 )
 def test_reset_is_what_the_systems_allow(systems: str, preset: str, said: str, outcome: str) -> None:

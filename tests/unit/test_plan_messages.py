@@ -220,3 +220,10 @@ def test_files_that_are_none_are_refused_and_not_waited_for(tmp_path: Path, name
 
 def test_a_preset_that_is_no_text_is_refused() -> None:
     assert "preset" in refused('title = "t"\n[systems.sqlite]\n[workload]\nkind = "ycsb"\npreset = []').what
+
+
+def test_a_timeout_finer_than_it_can_be_kept_is_refused_with_the_reason() -> None:
+    error = refused(plan("timeout = '9ms'"))
+    assert error.what == "`timeout` is too short: 0.009 s"
+    assert error.hint == "at least 0.01 s, because overdue operations are looked for once a millisecond"
+    resolve(plan("timeout = '10ms'"), Path("."))

@@ -1,17 +1,19 @@
 //! The test bench of the instrument: a system with known behaviour, and the template of a driver.
 //!
 //! It answers after a known time, fails or lies as often as it is told, stalls when it is told, and can keep rows in
-//! memory so that integrity checks mean something. The memory is the process's own: another process sees none of it.
+//! memory so that integrity checks mean something. Processes that follow each other find the rows in files.
 //! Cost of an operation with latency 0 and nothing else asked: a few nanoseconds, no allocation, no clock.
+mod kept;
 mod memory;
 
 use bakeoff_model::driver::{Capabilities, Driver};
-use bakeoff_model::outcome::{FailClass, OpError, Trouble};
+use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{NullLatency, NullSpec, RunnerKind};
 use bakeoff_model::time::{epoch_ns, now_ns, sleep_until};
 use memory::{MemoryTable, Row, Undo};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,6 +23,11 @@ pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio, RunnerKind::Thread, Runn
 const VALUE_LENGTH_BYTES: usize = 100;
 /// Rows of a scan to the end of the table when no rows are kept.
 const SCAN_TO_END_ROWS: u32 = 1000;
+
+/// Beyond it no time could be recorded.
+const MOST_LATENCY_NS: u64 = 3_600_000_000_000;
+/// Eleven days: a stall further away is a typing error, and ns of it must stay within 64 bits.
+const MOST_STALL_S: f64 = 1e6;
 
 /// When the first session was opened: spans of `stalls` count from here where there is no run with an epoch; 0: none
 /// was yet.
@@ -43,6 +50,8 @@ pub struct NullDriver {
     plain: bool,
     seed: u64,
     sessions: AtomicU64,
+    /// The rows of earlier processes were read.
+    read: Mutex<bool>,
 }
 
 /// The specification, ready for use.
@@ -70,8 +79,71 @@ impl NullDriver {
             plain,
             seed,
             sessions: AtomicU64::new(0),
+            read: Mutex::new(false),
         }
     }
+
+    fn files(&self) -> Option<&Path> {
+        let spec = &self.behaviour.spec;
+        spec.store_path.as_deref().filter(|_| spec.store).map(Path::new)
+    }
+}
+
+/// What lies, fails or loses does so in the measured run alone: with the rest of it a run would not be reached, or begin
+/// from other data than it says. Time is kept in every phase.
+pub fn faultless(spec: &NullSpec) -> NullSpec {
+    NullSpec {
+        error_ratio: 0.0,
+        wrong_ratio: 0.0,
+        lost_write_ratio: 0.0,
+        ..spec.clone()
+    }
+}
+
+/// Refuses what cannot be meant, in words.
+pub fn check(spec: &NullSpec) -> Result<(), Trouble> {
+    let refuse = |what: String, key: &str, hint: &str| {
+        let place = format!("run.json: driver.{key}");
+        Err(Trouble::new(TroubleKind::Usage, what, place, hint))
+    };
+    if spec.latency_ns > MOST_LATENCY_NS {
+        return refuse(
+            format!("{} ns", spec.latency_ns),
+            "latency_ns",
+            "at most an hour (3600000000000): no longer time can be recorded",
+        );
+    }
+    for (ratio, key) in [
+        (spec.error_ratio, "error_ratio"),
+        (spec.wrong_ratio, "wrong_ratio"),
+        (spec.lost_write_ratio, "lost_write_ratio"),
+    ] {
+        if !(0.0..=1.0).contains(&ratio) {
+            return refuse(format!("{ratio}"), key, "it is a share, from 0 to 1");
+        }
+    }
+    for stall in &spec.stalls {
+        let fits =
+            (0.0..=MOST_STALL_S).contains(&stall.at_s) && stall.for_s > 0.0 && stall.for_s <= MOST_STALL_S;
+        if !fits {
+            let what = format!("a stall at {} s for {} s", stall.at_s, stall.for_s);
+            return refuse(
+                what,
+                "stalls",
+                "it begins at 0 or later and lasts, both within a million seconds",
+            );
+        }
+    }
+    Ok(())
+}
+
+fn not_kept(error: &std::io::Error, folder: &Path) -> Trouble {
+    Trouble::new(
+        TroubleKind::Environment,
+        format!("the rows of the null system cannot be kept: {error}"),
+        folder.display().to_string(),
+        "is there space on that disk? load the data again",
+    )
 }
 
 fn nanos(seconds: f64) -> u64 {
@@ -90,7 +162,21 @@ impl Driver for NullDriver {
         "null"
     }
     async fn open(&self, _worker: usize) -> Result<(), Trouble> {
+        let Some(folder) = self.files() else {
+            return Ok(());
+        };
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*read {
+            kept::read(folder).map_err(|error| not_kept(&error, folder))?;
+            *read = true;
+        }
         Ok(())
+    }
+    fn close(&self) -> Result<(), Trouble> {
+        match self.files() {
+            Some(folder) => kept::write(folder).map_err(|error| not_kept(&error, folder)),
+            None => Ok(()),
+        }
     }
     async fn session(&self, _client: &(), _endpoint: usize) -> Result<NullSession, OpError> {
         let _ = FIRST_OPENED_NS.compare_exchange(0, now_ns(), Ordering::Relaxed, Ordering::Relaxed);

@@ -49,16 +49,20 @@ const PAIRS: &[Pair] = &[
 /// From the document to a driver. A name here is the driver's kind.
 mod drivers {
     use super::{DriverSpec, RunSpec, Trouble, not_in_build};
-    use bakeoff_drivers::null::NullDriver;
+    use bakeoff_drivers::null::{self, NullDriver};
+    use bakeoff_model::run::Phase;
 
     pub fn null(spec: &RunSpec) -> Result<NullDriver, Trouble> {
         match &spec.driver {
             DriverSpec::Null(options) => {
+                null::check(options)?;
+                let options = match spec.phase {
+                    Phase::Run => options.clone(),
+                    _ => null::faultless(options),
+                };
                 // Every client draws faults of its own.
-                Ok(NullDriver::new(
-                    options.clone(),
-                    spec.seed.wrapping_add(u64::from(spec.client.index)),
-                ))
+                let seed = spec.seed.wrapping_add(u64::from(spec.client.index));
+                Ok(NullDriver::new(options, seed))
             }
             _ => Err(not_in_build(spec)),
         }

@@ -47,17 +47,27 @@ pub fn execute<D: Driver, W: Workload<D::Session>>(
         cores: affinity::allowed(),
         timeout_ns: (spec.timeout_s * 1e9) as u64,
     });
+    let result = run_on_its(runner, spec, &job)?;
+    job.driver.close()?;
+    Ok(result)
+}
+
+fn run_on_its<D: Driver, W: Workload<D::Session>>(
+    runner: RunnerKind,
+    spec: &RunSpec,
+    job: &Arc<Job<D, W>>,
+) -> Result<RunResult, Trouble> {
     // Constants, so that no pair of driver and workload is compiled for a runner it never has.
     match runner {
         RunnerKind::Tokio if const { has(D::RUNNERS, RunnerKind::Tokio) } => {
-            execute_on::<TokioRunner, D, W>(&job)
+            execute_on::<TokioRunner, D, W>(job)
         }
         RunnerKind::Thread if const { has(D::RUNNERS, RunnerKind::Thread) } => {
-            execute_on::<ThreadRunner, D, W>(&job)
+            execute_on::<ThreadRunner, D, W>(job)
         }
         RunnerKind::Reactor if const { has(D::RUNNERS, RunnerKind::Reactor) } => {
             reactor::choose_io(spec.io, team::sessions_per_worker(spec, job.cores.len()))?;
-            execute_on::<ReactorRunner, D, W>(&job)
+            execute_on::<ReactorRunner, D, W>(job)
         }
         _ => Err(unsuited(runner, D::RUNNERS)),
     }

@@ -1,5 +1,6 @@
 //! Reading a run document, and refusing what cannot be run, in words.
 use crate::phase::usage;
+use crate::watchdog::TIMEOUT_MIN_S;
 use bakeoff_model::FORMAT;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::{Limit, Pacing, RunSpec};
@@ -84,6 +85,10 @@ pub fn check(spec: &RunSpec) -> Result<(), Trouble> {
     }
     not_negative(spec.warm_up_s, "warm_up_s")?;
     positive(spec.timeout_s, "timeout_s")?;
+    if spec.timeout_s < TIMEOUT_MIN_S {
+        let hint = "at least 0.01 s: what is overdue is looked for once a millisecond at most";
+        return refuse(format!("a timeout of {} s", spec.timeout_s), "timeout_s", hint);
+    }
     not_negative(spec.retry.backoff_s, "retry.backoff_s")?;
     if let Some(code) = spec.retry.on_codes.iter().find(|code| !is_code(code)) {
         let hint = "codes are the system's own, such as \"1213\"; neither a timeout nor a wrong answer is tried again";
@@ -182,6 +187,7 @@ mod tests {
             ),
             (r#","warm_up_s":-1"#, "warm_up_s"),
             (r#","timeout_s":0"#, "timeout_s"),
+            (r#","timeout_s":0.009"#, "timeout_s"),
             (r#","retry":{"retries":1,"on_codes":[" 1213"]}"#, "retry.on_codes"),
             (
                 r#","retry":{"retries":1,"on_codes":["timeout"]}"#,

@@ -283,7 +283,7 @@ pub fn watched_cells<R: Runner, D: Driver, W: Workload<D::Session>>(
     let cells: Vec<Rc<UserCell>> = (0..users).map(|_| Rc::default()).collect();
     let (watched, control) = (cells.clone(), job.control.clone());
     let mut seen_stopped = false;
-    R::every(Duration::from_millis(watchdog::PERIOD_MS), move || {
+    R::every(watchdog::period(job.timeout_ns), move || {
         let stopped = control.is_stopped();
         watchdog::scan(&watched, stopped && !seen_stopped);
         seen_stopped = stopped;

@@ -1,4 +1,4 @@
-//! Timeouts that cost nothing per operation: a user writes its deadline into its cell; every 10 ms the worker looks
+//! Timeouts that cost nothing per operation: a user writes its deadline into its cell; now and then the worker looks
 //! at all its cells and wakes those overdue, whose operation is then dropped and its session replaced. Nothing here
 //! reaches a blocking runner, where a call returns when it returns.
 use bakeoff_model::time::now_ns;
@@ -7,8 +7,16 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
-pub const PERIOD_MS: u64 = 10;
+/// Shorter ones would be looked for too seldom.
+pub const TIMEOUT_MIN_S: f64 = 0.01;
+
+/// How often the worker looks: ten times per timeout, so that none is kept a tenth longer than was asked, and at least
+/// every 10 ms.
+pub fn period(timeout_ns: u64) -> Duration {
+    Duration::from_nanos(timeout_ns / 10).clamp(Duration::from_millis(1), Duration::from_millis(10))
+}
 
 /// One user, as its worker's watchdog sees it.
 pub struct UserCell {
@@ -150,6 +158,19 @@ mod tests {
             poll_twice(&cell, u64::MAX, std::future::ready(7)),
             Poll::Ready(Some(7))
         );
+    }
+
+    #[test]
+    fn a_timeout_is_kept_to_a_tenth_of_itself() {
+        for timeout_ms in [10_u64, 15, 50, 100] {
+            let late = period(timeout_ms * 1_000_000);
+            assert!(
+                late <= Duration::from_millis(timeout_ms) / 10,
+                "{timeout_ms}: {late:?}"
+            );
+        }
+        assert_eq!(period(60_000_000_000), Duration::from_millis(10));
+        assert_eq!(period(1), Duration::from_millis(1));
     }
 
     #[test]

@@ -57,4 +57,8 @@ pub trait Driver: Send + Sync + Sized + 'static {
     /// Connects, applies session options (isolation, found rows, session variables) and checks they took effect.
     /// `OpError` rather than `Trouble`, because it is also called in the middle of a run to replace a lost session.
     async fn session(&self, client: &Self::Client, endpoint: usize) -> Result<Self::Session, OpError>;
+    /// Called once when a phase has come to its end, after the last answer that anybody waits for.
+    fn close(&self) -> Result<(), Trouble> {
+        Ok(())
+    }
 }

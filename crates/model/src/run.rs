@@ -216,10 +216,10 @@ pub struct NullSpec {
     pub latency_ns: u64,
     #[serde(default)]
     pub latency: NullLatency,
-    /// Share of operations that fail with class `other`.
+    /// In the run phase: share of operations that fail with class `other`.
     #[serde(default)]
     pub error_ratio: f64,
-    /// Share of operations acknowledged with a wrong answer (row missing).
+    /// In the run phase: share of operations acknowledged with a wrong answer (row missing).
     #[serde(default)]
     pub wrong_ratio: f64,
     /// Spans in which nothing is answered, in seconds since the first session was opened or, in a run, since the
@@ -229,7 +229,10 @@ pub struct NullSpec {
     /// Keep rows in memory (one store per process), so that integrity checks mean something.
     #[serde(default)]
     pub store: bool,
-    /// With `store`: share of acknowledged writes that are not stored.
+    /// With `store`: the folder in which the rows outlive the process. Absent: they end with it.
+    #[serde(default)]
+    pub store_path: Option<String>,
+    /// With `store`, in the run phase: share of acknowledged writes that are not stored.
     #[serde(default)]
     pub lost_write_ratio: f64,
 }

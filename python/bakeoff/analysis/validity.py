@@ -63,7 +63,7 @@ class RunNumbers:
     revoked: int = 0
     due: int | None = None
     completed: int = 0
-    counted: int = 0
+    counted: int | None = None
     unfinished: int = 0
     backlog: int = 0
     interrupted: bool = False
@@ -126,6 +126,11 @@ def _server_alive(run: RunNumbers) -> Finding | None:
 
 
 def _errors(run: RunNumbers) -> Finding:
+    if run.counted == 0:
+        words = "no operation that counts ended in the window"
+        if run.due == 0:
+            words = "nothing fell due in the window: raise the rate, or make the window longer"
+        return Finding("operations", False, "invalid", words)
     ratio, budget = run.error_ratio, run.error_budget_ratio
     figures = f"{percent_words(ratio)} of the operations did not end ok; the budget is {percent_words(budget)}"
     return Finding("errors", ratio <= budget, "invalid", figures if ratio else "no errors")
@@ -180,7 +185,7 @@ def _overload(run: RunNumbers) -> Finding | None:
     words = f"{count_words(run.completed)} operations ended while {count_words(run.due)} fell due{share}"
     if late:
         left = f"{count_words(run.unfinished)} unfinished, {count_words(run.backlog)} not begun when the window ended"
-        if run.completed > run.counted:
+        if run.counted is not None and run.completed > run.counted:
             left = f"{count_words(run.completed - run.counted)} of them had fallen due in the warm-up; {left}"
         words = f"overloaded: {words}; {left}; percentiles are not stated"
     return Finding("offered rate", not late, "warning", words)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PlanError, ServerError
-from ..model.boundary import OperationsLimit
+from ..model.boundary import OperationsLimit, TimeLimit
 from ..provision.files import can_hold_files, nearest_existing
 from ..systems.base import Capabilities, System
 from ..systems.options import Password
@@ -24,14 +24,20 @@ from .units import words_bytes
 Kinds = Mapping[str, type[System]]
 
 WINDOW_MIN_S = 1.0
+TIMEOUT_MIN_S = 0.01  # the engine's, too
 REPETITIONS_FOR_A_COMPARISON = 5
 
 
 def check_measure(measure: MeasureTable, source: Source) -> None:
     """What [measure] says by itself."""
-    for name, value_s, least_s in (("window", measure.window, WINDOW_MIN_S), ("timeout", measure.timeout, 0.01)):
+    for name, value_s, least_s, why in (
+        ("window", measure.window, WINDOW_MIN_S, "for there to be one value of its rate"),
+        ("timeout", measure.timeout, TIMEOUT_MIN_S, "because overdue operations are looked for once a millisecond"),
+    ):
         if value_s is not None and value_s < least_s:
-            raise source.error(f"`{name}` is too short: {value_s:g} s", "measure", name, hint=f"at least {least_s:g} s")
+            raise source.error(
+                f"`{name}` is too short: {value_s:g} s", "measure", name, hint=f"at least {least_s:g} s, {why}"
+            )
 
 
 def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
@@ -68,6 +74,12 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
             raise source.error(f"{asks}: {kind} has no {what} {level}", *_place(what, name, source), hint=hint)
     if cell.record.rate_ops_per_s is not None and cell.record.rate_ops_per_s / cell.clients < 1e-3:
         raise source.error(f"{asks} offers less than one operation in 1000 s", "measure", "pacing")
+    if isinstance(cell.limit, TimeLimit) and cell.record.rate_ops_per_s is not None:
+        due = cell.record.rate_ops_per_s * cell.limit.window_s
+        if due < 1:
+            hint = f"raise the rate, or make the window at least {1 / cell.record.rate_ops_per_s:.3g} s"
+            what = f"{asks}: at {cell.record.rate_ops_per_s:g}/s nothing falls due in {cell.limit.window_s:g} s"
+            raise source.error(what, "measure", "window", hint=hint)
     if isinstance(cell.limit, OperationsLimit) and cell.limit.operations < cell.threads:
         hint = "each thread of each client needs at least one"
         raise source.error(

@@ -66,7 +66,7 @@ class Instance:
         done = self._fill(self.logs, on_progress)
         self.rows = done.rows
         checks = []
-        if self.system.capabilities().keeps_data:
+        if self.system.keeps_data:
             expected = CheckSpec(rows_min=done.rows, rows_max=done.rows, sample=self.plan.check_sample)
             checks = phases.check(self.plan, self.cell, self.system, self.logs, expected).checks
         record = LoadRecord(

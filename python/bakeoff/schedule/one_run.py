@@ -92,7 +92,7 @@ def _prepare(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, w
     disk_is_quiet = wait_for_writeback(WRITEBACK_TIMEOUT_S)
     if plan.cache == "cold":
         instance.make_cold()
-    elif plan.cache == "warm" and instance.system.capabilities().keeps_data:
+    elif plan.cache == "warm" and instance.system.keeps_data:
         watcher.stage("warming")
         phases.warm(plan, cell, instance.system, folder)
     return disk_is_quiet
@@ -197,7 +197,7 @@ def _check(
     cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, merged: Merged, measured: Measured
 ) -> list[Check]:
     """Invariants of the data after the run; that they could not be looked at is a finding, too."""
-    if not instance.system.capabilities().keeps_data:
+    if not instance.system.keeps_data:
         return []
     state = merged.state
     expected = CheckSpec(

@@ -45,7 +45,6 @@ class Capabilities:
     pool: bool  # fewer sessions than threads
     sql: bool = True  # false: records by key only
     plain_index_on_id: bool = True  # false: rows are numbered by their primary key only
-    keeps_data: bool = True  # false: rows are not there afterwards, so there is nothing to warm or to check
 
 
 @dataclass(frozen=True)
@@ -92,6 +91,11 @@ class System(ABC):
     summary: ClassVar[str]  # one line for `bakeoff systems`
     private: bool
     name: str
+
+    @property
+    def keeps_data(self) -> bool:
+        """False: rows are not there afterwards, so there is nothing to warm or to check."""
+        return True
 
     @classmethod
     @abstractmethod

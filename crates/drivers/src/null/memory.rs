@@ -15,11 +15,18 @@ pub fn table(name: &str) -> Arc<Mutex<MemoryTable>> {
     tables.entry(name.to_owned()).or_default().clone()
 }
 
+/// All tables that were mentioned.
+pub fn tables() -> BTreeMap<String, Arc<Mutex<MemoryTable>>> {
+    TABLES.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
 /// The values of one record, laid end to end.
 #[derive(Clone)]
 pub struct Row {
     bytes: Vec<u8>,
     ends: Vec<u32>,
+    /// It is in the files as it is here.
+    kept: bool,
 }
 
 impl Row {
@@ -27,7 +34,25 @@ impl Row {
         Self {
             bytes: record.bytes.to_vec(),
             ends: record.ends.to_vec(),
+            kept: false,
         }
+    }
+
+    /// As it was read from a file.
+    pub fn kept(bytes: Vec<u8>, ends: Vec<u32>) -> Self {
+        Self {
+            bytes,
+            ends,
+            kept: true,
+        }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub fn ends(&self) -> &[u32] {
+        &self.ends
     }
 
     fn view(&self) -> Record<'_> {
@@ -42,6 +67,7 @@ impl Row {
         let mut row = Self {
             bytes: Vec::new(),
             ends: Vec::new(),
+            kept: false,
         };
         for (field, old) in self.view().values().enumerate() {
             let change = changes.iter().rfind(|change| change.field as usize == field);
@@ -73,6 +99,10 @@ impl Row {
 pub struct MemoryTable {
     /// `None`: no such table.
     rows: Option<BTreeMap<Vec<u8>, Row>>,
+    /// Made or dropped by this process: nothing of it in the files holds.
+    new: bool,
+    /// Rows that this process deleted; some may be there again.
+    deleted: Vec<Vec<u8>>,
 }
 
 /// What was there before a write.
@@ -106,7 +136,7 @@ pub fn take_back(log: Vec<Undo>) {
         let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(rows) = &mut memory.rows {
             match undo.before {
-                Some(row) => drop(rows.insert(undo.key, row)),
+                Some(row) => drop(rows.insert(undo.key, Row { kept: false, ..row })),
                 None => drop(rows.remove(&undo.key)),
             }
         }
@@ -125,11 +155,50 @@ impl MemoryTable {
             ));
         }
         self.rows = Some(BTreeMap::new());
+        self.new = true;
         Ok(())
     }
 
     pub fn remove(&mut self) {
         self.rows = None;
+        self.new = true;
+    }
+
+    pub fn is_new(&self) -> bool {
+        self.new
+    }
+
+    /// In any way that the files do not tell.
+    pub fn is_changed(&self) -> bool {
+        self.new || !self.deleted.is_empty() || self.changed().next().is_some()
+    }
+
+    pub fn deleted(&self) -> &[Vec<u8>] {
+        &self.deleted
+    }
+
+    /// Rows that are in no file as they are here.
+    pub fn changed(&self) -> impl Iterator<Item = (&Vec<u8>, &Row)> {
+        self.rows.iter().flatten().filter(|(_, row)| !row.kept)
+    }
+
+    /// As a file says: there is no such table.
+    pub fn set_missing(&mut self) {
+        self.rows = None;
+    }
+
+    /// As a file says: there is such a table.
+    pub fn set_there(&mut self) {
+        self.rows.get_or_insert_default();
+    }
+
+    /// As a file says: the row is so, or is not there.
+    pub fn set_row(&mut self, key: &[u8], row: Option<Row>) {
+        let Some(rows) = &mut self.rows else { return };
+        match row {
+            Some(row) => drop(rows.insert(key.to_vec(), row)),
+            None => drop(rows.remove(key)),
+        }
     }
 
     pub fn exists(&self) -> bool {
@@ -197,6 +266,7 @@ impl MemoryTable {
         let Some(row) = self.rows()?.remove(key) else {
             return Ok((0, None));
         };
+        self.deleted.push(key.to_vec());
         Ok((1, Undo::new(key, Some(row))))
     }
 }
