@@ -60,7 +60,7 @@ def test_errors_strike_the_run_and_not_the_load(tmp_path: Path) -> None:
 
 
 def test_a_latency_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    text = PLAN.format(reset="reload", preset="c", system=f"latency_ns = {2**64 - 1}")
+    text = PLAN.format(reset="reload", preset="c", system=f"latency_ns = {2**63 - 1}")
     done = bakeoff("run", write_plan(tmp_path, text), "--dry-run", cwd=tmp_path)
     assert done.code == 2
     assert "latency_ns" in done.err
