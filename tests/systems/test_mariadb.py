@@ -173,13 +173,16 @@ def test_counters_grow_with_work_and_gauges_come_and_go(mariadb: MariaDb) -> Non
 def test_debt_is_there_after_writes_and_drained_with_settings_put_back(own: MariaDb) -> None:
     variables = "SELECT @@innodb_max_dirty_pages_pct, @@innodb_max_dirty_pages_pct_lwm, @@innodb_io_capacity"
     settings = own.control.rows(variables)
+    # Before there is anything to write: a page on its way to the disk is counted as flushed and still as dirty.
+    written = own.counters()["Innodb_buffer_pool_pages_flushed"]
     write_rows(own, 20_000)
-    written, dirty = own.counters()["Innodb_buffer_pool_pages_flushed"], own.debt()["dirty_bytes"]
+    time.sleep(0.4)  # the status is read at most every 0.3 s
+    dirty = own.debt()["dirty_bytes"]
     assert dirty > 1 << 20
     assert own.drain_debt(600.0)
-    # What was dirty has been written. (The server may have gone on to purge and to count, and made other pages dirty.)
+    # What was dirty has been written, but for pages of the undo log that purge has freed meanwhile.
     time.sleep(0.4)  # the status is read at most every 0.3 s
-    assert own.counters()["Innodb_buffer_pool_pages_flushed"] - written >= dirty / 16384
+    assert own.counters()["Innodb_buffer_pool_pages_flushed"] - written >= 0.8 * dirty / 16384
     assert own.control.rows(variables) == settings
 
 
