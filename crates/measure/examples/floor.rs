@@ -42,6 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             script: Arc::new(|_| Reply::Right),
             runners: &[RunnerKind::Tokio],
             opened: Arc::default(),
+            opens: u64::MAX,
         };
         alone = alone.min(cost_ns(&spec, nothing, TestWorkload::default())?);
         let reads = Ycsb::new(options, spec.seed, spec.client).map_err(|trouble| trouble.to_string())?;

@@ -51,6 +51,13 @@ impl Snapshot {
     }
 }
 
+/// CPU time of this process so far.
+pub fn cpu_ns() -> u64 {
+    let usage = usage();
+    let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
+    ns(usage.ru_utime) + ns(usage.ru_stime)
+}
+
 fn usage() -> libc::rusage {
     // SAFETY: a plain structure, filled by the call; RUSAGE_SELF cannot fail.
     unsafe {

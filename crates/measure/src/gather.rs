@@ -57,6 +57,7 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
             operations: sum(&|r| r.endpoint(e)),
         })
         .collect();
+    let counted: u64 = endpoints.iter().map(|e| e.operations).sum();
     let witness = witness.map(|seen| seen.against(&merged, operations));
     let revoked = sum(&|r| r.counters.revoked.load(Relaxed));
     let error_ratio = error_ratio(&merged, operations, revoked);
@@ -84,10 +85,10 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
             .is_some_and(|at_ns| at_ns <= axis.window_end_ns()),
         series: series_events(&merged, operations),
         unfinished: unfinished.to_event(),
-        due: if open {
-            sum(&|r| r.counters.due.load(Relaxed)) + backlog.count()
-        } else {
-            0
+        // Each came to one of these ends.
+        due: match job.spec.pacing {
+            Pacing::Open { .. } => counted + unfinished.count() + backlog.count(),
+            Pacing::Closed => 0,
         },
         backlog: backlog.to_event(),
         lateness: lateness.to_event(),
@@ -101,8 +102,7 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
         error_budget_exceeded: error_ratio > job.spec.error_budget_ratio,
         errors: earliest(recorders.iter().flat_map(|r| r.samples.taken()).collect()),
         stream_hashes: measured.stream_hashes.clone(),
-        completed: endpoints.iter().map(|e| e.operations).sum::<u64>()
-            + sum(&|r| r.counters.late_from_warm_up.load(Relaxed)),
+        completed: counted + sum(&|r| r.counters.late_from_warm_up.load(Relaxed)),
         endpoints,
         cost,
         witness,

@@ -80,7 +80,7 @@ impl Reporter {
     }
 }
 
-/// About once a second while `done` grows, and once more when the returned guard is dropped.
+/// About once a second, but only when something has gone on since the last one: silence means that nothing did.
 pub struct Progress {
     pub elapsed_from_ns: u64,
     pub total: u64,

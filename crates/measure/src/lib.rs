@@ -11,6 +11,7 @@ pub mod attempt;
 pub mod client_cost;
 pub mod clock;
 pub mod control;
+pub mod finish;
 pub mod gate;
 pub mod gather;
 pub mod interval;

@@ -1,23 +1,27 @@
 //! The load phase: makes the tables (first client only), then all threads take chunks from one counter until there
 //! are none left, and then, once the last chunk is in, the steps that follow (secondary indexes) in the same way. A chunk
-//! or step that met a conflict or an overloaded system is tried again; it is all or nothing.
+//! or step that met a conflict or an overloaded system is tried again; it is all or nothing. A chunk may take the run's
+//! timeout; a step may take hours, and for as long as it lasts the system must answer to somebody else.
 //!
 //! Clients do not wait for each other: a workload whose steps are for one client only gives the others none, and that
 //! one takes them when its own share is loaded.
-use crate::client_cost::{Snapshot, cost_between};
+use crate::client_cost::{Snapshot, cost_between, cpu_ns};
 use crate::control::Control;
 use crate::interval::Progress;
 use crate::phase::{Job, empty_result, server_trouble};
 use crate::recorder::Recorder;
 use crate::run::{tell_ready, thread_id};
 use crate::runner::Runner;
-use crate::session::Slot;
+use crate::session::{Slot, open, open_bare};
 use crate::team::{self, Berth};
+use crate::watchdog::{UserCell, timed};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble};
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::workload::Workload;
+use std::future::Future;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -34,8 +38,12 @@ struct Shared {
     next_unit: AtomicU64,
     rows: AtomicU64,
     retries: AtomicU64,
-    /// Threads that found no more chunks, and have all of theirs stored.
+    /// Of those that share the load: as many as there are sessions.
+    loaders: u64,
+    /// Those that found no more chunks, and have all of theirs stored.
     loaded: AtomicU64,
+    /// How often a system with a long step in hand has answered somebody else.
+    answers: AtomicU64,
     next_step: AtomicU64,
     /// A thread gave up, so the others need not wait for it.
     failed: AtomicBool,
@@ -58,7 +66,10 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
     }
     // Only now are the tables there for every client's sessions to attach to.
     let started_ns = now_ns();
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::new(Shared {
+        loaders: placements.iter().map(|p| p.sessions.len() as u64).sum(),
+        ..Shared::default()
+    });
     let recorder = |p: &team::Placement| Arc::new(Recorder::new(0, p.threads.len(), 1));
     let recorders: Vec<_> = placements.iter().map(recorder).collect();
     let (their_job, their_shared) = (job.clone(), shared.clone());
@@ -77,8 +88,13 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
         total: job.workload.load_units(),
         sink: job.sink.clone(),
     };
+    let mut told = shared.signs_of_life::<R>();
     while !team.wait_done(Duration::from_secs(1), drop)? {
-        progress.report(shared.rows.load(Relaxed));
+        let seen = shared.signs_of_life::<R>();
+        if seen != told {
+            progress.report(shared.rows.load(Relaxed));
+            told = seen;
+        }
         let given_up = |at_ns: u64| now_ns() > at_ns + job.timeout_ns;
         if job.control.stopped_at_ns().is_some_and(given_up) {
             break;
@@ -97,10 +113,22 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
     })
 }
 
+impl Shared {
+    /// Changes as long as anything goes on. An embedded system has nobody else to answer to: there it is time of the
+    /// processor, in hundredths of a second.
+    fn signs_of_life<R: Runner>(&self) -> [u64; 4] {
+        let cpu_ticks = if R::BLOCKING { cpu_ns() / 10_000_000 } else { 0 };
+        let [rows, steps, answers] =
+            [&self.rows, &self.next_step, &self.answers].map(|count| count.load(Relaxed));
+        [rows, steps, answers, cpu_ticks]
+    }
+}
+
 fn create_tables<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>>) -> Result<(), Trouble> {
     R::block_on(Arc::new(Recorder::new(0, 1, 1)), async {
         let client = job.driver.open(0).await?;
-        let opened = job.driver.session(&client, 0).await;
+        let cells = team::watched_cells::<R, D, W>(job, 1);
+        let opened = open_bare(job, &client, &cells[0]).await;
         let mut session = opened.map_err(|e| server_trouble(&e, "opening a session to make the tables"))?;
         job.workload.create(&mut session, job.spec.drop_existing).await
     })?
@@ -118,11 +146,15 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     let slots = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
     let state = Rc::new(job.workload.worker(placement.worker));
     berth.ready();
-    let users = placement.threads.iter().zip(slots).map(|(thread, slot)| {
+    let users = placement.threads.iter().zip(slots).zip(&cells);
+    let users = users.map(|((thread, slot), cell)| {
         let loader = Loader {
             job: job.clone(),
             shared: shared.clone(),
             thread: *thread,
+            client: client.clone(),
+            cell: cell.clone(),
+            endpoint: slot.endpoint,
         };
         loader.load(state.clone(), slot)
     });
@@ -130,10 +162,13 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
 }
 
 /// One of the threads that share the load.
-struct Loader<D, W> {
+struct Loader<D: Driver, W> {
     job: Arc<Job<D, W>>,
     shared: Arc<Shared>,
     thread: u32,
+    client: Rc<D::Client>,
+    cell: Rc<UserCell>,
+    endpoint: u32,
 }
 
 impl<D: Driver, W: Workload<D::Session>> Loader<D, W> {
@@ -164,7 +199,10 @@ impl<D: Driver, W: Workload<D::Session>> Loader<D, W> {
             }
             let count = chunk.min(total - first);
             let place = || format!("loading units {first} to {}", first + count);
-            let load = async || workload.load_chunk(state, &mut user, session, first, count).await;
+            let load = async || {
+                let chunk = workload.load_chunk(state, &mut user, session, first, count);
+                self.in_time(chunk).await
+            };
             let rows = self.persist(place, load).await?;
             self.shared.rows.fetch_add(rows.unwrap_or(0), Relaxed);
         }
@@ -172,8 +210,7 @@ impl<D: Driver, W: Workload<D::Session>> Loader<D, W> {
 
     /// Until every thread's chunks are stored, or they never will be.
     async fn wait_for_all(&self) {
-        let threads = u64::from(self.job.spec.threads);
-        while self.shared.loaded.load(Relaxed) < threads && !self.is_over() {
+        while self.shared.loaded.load(Relaxed) < self.shared.loaders && !self.is_over() {
             sleep(Duration::from_millis(LOOK_MS)).await;
         }
     }
@@ -186,13 +223,39 @@ impl<D: Driver, W: Workload<D::Session>> Loader<D, W> {
                 return Ok(());
             }
             let place = || format!("step {} of {steps} after the load", step + 1);
-            let take = async || self.job.workload.after_load(session, step).await;
+            let take = async || {
+                self.while_it_answers(self.job.workload.after_load(session, step))
+                    .await
+            };
             self.persist(place, take).await?;
         }
     }
 
     fn is_over(&self) -> bool {
         self.job.control.is_stopped() || self.shared.failed.load(Relaxed)
+    }
+
+    async fn in_time<T>(&self, attempt: impl Future<Output = Result<T, OpError>>) -> Result<T, OpError> {
+        let ended = timed(&self.cell, now_ns() + self.job.timeout_ns, pin!(attempt)).await;
+        ended.unwrap_or_else(|| {
+            let message = format!("no answer within {} s", self.job.spec.timeout_s);
+            Err(OpError::lost("timeout", message))
+        })
+    }
+
+    async fn while_it_answers<T>(
+        &self,
+        attempt: impl Future<Output = Result<T, OpError>>,
+    ) -> Result<T, OpError> {
+        let mut attempt = pin!(attempt);
+        loop {
+            let until_ns = now_ns() + self.job.timeout_ns;
+            if let Some(ended) = timed(&self.cell, until_ns, attempt.as_mut()).await {
+                return ended;
+            }
+            drop(open(&self.job, &self.client, &self.cell, self.endpoint).await?);
+            self.shared.answers.fetch_add(1, Relaxed);
+        }
     }
 
     /// Tries until it is done; `None`: the load was stopped before.

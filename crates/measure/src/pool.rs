@@ -35,7 +35,7 @@ impl<S> Pool<S> {
         }
     }
 
-    /// Not to be dropped before it completes.
+    /// Whoever drops it before it completes must [`leave`](Self::leave).
     pub async fn acquire(&self, ticket: &Rc<Ticket<S>>) -> Slot<S> {
         // Whoever gives a session back hands it to the first in the queue, so a free one means an empty queue.
         if let Some(slot) = self.free.borrow_mut().pop() {
@@ -50,6 +50,15 @@ impl<S> Pool<S> {
             }
         })
         .await
+    }
+
+    /// Gives up the place in the queue, and a session that has come meanwhile.
+    pub fn leave(&self, ticket: &Rc<Ticket<S>>) {
+        self.waiting
+            .borrow_mut()
+            .retain(|other| !Rc::ptr_eq(other, ticket));
+        let come = ticket.slot.borrow_mut().take();
+        come.into_iter().for_each(|slot| self.release(slot));
     }
 
     pub fn release(&self, slot: Slot<S>) {
@@ -90,5 +99,25 @@ mod tests {
         pool.release(slot);
         assert!(asked[0].as_mut().poll(&mut cx).is_pending());
         assert!(asked[2].as_mut().poll(&mut cx).is_ready());
+    }
+
+    #[test]
+    fn whoever_leaves_the_queue_takes_no_session_along() {
+        let slot = Slot {
+            session: Some("a"),
+            endpoint: 0,
+        };
+        let pool = Pool::new(vec![], 2);
+        let tickets: Vec<Rc<Ticket<&str>>> = (0..2).map(|_| Rc::default()).collect();
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut asked: Vec<_> = tickets.iter().map(|t| Box::pin(pool.acquire(t))).collect();
+        assert!(asked.iter_mut().all(|a| a.as_mut().poll(&mut cx).is_pending()));
+        pool.release(slot);
+        pool.leave(&tickets[0]); // it had been given the session
+        assert!(asked[1].as_mut().poll(&mut cx).is_ready());
+        let third = Rc::default();
+        assert!(Box::pin(pool.acquire(&third)).as_mut().poll(&mut cx).is_pending());
+        pool.leave(&third); // it was still in the queue
+        assert!(pool.waiting.borrow().is_empty());
     }
 }

@@ -30,10 +30,12 @@ impl Probe for RecordProbe {
         now_ns()
     }
 
-    fn part(&mut self, operation: usize, outcome: Outcome, start_ns: u64, end_ns: u64) {
+    fn part(&mut self, operation: usize, outcome: Outcome, start_ns: u64) -> u64 {
         self.writer.begin_recording();
+        let end_ns = now_ns();
         self.writer.part(operation, outcome, start_ns, end_ns);
         self.writer.end_recording();
+        end_ns
     }
 
     fn queries(&mut self, more: Queries) {

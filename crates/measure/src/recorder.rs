@@ -27,7 +27,6 @@ pub enum Extra {
 
 #[derive(Default)]
 pub struct Counters {
-    pub due: AtomicU64,
     /// Operations that fell due before the window of an open loop and ended in it.
     pub late_from_warm_up: AtomicU64,
     pub connections_lost: AtomicU64,
@@ -180,7 +179,8 @@ impl Writer {
         true
     }
 
-    /// A part of an operation: timed, but it is no operation that ended at an endpoint.
+    /// A part of an operation: timed, but it is no operation that ended at an endpoint. Like [`Writer::operation`],
+    /// `end_ns` is read off the clock after `begin_recording`, so that its second cannot have been reported meanwhile.
     pub fn part(&self, operation: usize, outcome: Outcome, start_ns: u64, end_ns: u64) {
         if end_ns > self.axis.window_end_ns() {
             return;

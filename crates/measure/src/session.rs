@@ -23,16 +23,38 @@ pub async fn open<D: Driver, W: Workload<D::Session>>(
     cell: &UserCell,
     endpoint: u32,
 ) -> Result<D::Session, OpError> {
+    open_by(job, client, cell, endpoint, now_ns() + job.timeout_ns).await
+}
+
+pub async fn open_by<D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+    client: &D::Client,
+    cell: &UserCell,
+    endpoint: u32,
+    deadline_ns: u64,
+) -> Result<D::Session, OpError> {
     let opening = pin!(async {
         let mut session = job.driver.session(client, endpoint as usize).await?;
         job.workload.attach(&mut session).await?;
         Ok(session)
     });
+    let answer = timed(cell, deadline_ns, opening).await;
+    answer.unwrap_or_else(|| Err(none_in_time(job)))
+}
+
+/// Connects to the first endpoint without attaching, because there may be nothing to attach to; within the run's timeout.
+pub async fn open_bare<D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+    client: &D::Client,
+    cell: &UserCell,
+) -> Result<D::Session, OpError> {
+    let opening = pin!(job.driver.session(client, 0));
     let answer = timed(cell, now_ns() + job.timeout_ns, opening).await;
-    answer.unwrap_or_else(|| {
-        let message = format!("no session within {} s", job.spec.timeout_s);
-        Err(OpError::lost("timeout", message))
-    })
+    answer.unwrap_or_else(|| Err(none_in_time(job)))
+}
+
+fn none_in_time<D, W>(job: &Job<D, W>) -> OpError {
+    OpError::lost("timeout", format!("no session within {} s", job.spec.timeout_s))
 }
 
 /// Why there must be another session.

@@ -3,8 +3,8 @@ use crate::control::Control;
 use crate::phase::{Job, empty_result, server_trouble, usage};
 use crate::recorder::Recorder;
 use crate::runner::Runner;
-use crate::session::open;
-use crate::watchdog::UserCell;
+use crate::session::{open, open_bare};
+use crate::team::watched_cells;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{Event, Ready, RunResult};
 use bakeoff_model::outcome::Trouble;
@@ -13,7 +13,9 @@ use bakeoff_model::workload::Workload;
 use std::sync::Arc;
 
 /// The same full scan on every system, so that all are equally warm.
-pub fn warm<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Job<D, W>) -> Result<RunResult, Trouble> {
+pub fn warm<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: &Arc<Job<D, W>>,
+) -> Result<RunResult, Trouble> {
     let (elapsed_s, rows) = with_session::<R, D, W, _>(job, true, async |session| {
         job.workload
             .scan_all(session)
@@ -26,7 +28,9 @@ pub fn warm<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Job<D, W>) -> R
     })
 }
 
-pub fn check<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Job<D, W>) -> Result<RunResult, Trouble> {
+pub fn check<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: &Arc<Job<D, W>>,
+) -> Result<RunResult, Trouble> {
     let Some(spec) = &job.spec.check else {
         return Err(usage(
             "nothing to check",
@@ -48,7 +52,7 @@ pub fn check<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Job<D, W>) -> 
 
 /// Does not attach first: there may be no table to attach to.
 pub fn drop_tables<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
+    job: &Arc<Job<D, W>>,
 ) -> Result<RunResult, Trouble> {
     let dropping = async |session: &mut D::Session| job.workload.drop(session).await;
     let (elapsed_s, ()) = with_session::<R, D, W, _>(job, false, dropping)?;
@@ -65,16 +69,17 @@ fn finished<D, W>(job: &Job<D, W>, elapsed_s: f64) -> RunResult {
 
 /// Opens one session on this thread, tells `ready` and does `work`; the seconds it took, and its answer.
 pub fn with_session<R: Runner, D: Driver, W: Workload<D::Session>, T>(
-    job: &Job<D, W>,
+    job: &Arc<Job<D, W>>,
     attach: bool,
     work: impl AsyncFnOnce(&mut D::Session) -> Result<T, Trouble>,
 ) -> Result<(f64, T), Trouble> {
     R::block_on(Arc::new(Recorder::new(0, 1, 1)), async {
         let begun_ns = now_ns();
         let client = job.driver.open(0).await?;
+        let cells = watched_cells::<R, D, W>(job, 1);
         let opened = match attach {
-            true => open(job, &client, &UserCell::default(), 0).await,
-            false => job.driver.session(&client, 0).await,
+            true => open(job, &client, &cells[0], 0).await,
+            false => open_bare(job, &client, &cells[0]).await,
         };
         let mut session = opened.map_err(|e| server_trouble(&e, "opening a session"))?;
         (job.sink)(Event::Ready(Ready {

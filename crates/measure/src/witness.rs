@@ -182,7 +182,9 @@ impl Probe for Deaf {
     fn now_ns(&self) -> u64 {
         now_ns()
     }
-    fn part(&mut self, _: usize, _: Outcome, _: u64, _: u64) {}
+    fn part(&mut self, _: usize, _: Outcome, _: u64) -> u64 {
+        now_ns()
+    }
     fn queries(&mut self, _: Queries) {}
     fn revoke(&mut self, _: u64) {}
 }

@@ -5,6 +5,7 @@
 //! `examples/floor.rs` holds it to that.
 use crate::attempt::{Attempt, How, names};
 use crate::control::Axis;
+use crate::finish::finish;
 use crate::gate::Gate;
 use crate::phase::Job;
 use crate::pool::{Pool, Ticket};
@@ -15,7 +16,7 @@ use crate::samples::Fault;
 use crate::schedule::Schedule;
 use crate::session::{Since, Slot, reopen};
 use crate::times::add;
-use crate::watchdog::{UserCell, timed};
+use crate::watchdog::UserCell;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{Event, Warning};
 use bakeoff_model::outcome::{OpError, Outcome};
@@ -82,7 +83,15 @@ pub async fn run_user<R: Runner, D: Driver, W: Workload<D::Session>>(
         runner: PhantomData,
     };
     let slot = turn.operate(own).await;
-    turn.finish(slot).await;
+    finish(
+        &worker,
+        &turn.user.cell,
+        &turn.ticket,
+        slot,
+        &mut turn.thread,
+        &mut turn.probe,
+    )
+    .await;
     worker.job.workload.stream_hash(&turn.thread)
 }
 
@@ -174,11 +183,8 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             writer.owed(Extra::Backlog, due_ns);
             return Begin::Over;
         }
-        if due_ns >= axis.window_start_ns {
-            add(&writer.recorder().counters.due, 1);
-            if was_free {
-                writer.extra(Extra::Lateness, now.saturating_sub(due_ns));
-            }
+        if was_free && due_ns >= axis.window_start_ns {
+            writer.extra(Extra::Lateness, now.saturating_sub(due_ns));
         }
         Begin::Now { due_ns }
     }
@@ -211,17 +217,20 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     /// A session from the pool; `None` when the window ended first.
     async fn acquire(&self, pool: &Pool<D::Session>, due_ns: u64) -> Option<Slot<D::Session>> {
         let asked_ns = now_ns();
-        let slot = pool.acquire(&self.ticket).await;
-        let now = now_ns();
-        if now >= self.axis().window_end_ns() {
+        let mut slot = pool.acquire(&self.ticket).await;
+        let (worker, now) = (self.worker, now_ns());
+        let mut usable = now < self.axis().window_end_ns();
+        if usable && slot.session.is_none() {
+            // Lost with somebody's last statements, or not to be had any more then.
+            usable = self.reopen(&mut slot, Since::Lost).await;
+        }
+        if !usable {
             pool.release(slot);
-            self.worker.writer.owed(Extra::Backlog, due_ns);
+            worker.writer.owed(Extra::Backlog, due_ns);
             return None;
         }
         if self.axis().counts(due_ns, now) {
-            self.worker
-                .writer
-                .extra(Extra::PoolWait, now.saturating_sub(asked_ns));
+            worker.writer.extra(Extra::PoolWait, now.saturating_sub(asked_ns));
         }
         Some(slot)
     }
@@ -363,13 +372,19 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     /// operation fell due at `due_ns`, and if it was never begun it is owed at its age.
     #[cold]
     async fn replace(&self, slot: &mut Slot<D::Session>, since: Since, due_ns: u64) -> bool {
+        let replaced = self.reopen(slot, since).await;
+        if !replaced && matches!(self.user.pace, Pace::Closed { .. }) {
+            self.worker.writer.owed(Extra::Backlog, due_ns);
+        }
+        replaced
+    }
+
+    async fn reopen(&self, slot: &mut Slot<D::Session>, since: Since) -> bool {
         let worker = self.worker;
         let (job, cell) = (&worker.job, &self.user.cell);
         let replaced = reopen(job, &worker.client, cell, self.axis(), slot, since).await;
         if replaced {
             worker.writer.reconnect();
-        } else if matches!(self.user.pace, Pace::Closed { .. }) {
-            worker.writer.owed(Extra::Backlog, due_ns);
         }
         replaced
     }
@@ -383,36 +398,6 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         }
         self.unwaited += 1;
         self.unwaited.is_multiple_of(TURN)
-    }
-
-    /// Commits what is open, with the session the user has or one from the pool.
-    async fn finish(&mut self, slot: Option<Slot<D::Session>>) {
-        let worker = self.worker;
-        let Some(Slot {
-            session: Some(mut session),
-            endpoint,
-        }) = slot
-        else {
-            return;
-        };
-        let deadline_ns = now_ns() + worker.job.timeout_ns;
-        let answer = {
-            let workload = &worker.job.workload;
-            let finish =
-                pin!(workload.finish(&worker.state, &mut self.thread, &mut session, &mut self.probe));
-            timed(&self.user.cell, deadline_ns, finish).await
-        };
-        let error = match answer {
-            Some(Ok(())) => return,
-            Some(Err(error)) => error,
-            None => OpError::lost("timeout", "no answer to the last commit"),
-        };
-        let at_s = self.axis().seconds(now_ns());
-        worker
-            .writer
-            .recorder()
-            .samples
-            .offer("finish", error.outcome, endpoint, at_s, &Fault::from(&error));
     }
 }
 

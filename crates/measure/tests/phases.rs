@@ -112,6 +112,90 @@ fn no_step_follows_a_load_that_failed() {
 }
 
 #[test]
+fn a_load_with_fewer_sessions_than_threads_ends() {
+    let (ran, taken) = load_with_steps(r#","threads":4,"sessions":2"#, |_| Reply::Right);
+    assert_eq!((ran.unwrap().result.rows, taken.len()), (1050, 3));
+}
+
+#[test]
+fn a_chunk_that_a_frozen_system_never_answers_ends_the_load() {
+    let frozen = |n| if n == 3 { Reply::Hang } else { Reply::Right };
+    let trouble = try_run(&phase(Phase::Load, r#","timeout_s":0.1"#), Arc::default(), frozen)
+        .err()
+        .unwrap();
+    assert!(
+        trouble.what.contains("no answer within 0.1 s") && trouble.place.contains("units 300 to 400"),
+        "{trouble}"
+    );
+}
+
+#[test]
+fn a_step_may_last_for_as_long_as_the_system_answers_somebody_else() {
+    let long = |n| match n {
+        11 => Reply::After(Duration::from_millis(300)),
+        _ => Reply::Right,
+    };
+    let (ran, taken) = load_with_steps(r#","timeout_s":0.05"#, long);
+    let ran = ran.unwrap();
+    assert_eq!(taken.len(), 3);
+    assert!(ran.opened > 2, "it was asked: {}", ran.opened);
+}
+
+#[test]
+fn a_step_on_a_frozen_system_ends_the_load() {
+    let workload = TestWorkload {
+        steps: 1,
+        opens: Some(2), // for the tables and for the load
+        ..TestWorkload::default()
+    };
+    let frozen = |n| if n == 11 { Reply::Hang } else { Reply::Right };
+    let spec = phase(Phase::Load, r#","timeout_s":0.1"#);
+    let trouble = try_run_of(&spec, Arc::default(), workload, frozen).err().unwrap();
+    assert!(
+        trouble.what.contains("no session within 0.1 s") && trouble.place.contains("step 1 of 1"),
+        "{trouble}"
+    );
+}
+
+#[test]
+fn no_phase_waits_for_ever_for_its_session() {
+    for which in [Phase::Load, Phase::Warm, Phase::Drop] {
+        let workload = TestWorkload {
+            opens: Some(0),
+            ..TestWorkload::default()
+        };
+        let spec = phase(which, r#","timeout_s":0.1"#);
+        let trouble = try_run_of(&spec, Arc::default(), workload, |_| Reply::Right)
+            .err()
+            .unwrap();
+        assert!(trouble.what.contains("no session within 0.1 s"), "{trouble}");
+    }
+}
+
+#[test]
+fn a_load_tells_of_progress_only_when_there_is_some() {
+    // One chunk takes longer than two reports are apart; the last report comes at the end in any case.
+    let slow = |n| match n {
+        5 => Reply::After(Duration::from_millis(2500)),
+        _ => Reply::Right,
+    };
+    let ran = run(&phase(Phase::Load, ""), slow);
+    let done: Vec<u64> = ran
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Progress(progress) => Some(progress.done),
+            _ => None,
+        })
+        .collect();
+    let (last, before) = done.split_last().unwrap();
+    assert_eq!(*last, 1050);
+    let mut different = before.to_vec();
+    different.dedup();
+    assert_eq!(different, before, "told twice");
+}
+
+#[test]
 fn a_load_says_what_it_cost_the_client() {
     // Of the processor's time, not the wall's: others may want the core, too.
     let busy = |_| {

@@ -91,6 +91,18 @@ fn what_a_system_cannot_keep_up_with_is_late_and_never_dropped() {
     assert!(ok <= 50, "{ok}");
     assert_eq!(ok + ran.result.unfinished.count + ran.result.backlog.count, 500);
     assert_eq!(ran.result.completed, ok, "the queue has grown by the rest");
+
+    // Users that wait for a session of the pool when the window ends have begun nothing.
+    let pool = r#","threads":8,"sessions":1,"timeout_s":1,"pacing":{"kind":"open","rate_ops_per_s":100,"arrival":"constant"}"#;
+    let ran = run(&spec(&format!("{pool}{HALF_A_SECOND}")), |_| Reply::Hang);
+    assert_eq!(
+        (
+            ran.result.due,
+            ran.result.unfinished.count,
+            ran.result.backlog.count
+        ),
+        (50, 1, 49)
+    );
     // At most 52 were begun, so the oldest of the others has been due since 52 ms at the latest.
     assert!(ran.result.backlog.max_ns > 440_000_000);
 

@@ -35,7 +35,7 @@ pub struct Ready {
     pub connect_s: f64,
 }
 
-/// Load and warm phases, about once a second.
+/// Load: about once a second, but only when something has gone on since the last one. Silence means that nothing did.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {

@@ -45,8 +45,8 @@ pub struct Queries {
 /// What the worker lends to `execute` and `settle`: its clock, and records for parts of an operation.
 pub trait Probe {
     fn now_ns(&self) -> u64;
-    /// Records a part (an index into `operations()`), with its own start and end.
-    fn part(&mut self, operation: usize, outcome: Outcome, start_ns: u64, end_ns: u64);
+    /// Records a part (an index into `operations()`) that began at `start_ns` and ends now; returns that end.
+    fn part(&mut self, operation: usize, outcome: Outcome, start_ns: u64) -> u64;
     /// Statements carried out since the last call, failed attempts included. They count if the operation does.
     fn queries(&mut self, queries: Queries);
     /// Takes back `count` operations that were counted `ok` because the transaction they were in did not commit.
@@ -99,7 +99,12 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
     fn wants_new_session(&self, _thread: &Self::Thread) -> bool {
         false
     }
-    /// The run is over for this user: commit what is open.
+    /// Whether operations of this user were counted that only `finish` can make true.
+    fn owes(&self, _thread: &Self::Thread) -> bool {
+        false
+    }
+    /// The run is over for this user: commit what is open. Asked only of a user that owes something; not called where no
+    /// session can be had.
     async fn finish<P: Probe>(
         &self,
         worker: &Self::Worker,
@@ -107,6 +112,8 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
         session: &mut S,
         probe: &mut P,
     ) -> Result<(), OpError>;
+    /// `finish` failed, was given up, or never came to be called: whatever is still owed is revoked.
+    fn abandon<P: Probe>(&self, _thread: &mut Self::Thread, _probe: &mut P) {}
     /// Hash over the first 10,000 operations this thread generated (kind, key, fields, lengths, values' seeds).
     fn stream_hash(&self, thread: &Self::Thread) -> u64;
 

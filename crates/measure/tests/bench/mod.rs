@@ -28,10 +28,15 @@ pub enum Reply {
 /// Number of the operation since the process began -> reply.
 pub type Script = Arc<dyn Fn(u64) -> Reply + Send + Sync>;
 
+/// Number that stands for a user's last statements.
+pub const FINISH: u64 = u64::MAX;
+
 pub struct TestDriver {
     pub script: Script,
     pub runners: &'static [RunnerKind],
     pub opened: Arc<AtomicU64>,
+    /// From this session on none is opened: the system is asked, and says nothing.
+    pub opens: u64,
 }
 
 pub struct TestSession(Script);
@@ -60,7 +65,9 @@ impl Driver for TestDriver {
         Ok(())
     }
     async fn session(&self, _: &(), _: usize) -> Result<TestSession, OpError> {
-        self.opened.fetch_add(1, SeqCst);
+        if self.opened.fetch_add(1, SeqCst) >= self.opens {
+            std::future::pending::<()>().await;
+        }
         Ok(TestSession(self.script.clone()))
     }
 }
@@ -72,12 +79,17 @@ pub struct TestWorkload {
     pub settled: Arc<Mutex<Vec<(Outcome, bool)>>>,
     /// When operations ended, at the latest: sum, ns of the clock. `None`: not asked, because a look at the clock costs.
     pub settled_ns: Option<Arc<AtomicU64>>,
+    /// Sessions that its system opens before it is silent for ever; `None`: any number.
+    pub opens: Option<u64>,
     /// Users whose state has been made.
     pub made: Arc<AtomicU64>,
     /// Statements of each attempt.
     pub queries: Option<Queries>,
     /// A user wants another session after so many operations; 0: never.
     pub reconnect: u64,
+    /// Operations are made true by `finish` only; how many were.
+    pub owing: bool,
+    pub made_true: Arc<AtomicU64>,
     /// Steps after a load, and each one taken with the number of the operation it was.
     pub steps: u64,
     pub steps_taken: Arc<Mutex<Vec<(u64, u64)>>>,
@@ -87,6 +99,7 @@ pub struct TestWorkload {
 pub struct TestThread {
     stream: u64,
     drawn: u64,
+    owed: u64,
 }
 
 impl Workload<TestSession> for TestWorkload {
@@ -107,6 +120,7 @@ impl Workload<TestSession> for TestWorkload {
         TestThread {
             stream: id.stream,
             drawn: 0,
+            owed: 0,
         }
     }
     async fn attach(&self, _: &mut TestSession) -> Result<(), OpError> {
@@ -138,7 +152,15 @@ impl Workload<TestSession> for TestWorkload {
         }
         Ok(Answer::Right)
     }
-    fn settle<P: Probe>(&self, _: &(), _: &mut TestThread, outcome: Outcome, session_lost: bool, _: &mut P) {
+    fn settle<P: Probe>(
+        &self,
+        _: &(),
+        thread: &mut TestThread,
+        outcome: Outcome,
+        session_lost: bool,
+        _: &mut P,
+    ) {
+        thread.owed += u64::from(self.owing && outcome == Outcome::Ok);
         if let Some(sum_ns) = &self.settled_ns {
             sum_ns.fetch_add(now_ns(), SeqCst);
         }
@@ -149,14 +171,22 @@ impl Workload<TestSession> for TestWorkload {
     fn wants_new_session(&self, thread: &TestThread) -> bool {
         self.reconnect > 0 && thread.drawn.is_multiple_of(self.reconnect)
     }
+    fn owes(&self, thread: &TestThread) -> bool {
+        thread.owed > 0
+    }
     async fn finish<P: Probe>(
         &self,
         _: &(),
-        _: &mut TestThread,
-        _: &mut TestSession,
+        thread: &mut TestThread,
+        session: &mut TestSession,
         _: &mut P,
     ) -> Result<(), OpError> {
+        self.answer(session, FINISH).await?;
+        self.made_true.fetch_add(std::mem::take(&mut thread.owed), SeqCst);
         Ok(())
+    }
+    fn abandon<P: Probe>(&self, thread: &mut TestThread, probe: &mut P) {
+        probe.revoke(std::mem::take(&mut thread.owed));
     }
     fn stream_hash(&self, thread: &TestThread) -> u64 {
         thread.stream
@@ -181,29 +211,17 @@ impl Workload<TestSession> for TestWorkload {
         _: u64,
         count: u64,
     ) -> Result<u64, OpError> {
-        match session.0(self.executed.fetch_add(1, SeqCst)) {
-            Reply::Fail(class) => Err(OpError::fail(class, "F", "told to fail")),
-            Reply::Lost => Err(OpError::lost("L", "told to hang up")),
-            Reply::After(pause) => {
-                sleep_until(now_ns() + pause.as_nanos() as u64).await;
-                Ok(count)
-            }
-            _ => Ok(count),
-        }
+        let number = self.executed.fetch_add(1, SeqCst);
+        self.answer(session, number).await.map(|()| count)
     }
     fn after_load_steps(&self) -> u64 {
         self.steps
     }
     async fn after_load(&self, session: &mut TestSession, step: u64) -> Result<(), OpError> {
         let number = self.executed.fetch_add(1, SeqCst);
-        match session.0(number) {
-            Reply::Fail(class) => Err(OpError::fail(class, "F", "told to fail")),
-            Reply::Lost => Err(OpError::lost("L", "told to hang up")),
-            _ => {
-                self.steps_taken.lock().unwrap().push((step, number));
-                Ok(())
-            }
-        }
+        self.answer(session, number).await?;
+        self.steps_taken.lock().unwrap().push((step, number));
+        Ok(())
     }
     async fn scan_all(&self, _: &mut TestSession) -> Result<u64, OpError> {
         Ok(7)
@@ -213,6 +231,21 @@ impl Workload<TestSession> for TestWorkload {
     }
     fn state(&self) -> StateReport {
         StateReport::default()
+    }
+}
+
+impl TestWorkload {
+    /// Of a chunk, a step or the last statements, which are never wrong.
+    async fn answer(&self, session: &TestSession, number: u64) -> Result<(), OpError> {
+        match session.0(number) {
+            Reply::Fail(class) => return Err(OpError::fail(class, "F", "told to fail")),
+            Reply::Lost => return Err(OpError::lost("L", "told to hang up")),
+            Reply::Hang => std::future::pending().await,
+            Reply::After(pause) => sleep_until(now_ns() + pause.as_nanos() as u64).await,
+            Reply::At(ns) => sleep_until(ns).await,
+            Reply::Right | Reply::Wrong => {}
+        }
+        Ok(())
     }
 }
 
@@ -259,6 +292,7 @@ pub fn try_run_of(
         script: Arc::new(script),
         runners: &[RunnerKind::Tokio, RunnerKind::Thread],
         opened: Arc::default(),
+        opens: workload.opens.unwrap_or(u64::MAX),
     };
     let (opened, executed, settled) = (
         driver.opened.clone(),

@@ -60,8 +60,12 @@ impl Bulk {
         self.sql.len() + 2 * 20 + 4 > STATEMENT_BYTES
     }
 
+    pub fn has_rows(&self) -> bool {
+        self.rows > 0
+    }
+
     /// Whether its rows are stored is not known: they are asked for, and not sent again.
-    fn forget(&mut self) -> u64 {
+    pub fn forget(&mut self) -> u64 {
         (self.last, self.sent) = (None, false);
         std::mem::take(&mut self.rows)
     }
@@ -128,6 +132,7 @@ impl Sysbench {
         account.inserts_acknowledged.add(stored);
         account.writes_acknowledged.add(1);
         account.bytes_written.add(stored * ROW_BYTES);
+        probe.revoke(rows.saturating_sub(stored));
         Ok(if stored == rows {
             Answer::Right
         } else {

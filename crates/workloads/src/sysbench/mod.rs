@@ -188,6 +188,10 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
         self.spec.reconnect > 0 && thread.events.is_multiple_of(u64::from(self.spec.reconnect))
     }
 
+    fn owes(&self, thread: &Thread) -> bool {
+        thread.bulk.as_ref().is_some_and(|bulk| bulk.has_rows())
+    }
+
     async fn finish<P: Probe>(
         &self,
         _worker: &(),
@@ -196,6 +200,11 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
         probe: &mut P,
     ) -> Result<(), OpError> {
         self.send_rows(thread, session.sql(), probe).await.map(drop)
+    }
+
+    fn abandon<P: Probe>(&self, thread: &mut Thread, probe: &mut P) {
+        let rows = thread.bulk.as_mut().map_or(0, |bulk| bulk.forget());
+        probe.revoke(rows);
     }
 
     fn stream_hash(&self, thread: &Thread) -> u64 {

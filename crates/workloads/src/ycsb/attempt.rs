@@ -145,16 +145,10 @@ impl Ycsb {
         session: &mut S,
         probe: &mut P,
     ) -> Result<Answer, OpError> {
-        let middle_ns = probe.now_ns();
-        probe.part(READ_MODIFY_WRITE_READ, outcome_of(&read), start_ns, middle_ns);
+        let middle_ns = probe.part(READ_MODIFY_WRITE_READ, outcome_of(&read), start_ns);
         let read = read?;
         let update = self.update(thread, session).await;
-        probe.part(
-            READ_MODIFY_WRITE_UPDATE,
-            outcome_of(&update),
-            middle_ns,
-            probe.now_ns(),
-        );
+        probe.part(READ_MODIFY_WRITE_UPDATE, outcome_of(&update), middle_ns);
         let update = update?;
         Ok(if read == Answer::Right { update } else { read })
     }

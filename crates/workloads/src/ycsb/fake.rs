@@ -206,9 +206,11 @@ impl Probe for FakeProbe {
         self.clock.set(self.clock.get() + 1);
         self.clock.get()
     }
-    fn part(&mut self, operation: usize, outcome: Outcome, start_ns: u64, end_ns: u64) {
+    fn part(&mut self, operation: usize, outcome: Outcome, start_ns: u64) -> u64 {
+        let end_ns = self.now_ns();
         assert!(start_ns < end_ns);
         self.parts.push((operation, outcome));
+        end_ns
     }
     fn revoke(&mut self, count: u64) {
         self.revoked += count;

@@ -257,6 +257,10 @@ impl<S: RecordSession + 'static> Workload<S> for Ycsb {
         self.book(thread, outcome, session_lost, probe);
     }
 
+    fn owes(&self, thread: &Thread) -> bool {
+        thread.transaction.open
+    }
+
     async fn finish<P: Probe>(
         &self,
         _worker: &Worker,
@@ -264,11 +268,11 @@ impl<S: RecordSession + 'static> Workload<S> for Ycsb {
         session: &mut S,
         probe: &mut P,
     ) -> Result<(), OpError> {
-        if thread.transaction.open {
-            self.commit(thread, session, probe).await
-        } else {
-            Ok(())
-        }
+        self.commit(thread, session, probe).await
+    }
+
+    fn abandon<P: Probe>(&self, thread: &mut Thread, probe: &mut P) {
+        self.roll_back(thread, probe);
     }
 
     fn stream_hash(&self, thread: &Thread) -> u64 {

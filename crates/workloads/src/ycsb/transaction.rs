@@ -72,7 +72,7 @@ impl Ycsb {
                 if !error.connection_lost {
                     session.rollback().await.ok();
                 }
-                self.abandon(thread, probe);
+                self.roll_back(thread, probe);
                 return Err(error);
             }
         };
@@ -95,7 +95,7 @@ impl Ycsb {
         let outcome = result
             .as_ref()
             .map_or_else(|error| error.outcome, |()| Outcome::Ok);
-        probe.part(COMMIT, outcome, start_ns, probe.now_ns());
+        probe.part(COMMIT, outcome, start_ns);
         match &result {
             Ok(()) => self.confirm(thread),
             Err(error) => {
@@ -103,7 +103,7 @@ impl Ycsb {
                 if !error.connection_lost {
                     session.rollback().await.ok();
                 }
-                self.abandon(thread, probe);
+                self.roll_back(thread, probe);
             }
         }
         result
@@ -122,7 +122,7 @@ impl Ycsb {
     }
 
     /// The transaction has not committed, or perhaps: nothing in it may be counted.
-    pub(super) fn abandon<P: Probe>(&self, thread: &mut Thread, probe: &mut P) {
+    pub(super) fn roll_back<P: Probe>(&self, thread: &mut Thread, probe: &mut P) {
         let (transaction, account) = (&mut thread.transaction, &thread.account);
         if transaction.ok > 0 {
             probe.revoke(transaction.ok);
@@ -170,7 +170,7 @@ impl Ycsb {
                 self.book_insert(&thread.account, drawn.insert, drawn.begun, outcome);
             }
             if session_lost {
-                self.abandon(thread, probe);
+                self.roll_back(thread, probe);
             }
             return;
         }

@@ -88,7 +88,9 @@ impl Probe for NoProbe {
     fn now_ns(&self) -> u64 {
         1
     }
-    fn part(&mut self, _: usize, _: Outcome, _: u64, _: u64) {}
+    fn part(&mut self, _: usize, _: Outcome, _: u64) -> u64 {
+        1
+    }
     fn revoke(&mut self, _: u64) {}
 }
 

@@ -99,6 +99,18 @@ fn bulk_rows_are_sent_when_the_statement_is_full_and_at_the_end() {
 }
 
 #[test]
+fn bulk_rows_that_were_never_sent_are_taken_back() {
+    let mut user = User::new(&spec(SysbenchScript::BulkInsert));
+    let owes = |user: &User| Workload::<Fake>::owes(&user.sysbench, &user.thread);
+    assert!(!owes(&user));
+    (0..3).for_each(|_| assert_eq!(user.event().1.unwrap(), Answer::Right));
+    assert!(owes(&user));
+    Workload::<Fake>::abandon(&user.sysbench, &mut user.thread, &mut user.probe);
+    assert_eq!((state(&user), user.probe.revoked), ((0, 0, 0), 3));
+    assert!(!owes(&user));
+}
+
+#[test]
 fn bulk_rows_that_were_not_stored_go_with_the_next_attempt() {
     let mut user = User::new(&spec(SysbenchScript::BulkInsert));
     user.session.failing = vec![("INSERT", deadlock())];

@@ -173,6 +173,19 @@ fn a_commit_that_fails_revokes_its_operations() {
 }
 
 #[test]
+fn what_the_end_of_the_run_leaves_open_is_revoked() {
+    let mut bench = Bench::new(YcsbSpec {
+        ops_per_transaction: 0,
+        ..only(INSERT)
+    });
+    (0..5).for_each(|_| ignore(bench.step()));
+    assert!(Workload::<FakeSession>::owes(&bench.ycsb, &bench.thread));
+    Workload::<FakeSession>::abandon(&bench.ycsb, &mut bench.thread, &mut bench.probe);
+    assert_eq!((bench.probe.revoked, bench.state().inserts_failed), (5, 5));
+    assert!(!Workload::<FakeSession>::owes(&bench.ycsb, &bench.thread));
+}
+
+#[test]
 fn a_lost_session_takes_its_transaction_along() {
     let mut bench = Bench::new(YcsbSpec {
         ops_per_transaction: 0,
