@@ -85,6 +85,7 @@ pub struct Control {
 struct State {
     start_at_unix_ns: Option<u64>,
     stopped_at_ns: Option<u64>,
+    hurried: bool,
 }
 
 impl Control {
@@ -102,12 +103,15 @@ impl Control {
         self.start_at(0);
     }
 
-    /// Ends the run now; what was measured is reported. Only the first call counts.
+    /// Ends the run now; what was measured is reported. Asked again, or after the window, it also ends the waiting for
+    /// what is still in flight.
     pub fn stop(&self) {
         let mut state = self.state();
         let now = now_ns();
+        state.hurried |= state.stopped_at_ns.is_some();
         state.stopped_at_ns.get_or_insert(now);
         if let Some(axis) = self.axis.get() {
+            state.hurried |= axis.window_end_ns() < now;
             axis.end_by(now);
         }
         drop(state);
@@ -116,6 +120,11 @@ impl Control {
 
     pub fn stopped_at_ns(&self) -> Option<u64> {
         self.state().stopped_at_ns
+    }
+
+    /// Whether nobody wants to wait any longer for what is in flight.
+    pub fn is_hurried(&self) -> bool {
+        self.state().hurried
     }
 
     pub fn is_stopped(&self) -> bool {

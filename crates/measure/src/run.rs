@@ -3,7 +3,7 @@ use crate::client_cost::Snapshot;
 use crate::control::{Axis, clocks};
 use crate::gate::Gate;
 use crate::gather::{Measured, gather};
-use crate::interval::{Reporter, warn};
+use crate::interval::{Progress, Reporter, warn};
 use crate::pacer::{Pacer, Slots, seed};
 use crate::phase::{Job, empty_result};
 use crate::pool::Pool;
@@ -32,6 +32,8 @@ use std::time::Duration;
 const LEAD_NS: u64 = 30_000_000;
 /// Beyond the timeout, for an operation to be ended after the window.
 const SETTLE_NS: u64 = 500_000_000;
+/// How often the controller hears that the last operations are being waited for, at most.
+const HEARTBEAT: Duration = Duration::from_millis(500);
 
 /// Hash per thread number.
 type Hashes = Vec<(u32, u64)>;
@@ -70,7 +72,7 @@ pub fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
     let measured = watch_window(job, &mut team, &axis, &recorders)?;
     let _ = reporter.join();
     let watched = witness.is_some();
-    let witness = witness.and_then(|watch| watch.seen(Duration::from_nanos(job.timeout_ns)));
+    let witness = witness.and_then(|watch| watch.seen(|| waits_on(job, &axis, &team)));
     if watched && witness.is_none() {
         warn(
             &job.sink,
@@ -315,6 +317,21 @@ fn start_reporter<D: Driver, W: Workload<D::Session>>(
     })
 }
 
+/// Whether what is in flight after the window is waited for any longer; says that it is.
+fn waits_on<D, W>(job: &Job<D, W>, axis: &Axis, team: &Team<Hashes>) -> bool {
+    let until_ns = axis.window_end_ns().saturating_add(job.timeout_ns + SETTLE_NS);
+    let waits = now_ns() < until_ns && !job.control.is_hurried();
+    if waits {
+        let progress = Progress {
+            elapsed_from_ns: axis.epoch_ns,
+            total: team.thread_ids.len() as u64,
+            sink: job.sink.clone(),
+        };
+        progress.report(team.done() as u64);
+    }
+    waits
+}
+
 /// Sleeps through the run; looks at the process's own costs when the window begins and when it ends.
 fn watch_window<D, W>(
     job: &Job<D, W>,
@@ -344,14 +361,16 @@ fn watch_window<D, W>(
             .max();
         axis.end_by(last.unwrap_or(0).max(axis.window_start_ns));
     } else {
-        let patience = Duration::from_nanos(job.timeout_ns + SETTLE_NS);
-        all_done = team.wait_done(patience, |more| hashes.extend(more))?;
+        all_done = team.wait_done(HEARTBEAT, |more| hashes.extend(more))?;
+        while !all_done && waits_on(job, axis, team) {
+            all_done = team.wait_done(HEARTBEAT, |more| hashes.extend(more))?;
+        }
     }
     if !all_done {
         warn(
             &job.sink,
             &job.control,
-            "some sessions did not answer within the timeout after the window: left behind",
+            "some sessions did not answer after the window: left behind",
         );
     }
     hashes.sort_unstable();

@@ -177,6 +177,11 @@ fn no_thread(worker: usize, error: &std::io::Error) -> Trouble {
 }
 
 impl<T> Team<T> {
+    /// Workers that have given their results.
+    pub fn done(&self) -> usize {
+        self.done
+    }
+
     /// Until all are ready, or one has failed.
     pub fn wait_ready(&mut self) -> Result<(), Trouble> {
         let mut ready = 0;

@@ -16,7 +16,7 @@ use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_model::workload::{Answer, Operation, Probe, Queries, ThreadId, Workload};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 /// A witness at work.
@@ -78,14 +78,20 @@ impl Watch {
         }
     }
 
-    /// `None` when it had nothing to tell, or is still waiting for an answer after `patience`.
-    pub fn seen(self, patience: Duration) -> Option<Seen> {
-        match self.messages.recv_timeout(patience) {
-            Ok(Message::Seen(service)) => Some(Seen {
-                operation: self.operation,
-                service: *service,
-            }),
-            _ => None,
+    /// `None` when it had nothing to tell, or is still waiting for an answer when it is not waited for any longer, which
+    /// is asked about twice a second.
+    pub fn seen(self, mut waits_on: impl FnMut() -> bool) -> Option<Seen> {
+        loop {
+            match self.messages.recv_timeout(Duration::from_millis(500)) {
+                Ok(Message::Seen(service)) => {
+                    return Some(Seen {
+                        operation: self.operation,
+                        service: *service,
+                    });
+                }
+                Err(RecvTimeoutError::Timeout) if waits_on() => {}
+                _ => return None,
+            }
         }
     }
 }

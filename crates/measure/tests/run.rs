@@ -292,6 +292,37 @@ fn stop_ends_the_run_and_what_was_measured_is_reported() {
 }
 
 #[test]
+fn a_second_stop_or_one_after_the_window_ends_the_waiting_for_what_is_in_flight() {
+    for (extra, twice) in [
+        (r#","limit":{"kind":"time","window_s":0.1}"#, false),
+        (
+            r#","limit":{"kind":"operations","operations":5,"max_s":null}"#,
+            true,
+        ),
+    ] {
+        let begun = Instant::now();
+        let control = Arc::new(Control::default());
+        let stopper = control.clone();
+        let spec = spec(&format!(r#"{extra},"timeout_s":3600"#));
+        let ran = try_run(&spec, control, move |_| {
+            let control = stopper.clone();
+            std::thread::spawn(move || {
+                while !twice && now_ns() <= control.axis().unwrap().window_end_ns() {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                (0..=i32::from(twice)).for_each(|_| control.stop());
+            });
+            Reply::Hang
+        })
+        .unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(600), "{extra}");
+        assert_eq!((ran.result.unfinished.count, ran.result.interrupted), (1, twice));
+        let left = |event: &Event| matches!(event, Event::Warning(w) if w.what.contains("left behind"));
+        assert!(ran.events.iter().any(left));
+    }
+}
+
+#[test]
 fn stopped_before_the_start_nothing_is_measured() {
     let control = Arc::new(Control::default());
     control.stop();

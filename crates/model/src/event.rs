@@ -35,7 +35,8 @@ pub struct Ready {
     pub connect_s: f64,
 }
 
-/// Load: about once a second, but only when something has gone on since the last one. Silence means that nothing did.
+/// Load: rows, about once a second, but only when something has gone on since the last one: silence means that nothing
+/// did. Run: workers that have ended, while the last operations are waited for after the window.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
