@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -198,12 +199,36 @@ def test_a_frozen_server_shows_as_unknown_operations_and_lost_connections(tmp_pa
     assert done.code == 0, "a run with warnings is an answer, not a failure"
 
 
-def test_a_server_that_stays_frozen_is_ended_with_its_run(tmp_path: Path) -> None:
-    with measuring(tmp_path, windowed(8)) as process:
+#: From the freeze to the end of bakeoff, for runs whose operations may take a minute: 10 to 14 s on a quiet machine.
+NOTICED_MAX_S = 40
+
+
+@pytest.mark.parametrize("limit", ['window = "4s"', "operations = 100_000_000"])
+def test_a_server_that_stays_frozen_is_noticed_and_ended_with_its_run(tmp_path: Path, limit: str) -> None:
+    text = PRIVATE.replace("operations = 2000", limit).replace('timeout = "10m"', 'timeout = "1m"')
+    with measuring(tmp_path, text) as process:
         (pid,) = servers_of(process.pid)
         os.kill(pid, signal.SIGSTOP)
+        frozen_at = time.monotonic()
         done = finish(process)
-    assert done.code != 0
+        took_s = time.monotonic() - frozen_at
+    assert done.code == 1, done.err
+    assert took_s < NOTICED_MAX_S
+    assert "the server has not answered for" in done.err
+    assert gone(pid)
+    (run,) = only_bundle(tmp_path).runs
+    assert "the server died or froze during the run" in [v.words for v in run.validity if v.ok is False]
+
+
+def test_a_frozen_engine_is_noticed_and_ended(tmp_path: Path) -> None:
+    with measuring(tmp_path, windowed(600)) as process:
+        (pid,) = descendants(process.pid, "bakeoff-engine")
+        os.kill(pid, signal.SIGSTOP)
+        frozen_at = time.monotonic()
+        done = finish(process)
+        took_s = time.monotonic() - frozen_at
+    assert took_s < NOTICED_MAX_S
+    assert f"the measuring process {pid} has told of nothing for 10 s" in done.err
     assert gone(pid)
 
 

@@ -33,6 +33,8 @@ class _Client:
     process: subprocess.Popen[str]
     log: Path
     ended: bool = False
+    #: When it last told of anything but a warning (monotonic).
+    heard: float = 0.0
     result: RunResult | None = None
 
 
@@ -103,9 +105,18 @@ class Engines:
     def begin(self, unix_ns: int) -> None:
         self._send(f'{{"control":"start_at","unix_ns":{unix_ns}}}')
 
-    def events(self, deadline: float | None = None) -> Iterator[tuple[int, Event]]:
-        """Events of all clients as they come, until every client has given its result, or `deadline` (monotonic)."""
+    def stop(self) -> None:
+        """Ends the run now, without waiting for what is in flight; results come as ever."""
+        self._send('{"control":"stop"}\n{"control":"stop"}')
+
+    def events(self, deadline: float | None = None, *, silence_s: float | None = None) -> Iterator[tuple[int, Event]]:
+        """Events of all clients as they come, until every client has given its result, or `deadline` (monotonic).
+        Raises EngineError where one that has not ended tells of nothing that goes on for `silence_s`."""
+        for client in self._clients:
+            client.heard = time.monotonic()
         while not all(client.ended for client in self._clients):
+            if silence_s is not None:
+                self._refuse_silence(silence_s)
             timeout = None if deadline is None else deadline - time.monotonic()
             if timeout is not None and timeout <= 0:
                 return
@@ -124,7 +135,18 @@ class Engines:
                 self._clients[index].result = event
             if isinstance(event, Warning):
                 self.warnings.append((index, event))
+            else:
+                self._clients[index].heard = time.monotonic()
             yield index, event
+
+    def _refuse_silence(self, silence_s: float) -> None:
+        silent = [c for c in self._clients if not c.ended and time.monotonic() - c.heard > silence_s]
+        if silent:
+            raise EngineError(
+                f"the measuring process {silent[0].process.pid} has told of nothing for {silence_s:.0f} s",
+                where=self.where,
+                hint="is it frozen, or the server, or the disk? the logs are in the bundle",
+            )
 
     def results(self) -> list[RunResult]:
         return [client.result for client in self._clients if client.result is not None]

@@ -35,8 +35,6 @@ class View(one_run.Watcher):
 
     def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None: ...
 
-    def message(self, words: str) -> None: ...
-
 
 @dataclass
 class Conductor:

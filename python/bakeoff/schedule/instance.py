@@ -52,7 +52,10 @@ class Instance:
         return self.folder.path / "snapshot"
 
     def start(self) -> None:
-        """Starts a private system unless it runs; looks at an existing one the first time."""
+        """Starts a private system unless it runs; looks at an existing one the first time. One that is frozen is ended
+        first."""
+        if self._started and self.system.private and self.system.alive() and not self.system.answers():
+            self.system.stop()
         if not self._started or (self.system.private and not self.system.alive()):
             self.system.start()
             self._started = True

@@ -28,6 +28,10 @@ from .sampler import Sampler
 READY_TIMEOUT_S = 120.0
 #: Between "all ready" and the epoch, so that every client has read the line by then.
 LEAD_S = 0.05
+#: An engine tells of every second, and twice a second that it waits for the last operations.
+ENGINE_SILENCE_S = 10.0
+#: A server that says nothing to the looks beside the load for so long is called frozen.
+SERVER_SILENCE_S = 8.0
 WRITEBACK_TIMEOUT_S = 60.0
 DRAIN_TIMEOUT_S = 120.0
 
@@ -51,6 +55,8 @@ class Watcher:
     def stage(self, words: str) -> None: ...
 
     def interval(self, interval: Interval) -> None: ...
+
+    def message(self, words: str) -> None: ...
 
 
 def make(
@@ -130,17 +136,20 @@ def _measure(
         cores = cores_of(plan, server=system.private and not system.capabilities().embedded)
         sampler = Sampler(system, engines.pids(), begin_ns, plan.warm_up_s, _window_s(cell), cores)
         sampler.start()
-        beside = set(others())
+        beside, frozen = set(others()), False
         try:
-            for _, event in engines.events(_deadline(cell, plan)):
+            for _, event in engines.events(_deadline(cell, plan), silence_s=ENGINE_SILENCE_S):
                 if isinstance(event, Interval):
                     intervals.append(event)
                     watcher.interval(event)
                     beside.update(others())
+                frozen = notice_frost(sampler, frozen, slot, watcher)
+                if frozen and _has_nothing_to_wait_for(cell, plan, begin_ns):
+                    engines.stop()
         finally:
-            sampler.stop()
+            sampler.stop(frozen=frozen)
         results, warnings = engines.results(), [_in_words(*warning, cell) for warning in engines.warnings]
-        alive = system.alive()
+        alive = not frozen and system.answers()
         if len(results) < cell.clients:
             raise EngineError(
                 f"{cell.clients - len(results)} of {cell.clients} clients did not end in time",
@@ -149,6 +158,22 @@ def _measure(
             )
     sampler.window_ended(max(r.window_end_s for r in results))
     return Measured(ready, results, intervals, sampler, warnings, alive, sorted(beside))
+
+
+def notice_frost(sampler: Sampler, frozen: bool, slot: Slot, watcher: Watcher) -> bool:
+    """Whether the server has not answered for so long that it counts as frozen; told when that begins and ends."""
+    silent_s = sampler.server_silent_s()
+    if (silent_s > SERVER_SILENCE_S) == frozen:
+        return frozen
+    words = "answers again" if frozen else f"has not answered for {silent_s:.0f} s"
+    watcher.message(f"{slot.run}: the server {words}")
+    return not frozen
+
+
+def _has_nothing_to_wait_for(cell: Cell, plan: ResolvedPlan, begin_ns: int) -> bool:
+    """Of a frozen server. Within a window it may wake up, and the window will end; a number of operations will not."""
+    window_s = _window_s(cell)
+    return window_s is None or time.time_ns() > begin_ns + (plan.warm_up_s + window_s) * 1e9
 
 
 def _in_words(client: int, warning: EngineWarning, cell: Cell) -> str:
@@ -208,7 +233,7 @@ def _check(
     )
     try:
         if not measured.alive_after:
-            raise EngineError("the server had ended", hint="")
+            raise EngineError("the server had ended, or was frozen", hint="")
         return phases.check(plan, cell, instance.system, folder, expected).checks
     except BakeoffError as error:
         return [

@@ -20,6 +20,8 @@ from ..systems.base import System
 _SHARE_WINDOW_MIN_S = 1.0
 #: A look meant for the window's end may be so late.
 _LATE_MAX_S = 0.5
+#: How long the last look is waited for: as long as a server's answer is.
+_LAST_LOOK_S = 6.0
 _PRESSURES = ("cpu", "memory", "io")
 _OTHERS = "machine.others_cpu_s"
 
@@ -70,6 +72,7 @@ class Sampler:
         self._epoch_s = epoch_unix_ns / 1e9
         self._start_s = warm_up_s
         self._end_s = None if window_s is None else warm_up_s + window_s
+        self._answered_at: float | None = None  # monotonic; None: the server has never told of anything
         self._looks: list[Look] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="sampler", daemon=True)
@@ -77,11 +80,17 @@ class Sampler:
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
+    def stop(self, *, frozen: bool = False) -> None:
+        """frozen: the server answers nobody, so its last look is not waited for."""
         self._over.set()
-        self._thread.join(timeout=15)
+        self._thread.join(timeout=0.5 if frozen else _LAST_LOOK_S)
         if self._thread.is_alive():
             self.failure = "the server did not answer the last look"
+
+    def server_silent_s(self) -> float:
+        """How long the server has not answered; 0.0 where it never tells of anything, or nobody asks."""
+        asked = self._answered_at is not None and self._thread.is_alive()
+        return time.monotonic() - (self._answered_at or 0.0) if asked else 0.0
 
     def window_ended(self, end_s: float) -> None:
         """The window's true end, seconds since the epoch: not known before where operations limit it."""
@@ -202,7 +211,9 @@ class Sampler:
         look.counters |= {f"machine.{name}": value for name, value in machine.counters.items()}
         look.gauges |= {f"machine.{name}": value for name, value in machine.gauges.items()}
         try:
-            look.counters |= {f"db.{name}": value for name, value in self._system.counters().items()}
+            told = self._system.counters()
+            self._answered_at = time.monotonic() if told else self._answered_at
+            look.counters |= {f"db.{name}": value for name, value in told.items()}
             look.gauges |= {f"db.{name}": value for name, value in self._system.gauges().items()}
         except BakeoffError:
             pass  # a frozen or dead server tells nothing; that its figures are absent shows it

@@ -142,6 +142,10 @@ class System(ABC):
     @abstractmethod
     def alive(self) -> bool: ...
 
+    def answers(self) -> bool:
+        """Whether it lives and says something within some seconds: a frozen server lives."""
+        return self.alive()
+
     @abstractmethod
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
         """(the run.json `driver` object, environment variables that carry its secrets)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import abstractmethod
 from pathlib import Path
@@ -130,7 +131,7 @@ class MySqlServer(System):
         self._product: Product | None = None
         self._page_size_bytes = 16384
         self._status: Status | None = None
-        self._status_at = 0.0
+        self._status_at = -math.inf  # monotonic
 
     @classmethod
     def runners(cls, options: dict[str, Any]) -> tuple[str, ...]:
@@ -170,7 +171,7 @@ class MySqlServer(System):
         """Once after each start: the product, and the page size that dirty pages are counted in."""
         self._product = mysql_facts.read_product(self.control)
         self._page_size_bytes = int(self.control.value("SELECT @@innodb_page_size"))
-        self._status = None
+        self._status_at = -math.inf
 
     def product(self) -> Product:
         if self._product is None:
@@ -200,6 +201,12 @@ class MySqlServer(System):
     def _own_facts(self) -> dict[str, str]:
         return {}
 
+    def answers(self) -> bool:
+        try:
+            return self.alive() and bool(self.control.value("SELECT 1") == 1)
+        except ServerError:
+            return False
+
     def counters(self) -> dict[str, float]:
         status = self._recent_status()
         return dict(status.counters) if status else {}
@@ -216,12 +223,13 @@ class MySqlServer(System):
             return {}  # a server that has gone shows as not alive; here its figures are absent
 
     def _recent_status(self) -> Status | None:
-        now = time.monotonic()
-        if self._status is None or now - self._status_at > _STATUS_AGE_MAX_S:
+        """None: the server did not answer. It is asked once for both, whatever came of it."""
+        if time.monotonic() - self._status_at > _STATUS_AGE_MAX_S:
             try:
-                self._status, self._status_at = mysql_facts.read_status(self.control), now
+                self._status = mysql_facts.read_status(self.control)
             except ServerError:
                 self._status = None
+            self._status_at = time.monotonic()
         return self._status
 
 
