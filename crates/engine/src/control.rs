@@ -1,17 +1,18 @@
 //! Control lines on stdin. End of input means that the controller is gone: stop and exit.
-use crate::exit::Guard;
+use crate::exit::{Guard, spawn};
 use crate::output::Output;
 use bakeoff_measure::Control;
 use bakeoff_measure::interval::warn;
 use bakeoff_model::event::{Event, Mark};
+use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run;
 use std::io::BufRead;
 use std::sync::Arc;
 
 /// Listens on a thread of its own for as long as the process lives.
-pub fn listen(control: &Arc<Control>, output: &Arc<Output>, guard: &Arc<Guard>) {
+pub fn listen(control: &Arc<Control>, output: &Arc<Output>, guard: &Arc<Guard>) -> Result<(), Trouble> {
     let (control, output, guard) = (control.clone(), output.clone(), guard.clone());
-    std::thread::spawn(move || {
+    spawn("control", move || {
         for line in std::io::stdin().lock().lines() {
             match line {
                 Ok(line) => obey(&line, &control, &output),
@@ -20,7 +21,7 @@ pub fn listen(control: &Arc<Control>, output: &Arc<Output>, guard: &Arc<Guard>) 
         }
         guard.abandon();
         control.stop();
-    });
+    })
 }
 
 fn obey(line: &str, control: &Control, output: &Arc<Output>) {

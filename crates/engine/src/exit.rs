@@ -39,22 +39,35 @@ pub fn now(code: u8) -> ! {
     unsafe { libc::_exit(i32::from(code)) }
 }
 
+/// A thread that nobody joins.
+pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Trouble> {
+    let spawned = std::thread::Builder::new().name(name.into()).spawn(body);
+    spawned.map(drop).map_err(|error| {
+        Trouble::new(
+            TroubleKind::Environment,
+            format!("could not start a thread: {error}"),
+            name,
+            "raise the limit of processes (ulimit -u, or pids.max of the control group)",
+        )
+    })
+}
+
 /// Ends the process some time after it was told to stop, whatever its threads do.
 pub struct Guard {
     patience_ms: AtomicU64,
 }
 
 impl Guard {
-    pub fn watch(control: &Arc<Control>, output: &Arc<Output>, timeout_s: f64) -> Arc<Self> {
+    pub fn watch(control: &Arc<Control>, output: &Arc<Output>, timeout_s: f64) -> Result<Arc<Self>, Trouble> {
         let patience = Duration::from_secs_f64(timeout_s) + ORDERLY;
         let guard = Arc::new(Self {
             patience_ms: AtomicU64::new(patience.as_millis() as u64),
         });
         let (watching, control_seen, output) = (guard.clone(), control.clone(), output.clone());
-        std::thread::spawn(move || watching.end_after_stop(&control_seen, &output));
+        spawn("guard", move || watching.end_after_stop(&control_seen, &output))?;
         let control = control.clone();
-        std::thread::spawn(move || stop_on_signals(&control));
-        guard
+        spawn("signals", move || stop_on_signals(&control))?;
+        Ok(guard)
     }
 
     /// The controller is gone.

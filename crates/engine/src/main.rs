@@ -75,11 +75,11 @@ fn carry_out(document: &str, now: bool) -> ExitCode {
     let control = Arc::new(Control::default());
     let outcome = read(document).and_then(|text| {
         let spec = bakeoff_measure::spec::parse(&text)?;
-        let guard = exit::Guard::watch(&control, &output, spec.timeout_s);
+        let guard = exit::Guard::watch(&control, &output, spec.timeout_s)?;
         if now {
             control.start_now();
         } else {
-            control::listen(&control, &output, &guard);
+            control::listen(&control, &output, &guard)?;
         }
         registry::execute(&spec, control.clone(), output.sink())
     });

@@ -23,8 +23,8 @@ pub struct Output {
 impl Output {
     pub fn start() -> Self {
         let (lines, received) = channel();
-        let writer = std::thread::Builder::new().name("output".into());
-        if writer.spawn(move || write_all(&received)).is_err() {
+        if let Err(trouble) = exit::spawn("output", move || write_all(&received)) {
+            let _ = writeln!(std::io::stderr(), "error: {trouble}\n  hint: {}", trouble.hint);
             exit::now(exit::SYSTEM);
         }
         Self { lines }

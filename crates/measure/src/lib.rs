@@ -32,6 +32,7 @@ pub mod single;
 pub mod spec;
 pub mod tally;
 pub mod team;
+pub mod thread_limits;
 pub mod times;
 pub mod verdict;
 pub mod watchdog;

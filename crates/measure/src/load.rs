@@ -56,7 +56,7 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
     if job.spec.client.index == 0 {
         create_tables::<R, D, W>(job)?;
     }
-    let placements = team::place(job, R::BLOCKING);
+    let placements = team::place(job, R::BLOCKING)?;
     tell_ready::<R, D, W>(job, &placements, begun_ns);
     if job.control.wait_for_start().is_none() {
         return Ok(RunResult {

@@ -42,7 +42,7 @@ pub fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
     job: &Arc<Job<D, W>>,
 ) -> Result<RunResult, Trouble> {
     let begun_ns = now_ns();
-    let placements = team::place(job, R::BLOCKING);
+    let placements = team::place(job, R::BLOCKING)?;
     let recorders = new_recorders(job, &placements);
     let schedules = new_schedules(&job.spec, &placements, R::BLOCKING);
     let mut team = start_team::<R, D, W>(job, &placements, &recorders, &schedules)?;

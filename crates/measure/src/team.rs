@@ -7,6 +7,7 @@ use crate::phase::Job;
 use crate::recorder::Recorder;
 use crate::runner::Runner;
 use crate::session::{Slot, open};
+use crate::thread_limits;
 use crate::watchdog::{self, UserCell};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
@@ -56,8 +57,9 @@ pub fn sessions_per_worker(spec: &RunSpec, cores: usize) -> u32 {
     sessions(spec).div_ceil(workers(spec, cores))
 }
 
-/// Deals threads and sessions round-robin over the workers: thread t is on worker t mod W.
-pub fn place<D, W>(job: &Job<D, W>, blocking: bool) -> Vec<Placement> {
+/// Deals threads and sessions round-robin over the workers: thread t is on worker t mod W. Refuses more workers than this
+/// machine has room for.
+pub fn place<D, W>(job: &Job<D, W>, blocking: bool) -> Result<Vec<Placement>, Trouble> {
     let spec = &job.spec;
     let workers = if blocking {
         spec.threads
@@ -79,7 +81,8 @@ pub fn place<D, W>(job: &Job<D, W>, blocking: bool) -> Vec<Placement> {
             sessions,
         }
     };
-    (0..workers).map(placement).collect()
+    thread_limits::check(u64::from(workers))?;
+    Ok((0..workers).map(placement).collect())
 }
 
 pub enum Message<T> {
