@@ -142,7 +142,8 @@ class MySqlServer(System):
     @classmethod
     def input_files(cls, options: dict[str, Any]) -> list[str]:
         tls = options.get("tls")
-        return [tls["ca_file"]] if isinstance(tls, dict) and isinstance(tls.get("ca_file"), str) else []
+        named = [tls.get("ca_file") if isinstance(tls, dict) else None, options.get("server_public_key_file")]
+        return [path for path in named if isinstance(path, str)]
 
     @property
     @abstractmethod
@@ -163,7 +164,7 @@ class MySqlServer(System):
         }
         if self._server_key_file is not None:
             driver["server_public_key_file"] = str(self._server_key_file)
-        if self.private and self._options.client == "mysql_async":  # the only one that has to know
+        if self.private:
             driver["throwaway_password"] = True
         return driver
 
