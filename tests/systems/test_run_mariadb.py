@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bakeoff.systems import mysql_ledger
+from bakeoff.errors import ServerError
 from bakeoff.systems.mariadb import MariaDb
 from bakeoff.systems.mariadb_program import Program
 from bakeoff.systems.mysql_ledger import MySqlLedger
@@ -325,7 +325,7 @@ def ledger(mariadb: MariaDb) -> Iterator[MySqlLedger]:
     found = MySqlLedger(login, "bakeoff", "systems.x")
     found.claim()
     yield found
-    mysql_ledger._claims.pop((str(login.address), "bakeoff")).close()
+    found.release()
     mariadb.control.rows("DROP TABLE IF EXISTS bakeoff.mine, bakeoff.bakeoff_tables")
 
 
@@ -349,6 +349,19 @@ def test_a_schema_is_one_bakeoffs_at_a_time(mariadb: MariaDb, ledger: MySqlLedge
     done = bakeoff("run", write_plan(tmp_path, text), "--allow-drop", cwd=tmp_path, env=env)
     assert done.code == 3
     assert "another bakeoff is at work in the schema 'bakeoff'" in done.err
+
+
+def test_a_schema_is_held_until_the_last_ledger_of_a_process_lets_go(mariadb: MariaDb, ledger: MySqlLedger) -> None:
+    second, other_way = (
+        MySqlLedger(mariadb.server.bench_login(way), "bakeoff", "systems.y") for way in ("socket", "tcp")
+    )
+    second.claim()
+    ledger.release()
+    with pytest.raises(ServerError, match="another bakeoff is at work"):
+        other_way.claim()
+    second.release()
+    other_way.claim()
+    other_way.release()
 
 
 def test_a_wrong_password_is_said_without_being_shown(mariadb: MariaDb, tmp_path: Path) -> None:

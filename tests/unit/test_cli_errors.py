@@ -164,7 +164,9 @@ def test_progress_does_not_steer(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 def test_a_signal_while_we_are_still_importing_ends_as_ctrl_c_does(number: signal.Signals) -> None:
     """At the first import of ours that takes time; what comes before is Python's own start."""
     script = f"""
-import os, sys
+import os, signal, sys
+if signal.getsignal({int(number)}) == signal.SIG_IGN:  # of whoever runs the tests
+    signal.signal({int(number)}, signal.SIG_DFL)
 class Signalling:
     def find_spec(self, name, *_):
         if name == "bakeoff.cli":

@@ -39,13 +39,15 @@ def result(*parts: Series, client: int = 0, **other: Any) -> RunResult:
         "unfinished": document([]),
         "backlog": document([]),
         "revoked": 0,
+        "due": 0,
+        "ok_from_warm_up": 0,
         "state": StateReport(inserts_acknowledged=2),
         "queries": QueryCounts(read=10, write=4, other=2),
         **other,
     }
     return RunResult(
         format=1, phase="run", client=ClientSpec(index=client, count=2), seed=1, rows=0, elapsed_s=0.0,
-        window_start_s=1.0, window_end_s=11.0, epoch_unix_ns=0, interrupted=False, series=list(parts), due=0,
+        window_start_s=1.0, window_end_s=11.0, epoch_unix_ns=0, interrupted=False, series=list(parts),
         completed=0, lateness=document([]), pool_wait=document([]), retries=0, reconnects=0, connections_lost=0,
         error_ratio=0.0, error_budget_exceeded=False, errors=[], stream_hashes=[], endpoints=[],
         cost=ClientCost(
@@ -80,6 +82,24 @@ def test_the_rate_counts_only_what_was_acknowledged_and_right() -> None:
     assert merged.rate_ops_per_s == 10.0  # 100 in 10 s
     assert merged.errors == {"wrong": 20}
     assert merged.state.inserts_acknowledged == 4
+
+
+@pytest.mark.parametrize(
+    ("ok", "ok_from_warm_up", "due", "rate_ops_per_s"),
+    [
+        (80, 20, 100, 10.0),  # keeps up: as much was on its way at one edge as at the other
+        (35, 163, 1000, 19.8),  # overloaded: most of what it did was for the queue
+        (0, 100, 1000, 10.0),
+        (100, 50, 100, 10.0),  # made up for a stall of the warm-up
+        (100, 0, 0, 10.0),  # closed loop
+    ],
+)
+def test_the_rate_of_an_open_loop_is_what_ended_but_never_more_than_fell_due(
+    ok: int, ok_from_warm_up: int, due: int, rate_ops_per_s: float
+) -> None:
+    merged = merge_results([result(series([1000] * ok), ok_from_warm_up=ok_from_warm_up, due=due)])
+    assert merged.rate_ops_per_s == rate_ops_per_s
+    assert merged.ok == ok
 
 
 def test_parts_of_an_operation_do_not_count_as_operations() -> None:

@@ -103,6 +103,7 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
         errors: earliest(recorders.iter().flat_map(|r| r.samples.taken()).collect()),
         stream_hashes: measured.stream_hashes.clone(),
         completed: counted + sum(&|r| r.counters.late_from_warm_up.load(Relaxed)),
+        ok_from_warm_up: sum(&|r| r.counters.ok_from_warm_up.load(Relaxed)),
         endpoints,
         cost,
         witness,

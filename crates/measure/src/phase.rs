@@ -202,6 +202,7 @@ pub fn empty_result(spec: &RunSpec) -> RunResult {
         backlog: none.clone(),
         due: 0,
         completed: 0,
+        ok_from_warm_up: 0,
         lateness: none.clone(),
         pool_wait: none,
         queries: QueryCounts::default(),

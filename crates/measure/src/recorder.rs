@@ -29,6 +29,8 @@ pub enum Extra {
 pub struct Counters {
     /// Operations that fell due before the window of an open loop and ended in it.
     pub late_from_warm_up: AtomicU64,
+    /// Those of them that ended ok.
+    pub ok_from_warm_up: AtomicU64,
     pub connections_lost: AtomicU64,
     pub revoked: AtomicU64,
     /// Ns this thread spent spinning for a deadline: not work.
@@ -168,6 +170,9 @@ impl Writer {
         }
         if due_ns < self.axis.due_from_ns {
             add(&recorder.counters.late_from_warm_up, 1);
+            if series % Outcome::COUNT == Outcome::Ok.index() {
+                add(&recorder.counters.ok_from_warm_up, 1);
+            }
             return false;
         }
         add(&recorder.endpoints[endpoint as usize], 1);

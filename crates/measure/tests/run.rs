@@ -542,7 +542,7 @@ fn a_number_of_operations_is_of_those_that_ended_in_the_window() {
 }
 
 #[test]
-fn what_an_open_loop_answers_late_is_completed_but_in_no_other_figure() {
+fn what_an_open_loop_answers_late_is_completed_but_in_no_series() {
     let extra = r#","warm_up_s":0.15,"limit":{"kind":"time","window_s":3600},
         "pacing":{"kind":"open","rate_ops_per_s":10,"arrival":"constant"}"#; // due at 0, 0.1, 0.2 s ...
     let control = Arc::new(Control::default());
@@ -560,6 +560,7 @@ fn what_an_open_loop_answers_late_is_completed_but_in_no_other_figure() {
     })
     .unwrap();
     assert_eq!((ran.result.completed, ran.count(Outcome::Ok)), (2, 0));
+    assert_eq!(ran.result.ok_from_warm_up, 2);
     assert_eq!(ran.result.unfinished.count, 1);
     assert!(
         ran.result

@@ -140,6 +140,8 @@ pub struct RunResult {
     /// Operations that ended in the window, of whatever outcome and whenever they fell due: where they stay behind `due`,
     /// the queue has grown.
     pub completed: u64,
+    /// Those of them that ended ok and had fallen due before the window of an open loop, and so are in no series.
+    pub ok_from_warm_up: u64,
     /// Pool of fewer sessions than threads: time waited for one.
     pub pool_wait: Histogram,
     /// Of operations counted in the window.

@@ -269,6 +269,7 @@ class RunResult(Document):
     due: int
     lateness: HistogramDoc
     completed: int
+    ok_from_warm_up: int
     pool_wait: HistogramDoc
     queries: QueryCounts
     retries: int

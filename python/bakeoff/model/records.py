@@ -210,13 +210,16 @@ class RunRecord(Document):
     failure: str = ""
     seed: int
     window_s: float = 0.0
-    #: Acknowledged and right, in the window, per second. The headline.
+    #: Acknowledged and right, in the window, per second; at most what fell due. The headline.
     rate_ops_per_s: float = 0.0
     offered_ops_per_s: float | None = None  # what fell due in the window, per second; None: closed loop
     due: int | None = None  # the same as a number
     #: Operations that ended in the window, of whatever outcome and whenever they fell due.
     completed: int = 0
+    #: Of what fell due in the window (open loop) or ended in it (closed loop).
     ok: int = 0
+    #: Open loop: ended ok in the window, and had fallen due before it.
+    ok_from_warm_up: int = 0
     errors: dict[str, int] = Field(default_factory=dict)
     error_ratio: float = 0.0
     response: Percentiles = Field(default_factory=Percentiles)

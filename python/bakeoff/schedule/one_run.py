@@ -277,6 +277,7 @@ def _record(
         due=due,
         completed=merged.completed,
         ok=merged.ok,
+        ok_from_warm_up=merged.ok_from_warm_up,
         errors=errors,
         error_ratio=merged.error_ratio,
         response=percentiles(merged.distribution, overloaded=overloaded(due, merged.completed)),
@@ -298,8 +299,10 @@ def _record(
         connect_s=max(r.connect_s for r in measured.ready),
         client_cpu_s=client_cpu_s,
         client_memory_peak_bytes=sum(r.cost.memory_peak_bytes for r in results),
-        client_cpu_us_per_op=client_cpu_s * 1e6 / merged.ok if merged.ok else None,
-        server_cpu_us_per_op=server.cpu_s * 1e6 / merged.ok if merged.ok and server.cpu_s is not None else None,
+        client_cpu_us_per_op=client_cpu_s * 1e6 / merged.achieved if merged.achieved else None,
+        server_cpu_us_per_op=server.cpu_s * 1e6 / merged.achieved
+        if merged.achieved and server.cpu_s is not None
+        else None,
         workers_busy_ratio=[w.busy_ratio for r in results for w in r.cost.workers],
         witness=[r.witness for r in results if r.witness is not None],
         verdict=judge.client_verdict(results),

@@ -122,6 +122,8 @@ class MySql(MySqlServer):
             )
 
     def stop(self) -> None:
+        if "_ledger" in vars(self):  # made at the start
+            self._ledger.release()
         if self._control is not None:
             self._control.close()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -28,8 +29,18 @@ _COLUMNS = """(
     state VARCHAR(16) NOT NULL COMMENT 'loading, or loaded',
     at BIGINT NOT NULL COMMENT 'seconds since 1970: begin of the load, or when the loaded table was made'
 )"""
-#: Connections that hold a schema, one for each that this process works in, until its end.
-_claims: dict[tuple[str, str], Control] = {}
+
+
+@dataclass
+class _Claim:
+    """A connection that holds a schema for all ledgers of this process that work in it."""
+
+    control: Control
+    ledgers: int = 0
+
+
+#: By server and schema.
+_claims: dict[tuple[str, str], _Claim] = {}
 
 
 class MySqlLedger(Ledger):
@@ -37,12 +48,31 @@ class MySqlLedger(Ledger):
         self._login = login
         self._schema = schema
         self._where = where
+        self._key = (str(login.address), schema)
+        self._claimed = False
 
     def claim(self) -> None:
         """Makes this process the only bakeoff at work in the schema, which exists. ServerError if another one is."""
-        key = (str(self._login.address), self._schema)
-        if key in _claims:
+        if self._claimed:
             return
+        if self._key not in _claims:
+            _claims[self._key] = _Claim(self._connect())
+        _claims[self._key].ledgers += 1
+        self._claimed = True
+
+    def release(self) -> None:
+        """Lets others into the schema when none of this process is at work there any more."""
+        if not self._claimed:
+            return
+        self._claimed = False
+        claim = _claims[self._key]
+        claim.ledgers -= 1
+        if claim.ledgers == 0:
+            del _claims[self._key]
+            claim.control.close()
+
+    def _connect(self) -> Control:
+        """A connection that has the schema's lock."""
         control = Control(self._login, where=self._where, timeout_s=_TIMEOUT_S)
         control.rows(f"SET SESSION wait_timeout = {_IDLE_MAX_S}")
         name = "bakeoff." + hashlib.sha256(self._schema.encode()).hexdigest()[:24]
@@ -55,7 +85,7 @@ class MySqlLedger(Ledger):
                 where=self._where,
                 hint="wait for its end, or name another `schema`",
             )
-        _claims[key] = control
+        return control
 
     def strangers(self, tables: Sequence[str]) -> list[str]:
         return [name for name, ours in self._there(tables).items() if not ours]
@@ -120,7 +150,7 @@ class MySqlLedger(Ledger):
         return f"{quoted(self._schema)}.{quoted(table)}"
 
     def _rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
-        return _claims[str(self._login.address), self._schema].rows(sql, *parameters)
+        return _claims[self._key].control.rows(sql, *parameters)
 
 
 def _is_ours(made: int | None, said: tuple[str, int] | None) -> bool:
