@@ -28,6 +28,12 @@ from ..model.boundary import EVENT, Event, Ready, RunResult, Trouble, Warning
 from .binary import engine_path
 
 
+#: Between asking clients to end and insisting, which is done twice.
+_GRACE_S = 2.0
+#: The same for those that tell of nothing any more.
+_SILENT_GRACE_S = 0.2
+
+
 @dataclass
 class _Client:
     process: subprocess.Popen[str]
@@ -55,6 +61,7 @@ class Engines:
         #: What the clients warned of so far, and which of them did.
         self.warnings: list[tuple[int, Warning]] = []
         self._clients: list[_Client] = []
+        self._grace_s = _GRACE_S
         self._lines: queue.Queue[tuple[int, str | None]] = queue.Queue()
 
     def __enter__(self) -> Engines:
@@ -142,6 +149,7 @@ class Engines:
     def _refuse_silence(self, silence_s: float) -> None:
         silent = [c for c in self._clients if not c.ended and time.monotonic() - c.heard > silence_s]
         if silent:
+            self._grace_s = _SILENT_GRACE_S
             raise EngineError(
                 f"the measuring process {silent[0].process.pid} has told of nothing for {silence_s:.0f} s",
                 where=self.where,
@@ -151,12 +159,12 @@ class Engines:
     def results(self) -> list[RunResult]:
         return [client.result for client in self._clients if client.result is not None]
 
-    def close(self, grace_s: float = 2.0) -> None:
+    def close(self) -> None:
         """Ends all clients: end of input, then SIGTERM, then SIGKILL. Nothing is left when it returns."""
         for client in self._clients:
             _close_quietly(client.process.stdin)
         for sign in (None, signal.SIGTERM, signal.SIGKILL):
-            deadline = time.monotonic() + grace_s
+            deadline = time.monotonic() + self._grace_s
             for client in self._clients:
                 if sign is not None and client.process.poll() is None:
                     client.process.send_signal(sign)
