@@ -27,7 +27,6 @@ from ..errors import BakeoffError, EngineError, ExitCode
 from ..model.boundary import EVENT, Event, Ready, RunResult, Trouble, Warning
 from .binary import engine_path
 
-
 #: Between asking clients to end and insisting, which is done twice.
 _GRACE_S = 2.0
 #: The same for those that tell of nothing any more.
