@@ -144,6 +144,8 @@ def main() -> None:
     p.add_argument("--planted", type=Path, help="bundle of benches/plans/planted.toml")
     p.add_argument("--occasions", type=Path, nargs="+", default=[], help="bundles of benches/plans/occasion.toml")
     options = p.parse_args()
+    if bool(options.same) != bool(options.planted):
+        p.error("--same and --planted go together")
     if options.same and options.planted:
         real_pairs(options.same, options.planted)
     if options.occasions:
