@@ -30,7 +30,6 @@ def candidates() -> list[Path]:
     ]
 
 
-@cache
 def engine_path() -> Path:
     for path in candidates():
         if path.is_file() and os.access(path, os.X_OK):
