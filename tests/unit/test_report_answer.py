@@ -12,8 +12,10 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.charts.numbers import milliseconds_words
 from bakeoff.cli.run import all_held
 from bakeoff.model.records import RunRecord, Validity
-from bakeoff.report.answer import Answer, answer_of, render_text
+from bakeoff.report.answer import Answer
+from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
+from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, SQLITE, Contender, Story, failed, invalid, write_bundle
 from hdrh.histogram import HdrHistogram
 

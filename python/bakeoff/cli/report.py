@@ -37,7 +37,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ..bundle.read import Bundle
-    from ..report.answer import answer_of
+    from ..report.conclusion import answer_of
 
     bundle = Bundle.open(options.bundle)
     if options.format == "sysbench":
@@ -48,8 +48,8 @@ def run(options: argparse.Namespace) -> int:
 
 def tell(bundle: Bundle, answer: Answer, *, out: Path | None = None, as_json: bool, write: bool = True) -> None:
     """The answer, and report.html unless it is unwanted. Whatever becomes of the report, the answer is printed."""
-    from ..report.answer import render_text
     from ..report.html import write_report
+    from ..report.text import render_text
 
     html: Path | None = None
     if not as_json:

@@ -213,7 +213,7 @@ def _carry_out(
 
 def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
     from ..bundle.read import Bundle
-    from ..report.answer import answer_of
+    from ..report.conclusion import answer_of
     from .report import tell
 
     bundle = Bundle.open(writer.folder)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from ..charts.numbers import bytes_words
 from ..model.records import CellRecord
-from .answer import clients_of
+from .runs import clients_of
 from .source import Source
 
 #: `meaningless`: refused unless allowed. `loud`: nobody expects it, and it can make any difference. `stated`: told.

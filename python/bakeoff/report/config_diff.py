@@ -11,8 +11,8 @@ from pydantic import Field
 from ..charts.numbers import bytes_words
 from ..model.boundary import Document
 from ..model.records import CellRecord, FactsRecord, RunRecord
-from .answer import clients_of
 from .contest import Contest
+from .runs import clients_of
 from .source import Source
 
 #: Portable facts that decide comparisons, in the order they are listed.

@@ -18,9 +18,10 @@ from ..charts.spectrum import spectrum
 from ..charts.svg import Canvas
 from ..charts.throughput import throughput
 from ..model.records import CellRecord, RunRecord
-from .answer import Answer, CellAnswer, runs_by_cell, used_runs
+from .answer import Answer, CellAnswer
 from .contest import Contest, Setting, level_words, setting_words
 from .distribution import QUANTILE_WORDS, is_overloaded, merged_distribution
+from .runs import runs_by_cell, used_runs
 from .source import Source
 
 if TYPE_CHECKING:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ..analysis.objective import Objective
 from ..analysis.wording import percent_words
 from ..charts.numbers import milliseconds_words, rate_words
+from .answer import CellAnswer, ComparisonAnswer
 from .contest import Contest, Setting, setting_words
-
-if TYPE_CHECKING:
-    from .answer import CellAnswer, ComparisonAnswer
-
 
 #: So many settings are named in a headline; more are only counted.
 NAMED_MAX = 2

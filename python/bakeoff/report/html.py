@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..bundle.files import write_bytes, write_text
-from .answer import Answer, answer_of
+from .answer import Answer
+from .conclusion import answer_of
 from .source import Source
 
 if TYPE_CHECKING:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ..analysis.wording import significant
 from ..charts.numbers import bytes_words
+from .answer import CellAnswer
 from .source import Source
-
-if TYPE_CHECKING:
-    from .answer import CellAnswer
 
 #: Below this a window is shorter than the slow rhythms of a database: checkpoints, purge, compaction.
 WINDOW_LONG_S = 60.0

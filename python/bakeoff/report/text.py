@@ -39,7 +39,7 @@ STATEMENT_HEADS = (
 )
 
 
-def render(answer: Answer) -> str:
+def render_text(answer: Answer) -> str:
     return "\n".join(map(_printable, _lines(answer))).rstrip() + "\n"
 
 

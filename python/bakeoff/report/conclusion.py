@@ -1,0 +1,88 @@
+"""From a bundle to its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..analysis.wording import counted
+from ..model.records import RunRecord
+from .answer import Answer
+from .cells import cell_answers
+from .comparisons import compare_all
+from .contest import Contest
+from .headline import headline_words
+from .limits import limits_of
+from .runs import findings_of, runs_by_cell
+from .source import Source
+
+OBJECTIVES: dict[str, str] = {
+    "rate": "rate (right operations per second; more is better)",
+    "latency_mean": "mean response time (less is better)",
+    "latency_p50": "p50 of response time (less is better)",
+    "latency_p95": "p95 of response time (less is better)",
+    "latency_p99": "p99 of response time (less is better)",
+    "latency_p999": "p99.9 of response time (less is better)",
+}
+_STATES = {"interrupted": "it was interrupted", "failed": "it was stopped by an error", "running": "it still runs"}
+DEMONSTRATION = (
+    "This is a demonstration: its runs are short and its machine is shared. It shows how a comparison is made and read,"
+    " not which of these systems is faster for you."
+)
+
+
+def answer_of(bundle: Source) -> Answer:
+    plan, info = bundle.plan, bundle.info
+    contest = Contest(plan)
+    runs = runs_by_cell(bundle.runs)
+    cells = cell_answers(contest, runs, bundle.facts)
+    comparisons = compare_all(contest, runs, bundle.facts)
+    return Answer(
+        title=plan.title,
+        description=plan.description,
+        created=info.created,
+        incomplete=_incomplete(bundle),
+        demonstration=DEMONSTRATION if plan.demonstration or info.demonstration else "",
+        objective=plan.objective,
+        objective_words=OBJECTIVES[plan.objective],
+        pacing=plan.pacing,
+        measured=_measured_words(bundle),
+        headline=headline_words(contest, comparisons, cells),
+        comparisons=comparisons,
+        cells=cells,
+        compared=contest.factor,
+        contestants=contest.contestants,
+        validity=_validity_words(bundle.runs),
+        runs_finished=len(bundle.runs),
+        runs_valid=sum(run.valid for run in bundle.runs),
+        runs_planned=len(plan.cells) * plan.repetitions,
+        skipped=dict(info.skipped),
+        messages=list(info.messages),
+        limits=limits_of(bundle, cells),
+        command=info.command,
+        bakeoff_version=info.bakeoff_version,
+    )
+
+
+def _validity_words(runs: Sequence[RunRecord]) -> list[str]:
+    """Of the whole bundle: how many runs count, and each kind of doubt with the number of runs it touches."""
+    valid = sum(run.valid for run in runs)
+    all_of = counted(len(runs), "run is", "runs are")
+    first = (
+        f"{all_of if len(runs) == 1 else f'all {all_of}'} valid" if valid == len(runs) else f"{valid} of {all_of} valid"
+    )
+    return [first if runs else "no run was finished", *findings_of(runs)]
+
+
+def _incomplete(bundle: Source) -> str:
+    planned = len(bundle.plan.cells) * bundle.plan.repetitions
+    missing = planned - len(bundle.runs)
+    if missing <= 0 and bundle.info.state == "complete":
+        return ""
+    reason = _STATES.get(bundle.info.state, "some results are missing")
+    return f"Not the whole plan: {reason}; {len(bundle.runs)} of {counted(planned, 'run is', 'runs are')} here."
+
+
+def _measured_words(bundle: Source) -> str:
+    plan = bundle.plan
+    window = f"{plan.window_s:g} s window" if plan.window_s is not None else f"{plan.operations or 0:,} operations"
+    return f"{counted(plan.repetitions, 'repetition', 'repetitions')}, {plan.warm_up_s:g} s warm-up, {window}"

@@ -1,0 +1,37 @@
+"""Arrows between files run one way: a file is read without the files that use it."""
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import bakeoff
+
+ROOT = Path(bakeoff.__file__).parent
+
+
+def modules() -> dict[str, Path]:
+    paths = {path: (ROOT.name, *path.relative_to(ROOT).with_suffix("").parts) for path in ROOT.rglob("*.py")}
+    return {".".join(parts).removesuffix(".__init__"): path for path, parts in paths.items()}
+
+
+def imported(module: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
+    """Wherever it stands in the file: an import inside a function or for types alone is an arrow, too."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (name if (name := f"{base}.{alias.name}") in known else base for alias in node.names)
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    known = modules()
+    assert len(known) > 100
+    graph = {module: {m for m in imported(module, path, known) if m in known} for module, path in known.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        raise AssertionError(" -> ".join(reversed(error.args[1]))) from None
