@@ -2,7 +2,7 @@
 use crate::exit::{Guard, spawn};
 use crate::output::Output;
 use bakeoff_measure::Control;
-use bakeoff_measure::interval::warn;
+use bakeoff_measure::record::interval::warn;
 use bakeoff_model::event::{Event, Mark};
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run;

@@ -1,43 +1,26 @@
 //! The instrument: paces, times, records and judges what happens while the clock runs. It knows the `Driver` and
 //! `Workload` interfaces, never a product's name.
 //!
-//! Read [`worker`] first: the loop of one user, and what everything else here serves. [`pacer`] says when an operation
-//! is due and [`schedule`] hands due operations to free users; [`session`] keeps connections; [`watchdog`] ends what
-//! takes too long; [`recorder`] keeps the times and counts, [`interval`] reports them each second. [`runner`] is what futures run
-//! on. [`run`], [`load`] and [`single`] order the phases; [`client_cost`], [`witness`] and [`verdict`] put the
-//! measuring client itself on trial.
-pub mod affinity;
-pub mod attempt;
-pub mod client_cost;
+//! Read [`user::worker`] first: the loop of one user, and what everything else here serves. The rooms, each using only
+//! those below it:
+//!
+//! - [`phases`] order a phase from its first session to its result; [`judge`] puts the measuring client on trial;
+//! - [`threads`] are the operating system's;
+//! - [`user`] is one user's loop, with its session and the watchdog that ends what takes too long;
+//! - [`runner`] is what futures run on; [`record`] keeps times and counts; [`pace`] says when an operation is due;
+//! - [`job`], [`control`], [`spec`], [`words`] and [`clock`] are small and on the ground.
 pub mod clock;
 pub mod control;
-pub mod finish;
-pub mod gate;
-pub mod gather;
-pub mod interval;
-pub mod load;
-pub mod pacer;
-pub mod pages;
-pub mod phase;
-pub mod pool;
-pub mod probe;
-pub mod recorder;
-pub mod run;
+pub mod job;
+pub mod judge;
+pub mod pace;
+pub mod phases;
+pub mod record;
 pub mod runner;
-pub mod samples;
-pub mod schedule;
-pub mod seconds;
-pub mod session;
-pub mod single;
 pub mod spec;
-pub mod tally;
-pub mod team;
-pub mod thread_limits;
-pub mod times;
-pub mod verdict;
-pub mod watchdog;
-pub mod witness;
-pub mod worker;
+pub mod threads;
+pub mod user;
+pub mod words;
 
 pub use control::{Control, Sink};
-pub use phase::execute;
+pub use phases::execute::execute;

@@ -1,6 +1,6 @@
 //! Reading a run document, and refusing what cannot be run, in words.
-use crate::phase::usage;
-use crate::watchdog::TIMEOUT_MIN_S;
+use crate::user::watchdog::TIMEOUT_MIN_S;
+use crate::words::usage;
 use bakeoff_model::FORMAT;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::{Limit, Pacing, RunSpec};

@@ -4,7 +4,7 @@ pub mod reactor;
 pub mod thread;
 pub mod tokio;
 
-use crate::recorder::Recorder;
+use crate::record::recorder::Recorder;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::{IoKind, RunnerKind};
 use std::future::Future;

@@ -1,8 +1,8 @@
 //! Our own executor, for our own wire clients: io_uring, or epoll where that is not allowed.
 use super::Runner;
-use crate::phase::usage;
-use crate::recorder::Recorder;
-use crate::times::add;
+use crate::record::recorder::Recorder;
+use crate::record::times::add;
+use crate::words::usage;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::{IoKind, RunnerKind};
 use bakeoff_model::time::sleep;

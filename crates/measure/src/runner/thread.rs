@@ -1,7 +1,7 @@
 //! One OS thread per session, for embedded and blocking engines: whatever a future waits for, its thread waits for.
 use super::Runner;
-use crate::recorder::Recorder;
-use crate::times::add;
+use crate::record::recorder::Recorder;
+use crate::record::times::add;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::RunnerKind;
 use bakeoff_model::time::{Timer, install_timer, now_ns};

@@ -4,8 +4,8 @@
 //! task: it sleeps on a timerfd until shortly before the next deadline, then spins by waking itself, so that between
 //! two looks at the clock everything else that is ready runs and input is polled for.
 use super::Runner;
-use crate::recorder::Recorder;
-use crate::times::add;
+use crate::record::recorder::Recorder;
+use crate::record::times::add;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::RunnerKind;
 use bakeoff_model::time::{Timer, install_timer, now_ns};

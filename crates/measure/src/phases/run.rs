@@ -1,24 +1,26 @@
 //! The measured phase in order: open everything, wait for the common start, keep out of the way, and gather.
-use crate::client_cost::Snapshot;
 use crate::control::{Axis, clocks};
-use crate::gate::Gate;
-use crate::gather::{Measured, gather};
-use crate::interval::{Progress, Reporter, warn};
-use crate::pacer::{Pacer, Slots, seed};
-use crate::phase::{Job, empty_result};
-use crate::pool::Pool;
-use crate::recorder::{Recorder, Writer};
+use crate::job::Job;
+use crate::judge::witness;
+use crate::pace::pacer::{Pacer, Slots, seed};
+use crate::pace::schedule::Schedule;
+use crate::phases::gather::{Measured, gather};
+use crate::phases::result::empty_result;
+use crate::record::interval::{Progress, Reporter, warn};
+use crate::record::recorder::{Recorder, Writer};
 use crate::runner::Runner;
-use crate::schedule::Schedule;
-use crate::team::{self, Berth, Placement, Team};
-use crate::witness;
-use crate::worker::{Pace, User, Worker, run_user, yield_once};
+use crate::threads::client_cost::Snapshot;
+use crate::threads::ready::{tell_ready, thread_id};
+use crate::threads::team::{self, Berth, Placement, Team};
+use crate::user::gate::Gate;
+use crate::user::pool::Pool;
+use crate::user::worker::{Pace, User, Worker, run_user, yield_once};
 use bakeoff_model::driver::Driver;
-use bakeoff_model::event::{Event, Ready, RunResult};
+use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::{Arrival, Limit, Pacing, RunSpec};
 use bakeoff_model::time::now_ns;
-use bakeoff_model::workload::{ThreadId, Workload};
+use bakeoff_model::workload::Workload;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -221,15 +223,6 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     Ok(placement.threads.iter().copied().zip(hashes).collect())
 }
 
-pub fn thread_id(spec: &RunSpec, thread: u32) -> ThreadId {
-    let stream = u64::from(spec.client.index) * u64::from(spec.threads) + u64::from(thread);
-    ThreadId {
-        thread,
-        stream,
-        witness: false,
-    }
-}
-
 fn pace(spec: &RunSpec, schedules: &[Option<Arc<Schedule>>], thread: u32) -> Pace {
     match &schedules[thread as usize] {
         Some(schedule) => Pace::Scheduled(schedule.clone()),
@@ -237,24 +230,6 @@ fn pace(spec: &RunSpec, schedules: &[Option<Arc<Schedule>>], thread: u32) -> Pac
             left: quota(spec, thread),
         },
     }
-}
-
-pub fn tell_ready<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
-    placements: &[Placement],
-    begun_ns: u64,
-) {
-    (job.sink)(Event::Ready(Ready {
-        format: bakeoff_model::FORMAT,
-        engine_version: env!("CARGO_PKG_VERSION").to_owned(),
-        pid: std::process::id(),
-        runner: R::KIND,
-        io: R::io(),
-        client: job.driver.client().to_owned(),
-        workers: placements.len() as u32,
-        sessions: placements.iter().map(|p| p.sessions.len() as u32).sum(),
-        connect_s: (now_ns() - begun_ns) as f64 / 1e9,
-    }));
 }
 
 /// Turns the start named in real time into the axis everybody runs by. `0`: as soon as may be.

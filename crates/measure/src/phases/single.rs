@@ -1,10 +1,12 @@
 //! Phases that need one session and no clock: warm, check, drop.
 use crate::control::Control;
-use crate::phase::{Job, empty_result, server_trouble, usage};
-use crate::recorder::Recorder;
+use crate::job::Job;
+use crate::phases::result::empty_result;
+use crate::record::recorder::Recorder;
 use crate::runner::Runner;
-use crate::session::{open, open_bare};
-use crate::team::watched_cells;
+use crate::threads::team::watched_cells;
+use crate::user::session::{open, open_bare};
+use crate::words::{server_trouble, usage};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{Event, Ready, RunResult};
 use bakeoff_model::outcome::Trouble;

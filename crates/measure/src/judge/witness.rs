@@ -1,14 +1,15 @@
 //! One session on a thread of its own beside the load, asking a read at a low rate. What it waits is the system's time
 //! without the load's event loop in between: where the load's median is far above it, the client itself queues.
-use crate::gather::{Merged, outcome_of};
-use crate::pacer::{Pacer, Slots};
-use crate::phase::{Job, server_trouble};
-use crate::recorder::Recorder;
+use crate::job::Job;
+use crate::pace::pacer::{Pacer, Slots};
+use crate::record::merged::{Merged, outcome_of};
+use crate::record::recorder::Recorder;
+use crate::record::times::Times;
 use crate::runner::Runner;
-use crate::session::{Since, Slot, open, reopen};
-use crate::team::{wait_for_axis, watched_cells};
-use crate::times::Times;
-use crate::watchdog::timed;
+use crate::threads::team::{wait_for_axis, watched_cells};
+use crate::user::session::{Since, Slot, open, reopen};
+use crate::user::watchdog::timed;
+use crate::words::server_trouble;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::Witness;
 use bakeoff_model::outcome::{Outcome, Trouble, TroubleKind};

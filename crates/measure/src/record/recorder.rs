@@ -3,10 +3,10 @@
 //! right to write. Cost per operation: three histogram records and two flag stores, about 15 ns; it never allocates or
 //! locks but for one swap of buffers a second.
 use crate::control::Axis;
-use crate::samples::Samples;
-use crate::seconds::{Second, SecondTotals, Seconds};
-use crate::tally::Tally;
-use crate::times::{HIGHEST_NS, Times, TimesSet, add, bucket};
+use crate::record::samples::Samples;
+use crate::record::seconds::{Second, SecondTotals, Seconds};
+use crate::record::tally::Tally;
+use crate::record::times::{HIGHEST_NS, Times, TimesSet, add, bucket};
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Queries;
@@ -266,7 +266,7 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tally::Totals;
+    use crate::record::tally::Totals;
 
     const S: u64 = SECOND_NS;
 

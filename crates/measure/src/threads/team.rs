@@ -1,14 +1,14 @@
 //! The OS threads of a phase: who is on which, and how they report. A worker that never returns (a blocked call) is
 //! left behind and cannot keep the others' figures.
-use crate::affinity;
-use crate::client_cost::write_down;
 use crate::control::Axis;
-use crate::phase::Job;
-use crate::recorder::Recorder;
+use crate::job::Job;
+use crate::record::recorder::Recorder;
 use crate::runner::Runner;
-use crate::session::{Slot, open};
-use crate::thread_limits;
-use crate::watchdog::{self, UserCell};
+use crate::threads::affinity;
+use crate::threads::client_cost::write_down;
+use crate::threads::thread_limits;
+use crate::user::session::{Slot, open};
+use crate::user::watchdog::{self, UserCell};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::run::{Pacing, RunSpec};
@@ -280,7 +280,7 @@ pub async fn open_sessions<R: Runner, D: Driver, W: Workload<D::Session>>(
 }
 
 fn not_opened(error: &OpError, endpoint: u32) -> Trouble {
-    crate::phase::server_trouble(error, format!("opening a session at endpoint {endpoint}"))
+    crate::words::server_trouble(error, format!("opening a session at endpoint {endpoint}"))
 }
 
 /// The cells of one worker's users, and a watchdog over them.

@@ -3,20 +3,20 @@
 //! Cost per operation of the loop itself, null driver and closed loop: two reads of the clock, three histogram
 //! records, a dozen plain stores; no allocation, no lock, no formatting, no atomic that another core writes.
 //! `examples/floor.rs` holds it to that.
-use crate::attempt::{Attempt, How, names};
 use crate::control::Axis;
-use crate::finish::finish;
-use crate::gate::Gate;
-use crate::phase::Job;
-use crate::pool::{Pool, Ticket};
-use crate::probe::RecordProbe;
-use crate::recorder::{Extra, Writer, series};
+use crate::job::Job;
+use crate::pace::schedule::Schedule;
+use crate::record::recorder::{Extra, Writer, series};
+use crate::record::samples::Fault;
+use crate::record::times::add;
 use crate::runner::Runner;
-use crate::samples::Fault;
-use crate::schedule::Schedule;
-use crate::session::{Since, Slot, reopen};
-use crate::times::add;
-use crate::watchdog::UserCell;
+use crate::user::attempt::{Attempt, How, names};
+use crate::user::finish::finish;
+use crate::user::gate::Gate;
+use crate::user::pool::{Pool, Ticket};
+use crate::user::probe::RecordProbe;
+use crate::user::session::{Since, Slot, reopen};
+use crate::user::watchdog::UserCell;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{Event, Warning};
 use bakeoff_model::outcome::{OpError, Outcome};

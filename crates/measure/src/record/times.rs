@@ -3,7 +3,7 @@
 //! Two forms. [`TimesSet`] is written by exactly one thread and may be read by others at any time: plain loads and
 //! stores of atomics, so an increment costs what it costs on ordinary memory (record: 2-4 ns, no branch taken but for
 //! a new minimum or maximum). [`Times`] is the ordinary value it is merged into, and what becomes an event.
-use crate::pages::Pages;
+use crate::record::pages::Pages;
 use bakeoff_model::event;
 use base64::Engine;
 use hdrhistogram::Histogram;

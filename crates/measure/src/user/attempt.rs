@@ -1,5 +1,5 @@
 //! One attempt at an operation: how it may end, and the future that sees it to its end.
-use crate::watchdog::UserCell;
+use crate::user::watchdog::UserCell;
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::run::Retry;
 use bakeoff_model::workload::Answer;

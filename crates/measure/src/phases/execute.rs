@@ -1,29 +1,19 @@
 //! The one entry: a resolved run, a driver and a workload in; a result out. Chooses the runner and the phase.
 use crate::control::{Control, Sink};
+use crate::job::Job;
+use crate::phases::{load, run, single};
 use crate::runner::Runner;
 use crate::runner::reactor::{self, ReactorRunner};
 use crate::runner::thread::ThreadRunner;
 use crate::runner::tokio::TokioRunner;
-use crate::times::Times;
-use crate::{affinity, load, run, single, team};
+use crate::threads::{affinity, team};
+use crate::words::usage;
 use bakeoff_model::driver::Driver;
-use bakeoff_model::event::{ClientCost, ClientVerdict, QueryCounts, RunResult, StateReport};
-use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble, TroubleKind};
+use bakeoff_model::event::RunResult;
+use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::{Phase, RunSpec, RunnerKind};
 use bakeoff_model::workload::Workload;
 use std::sync::Arc;
-
-/// What every thread of a phase shares.
-pub struct Job<D, W> {
-    pub spec: RunSpec,
-    pub driver: D,
-    pub workload: W,
-    pub control: Arc<Control>,
-    pub sink: Sink,
-    /// Cores the process may use.
-    pub cores: Vec<u32>,
-    pub timeout_ns: u64,
-}
 
 /// Runs one phase to its end. `spec` has passed [`crate::spec::check`]. Blocks; events go to `sink`.
 pub fn execute<D: Driver, W: Workload<D::Session>>(
@@ -154,71 +144,4 @@ fn check_capabilities<D: Driver>(spec: &RunSpec, driver: &D, keeps_session: bool
         ));
     }
     Ok(())
-}
-
-pub fn usage(what: impl Into<String>, place: &str, hint: impl Into<String>) -> Trouble {
-    Trouble::new(TroubleKind::Usage, what, place, hint)
-}
-
-/// An error of a session outside the measured loop, for a person.
-pub fn server_trouble(error: &OpError, place: impl Into<String>) -> Trouble {
-    let hint = match error.outcome {
-        Outcome::Unknown => "is the server up and its address right?",
-        Outcome::Fail(FailClass::Refused) => {
-            "check user, password, rights, the schema's name, and the settings that the plan asks for"
-        }
-        Outcome::Fail(FailClass::Overload) => {
-            "the server could not take more: check its limits of connections, memory and disk"
-        }
-        Outcome::Fail(FailClass::Constraint) => {
-            "are there rows of an earlier load? `drop_existing` replaces them"
-        }
-        _ => "the server's own log may say more",
-    };
-    let statement = error
-        .statement
-        .as_ref()
-        .map(|s| format!(" in {s}"))
-        .unwrap_or_default();
-    Trouble::new(TroubleKind::Server, format!("{error}{statement}"), place, hint)
-}
-
-/// A result with everything that does not depend on the phase.
-pub fn empty_result(spec: &RunSpec) -> RunResult {
-    let none = Times::default().to_event();
-    RunResult {
-        format: bakeoff_model::FORMAT,
-        phase: spec.phase,
-        client: spec.client,
-        seed: spec.seed,
-        rows: 0,
-        elapsed_s: 0.0,
-        window_start_s: 0.0,
-        window_end_s: 0.0,
-        epoch_unix_ns: 0,
-        interrupted: false,
-        series: vec![],
-        unfinished: none.clone(),
-        backlog: none.clone(),
-        due: 0,
-        completed: 0,
-        ok_from_warm_up: 0,
-        lateness: none.clone(),
-        pool_wait: none,
-        queries: QueryCounts::default(),
-        retries: 0,
-        reconnects: 0,
-        connections_lost: 0,
-        revoked: 0,
-        error_ratio: 0.0,
-        error_budget_exceeded: false,
-        errors: vec![],
-        stream_hashes: vec![],
-        endpoints: vec![],
-        cost: ClientCost::default(),
-        witness: None,
-        verdict: ClientVerdict::default(),
-        state: StateReport::default(),
-        checks: vec![],
-    }
 }

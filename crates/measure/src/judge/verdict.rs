@@ -6,8 +6,8 @@
 //!
 //! Time that a hypervisor took is no sign against the client: it was taken from the system as well. `steal_ratio` is in
 //! the cost, and whether the run stands is judged where all of a run's figures are (python/bakeoff/analysis/validity.py).
-use crate::gather::{Merged, outcome_of};
-use crate::times::Times;
+use crate::record::merged::{Merged, outcome_of};
+use crate::record::times::Times;
 use bakeoff_model::event::{ClientCost, ClientVerdict, Witness, WorkerCost};
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::workload::Operation;

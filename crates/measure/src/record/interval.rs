@@ -1,8 +1,8 @@
 //! Reports each second of the run's time axis, also when nothing ended in it. A thread of its own, off the hot path:
 //! it merges the workers' buffers of that second and hands the event to the sink.
 use crate::control::{Axis, Control, Sink};
-use crate::recorder::{Recorder, series};
-use crate::seconds::SecondTotals;
+use crate::record::recorder::{Recorder, series};
+use crate::record::seconds::SecondTotals;
 use bakeoff_model::event::{Event, Interval, IntervalSeries};
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::time::now_ns;

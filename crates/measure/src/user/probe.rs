@@ -1,6 +1,6 @@
 //! What a workload may record while an operation runs: its parts, and operations whose transaction did not commit.
-use crate::recorder::Writer;
-use crate::times::add;
+use crate::record::recorder::Writer;
+use crate::record::times::add;
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::{Probe, Queries};

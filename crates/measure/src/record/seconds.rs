@@ -1,7 +1,7 @@
 //! What happened in each second of the run's axis: buffers that the worker fills and the reporter empties. The worker
 //! takes the lock once a second, the reporter long after that second has ended.
-use crate::tally::{Tally, Totals};
-use crate::times::{Times, TimesSet};
+use crate::record::tally::{Tally, Totals};
+use crate::record::times::{Times, TimesSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One second of one worker.

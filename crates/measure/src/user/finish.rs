@@ -1,11 +1,11 @@
 //! The end of a user: some of its operations may have been counted before they were true (rows in a statement that was not
 //! full yet, a transaction that is open). They are made true now, or taken back.
-use crate::pool::Ticket;
-use crate::probe::RecordProbe;
-use crate::samples::Fault;
-use crate::session::{Slot, open_by};
-use crate::watchdog::{UserCell, timed};
-use crate::worker::Worker;
+use crate::record::samples::Fault;
+use crate::user::pool::Ticket;
+use crate::user::probe::RecordProbe;
+use crate::user::session::{Slot, open_by};
+use crate::user::watchdog::{UserCell, timed};
+use crate::user::worker::Worker;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::time::now_ns;

@@ -1,6 +1,6 @@
 //! What the measuring process costs, as the kernel counts it: `getrusage`, `/proc/self/task/*/schedstat`,
 //! `/proc/stat`, `/proc/cpuinfo`. Read twice, at the window's ends; what a kernel does not tell counts as 0.
-use crate::recorder::Recorder;
+use crate::record::recorder::Recorder;
 use bakeoff_model::event::{ClientCost, WorkerCost};
 use bakeoff_model::time::now_ns;
 use std::sync::Arc;

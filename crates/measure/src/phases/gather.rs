@@ -1,14 +1,16 @@
 //! From all workers' records to one result.
-use crate::client_cost::{Snapshot, cost_between};
 use crate::control::Axis;
-use crate::phase::{Job, empty_result};
-use crate::recorder::{Extra, Recorder, series};
-use crate::samples::earliest;
-use crate::schedule::Schedule;
-use crate::tally::Totals;
-use crate::times::Times;
-use crate::verdict::{self, Evidence};
-use crate::witness;
+use crate::job::Job;
+use crate::judge::verdict::{self, Evidence};
+use crate::judge::witness;
+use crate::pace::schedule::Schedule;
+use crate::phases::result::empty_result;
+use crate::record::merged::{Merged, error_ratio, merge_series, outcome_of};
+use crate::record::recorder::{Extra, Recorder};
+use crate::record::samples::earliest;
+use crate::record::tally::Totals;
+use crate::record::times::Times;
+use crate::threads::client_cost::{Snapshot, cost_between};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{EndpointCount, RunResult, Series};
 use bakeoff_model::outcome::Outcome;
@@ -113,32 +115,6 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
     }
 }
 
-/// One operation x outcome of all workers.
-pub struct Merged {
-    pub series: usize,
-    pub response: Times,
-    pub service: Times,
-}
-
-fn merge_series(recorders: &[Arc<Recorder>], operations: &[Operation]) -> Vec<Merged> {
-    let mut all = Vec::new();
-    for series in 0..operations.len() * Outcome::COUNT {
-        let mut merged = Merged {
-            series,
-            response: Times::default(),
-            service: Times::default(),
-        };
-        for recorder in recorders {
-            recorder.response(series, &mut merged.response);
-            recorder.service(series, &mut merged.service);
-        }
-        if merged.response.count() > 0 {
-            all.push(merged);
-        }
-    }
-    all
-}
-
 fn series_events(merged: &[Merged], operations: &[Operation]) -> Vec<Series> {
     let event = |merged: &Merged| {
         let operation = operations[merged.series / Outcome::COUNT];
@@ -152,13 +128,6 @@ fn series_events(merged: &[Merged], operations: &[Operation]) -> Vec<Series> {
         }
     };
     merged.iter().map(event).collect()
-}
-
-pub fn outcome_of(series_index: usize) -> Outcome {
-    let found = Outcome::ALL
-        .into_iter()
-        .find(|o| series(0, *o) == series_index % Outcome::COUNT);
-    found.unwrap_or(Outcome::Unknown)
 }
 
 fn extra(recorders: &[Arc<Recorder>], which: Extra) -> Times {
@@ -192,21 +161,4 @@ fn unfinished(axis: &Axis, recorders: &[Arc<Recorder>], some_missing: bool) -> T
             .for_each(|age_ns| total.record(age_ns));
     }
     total
-}
-
-/// Share of operations (parts apart) in the window that did not end `ok`, or whose transaction did not commit.
-fn error_ratio(merged: &[Merged], operations: &[Operation], revoked: u64) -> f64 {
-    let (mut all, mut failed) = (0, revoked);
-    for merged in merged
-        .iter()
-        .filter(|m| operations[m.series / Outcome::COUNT].part_of.is_none())
-    {
-        all += merged.response.count();
-        failed += if outcome_of(merged.series) == Outcome::Ok {
-            0
-        } else {
-            merged.response.count()
-        };
-    }
-    if all == 0 { 0.0 } else { failed as f64 / all as f64 }
 }

@@ -5,16 +5,18 @@
 //!
 //! Clients do not wait for each other: a workload whose steps are for one client only gives the others none, and that
 //! one takes them when its own share is loaded.
-use crate::client_cost::{Snapshot, cost_between, cpu_ns};
 use crate::control::Control;
-use crate::interval::Progress;
-use crate::phase::{Job, empty_result, server_trouble};
-use crate::recorder::Recorder;
-use crate::run::{tell_ready, thread_id};
+use crate::job::Job;
+use crate::phases::result::empty_result;
+use crate::record::interval::Progress;
+use crate::record::recorder::Recorder;
 use crate::runner::Runner;
-use crate::session::{Slot, open, open_bare};
-use crate::team::{self, Berth};
-use crate::watchdog::{UserCell, timed};
+use crate::threads::client_cost::{Snapshot, cost_between, cpu_ns};
+use crate::threads::ready::{tell_ready, thread_id};
+use crate::threads::team::{self, Berth};
+use crate::user::session::{Slot, open, open_bare};
+use crate::user::watchdog::{UserCell, timed};
+use crate::words::server_trouble;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble};

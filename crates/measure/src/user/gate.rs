@@ -1,6 +1,6 @@
 //! Where users wait, made and at their places, until their worker knows when the run begins. To make 50,000 of them takes
 //! a third of a second, several times that where others work: it may not happen on the run's time.
-use crate::watchdog::UserCell;
+use crate::user::watchdog::UserCell;
 use std::cell::OnceCell;
 use std::future::poll_fn;
 use std::rc::Rc;

@@ -1,9 +1,9 @@
 //! Opening sessions, and replacing lost ones with back-off. A session is ready for use only once the workload has
 //! attached to it.
 use crate::control::Axis;
-use crate::pacer::SplitMix64;
-use crate::phase::Job;
-use crate::watchdog::{UserCell, timed};
+use crate::job::Job;
+use crate::pace::pacer::SplitMix64;
+use crate::user::watchdog::{UserCell, timed};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::time::{now_ns, sleep_until};

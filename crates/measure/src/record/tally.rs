@@ -1,5 +1,5 @@
 //! Plain counts beside the histograms, of the run and of each of its seconds.
-use crate::times::add;
+use crate::record::times::add;
 use bakeoff_model::event::QueryCounts;
 use bakeoff_model::workload::Queries;
 use std::sync::atomic::AtomicU64;

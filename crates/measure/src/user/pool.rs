@@ -1,6 +1,6 @@
 //! Fewer sessions than users: a free session goes to whoever has waited longest. One pool per worker, so nothing is
 //! shared between threads.
-use crate::session::Slot;
+use crate::user::session::Slot;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;

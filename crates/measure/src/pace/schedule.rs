@@ -4,7 +4,7 @@
 //!
 //! One schedule per worker. Blocking sessions are threads, so theirs is shared among them: hence the lock, which is
 //! uncontended elsewhere and taken only in an open loop.
-use crate::pacer::Pacer;
+use crate::pace::pacer::Pacer;
 use std::sync::Mutex;
 
 pub struct Schedule {

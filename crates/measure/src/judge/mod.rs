@@ -1,0 +1,3 @@
+//! Was the client the limit?
+pub mod verdict;
+pub mod witness;

@@ -1,0 +1,3 @@
+//! When an operation is due: arithmetic, no clock.
+pub mod pacer;
+pub mod schedule;

@@ -1,0 +1,7 @@
+//! One phase of a run, from its first session to its result.
+pub mod execute;
+pub mod gather;
+pub mod load;
+pub mod result;
+pub mod run;
+pub mod single;

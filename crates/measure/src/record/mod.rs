@@ -1,0 +1,9 @@
+//! Times and counts, from one operation to all workers' sums.
+pub mod interval;
+pub mod merged;
+pub mod pages;
+pub mod recorder;
+pub mod samples;
+pub mod seconds;
+pub mod tally;
+pub mod times;

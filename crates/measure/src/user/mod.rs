@@ -1,0 +1,9 @@
+//! The loop of one user: the hot path.
+pub mod attempt;
+pub mod finish;
+pub mod gate;
+pub mod pool;
+pub mod probe;
+pub mod session;
+pub mod watchdog;
+pub mod worker;
