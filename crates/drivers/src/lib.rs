@@ -10,6 +10,8 @@ pub mod mysql;
 pub mod mysql_wire;
 pub mod null;
 pub mod records;
+#[cfg(feature = "mysql")]
+mod server;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 

@@ -14,6 +14,7 @@ pub(crate) mod settings;
 pub(crate) mod values;
 
 use crate::records::SqlRecords;
+use crate::server::statement::start;
 use bakeoff_model::driver::{Capabilities, Driver};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
@@ -147,13 +148,6 @@ struct Prepared {
     statement: mysql_async::Statement,
     /// The beginning of its text, for errors.
     sql: Box<str>,
-}
-
-/// Enough of a statement to recognise it; a multi-row INSERT has kilobytes of question marks.
-const SQL_KEPT_BYTES: usize = 200;
-
-fn start(sql: &str) -> &str {
-    sql.get(..SQL_KEPT_BYTES).unwrap_or(sql)
 }
 
 impl MysqlSession {

@@ -13,33 +13,28 @@ mod load;
 mod login;
 mod read;
 mod request;
-mod whereabouts;
 
 use crate::mysql::errors::{UNREACHED, at_commit, code_of_io};
-use crate::mysql::options::{self, Target, connect_failed};
+use crate::mysql::options::{DRIVER, Target, connect_failed};
 use crate::mysql::settings::Settings;
 use crate::mysql::{DIALECT, capabilities};
 use crate::records::SqlRecords;
+use crate::server::statement::{shared_start, start};
+use crate::server::whereabouts::Whereabouts;
+use crate::server::within;
 use answer::Rows;
 use bakeoff_model::driver::{Capabilities, Driver};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
 use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
-use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_reactor::Stream;
 use link::{Link, malformed};
 use load::Loader;
 use login::{Account, Terms, Trust};
 use read::{Done, Kind};
-use std::cell::RefCell;
-use std::collections::HashSet;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
 use std::time::Duration;
-use whereabouts::Whereabouts;
 
 pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Reactor];
 
@@ -65,27 +60,13 @@ impl WireDriver {
             targets: Target::all(&spec)?
                 .into_iter()
                 .map(|target| {
-                    let whereabouts = locate(&target)?;
+                    let whereabouts = target.address.locate(&target.place, DRIVER)?;
                     Ok((target, whereabouts))
                 })
                 .collect::<Result<_, _>>()?,
             settings,
             connect_timeout: timeout,
         })
-    }
-}
-
-fn locate(target: &Target) -> Result<Whereabouts, Trouble> {
-    match &target.address {
-        options::Address::Socket(path) => Ok(Whereabouts::socket(path)),
-        options::Address::Tcp { host, port } => Whereabouts::host(host, *port).map_err(|error| {
-            Trouble::new(
-                TroubleKind::Server,
-                format!("the host of {} is not known: {error}", target.place),
-                "mysql driver",
-                "is the address right, and the name known to this machine?",
-            )
-        }),
     }
 }
 
@@ -128,17 +109,6 @@ impl Driver for WireDriver {
     }
 }
 
-/// `None`: `limit` passed first, and the future is dropped.
-async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
-    let mut future = pin!(future);
-    let mut sleep = pin!(sleep_until(now_ns() + limit.as_nanos() as u64));
-    poll_fn(|cx| match future.as_mut().poll(cx) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => sleep.as_mut().poll(cx).map(|()| None),
-    })
-    .await
-}
-
 pub struct WireSession {
     link: Link,
     terms: Terms,
@@ -157,30 +127,8 @@ struct Prepared {
     sql: Rc<str>,
 }
 
-/// Enough of a statement to recognise it.
-const SQL_KEPT_BYTES: usize = 200;
 /// Status flag.
 const IN_TRANSACTION: u16 = 1;
-
-thread_local! {
-    /// The texts of this thread's statements, once each: thousands of sessions prepare the same ones.
-    static TEXTS: RefCell<HashSet<Rc<str>>> = RefCell::default();
-}
-
-fn shared(text: &str) -> Rc<str> {
-    TEXTS.with_borrow_mut(|texts| match texts.get(text) {
-        Some(known) => known.clone(),
-        None => {
-            let new: Rc<str> = text.into();
-            texts.insert(new.clone());
-            new
-        }
-    })
-}
-
-fn start(sql: &str) -> &str {
-    sql.get(..SQL_KEPT_BYTES).unwrap_or(sql)
-}
 
 impl WireSession {
     async fn connect(target: &Target, whereabouts: &Whereabouts) -> Result<Self, OpError> {
@@ -304,7 +252,7 @@ impl WireSession {
             id,
             columns,
             types: vec![0; params.into()].into(),
-            sql: shared(start(sql)),
+            sql: shared_start(sql),
         })
     }
 }

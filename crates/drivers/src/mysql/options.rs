@@ -1,13 +1,18 @@
 //! Where to connect and as whom: addresses, the password, certificates. Nothing here may tell a password.
 use super::errors;
 use super::server_key::ServerKey;
+use crate::server::account::reveal;
+use crate::server::address::{Address, place};
+use crate::server::authority;
 use bakeoff_model::driver::Endpoint;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
-use bakeoff_model::run::{MysqlSpec, Secret, TlsSpec};
+use bakeoff_model::run::{MysqlSpec, TlsSpec};
 use mysql_async::{Opts, OptsBuilder, SslOpts};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Where troubles lie that no endpoint has.
+pub const DRIVER: &str = "mysql driver";
 const DEFAULT_PORT: u16 = 3306;
 /// The client's own limit on a packet, so that the server's decides (its default is 16 MiB or more).
 pub const PACKET_BYTES_MAX: usize = 1 << 30;
@@ -26,23 +31,18 @@ pub struct Target {
     pub key: Option<Arc<ServerKey>>,
 }
 
-#[derive(Clone)]
-pub enum Address {
-    Tcp { host: String, port: u16 },
-    Socket(String),
-}
-
 impl Target {
     /// All endpoints of a spec; connects to nothing.
     pub fn all(spec: &MysqlSpec) -> Result<Vec<Target>, Trouble> {
         if spec.endpoints.is_empty() {
             return Err(usage(
                 "no endpoint to connect to",
-                "mysql driver",
+                DRIVER,
                 "give `endpoints` at least one address",
             ));
         }
-        let password = spec.password.as_ref().map(reveal).transpose()?;
+        let password = spec.password.as_ref().map(|secret| reveal(secret, DRIVER));
+        let password = password.transpose()?;
         let tls = spec.tls.as_ref().map(tls_options).transpose()?;
         let key = spec.server_public_key_file.as_deref().map(ServerKey::read);
         let key = key.transpose()?.map(Arc::new);
@@ -55,7 +55,7 @@ impl Target {
     /// Whether a server may have the password only by answering: neither certificate nor key is asked of it, and it is
     /// reached over TCP.
     pub fn is_open(&self) -> bool {
-        matches!(self.address, Address::Tcp { .. }) && self.tls.is_none() && self.password.is_some()
+        !self.address.is_socket() && self.tls.is_none() && self.password.is_some()
     }
 
     fn new(
@@ -65,27 +65,12 @@ impl Target {
         tls: Option<SslOpts>,
         key: Option<Arc<ServerKey>>,
     ) -> Result<Target, Trouble> {
-        let address = endpoint.address.as_str();
-        let place = format!("{} at {address}", endpoint.name);
-        let address = if address.starts_with('/') {
-            if tls.is_some() {
-                let hint = "leave `tls` out, or connect over TCP";
-                return Err(usage("a unix socket cannot be encrypted", &place, hint));
-            }
-            Address::Socket(address.to_owned())
-        } else {
-            let (host, port) = host_and_port(address).ok_or_else(|| {
-                usage(
-                    "not an address",
-                    &place,
-                    "write `host:port`, or the path of a unix socket",
-                )
-            })?;
-            Address::Tcp {
-                host: host.to_owned(),
-                port,
-            }
-        };
+        let place = place(endpoint);
+        let address = Address::of(endpoint, DEFAULT_PORT)?;
+        if address.is_socket() && tls.is_some() {
+            let hint = "leave `tls` out, or connect over TCP";
+            return Err(usage("a unix socket cannot be encrypted", &place, hint));
+        }
         Ok(Target {
             place,
             address,
@@ -161,43 +146,6 @@ pub fn connect_failed(target: &Target, error: OpError) -> OpError {
     error
 }
 
-/// `host`, `host:port`, `[v6]` or `[v6]:port`.
-fn host_and_port(address: &str) -> Option<(&str, u16)> {
-    let (host, port) = match address.strip_prefix('[') {
-        Some(rest) => rest.split_once(']')?,
-        None => match address.find(':') {
-            Some(colon) => address.split_at(colon),
-            None => (address, ""),
-        },
-    };
-    let port = match port.strip_prefix(':') {
-        Some(port) => port.parse().ok()?,
-        None if port.is_empty() => DEFAULT_PORT,
-        None => return None,
-    };
-    (!host.is_empty()).then_some((host, port))
-}
-
-fn reveal(secret: &Secret) -> Result<String, Trouble> {
-    match secret {
-        Secret::Env(name) => std::env::var(name).map_err(|_| {
-            usage(
-                &format!("the password's environment variable {name} is not set"),
-                "mysql driver",
-                "export it before the run, or name another source",
-            )
-        }),
-        Secret::File(path) => match std::fs::read_to_string(path) {
-            Ok(text) => Ok(text.trim_end_matches(['\n', '\r']).to_owned()),
-            Err(error) => Err(usage(
-                &format!("the password file cannot be read: {error}"),
-                path,
-                "name a file that this user may read",
-            )),
-        },
-    }
-}
-
 fn tls_options(spec: &TlsSpec) -> Result<SslOpts, Trouble> {
     if !spec.verify {
         return Ok(SslOpts::default()
@@ -205,40 +153,15 @@ fn tls_options(spec: &TlsSpec) -> Result<SslOpts, Trouble> {
             .with_danger_skip_domain_validation(true));
     }
     let roots = match &spec.ca_file {
-        Some(path) => vec![read_authority(path)?],
-        None => system_roots()?,
+        Some(path) => vec![authority::read(path)?],
+        None => authority::of_the_system(DRIVER)?
+            .iter()
+            .map(|cert| cert.to_vec())
+            .collect(),
     };
     Ok(SslOpts::default()
         .with_disable_built_in_roots(true)
         .with_root_certs(roots.into_iter().map(Into::into).collect()))
-}
-
-fn read_authority(path: &str) -> Result<Vec<u8>, Trouble> {
-    std::fs::read(path).map_err(|error| {
-        let what = format!("the certificate authority's file cannot be read: {error}");
-        usage(&what, path, "name a PEM file that this user may read")
-    })
-}
-
-/// The authorities that this machine trusts, without those that the TLS library cannot use.
-fn system_roots() -> Result<Vec<Vec<u8>>, Trouble> {
-    let usable = |cert: &rustls::pki_types::CertificateDer<'static>| {
-        rustls::RootCertStore::empty().add(cert.clone()).is_ok()
-    };
-    let found = rustls_native_certs::load_native_certs()
-        .certs
-        .into_iter()
-        .filter(usable);
-    let roots: Vec<Vec<u8>> = found.map(|cert| cert.to_vec()).collect();
-    if roots.is_empty() {
-        return Err(Trouble::new(
-            TroubleKind::Environment,
-            "this machine trusts no certificate authority",
-            "mysql driver",
-            "install the ca-certificates package, or name the server's authority in `tls.ca_file`",
-        ));
-    }
-    Ok(roots)
 }
 
 fn usage(what: &str, place: &str, hint: &str) -> Trouble {
@@ -248,21 +171,6 @@ fn usage(what: &str, place: &str, hint: &str) -> Trouble {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses_are_read() {
-        for (text, parsed) in [
-            ("db1:3307", Some(("db1", 3307))),
-            ("db1", Some(("db1", 3306))),
-            ("[::1]:5", Some(("::1", 5))),
-            ("[::1]", Some(("::1", 3306))),
-            ("db1:x", None),
-            (":5", None),
-            ("[::1]x", None),
-        ] {
-            assert_eq!(host_and_port(text), parsed, "{text}");
-        }
-    }
 
     fn spec(address: &str) -> MysqlSpec {
         let endpoint = Endpoint {
@@ -285,20 +193,6 @@ mod tests {
 
     fn trouble(spec: &MysqlSpec) -> Trouble {
         Target::all(spec).err().unwrap()
-    }
-
-    #[test]
-    fn a_missing_source_of_the_password_is_named() {
-        let env = MysqlSpec {
-            password: Some(Secret::Env("BAKEOFF_NO_SUCH".into())),
-            ..spec("h:1")
-        };
-        assert!(trouble(&env).what.contains("BAKEOFF_NO_SUCH"));
-        let file = MysqlSpec {
-            password: Some(Secret::File("/no/such".into())),
-            ..spec("h:1")
-        };
-        assert_eq!(trouble(&file).place, "/no/such");
     }
 
     #[test]

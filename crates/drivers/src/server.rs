@@ -1,0 +1,23 @@
+//! What every client of a server needs, whatever is spoken there: where the server is, who asks, how long to wait.
+pub mod account;
+pub mod address;
+pub mod authority;
+pub mod statement;
+pub mod whereabouts;
+
+use bakeoff_model::time::{now_ns, sleep_until};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+/// `None`: `limit` passed first, and the future is dropped.
+pub async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let mut sleep = pin!(sleep_until(now_ns() + limit.as_nanos() as u64));
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => sleep.as_mut().poll(cx).map(|()| None),
+    })
+    .await
+}
