@@ -125,13 +125,20 @@ def only_bundle(folder: Path) -> Bundle:
     return Bundle.open(found[0])
 
 
-def wait_until(true: Callable[[], Any], what: str, timeout_s: float = 120) -> Any:
-    """For what is bound to happen: the time only ends a test that has failed."""
+def wait_until(
+    true: Callable[[], Any], what: str, timeout_s: float = 120, *, of: subprocess.Popen[str] | None = None
+) -> Any:
+    """For what is bound to happen: the time only ends a test that has failed. `of`: whose work it is; should that end
+    before, the test fails with what it said."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
+        ended = of is not None and of.poll() is not None
         found = true()
         if found:
             return found
+        if of is not None and ended:
+            out, err = of.communicate()
+            raise AssertionError(f"it ended with {of.returncode} before {what}: {out}{err}")
         time.sleep(0.02)
     raise AssertionError(f"waited {timeout_s} s in vain until {what}")
 

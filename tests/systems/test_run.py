@@ -233,7 +233,7 @@ def test_a_system_that_changed_is_no_continuation_and_nothing_is_lost(ran: Path,
 def engine_of_second_run(process: subprocess.Popen[str], folder: Path) -> int:
     """Its pid, when it runs: see ENDLESS_SECOND_RUN."""
     wait_until(lambda: list(folder.glob("bakeoff-results/*/runs/*/run.json.endless")), "the second run begins")
-    (pid,) = wait_until(lambda: descendants(process.pid, "bakeoff-engine"), "its engine runs")
+    (pid,) = wait_until(lambda: descendants(process.pid, "bakeoff-engine"), "its engine runs", of=process)
     return int(pid)
 
 
@@ -242,8 +242,8 @@ def test_ctrl_c_in_a_phase_leaves_no_engine(tmp_path: Path, phase: str) -> None:
     text = endless(SQLITE) if phase == "run.json" else SQLITE.replace("records = 500", "records = 400_000")
     process = started("run", write_plan(tmp_path, text), cwd=tmp_path)
     try:
-        wait_until(lambda: list(tmp_path.glob(f"bakeoff-results/*/*/*/{phase}")), f"{phase} is there")
-        engines = wait_until(lambda: descendants(process.pid, "bakeoff-engine"), "an engine runs")
+        wait_until(lambda: list(tmp_path.glob(f"bakeoff-results/*/*/*/{phase}")), f"{phase} is there", of=process)
+        engines = wait_until(lambda: descendants(process.pid, "bakeoff-engine"), "an engine runs", of=process)
         os.killpg(process.pid, signal.SIGINT)
         assert finish(process).code == 130
     finally:
@@ -254,7 +254,7 @@ def test_ctrl_c_in_a_phase_leaves_no_engine(tmp_path: Path, phase: str) -> None:
 def test_no_engine_outlives_a_killed_controller(tmp_path: Path) -> None:
     process = started("run", write_plan(tmp_path, endless(SQLITE)), cwd=tmp_path)
     try:
-        engines = wait_until(lambda: descendants(process.pid, "bakeoff-engine"), "an engine runs")
+        engines = wait_until(lambda: descendants(process.pid, "bakeoff-engine"), "an engine runs", of=process)
         process.kill()
         process.communicate()
     finally:

@@ -93,7 +93,7 @@ def measuring(folder: Path, text: str) -> Iterator[subprocess.Popen[str]]:
     """A bakeoff whose first window is under way."""
     process = started("run", write_plan(folder, text), cwd=folder, env=engine_through(folder, OVERHEARD))
     try:
-        wait_until(lambda: seconds_of_window(folder), "a second of the window is over")
+        wait_until(lambda: seconds_of_window(folder), "a second of the window is over", of=process)
         yield process
     finally:
         end(process)
@@ -117,7 +117,7 @@ def test_a_private_server_is_measured_inside_and_out_and_gone_afterwards(tmp_pat
     plan = write_plan(tmp_path, PRIVATE.replace("data_integrity = true", ""))
     process = started("run", plan, "--json", cwd=tmp_path)
     try:
-        servers = wait_until(lambda: servers_of(process.pid), "the server runs")
+        servers = wait_until(lambda: servers_of(process.pid), "the server runs", of=process)
         done = finish(process)
     finally:
         end(process)
@@ -185,7 +185,7 @@ def test_a_frozen_server_shows_as_unknown_operations_and_lost_connections(tmp_pa
     with measuring(tmp_path, windowed(16)) as process:
         (pid,) = servers_of(process.pid)
         os.kill(pid, signal.SIGSTOP)
-        wait_until(lambda: unknown(seconds_of_window(tmp_path)) >= 4, "each user's operation has timed out")
+        wait_until(lambda: unknown(seconds_of_window(tmp_path)) >= 4, "each user's operation has timed out", of=process)
         os.kill(pid, signal.SIGCONT)
         done = finish(process)
     (run,) = only_bundle(tmp_path).runs
