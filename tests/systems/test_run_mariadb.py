@@ -142,6 +142,19 @@ def test_a_private_server_is_measured_inside_and_out_and_gone_afterwards(tmp_pat
     assert b"BAKEOFF_PASSWORD" in everything, "the password's name is kept"
 
 
+def test_servers_that_differ_in_their_pool_alone_share_one_load(tmp_path: Path) -> None:
+    pools = 'threads = [4]\n"settings.innodb_buffer_pool_size" = ["32M", "64M"]'
+    text = PRIVATE.replace("threads = [4]", pools)
+    text = text.replace('start = { settings = { innodb_buffer_pool_size = "32M" } }', "start = true")
+    done = bakeoff("run", write_plan(tmp_path, text), cwd=tmp_path)
+    assert done.code == 0, done.err
+    bundle = only_bundle(tmp_path)
+    assert len(list(bundle.folder.glob("loads/*.json"))) == 1
+    assert {facts.settings["innodb_buffer_pool_size"] for facts in bundle.facts.values()} == {"33554432", "67108864"}
+    assert [run.valid for run in bundle.runs] == [True, True]
+    assert all(check.ok for run in bundle.runs for check in run.checks)
+
+
 def test_two_clients_are_one_run(tmp_path: Path) -> None:
     text = PRIVATE.replace("threads = [4]", "threads = [2]\nclients = [2]").replace('preset = "a"', 'preset = "d"')
     done = bakeoff("run", write_plan(tmp_path, text), cwd=tmp_path)

@@ -11,6 +11,8 @@ from bakeoff.model.boundary import Closed, Open, OperationsLimit, TimeLimit
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.mysql_server import DURABILITY
+from bakeoff.systems.mysql_settings import RUN_TIME
 
 SQLITE = "[systems.sqlite]"
 MARIADB = "[systems.mariadb]\nstart = true"
@@ -292,6 +294,37 @@ def test_the_data_are_shared_by_cells_that_ask_for_the_same_data_of_the_same_sys
     settings = read("'settings.page_size' = [4096, 8192]")
     assert len({cell.load_key for cell in settings.cells}) == 2
     assert len({cell.record.dataset for cell in settings.cells}) == 1
+
+
+@pytest.mark.parametrize(
+    ("systems", "factors", "loads"),
+    [
+        (SQLITE, "'settings.cache_size' = [100, 200]", 1),
+        (SQLITE, "durability = ['full', 'relaxed']", 1),
+        (SQLITE, "durability = ['full', 'none']", 2),  # a file remembers that it has a write-ahead log
+        (MARIADB, "'settings.innodb_buffer_pool_size' = ['1G', '2G']", 1),
+        (MARIADB, "'settings.Innodb-Buffer-Pool-Size' = ['1G', '2G']", 1),
+        (MARIADB, "durability = ['full', 'relaxed', 'none']", 1),
+        (MARIADB, "'session.sort_buffer_size' = [1, 2]\n'start.connect' = ['tcp', 'socket']", 1),
+        (MARIADB, "version = ['10.6', '10.11']", 2),
+        (MARIADB, "'settings.innodb_page_size' = ['8K', '16K']", 2),
+        (MARIADB, "'session.default_storage_engine' = ['InnoDB', 'MyISAM']", 2),
+        (MARIADB, "'settings.of_a_plugin' = [1, 2]", 2),
+        ("[systems.null]", "'null.latency_ns' = [1, 2]", 2),
+    ],
+)
+def test_settings_that_shape_no_stored_byte_share_one_load(systems: str, factors: str, loads: int) -> None:
+    cells = read(factors, systems=systems, must_run=False).cells
+    assert len({cell.load_key for cell in cells}) == loads
+    assert len({cell.instance_key for cell in cells}) == len(cells)
+
+
+def test_every_level_of_durability_of_the_mysql_family_is_made_of_settings_of_the_run() -> None:
+    assert {name for level in DURABILITY.values() for name in level} <= RUN_TIME
+
+
+def test_session_variables_vary_on_the_one_table_of_an_existing_server() -> None:
+    assert len(read("'session.sort_buffer_size' = [1, 2]", systems=OLD).cells) == 2
 
 
 def test_what_is_compared_is_the_system_or_the_first_factor_that_varies() -> None:

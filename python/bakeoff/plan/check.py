@@ -118,14 +118,14 @@ def check_sql(document: PlanDocument, by_name: Kinds, kinds: Kinds, source: Sour
             )
 
 
-def check_access(system: str, options: Mapping[str, object], kind: type[System], source: Source) -> None:
+def check_access(system: str, options: dict[str, Any], kind: type[System], source: Source) -> None:
     """Whether this kind can be started here, or be given an address."""
     capabilities = kind.capabilities()
     if "address" in options and not capabilities.existing:
         raise source.error(
             f"{kind.kind} cannot be given an address", "systems", system, "address", hint="remove `address`"
         )
-    if "address" not in options and not capabilities.private:
+    if kind.place(options) is None and not capabilities.private:
         raise source.error(f"{kind.kind} cannot be started here", "systems", system, hint='write address = "host:port"')
 
 
@@ -135,7 +135,7 @@ def decide_reset(
     """restore | reload | reuse: as the plan says, or restore where every system can."""
     reset = _decide_reset(document, cells, private, kinds, source)
     if reset == "reuse":
-        _one_load_each(cells, [name for name, own in private.items() if not own], source)
+        _one_load_each(cells, source)
     return reset
 
 
@@ -171,13 +171,12 @@ def _default_reset(
     return "reload" if writing is not None else "reuse"
 
 
-def _one_load_each(cells: list[Cell], existing: list[str], source: Source) -> None:
+def _one_load_each(cells: list[Cell], source: Source) -> None:
     """One table on an existing server holds one data set: cells with other data could only take turns."""
     keys: dict[str, str] = {}
     for cell in cells:
-        options = cell.system_options
-        table = f"{options.get('address')} {options.get('schema')} {cell.workload.tables[0]}"
-        if cell.record.system in existing and keys.setdefault(table, cell.load_key) != cell.load_key:
+        table = repr((cell.place, cell.workload.tables[0]))
+        if cell.place is not None and keys.setdefault(table, cell.load_key) != cell.load_key:
             what = f"{cell.record.label} needs a load of its own into the same table as an earlier cell"
             raise source.error(what, "measure", "reset", hint='write reset = "reload", or name another schema')
 

@@ -158,9 +158,14 @@ def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
 
 def estimate_disk_bytes(plan: ResolvedPlan) -> int:
     """The most there is at one time: each data set as loaded and as kept, and the bundle."""
-    copies = 2 if plan.reset == "restore" else 1
-    data = sum(copies * _size_bytes(cells[0]) for cells in _by_load(plan.cells) if _private(cells[0]))
+    data = sum(_copies(plan, cells) * _size_bytes(cells[0]) for cells in _by_load(plan.cells) if cells[0].place is None)
     return data + estimate_bundle_bytes(plan)
+
+
+def _copies(plan: ResolvedPlan, cells: list[Cell]) -> int:
+    """Of one data set: what each system has, and what is kept to put back."""
+    systems = len({cell.instance_key for cell in cells})
+    return systems + (plan.reset == "restore" or (plan.reset != "reload" and systems > 1))
 
 
 def estimate_bundle_bytes(plan: ResolvedPlan) -> int:
@@ -230,10 +235,6 @@ def _start_s(cell: Cell) -> float:
 def _size_bytes(cell: Cell) -> int:
     data = round(cell.workload.size_estimate_bytes * _TABLE_OVERHEAD_RATIO)
     return int(data + (_SERVER_BYTES if _has_server(cell) else 0))
-
-
-def _private(cell: Cell) -> bool:
-    return "address" not in cell.system_options
 
 
 def _has_server(cell: Cell) -> bool:

@@ -206,9 +206,8 @@ class Builder:
         """The table of the system with this combination's levels in their places."""
         name = combination.system
         options = self.document.systems[name].options()
-        embedded = self.capabilities(name).embedded
         for factor, level in self._chosen(combination, "system"):
-            options = put_option(options, factor, level, embedded=embedded, source=self.source, system=name)
+            options = put_option(options, factor, level, kind=self.kinds[name], source=self.source, system=name)
         return options
 
     def capabilities(self, system: str) -> Capabilities:
@@ -227,7 +226,8 @@ class Builder:
         return [(factor, level) for factor, level in pairs if factor.target == target]
 
     def _cell(self, combination: Combination, several: set[str]) -> Cell:
-        name, table = combination.system, self.document.systems[combination.system]
+        name = combination.system
+        table, kind = self.document.systems[name], self.kinds[name]
         load = {factor.path[0]: level for factor, level in self._chosen(combination, "load")}
         workload = self.workload(combination)
         options = self.system_options(combination)
@@ -241,7 +241,7 @@ class Builder:
         record = CellRecord(
             id="",  # see identity.py: a cell is whole when the reset and the cache are decided, too
             system=name,
-            kind=self.kinds[name].kind,
+            kind=kind.kind,
             label=words_of_levels(name, shown),
             levels={"system": name, **shown},
             threads=threads,
@@ -267,7 +267,9 @@ class Builder:
             retry=self._retry(workload),
             durability=durability,
             isolation=isolation,
-            load_key=load_key(name, record.kind, options, durability, dataset),
+            instance_key=_key(name, kind.kind, options, durability, dataset),
+            load_key=_key(name, kind.kind, kind.shaping_options(options, durability), dataset),
+            place=kind.place(options),
         )
 
     def _portable(self, kind: str, said: str | None, load: dict[str, Scalar], system: str) -> str | None:
@@ -326,9 +328,9 @@ class Builder:
         return Retry(retries=said.retries, on=list(said.on), on_codes=list(said.on_codes), backoff_s=said.backoff)
 
 
-def load_key(name: str, kind: str, options: dict[str, Any], durability: str | None, dataset: str) -> str:
-    """Equal for cells that can share one loaded data set: the same system, made with the same options."""
-    text = json.dumps([name, kind, options, durability, dataset], sort_keys=True, default=str)
+def _key(name: str, *parts: Any) -> str:
+    """Of what belongs to a system of this name and is told apart by these parts."""
+    text = json.dumps([name, *parts], sort_keys=True, default=str)
     return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
 

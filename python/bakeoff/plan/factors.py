@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 from ..errors import PlanError
 from ..model.boundary import IoName, RunnerName
 from ..model.records import Scalar
-from ..systems.base import DURABILITY_LEVELS, ISOLATION_LEVELS
+from ..systems.base import DURABILITY_LEVELS, ISOLATION_LEVELS, System
 from .document import MeasureTable, keys_of
 from .nearest import LOAD_FACTORS, meant, one_of, where
 from .units import UnitError, parse_rate_ops_per_s
@@ -127,17 +127,18 @@ def known_name(kind: str, value: Any, source: Source, *place: str) -> str:
 
 
 def put_option(
-    options: dict[str, Any], factor: Factor, level: Scalar, *, embedded: bool, source: Source, system: str
+    options: dict[str, Any], factor: Factor, level: Scalar, *, kind: type[System], source: Source, system: str
 ) -> dict[str, Any]:
     """The system's options with the level in its place. A key that the table gives too is refused, not overridden."""
-    if factor.path[0] == "settings" and "address" in options:
+    existing, embedded = kind.place(options) is not None, kind.capabilities().embedded
+    if factor.path[0] == "settings" and existing and not embedded:
         raise source.error(
             f"`{factor.name}` cannot vary: {system} exists already, and its settings are not ours to change",
             *("factors", factor.name),
             hint=f'start a private instance, or vary a session variable: "{system}.session.NAME"',
         )
     merged = deepcopy(options)
-    path = place_of(factor, started=not embedded and "address" not in options)
+    path = place_of(factor, started=not embedded and not existing)
     table = merged
     for key in path[:-1]:
         table = table.setdefault(key, {})

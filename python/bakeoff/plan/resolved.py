@@ -32,8 +32,12 @@ class Cell:
     retry: Retry
     durability: str | None
     isolation: str | None
-    #: Cells with equal keys share one loaded data set (same system, same start options, same data).
+    #: Cells with equal keys share one system: same name, same options, same data.
+    instance_key: str
+    #: Cells with equal keys share one loaded data set: whatever shapes its bytes is the same.
     load_key: str
+    #: Where a system that was there before us keeps the tables; None: it is started.
+    place: tuple[str, ...] | None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..model.records import BundleInfo, FactsRecord, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
 from . import one_run
 from .cores import Others
-from .instance import Instance, file_name
+from .instance import Data, Instance, file_name
 from .order import Slot, schedule
 
 #: One failed run is an event; so many in a row are a broken set-up, and going on would only hide it.
@@ -51,6 +51,8 @@ class Conductor:
     others: Others = tuple
     _told: set[str] = field(default_factory=set)
     _instances: dict[str, Instance] = field(default_factory=dict)
+    #: By `load_key`.
+    _data: dict[str, Data] = field(default_factory=dict)
     _failures: int = 0
     _said: list[str] = field(default_factory=list)
 
@@ -111,20 +113,28 @@ class Conductor:
     def _instance(self, cell: Cell) -> Instance:
         """The loaded instance for a cell, after every other private server has been stopped: one at a time runs."""
         for key, other in self._instances.items():
-            if key != cell.load_key and other.system.private and other.system.alive():
+            if key != cell.instance_key and other.system.private and other.system.alive():
                 other.system.stop()
-        instance = self._instances.get(cell.load_key)
+        instance = self._instances.get(cell.instance_key)
         if instance is None or not instance.loaded:
             if instance is not None:
                 instance.stop()
             instance = Instance(self.plan, cell, self.writer.folder, allow_drop=self.allow_drop, work=self.work)
-            self._instances[cell.load_key] = instance
-            self.view.loading(cell, None)
-            load = instance.load(lambda progress: self.view.loading(cell, progress))
-            self.writer.load(file_name(cell.load_key), load)
+            self._instances[cell.instance_key] = instance
+            self._give_data(cell, instance)
         if cell.record.id not in self._told:
             self._tell_facts(cell, instance)
         return instance
+
+    def _give_data(self, cell: Cell, instance: Instance) -> None:
+        """Loaded once for all systems whose bytes would be the same."""
+        self.view.loading(cell, None)
+        if (data := self._data.get(cell.load_key)) and instance.take(data):
+            return
+        load = instance.load(lambda progress: self.view.loading(cell, progress))
+        self.writer.load(file_name(cell.load_key), load)
+        if instance.data:
+            self._data[cell.load_key] = instance.data
 
     def _tell_facts(self, cell: Cell, instance: Instance) -> None:
         """Writes down what the system says of itself, once for each cell."""

@@ -54,7 +54,7 @@ def cores_of(plan: ResolvedPlan, *, server: bool) -> list[int]:
 
 def cores_of_all(plan: ResolvedPlan) -> list[int]:
     """Over all cells."""
-    kinds = {cell.record.kind for cell in plan.cells if "address" not in cell.system_options}
+    kinds = {cell.record.kind for cell in plan.cells if cell.place is None}
     return cores_of(plan, server=any(not SYSTEMS[kind].capabilities().embedded for kind in kinds))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..bundle.files import make_folder
@@ -23,8 +24,17 @@ def file_name(key: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", key)[:80]
 
 
+@dataclass(frozen=True)
+class Data:
+    """A loaded data set."""
+
+    rows: int
+    #: The copy that can be put back, of a private system.
+    snapshot: Path | None
+
+
 class Instance:
-    """The system of all cells that share a `load_key`. `stop` may be called at any time and ends everything."""
+    """The system of all cells that share an `instance_key`. `stop` may be called at any time and ends everything."""
 
     def __init__(self, plan: ResolvedPlan, cell: Cell, bundle: Path, *, allow_drop: bool, work: Path | None) -> None:
         self.plan = plan
@@ -41,15 +51,18 @@ class Instance:
             base_dir=plan.path.parent if plan.path else Path.cwd(),
         )
         self.bundle = bundle
-        self.logs = make_folder(bundle, f"loads/{file_name(cell.load_key)}")
-        self.rows = 0
-        self.loaded = False
+        self.logs = make_folder(bundle, f"loads/{file_name(cell.instance_key)}")
+        self.data: Data | None = None
         self._started = False
         self._tables_begun = False  # on an existing system
 
     @property
-    def snapshot(self) -> Path:
-        return self.folder.path / "snapshot"
+    def loaded(self) -> bool:
+        return self.data is not None
+
+    @property
+    def rows(self) -> int:
+        return self.data.rows if self.data else 0
 
     def start(self) -> None:
         """Starts a private system unless it runs; looks at an existing one the first time. One that is frozen is ended
@@ -62,12 +75,11 @@ class Instance:
             self._pin()
 
     def load(self, on_progress: Callable[[Progress], None]) -> LoadRecord:
-        """Makes the tables, loads and checks them, and keeps a copy for `reset = "restore"`."""
+        """Makes the tables, loads and checks them, and keeps a copy where one will be put back."""
         self.start()
         if self.plan.cache == "cold":
             self._refuse_memory()
         done = self._fill(self.logs, on_progress)
-        self.rows = done.rows
         checks = []
         if self.system.keeps_data:
             expected = CheckSpec(rows_min=done.rows, rows_max=done.rows, sample=self.plan.check_sample)
@@ -82,15 +94,36 @@ class Instance:
             checks=checks,
             cells=[c.record.id for c in self.plan.cells if c.load_key == self.cell.load_key],
         )
-        if self.plan.reset == "restore":
-            self.system.snapshot(self.snapshot)
-        self.loaded = True
+        snapshot = self.folder.path / "snapshot" if self._keeps_copy() else None
+        if snapshot is not None:
+            self.system.snapshot(snapshot)
+        self.data = Data(done.rows, snapshot)
         return record
+
+    def _keeps_copy(self) -> bool:
+        """For what comes before each run, or for other systems that begin with the same data."""
+        sharing = {cell.instance_key for cell in self.plan.cells if cell.load_key == self.cell.load_key}
+        shared = self.system.private and len(sharing) > 1 and self.system.capabilities().restore
+        return self.plan.reset == "restore" or (shared and self.plan.reset != "reload")
+
+    def take(self, data: Data) -> bool:
+        """Begins with data that another system has loaded; False if it has to load them itself."""
+        if self.system.private and data.snapshot is None:
+            return False
+        if data.snapshot is not None:
+            self.system.restore(data.snapshot)
+            self._started = True
+            self._pin()
+        self.start()
+        if self.plan.cache == "cold":
+            self._refuse_memory()
+        self.data = data
+        return True
 
     def reset(self, folder: Path) -> None:
         """Makes the data what it was after the load, as the plan says; the system runs afterwards."""
-        if self.plan.reset == "restore":
-            self.system.restore(self.snapshot)
+        if self.plan.reset == "restore" and self.data and self.data.snapshot:
+            self.system.restore(self.data.snapshot)
             self._pin()
         elif self.plan.reset == "reload":
             self.start()

@@ -102,6 +102,18 @@ class System(ABC):
     def capabilities(cls) -> Capabilities: ...
 
     @classmethod
+    def place(cls, options: dict[str, Any]) -> tuple[str, ...] | None:
+        """Where a system that was there before us keeps the plan's tables (address and schema); None: these options
+        (as of `configure`, not checked yet) ask for one to be started."""
+        return (str(options["address"]), str(options.get("schema", ""))) if "address" in options else None
+
+    @classmethod
+    def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:
+        """What shapes the bytes that a load stores: systems that differ in nothing of it share one copy of the data.
+        All is taken to, except what a kind knows to matter only while it runs."""
+        return {**options, "durability": durability}
+
+    @classmethod
     def runners(cls, options: dict[str, Any]) -> tuple[str, ...]:
         """Those of `capabilities` that are left with these options (as of `configure`, not checked yet)."""
         return cls.capabilities().runners

@@ -33,6 +33,7 @@ from bakeoff.systems.mysql_server import (
     MySqlServer,
     StartOptions,
     family_capabilities,
+    normal,
     read_cipher,
     read_family_options,
 )
@@ -225,8 +226,8 @@ def _refuse_impossible_tls(options: MySqlOptions, where: str) -> None:
 def _private_settings(options: MySqlOptions, durability: str | None, where: str) -> dict[str, str]:
     """The plan's settings (in `start` or beside it) and what its durability means, by one spelling of names."""
     inner = options.private.settings if options.private else {}
-    settings = {_normal(name): value for name, value in {**options.settings, **inner}.items()}
-    for name in {_normal(name) for name in options.settings} & {_normal(name) for name in inner}:
+    settings = {normal(name): value for name, value in {**options.settings, **inner}.items()}
+    for name in {normal(name) for name in options.settings} & {normal(name) for name in inner}:
         raise PlanError(f"{name} is said twice", where=where, hint="in `settings` and in `start.settings`: keep one")
     for name, value in settings.items():
         _refuse_bad_setting(name, value, where)
@@ -249,7 +250,3 @@ def _refuse_bad_setting(name: str, value: str, where: str) -> None:
         raise PlanError(f"{name} of a private server is set by bakeoff", where=f"{where}.start.settings")
     if not re.fullmatch(r"[a-z][a-z0-9_.]*", name) or re.search(r"[\x00-\x1f\x7f]", value):
         raise PlanError(f"{name!r} = {value!r} cannot be a setting of a server", where=f"{where}.start.settings")
-
-
-def _normal(name: str) -> str:
-    return name.lower().replace("-", "_")

@@ -15,6 +15,7 @@ from bakeoff.systems import mysql_facts
 from bakeoff.systems.base import Capabilities, Facts, System
 from bakeoff.systems.mysql_control import Control, Login, Tls
 from bakeoff.systems.mysql_facts import Product, Status
+from bakeoff.systems.mysql_settings import RUN_TIME
 from bakeoff.systems.options import Options, Password, Settings, read_options
 
 DURABILITY: dict[str, dict[str, str]] = {
@@ -24,6 +25,8 @@ DURABILITY: dict[str, dict[str, str]] = {
 }
 ISOLATION = ("read-uncommitted", "read-committed", "repeatable-read", "serializable")
 
+#: Options that say how to reach a server, not what it stores.
+_OF_THE_WAY = {"user", "password", "tls", "server_public_key_file", "client", "port", "connect"}
 #: One status answer serves counters and gauges asked for in the same second.
 _STATUS_AGE_MAX_S = 0.3
 
@@ -134,6 +137,11 @@ class MySqlServer(System):
         self._status_at = -math.inf  # monotonic
 
     @classmethod
+    def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:
+        """Every level of durability is made of settings that matter at run time alone."""
+        return _without_run_time(options)
+
+    @classmethod
     def runners(cls, options: dict[str, Any]) -> tuple[str, ...]:
         """Each client library has its own."""
         client = options.get("client") or ("mysql_async" if options.get("tls") else None)
@@ -232,6 +240,21 @@ class MySqlServer(System):
                 self._status = None
             self._status_at = time.monotonic()
         return self._status
+
+
+def _without_run_time(options: dict[str, Any]) -> dict[str, Any]:
+    """The table, and those inside it, without options of the way and settings that matter at run time alone."""
+    left = {name: value for name, value in options.items() if name not in _OF_THE_WAY}
+    return {
+        name: _without_run_time(value) if isinstance(value, dict) else value
+        for name, value in left.items()
+        if normal(name) not in RUN_TIME
+    }
+
+
+def normal(name: str) -> str:
+    """A setting's name by its one spelling."""
+    return name.lower().replace("-", "_")
 
 
 def read_cipher(control: Control) -> str:

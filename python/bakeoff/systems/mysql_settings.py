@@ -93,3 +93,30 @@ _NAMES = """
     wsrep_trx_fragment_unit
 """
 SHAPING = frozenset(_NAMES.split())
+
+_RUN_TIME_NAMES = """
+    back_log general_log innodb_adaptive_flushing innodb_adaptive_flushing_lwm innodb_adaptive_hash_index
+    innodb_adaptive_hash_index_parts innodb_buffer_pool_chunk_size innodb_buffer_pool_dump_at_shutdown
+    innodb_buffer_pool_dump_pct innodb_buffer_pool_instances innodb_buffer_pool_load_at_startup
+    innodb_buffer_pool_size innodb_commit_concurrency innodb_concurrency_tickets innodb_deadlock_detect
+    innodb_doublewrite innodb_flush_log_at_timeout innodb_flush_log_at_trx_commit innodb_flush_method
+    innodb_flush_neighbors innodb_flush_sync innodb_flushing_avg_loops innodb_io_capacity innodb_io_capacity_max
+    innodb_lock_wait_timeout innodb_log_buffer_size innodb_lru_scan_depth innodb_max_dirty_pages_pct
+    innodb_max_dirty_pages_pct_lwm innodb_max_purge_lag innodb_max_purge_lag_delay innodb_numa_interleave
+    innodb_old_blocks_pct innodb_old_blocks_time innodb_page_cleaners innodb_purge_batch_size innodb_purge_threads
+    innodb_random_read_ahead innodb_read_ahead_threshold innodb_read_io_threads innodb_snapshot_isolation
+    innodb_spin_wait_delay innodb_sync_spin_loops innodb_thread_concurrency innodb_thread_sleep_delay
+    innodb_use_native_aio innodb_write_io_threads interactive_timeout join_buffer_size key_buffer_size
+    large_pages lock_wait_timeout long_query_time max_connections max_execution_time max_heap_table_size
+    max_prepared_stmt_count max_statement_time max_user_connections metadata_locks_hash_instances
+    net_read_timeout net_write_timeout open_files_limit optimizer_prune_level optimizer_search_depth
+    optimizer_switch performance_schema query_cache_limit query_cache_size query_cache_type read_buffer_size
+    read_rnd_buffer_size skip_name_resolve slow_query_log sort_buffer_size sync_binlog table_definition_cache
+    table_open_cache table_open_cache_instances thread_cache_size thread_handling thread_pool_max_threads
+    thread_pool_oversubscribe thread_pool_size thread_pool_stall_limit thread_stack tmp_table_size
+    transaction_isolation tx_isolation wait_timeout
+"""
+#: Settings that leave the bytes of a loaded data set as they are, so that systems which differ in them can share one. A
+#: name is here only if a server takes data that were written under any other value of it. (The size of the redo log is
+#: not: older servers refuse to start.)
+RUN_TIME = frozenset(_RUN_TIME_NAMES.split())

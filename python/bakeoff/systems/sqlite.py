@@ -30,6 +30,14 @@ DURABILITY: dict[str, dict[str, str]] = {
     "none": {"synchronous": "OFF"},
 }
 
+#: Pragmas that matter only while a connection is open. (A file remembers its journal_mode.)
+RUN_TIME = frozenset(
+    {
+        "automatic_index", "busy_timeout", "cache_size", "cache_spill", "journal_size_limit", "locking_mode",
+        "mmap_size", "read_uncommitted", "synchronous", "temp_store", "threads", "wal_autocheckpoint",
+    }
+)  # fmt: skip
+
 #: Files that belong to a database besides the file itself.
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 _SYNCHRONOUS = {"0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"}
@@ -87,6 +95,12 @@ class Sqlite(System):
             )
         pragmas = _pragmas(read.settings, durability, where)
         return cls(name, pragmas, workdir, base_dir / read.path if read.path else None)
+
+    @classmethod
+    def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:
+        said = options.get("settings", {})
+        pragmas = {**DURABILITY.get(durability or "", {}), **{name.lower(): value for name, value in said.items()}}
+        return {**options, "settings": {name: pragmas[name] for name in pragmas.keys() - RUN_TIME}}
 
     def start(self) -> None:
         """Makes the folder; the file appears with the first connection of the engine."""
