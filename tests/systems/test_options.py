@@ -9,7 +9,8 @@ import pytest
 from bakeoff.errors import PlanError
 from bakeoff.fleet.binary import engine_list
 from bakeoff.systems import SYSTEMS
-from bakeoff.systems.mysql_control import Address, Login, explain
+from bakeoff.systems.mysql_control import explain
+from bakeoff.systems.server_login import Address, Login
 from bakeoff.workloads import WORKLOADS
 from builders.systems import configured
 from pymysql.err import InternalError, OperationalError
@@ -141,7 +142,7 @@ def test_a_kind_that_cannot_be_started_says_what_to_do_instead() -> None:
     ],
 )
 def test_addresses_are_read_and_written_as_the_engine_wants_them(text: str, address: Address, again: str) -> None:
-    assert Address.parse(text, "") == address
+    assert Address.parse(text, "", default_port=3306) == address
     assert str(address) == again
 
 

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bakeoff.errors import BakeoffError, PlanError
+from bakeoff.errors import BakeoffError
 from bakeoff.provision.files import allocated_bytes
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.systems.base import Capabilities, System
@@ -26,18 +26,17 @@ from bakeoff.systems.mariadb_log import adjusted_settings
 from bakeoff.systems.mariadb_program import find_program
 from bakeoff.systems.mariadb_server import MariaDbServer, ServerSpec
 from bakeoff.systems.mysql import MySql
-from bakeoff.systems.mysql_control import Control, Tls
+from bakeoff.systems.mysql_control import Control
 from bakeoff.systems.mysql_server import (
     DURABILITY,
     MySqlOptions,
     MySqlServer,
-    StartOptions,
     family_capabilities,
-    normal,
     read_cipher,
     read_family_options,
 )
 from bakeoff.systems.options import read_options
+from bakeoff.systems.server_options import StartOptions, private_settings, refuse_impossible_tls
 
 #: Set by us, because the instance could not be kept private or found again otherwise.
 _OURS = {
@@ -73,8 +72,8 @@ class MariaDb(MySqlServer):
         read = read_family_options(options, isolation, where)
         if read.private is None:
             return ExistingMariaDb(name, read, durability, isolation, timeout_s, base_dir)
-        _refuse_impossible_tls(read, where)
-        settings = _private_settings(read, durability, where)
+        refuse_impossible_tls(read, where)
+        settings = private_settings(read, durability, DURABILITY, _OURS, where)
         return cls(name, read, read.private, settings, isolation, workdir, base_dir)
 
     @classmethod
@@ -213,40 +212,3 @@ class MariaDb(MySqlServer):
 class ExistingMariaDb(MySql):
     kind: ClassVar[str] = "mariadb"
     summary: ClassVar[str] = MariaDb.summary
-
-
-def _refuse_impossible_tls(options: MySqlOptions, where: str) -> None:
-    if isinstance(options.tls, Tls):
-        hint = "write tls = true: its certificate is made and trusted for you"
-        raise PlanError("a private server has no certificate of yours", where=f"{where}.tls", hint=hint)
-    if options.tls and options.private and options.private.connect == "socket":
-        raise PlanError("a unix socket cannot be encrypted", where=f"{where}.tls", hint='remove connect = "socket"')
-
-
-def _private_settings(options: MySqlOptions, durability: str | None, where: str) -> dict[str, str]:
-    """The plan's settings (in `start` or beside it) and what its durability means, by one spelling of names."""
-    inner = options.private.settings if options.private else {}
-    settings = {normal(name): value for name, value in {**options.settings, **inner}.items()}
-    for name in {normal(name) for name in options.settings} & {normal(name) for name in inner}:
-        raise PlanError(f"{name} is said twice", where=where, hint="in `settings` and in `start.settings`: keep one")
-    for name, value in settings.items():
-        _refuse_bad_setting(name, value, where)
-    if durability is None:
-        return settings
-    if durability not in DURABILITY:
-        raise PlanError(f"unknown durability {durability!r}", where=where, hint=f"known: {', '.join(DURABILITY)}")
-    meant = DURABILITY[durability]
-    for name in meant.keys() & settings.keys():
-        raise PlanError(
-            f"the plan sets {name} and also durability = {durability!r}, which sets it",
-            where=f"{where}.start.settings",
-            hint="leave out one of the two",
-        )
-    return {**settings, **meant}
-
-
-def _refuse_bad_setting(name: str, value: str, where: str) -> None:
-    if name in _OURS:
-        raise PlanError(f"{name} of a private server is set by bakeoff", where=f"{where}.start.settings")
-    if not re.fullmatch(r"[a-z][a-z0-9_.]*", name) or re.search(r"[\x00-\x1f\x7f]", value):
-        raise PlanError(f"{name!r} = {value!r} cannot be a setting of a server", where=f"{where}.start.settings")

@@ -24,8 +24,9 @@ from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.process import ServerProcess, free_port, give_to_account, port_is_free, run_as_account
 from bakeoff.systems.mariadb_log import LOG_KEPT, explain_failed_start, port_taken, refused_values
 from bakeoff.systems.mariadb_program import Program
-from bakeoff.systems.mysql_control import Address, Control, Login, Tls
+from bakeoff.systems.mysql_control import Control
 from bakeoff.systems.mysql_facts import like, quoted
+from bakeoff.systems.server_login import Address, Login, Tls
 
 BENCH_USER = "bench"
 _START_TIMEOUT_S = 120.0

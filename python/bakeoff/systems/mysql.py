@@ -20,10 +20,11 @@ from typing import Any, ClassVar
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems import mysql_facts
 from bakeoff.systems.base import Capabilities, System
-from bakeoff.systems.mysql_control import Address, Control, Login
+from bakeoff.systems.mysql_control import DEFAULT_PORT, Control
 from bakeoff.systems.mysql_ledger import MySqlLedger
 from bakeoff.systems.mysql_login import read_server_key
 from bakeoff.systems.mysql_server import MySqlOptions, MySqlServer, family_capabilities, read_family_options
+from bakeoff.systems.server_login import Address, Login
 
 
 class MySql(MySqlServer):
@@ -68,7 +69,7 @@ class MySql(MySqlServer):
     ) -> None:
         super().__init__(name, options, isolation)
         self._durability = durability
-        self._address = Address.parse(options.address or "", f"{self._where}.address")
+        self._address = Address.parse(options.address or "", f"{self._where}.address", default_port=DEFAULT_PORT)
         self._tls = options.encryption(base_dir)
         self._password = options.password.located(base_dir) if options.password else None
         key_file = options.server_public_key_file

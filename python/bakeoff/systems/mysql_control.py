@@ -10,101 +10,20 @@ import socket
 import ssl
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import pymysql
 import pymysql.err
 from pymysql.constants import CR, ER
 
-from bakeoff.errors import BakeoffError, PlanError, ServerError
+from bakeoff.errors import BakeoffError, ServerError
 from bakeoff.systems.mysql_login import Connection
-from bakeoff.systems.options import Options
+from bakeoff.systems.server_login import CERTIFICATE_HINT, Login
 
 DEFAULT_PORT = 3306
 _ACCESS_DENIED_NO_PASSWORD = 1698
 _ENCRYPTED_ONLY = 3159
 _NO_SERVER = "is this the address of a MariaDB or MySQL server, or of a proxy that cannot reach one?"
-_CERTIFICATE = (
-    "`tls.ca_file` names the authority that signed the server's certificate; `tls = { verify = false }` takes any"
-)
-
-
-class Tls(Options):
-    """Encryption of an existing server's connections."""
-
-    ca_file: str | None = None
-    verify: bool = True
-
-    def context(self, where: str) -> ssl.SSLContext:
-        try:
-            context = ssl.create_default_context(cafile=self.ca_file)
-        except (OSError, ssl.SSLError) as error:
-            raise PlanError(f"cannot read the certificates in {self.ca_file}: {error}", where=where) from error
-        if not self.verify:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        return context
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where a server listens: host and port, or the path of a unix socket."""
-
-    host: str = ""
-    port: int = 0
-    socket: str = ""
-
-    @classmethod
-    def parse(cls, text: str, where: str) -> Address:
-        if text.startswith("/"):
-            return cls(socket=text)
-        host, separator, port = text.rpartition(":")
-        if not separator or text.endswith("]"):
-            host, port = text, str(DEFAULT_PORT)
-        host = host.strip("[]")
-        if not host or not port.isdigit() or not 0 < int(port) < 65536:
-            raise PlanError(
-                f"{text!r} is not an address", where=where, hint='write "host:port", or "/path" for a unix socket'
-            )
-        return cls(host=host, port=int(port))
-
-    @cached_property
-    def is_here(self) -> bool:
-        """Whether it is one of this machine's own: then a port can be bound to it."""
-        if self.socket:
-            return True
-        try:
-            found = socket.getaddrinfo(self.host, 0, type=socket.SOCK_DGRAM)
-        except OSError:
-            return False
-        return any(_can_bind(family, address) for family, _, _, _, address in found)
-
-    def __str__(self) -> str:
-        """As the engine's document wants it."""
-        if self.socket:
-            return self.socket
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-
-def _can_bind(family: int, address: tuple[Any, ...]) -> bool:
-    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.bind(address)
-        return True
-    return False
-
-
-@dataclass(frozen=True)
-class Login:
-    address: Address
-    user: str
-    password: str
-    tls: Tls | None = None
-    server_key: bytes | None = None  # PEM: to whom the password may be given over plain TCP
-
-    def __repr__(self) -> str:
-        return f"Login({self.user} at {self.address})"  # never the password
 
 
 class Control:
@@ -192,7 +111,7 @@ def explain(error: Exception, login: Login, where: str, *, logged_in: bool = Tru
         return ServerError(
             f"{login.address} takes encrypted connections only: {message}",
             where=where,
-            hint=f"set `tls = true`; {_CERTIFICATE}",
+            hint=f"set `tls = true`; {CERTIFICATE_HINT}",
         )
     if code in (CR.CR_AUTH_PLUGIN_ERR, CR.CR_AUTH_PLUGIN_CANNOT_LOAD):
         return ServerError(
@@ -204,7 +123,7 @@ def explain(error: Exception, login: Login, where: str, *, logged_in: bool = Tru
         return ServerError(
             f"no encrypted connection to {login.address}: {message}",
             where=where,
-            hint=f"leave out `tls`, or set the server up for it; {_CERTIFICATE}",
+            hint=f"leave out `tls`, or set the server up for it; {CERTIFICATE_HINT}",
         )
     if not logged_in and code in (CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR):
         return ServerError(

@@ -15,8 +15,9 @@ from typing import Any
 
 from bakeoff.errors import ServerError
 from bakeoff.systems.base import Ledger
-from bakeoff.systems.mysql_control import Control, Login
+from bakeoff.systems.mysql_control import Control
 from bakeoff.systems.mysql_facts import quoted
+from bakeoff.systems.server_login import Login
 
 TABLE = "bakeoff_tables"
 #: Dropping a large table takes its time.

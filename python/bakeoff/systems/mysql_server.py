@@ -13,10 +13,16 @@ from pydantic import Field
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems import mysql_facts
 from bakeoff.systems.base import Capabilities, Facts, System
-from bakeoff.systems.mysql_control import Control, Login, Tls
+from bakeoff.systems.mysql_control import Control
 from bakeoff.systems.mysql_facts import Product, Status
 from bakeoff.systems.mysql_settings import RUN_TIME
-from bakeoff.systems.options import Options, Password, Settings, read_options
+from bakeoff.systems.server_login import Login
+from bakeoff.systems.server_options import (
+    ServerOptions,
+    read_server_options,
+    refuse_unknown_isolation,
+    without_run_time,
+)
 
 DURABILITY: dict[str, dict[str, str]] = {
     "full": {"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1", "innodb_doublewrite": "ON"},
@@ -25,50 +31,19 @@ DURABILITY: dict[str, dict[str, str]] = {
 }
 ISOLATION = ("read-uncommitted", "read-committed", "repeatable-read", "serializable")
 
-#: Options that say how to reach a server, not what it stores.
-_OF_THE_WAY = {"user", "password", "tls", "server_public_key_file", "client", "port", "connect"}
 #: One status answer serves counters and gauges asked for in the same second.
 _STATUS_AGE_MAX_S = 0.3
 
 
-class StartOptions(Options):
-    """A private instance."""
-
-    version: str | None = None  # None: whichever is found
-    settings: Settings = Field(default_factory=dict)
-    path: str | None = None  # a folder on the storage to be tested; None: with everything else
-    port: int | None = Field(default=None, gt=0, lt=65536)  # None: a free one
-    connect: Literal["tcp", "socket"] = "tcp"  # what the load goes over
-
-
-class MySqlOptions(Options):
+class MySqlOptions(ServerOptions):
     """What a plan may say about one system of the family."""
 
-    start: StartOptions | bool | None = None
-    address: str | None = None
     user: str = "root"
-    password: Password | None = None
-    tls: Tls | bool | None = None
     #: PEM file of an existing server's RSA key, to which the password may be encrypted over plain TCP.
     server_public_key_file: str | None = None
     #: The client library that makes the load; None: the engine's own, or mysql_async where there is TLS.
     client: Literal["wire", "mysql_async"] | None = None
-    #: The same as `start.settings`.
-    settings: Settings = Field(default_factory=dict)
     schema_: str = Field(default="bakeoff", alias="schema", min_length=1, max_length=64)
-    #: Session variables of the load's connections, by the server's own names.
-    session: Settings = Field(default_factory=dict)
-
-    @property
-    def private(self) -> StartOptions | None:
-        """What a private server is to be, if the plan wants one; `start = true` means all defaults."""
-        return (StartOptions() if self.start else None) if isinstance(self.start, bool) else self.start
-
-    def encryption(self, base_dir: Path) -> Tls | None:
-        if isinstance(self.tls, bool) or self.tls is None:
-            return Tls() if self.tls else None
-        ca_file = self.tls.ca_file and str((base_dir / self.tls.ca_file).absolute())
-        return Tls(ca_file=ca_file, verify=self.tls.verify)
 
 
 def family_capabilities(*, private: bool) -> Capabilities:
@@ -86,21 +61,8 @@ def family_capabilities(*, private: bool) -> Capabilities:
 
 def read_family_options(options: dict[str, Any], isolation: str | None, where: str) -> MySqlOptions:
     """Checks what does not depend on the kind: keys, isolation, and that it is either started or found."""
-    read = read_options(MySqlOptions, options, where)
-    if isolation is not None and isolation not in ISOLATION:
-        raise PlanError(
-            f"servers of the MySQL family have no isolation level {isolation!r}",
-            where=where,
-            hint=f"known: {', '.join(ISOLATION)}",
-        )
-    if read.private is None and read.address is None:
-        raise PlanError(
-            "needs either `start` (a private server) or `address` (an existing one)",
-            where=where,
-            hint='start = { version = "10.11" }, or address = "host:port"',
-        )
-    if read.private is not None and read.address is not None:
-        raise PlanError("`start` and `address` exclude each other", where=where, hint="leave out one of the two")
+    read = read_server_options(MySqlOptions, options, where, version="10.11")
+    refuse_unknown_isolation("a server of the MySQL family", isolation, ISOLATION, where)
     if read.client == "wire" and read.tls:
         raise PlanError(
             "the client `wire` speaks no TLS",
@@ -112,12 +74,6 @@ def read_family_options(options: dict[str, Any], isolation: str | None, where: s
             "a private server's password needs no key",
             where=f"{where}.server_public_key_file",
             hint="leave it out: the password is made for this one run",
-        )
-    if read.address is not None and read.settings:
-        raise PlanError(
-            "the settings of an existing server are not ours to change",
-            where=f"{where}.settings",
-            hint="change them there, or set session variables: session = { NAME = ... }",
         )
     return read
 
@@ -139,7 +95,7 @@ class MySqlServer(System):
     @classmethod
     def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:
         """Every level of durability is made of settings that matter at run time alone."""
-        return _without_run_time(options)
+        return without_run_time(options, RUN_TIME)
 
     @classmethod
     def runners(cls, options: dict[str, Any]) -> tuple[str, ...]:
@@ -240,21 +196,6 @@ class MySqlServer(System):
                 self._status = None
             self._status_at = time.monotonic()
         return self._status
-
-
-def _without_run_time(options: dict[str, Any]) -> dict[str, Any]:
-    """The table, and those inside it, without options of the way and settings that matter at run time alone."""
-    left = {name: value for name, value in options.items() if name not in _OF_THE_WAY}
-    return {
-        name: _without_run_time(value) if isinstance(value, dict) else value
-        for name, value in left.items()
-        if normal(name) not in RUN_TIME
-    }
-
-
-def normal(name: str) -> str:
-    """A setting's name by its one spelling."""
-    return name.lower().replace("-", "_")
 
 
 def read_cipher(control: Control) -> str:

@@ -1,0 +1,140 @@
+"""What a plan may say about any system that is a server: one that we start, or one at an address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import Field
+
+from bakeoff.errors import PlanError
+from bakeoff.systems.options import Options, Password, Settings, read_options
+from bakeoff.systems.server_login import Tls
+
+#: Options that say how to reach a server, not what it stores.
+_OF_THE_WAY = {"user", "password", "tls", "server_public_key_file", "client", "port", "connect"}
+
+
+class StartOptions(Options):
+    """A private instance."""
+
+    version: str | None = None  # None: whichever is found
+    settings: Settings = Field(default_factory=dict)
+    path: str | None = None  # a folder on the storage to be tested; None: with everything else
+    port: int | None = Field(default=None, gt=0, lt=65536)  # None: a free one
+    connect: Literal["tcp", "socket"] = "tcp"  # what the load goes over
+
+
+class ServerOptions(Options):
+    """Each kind adds its own."""
+
+    start: StartOptions | bool | None = None
+    address: str | None = None
+    user: str
+    password: Password | None = None
+    tls: Tls | bool | None = None
+    #: The same as `start.settings`.
+    settings: Settings = Field(default_factory=dict)
+    #: Session variables of the load's connections, by the server's own names.
+    session: Settings = Field(default_factory=dict)
+
+    @property
+    def private(self) -> StartOptions | None:
+        """What a private server is to be, if the plan wants one; `start = true` means all defaults."""
+        return (StartOptions() if self.start else None) if isinstance(self.start, bool) else self.start
+
+    def encryption(self, base_dir: Path) -> Tls | None:
+        if isinstance(self.tls, bool) or self.tls is None:
+            return Tls() if self.tls else None
+        ca_file = self.tls.ca_file and str((base_dir / self.tls.ca_file).absolute())
+        return Tls(ca_file=ca_file, verify=self.tls.verify)
+
+
+Read = TypeVar("Read", bound=ServerOptions)
+
+
+def read_server_options(model: type[Read], options: dict[str, Any], where: str, *, version: str) -> Read:
+    """Checks keys, and that the server is either started or found. version: one that a hint may name."""
+    read = read_options(model, options, where)
+    if read.private is None and read.address is None:
+        raise PlanError(
+            "needs either `start` (a private server) or `address` (an existing one)",
+            where=where,
+            hint=f'start = {{ version = "{version}" }}, or address = "host:port"',
+        )
+    if read.private is not None and read.address is not None:
+        raise PlanError("`start` and `address` exclude each other", where=where, hint="leave out one of the two")
+    if read.address is not None and read.settings:
+        raise PlanError(
+            "the settings of an existing server are not ours to change",
+            where=f"{where}.settings",
+            hint="change them there, or set session variables: session = { NAME = ... }",
+        )
+    return read
+
+
+def refuse_unknown_isolation(kind: str, isolation: str | None, known: Collection[str], where: str) -> None:
+    if isolation is not None and isolation not in known:
+        raise PlanError(f"{kind} has no isolation level {isolation!r}", where=where, hint=f"known: {', '.join(known)}")
+
+
+def refuse_impossible_tls(options: ServerOptions, where: str) -> None:
+    """Of a private server."""
+    if isinstance(options.tls, Tls):
+        hint = "write tls = true: its certificate is made and trusted for you"
+        raise PlanError("a private server has no certificate of yours", where=f"{where}.tls", hint=hint)
+    if options.tls and options.private and options.private.connect == "socket":
+        raise PlanError("a unix socket cannot be encrypted", where=f"{where}.tls", hint='remove connect = "socket"')
+
+
+def private_settings(
+    options: ServerOptions,
+    durability: str | None,
+    meanings: Mapping[str, Mapping[str, str]],
+    ours: Collection[str],
+    where: str,
+) -> dict[str, str]:
+    """The plan's settings (in `start` or beside it) and what its durability means, by one spelling of names.
+    meanings: the settings of each level of durability. ours: names that a plan may not set."""
+    inner = options.private.settings if options.private else {}
+    settings = {normal(name): value for name, value in {**options.settings, **inner}.items()}
+    for name in {normal(name) for name in options.settings} & {normal(name) for name in inner}:
+        raise PlanError(f"{name} is said twice", where=where, hint="in `settings` and in `start.settings`: keep one")
+    for name, value in settings.items():
+        _refuse_bad_setting(name, value, ours, where)
+    if durability is None:
+        return settings
+    if durability not in meanings:
+        raise PlanError(f"unknown durability {durability!r}", where=where, hint=f"known: {', '.join(meanings)}")
+    meant = meanings[durability]
+    for name in meant.keys() & settings.keys():
+        raise PlanError(
+            f"the plan sets {name} and also durability = {durability!r}, which sets it",
+            where=f"{where}.start.settings",
+            hint="leave out one of the two",
+        )
+    return {**settings, **meant}
+
+
+def _refuse_bad_setting(name: str, value: str, ours: Collection[str], where: str) -> None:
+    if name in ours:
+        raise PlanError(f"{name} of a private server is set by bakeoff", where=f"{where}.start.settings")
+    if not re.fullmatch(r"[a-z][a-z0-9_.]*", name) or re.search(r"[\x00-\x1f\x7f]", value):
+        raise PlanError(f"{name!r} = {value!r} cannot be a setting of a server", where=f"{where}.start.settings")
+
+
+def without_run_time(options: dict[str, Any], run_time: Collection[str]) -> dict[str, Any]:
+    """The table, and those inside it, without options of the way and settings that matter at run time alone."""
+    left = {name: value for name, value in options.items() if name not in _OF_THE_WAY}
+    return {
+        name: without_run_time(value, run_time) if isinstance(value, dict) else value
+        for name, value in left.items()
+        if normal(name) not in run_time
+    }
+
+
+def normal(name: str) -> str:
+    """A setting's name by its one spelling."""
+    return name.lower().replace("-", "_")
