@@ -270,7 +270,7 @@ def test_an_unknown_setting_is_named_with_the_nearest_known_one(place: Path) -> 
     system = private(place, {"innodb_bufer_pool_size": "64M"})
     with pytest.raises(PlanError, match="does not know the setting 'innodb_bufer_pool_size'") as refused:
         system.start()
-    assert refused.value.hint == "did you mean 'innodb_buffer_pool_size'?"
+    assert refused.value.hint == "did you mean `innodb_buffer_pool_size`?"
     assert not system.alive()
 
 

@@ -25,11 +25,11 @@ def refusal(kind: str, options: dict[str, Any], **levels: Any) -> PlanError:
 @pytest.mark.parametrize(
     ("kind", "options", "where", "hint"),
     [
-        ("mariadb", {"adress": "db1"}, "systems.mariadb.adress", "did you mean 'address'?"),
-        ("mariadb", {"start": {"versoin": "10"}}, "systems.mariadb.start.versoin", "did you mean 'version'?"),
-        ("mysql", {"address": "a", "tls": {"cafile": "x"}}, "systems.mysql.tls.cafile", "did you mean 'ca_file'?"),
-        ("sqlite", {"setings": {}}, "systems.sqlite.setings", "did you mean 'settings'?"),
-        ("null", {"latency_ms": 1}, "systems.null.latency_ms", "did you mean 'latency_ns'?"),
+        ("mariadb", {"adress": "db1"}, "systems.mariadb.adress", "did you mean `address`?"),
+        ("mariadb", {"start": {"versoin": "10"}}, "systems.mariadb.start.versoin", "did you mean `version`?"),
+        ("mysql", {"address": "a", "tls": {"cafile": "x"}}, "systems.mysql.tls.cafile", "did you mean `ca_file`?"),
+        ("sqlite", {"setings": {}}, "systems.sqlite.setings", "did you mean `settings`?"),
+        ("null", {"latency_ms": 1}, "systems.null.latency_ms", "did you mean `latency_ns`?"),
     ],
 )
 def test_an_unknown_key_is_refused_at_its_place_with_the_nearest_known(

@@ -4,7 +4,14 @@ import subprocess
 import sys
 
 import pytest
-from bakeoff.analysis.wording import count_words, duration_words, percent_words, significant
+from bakeoff.analysis.wording import (
+    bytes_words,
+    count_words,
+    duration_words,
+    percent_words,
+    seconds_words,
+    significant,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,8 +38,8 @@ def test_percentages_have_two_digits_and_never_round_to_nothing(ratio: float, wo
     [
         (1, "1 ns"),
         (850, "850 ns"),
-        (999.6, "1.00 us"),
-        (12_345, "12.3 us"),
+        (999.6, "1.00 µs"),
+        (12_345, "12.3 µs"),
         (1_250_000, "1.25 ms"),
         (9_999_000, "10.0 ms"),
         (999_600_000, "1.00 s"),
@@ -54,3 +61,9 @@ def test_other_numbers_keep_their_whole_digits() -> None:
 def test_importing_the_package_loads_neither_numpy_nor_scipy() -> None:
     code = "import sys, bakeoff.analysis, bakeoff.analysis.wording; print({'numpy', 'scipy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_what_people_wait_for_and_what_they_need_of_a_disk_is_in_the_units_they_know() -> None:
+    waits = [seconds_words(s) for s in (0.5, 4, 45, 200, 7500)]
+    assert waits == ["0.5 s", "4 s", "45 s", "3 min 20 s", "2 h 05 min"]
+    assert [bytes_words(b) for b in (512, 2048, 3e9)] == ["512 B", "2.05 kB", "3.00 GB"]

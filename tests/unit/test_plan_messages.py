@@ -182,7 +182,7 @@ def test_choices_are_named_once_and_the_nearest_only_when_it_is_near() -> None:
 
 
 def test_a_misspelt_key_that_the_plan_handles_is_recognised_in_a_system() -> None:
-    assert refused(plan(systems="[systems.sqlite]\ndurabilty = 'full'")).hint == "did you mean 'durability'?"
+    assert refused(plan(systems="[systems.sqlite]\ndurabilty = 'full'")).hint == "did you mean `durability`?"
 
 
 def test_a_plan_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:

@@ -13,8 +13,6 @@ from bakeoff.plan.units import (
     parse_rate_ops_per_s,
     parse_ratio,
     parse_size_bytes,
-    words_bytes,
-    words_duration,
 )
 
 
@@ -100,8 +98,3 @@ def test_what_is_not_a_list_of_cores_is_refused(text: Any) -> None:
 def test_written_durations_read_back_as_the_same_number() -> None:
     for seconds in (0.0, 0.1, 0.5, 1.0, 30.0, 3600.0, 1 / 3):
         assert parse_duration_s(format_duration(seconds)) == seconds
-
-
-def test_words_for_people_are_short() -> None:
-    assert [words_duration(s) for s in (0.5, 45, 200, 7500)] == ["0.5 s", "45 s", "3 min 20 s", "2 h 05 min"]
-    assert [words_bytes(b) for b in (512, 2048, 3 * 2**30)] == ["512 B", "2.0 KiB", "3.0 GiB"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.wording import milliseconds_words
 from bakeoff.bundle.read import Bundle
-from bakeoff.charts.numbers import milliseconds_words
 from bakeoff.cli.run import all_held
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.report.answer import Answer

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from bakeoff.analysis.wording import bytes_words, grouped, milliseconds_words
 from bakeoff.charts import png, server, sweep
-from bakeoff.charts.numbers import bytes_words, grouped, milliseconds_words, short
 from bakeoff.charts.panel import apart
 from bakeoff.charts.png import Conversion
 from bakeoff.charts.scales import Linear, Log, Nines, Points, for_latency
@@ -17,6 +17,7 @@ from bakeoff.charts.series import Series, pixels
 from bakeoff.charts.spectrum import Curve, Facet, spectrum
 from bakeoff.charts.sweep import Line, Place, Repetition
 from bakeoff.charts.throughput import throughput
+from bakeoff.charts.ticks import short
 from bakeoff.charts.timeline import RunOverTime, Setting, detail, overview
 from bakeoff.errors import BakeoffError
 from hypothesis import given

@@ -109,7 +109,7 @@ def test_compat_is_what_the_version_of_2012_did_and_options_go_before_it() -> No
     )
     assert sysbench(compat="0.5", db_ps_mode="auto").spec["db_ps_mode"] == "auto"
     assert sysbench(compat="1.0").spec == sysbench().spec
-    assert refused(compat="0.4").hint == "did you mean `0.5`?"
+    assert refused(compat="0.4").hint == "did you mean `0.5`? It is one of: 1.0, 0.5"
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,45 @@ def percent_words(ratio: float, *, digits: int = 2) -> str:
 
 
 def duration_words(value_ns: float) -> str:
-    """Three significant digits with the unit that suits: 850 ns, 12.3 us, 1.25 ms, 2.00 s."""
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+    """Three significant digits with the unit that suits: 850 ns, 12.3 µs, 1.25 ms, 2.00 s."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if value_ns >= size * 0.9995:
             return f"{significant(value_ns / size, 3)} {unit}"
     return f"{value_ns:.0f} ns"
+
+
+def milliseconds_words(value_ms: float) -> str:
+    return duration_words(value_ms * 1e6)
+
+
+def seconds_words(value_s: float) -> str:
+    """Of what people wait for: 0.5 s, 4 s, 3 min 20 s, 2 h 05 min."""
+    if 0 < value_s < 9.95 and value_s != int(value_s):
+        return f"{value_s:.1f} s"
+    whole = round(value_s)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def bytes_words(value_bytes: float) -> str:
+    """Decimal units, three digits: 512 B, 1.50 MB."""
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value_bytes >= size * 0.9995:
+            return f"{significant(value_bytes / size, 3)} {unit}"
+    return f"{value_bytes:.0f} B"
+
+
+def rate_words(value_ops_per_s: float) -> str:
+    """12,345/s; small rates keep three digits."""
+    return f"{grouped(value_ops_per_s)}/s"
+
+
+def grouped(value: float) -> str:
+    """Three significant digits below 100, whole and with thousands separated above."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def count_words(count: int) -> str:

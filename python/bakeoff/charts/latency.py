@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .numbers import milliseconds_tick
 from .scales import for_latency
 from .svg import Canvas
 from .sweep import Facet, Sweep, draw
+from .ticks import milliseconds_tick
 
 TITLE = "Response time"
 CAPTION = (

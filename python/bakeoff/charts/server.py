@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from .numbers import bytes_tick, short
 from .series import EMPTY, Series
+from .ticks import bytes_tick, short
 
 OWN_METRICS_MAX = 8
 #: Made of two columns: time on a core is what counts, not in which mode.

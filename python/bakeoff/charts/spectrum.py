@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .numbers import milliseconds_tick
 from .panel import Panel, apart
 from .scales import Nines, for_latency
 from .style import INVALID, fill, legend, stroke
 from .svg import Attributes, Canvas, fitted, text_width
+from .ticks import milliseconds_tick
 
 TITLE = "Latency spectrum"
 CAPTION = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .numbers import short
 from .scales import Linear
 from .svg import Canvas
 from .sweep import Facet, Sweep, draw
+from .ticks import short
 
 TITLE = "Throughput"
 CAPTION = (

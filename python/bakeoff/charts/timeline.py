@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .numbers import milliseconds_tick, short
 from .panel import Panel
 from .scales import Linear, Scale, for_latency
 from .series import EMPTY, POINTS_MAX, Series, pixels
 from .server import Metric, metrics_of
 from .style import INVALID, WARM_UP, legend, stroke
 from .svg import Canvas
+from .ticks import milliseconds_tick, short
 
 TITLE = "Over time"
 CAPTION = "Each line is one repetition; grey: warm-up, not counted; dashed red: a run that is not valid."

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from ..columns import aligned
 from ..errors import BakeoffError
 
 #: Control characters but for line end and tab; marks that turn the direction of letters; halves of letters.
@@ -78,13 +79,8 @@ def forget(stream: TextIO) -> None:
 
 
 def table(rows: Sequence[Sequence[object]], head: Sequence[str]) -> str:
-    """Left-aligned columns, two spaces apart; the last one may be of any length."""
-    cells = [[str(c) for c in row] for row in [head, *rows]]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(head) - 1)]
-    return "\n".join(
-        "  ".join([cell.ljust(width) for cell, width in zip(row, widths, strict=False)] + [row[-1]]).rstrip()
-        for row in cells
-    )
+    """All columns to the left."""
+    return "\n".join(aligned([[str(cell) for cell in row] for row in [head, *rows]], left=range(len(head))))
 
 
 def say(words: str, *, before: str = "", end: str = "\n") -> None:
@@ -94,27 +90,3 @@ def say(words: str, *, before: str = "", end: str = "\n") -> None:
         sys.stderr.flush()
     except OSError:
         forget(sys.stderr)
-
-
-def seconds(value_s: float | None) -> str:
-    """0.5 s, 4 s, 3 min 20 s, 2 h 05 min."""
-    if value_s is None:
-        return "?"
-    if 0 < value_s < 9.95 and value_s != int(value_s):
-        return f"{value_s:.1f} s"
-    whole = round(value_s)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-
-
-def size(value_bytes: float | None) -> str:
-    """Decimal units, three digits."""
-    if value_bytes is None:
-        return "?"
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if value_bytes >= factor:
-            return f"{value_bytes / factor:.3g} {unit}"
-    return f"{value_bytes:.0f} B"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import time
 
+from ..analysis.wording import seconds_words
 from ..model.boundary import Interval, Progress
 from ..model.records import RunRecord
 from ..plan.resolved import Cell
 from ..schedule.conduct import View, seconds_left
 from ..schedule.order import Slot
-from .output import say, seconds
+from .output import say
 
 CLEAR = "\r\x1b[K"
 
@@ -90,4 +91,5 @@ class Line(View):
             say(f"{line[:width]}{left}", before=CLEAR, end="")
 
     def _left(self) -> str:
-        return seconds(seconds_left(self._made, self._total - (self._done - self._made), self._began))
+        left_s = seconds_left(self._made, self._total - (self._done - self._made), self._began)
+        return "?" if left_s is None else seconds_words(left_s)

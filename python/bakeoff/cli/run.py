@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import interrupts
+from ..analysis.wording import bytes_words, seconds_words
 from ..errors import BundleError, ExitCode
-from .output import add_json, print_json, say, seconds, show, size, table
+from .output import add_json, print_json, say, show, table
 
 if TYPE_CHECKING:
     from ..bundle.read import Bundle
@@ -110,17 +111,20 @@ def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
         print_json(dry.to_json())
         return ExitCode.DONE
     show(f"{dry.title}\n{dry.description}".rstrip() + "\n")
-    rows = [[c.id, c.label, c.runs, seconds(c.run_s)] for c in dry.cells]
+    rows = [[c.id, c.label, c.runs, seconds_words(c.run_s)] for c in dry.cells]
     show(table(rows, ["cell", "what", "runs", "each about"]))
     show()
-    rows = [[load.system, load.workload, load.rows, size(load.size_bytes), seconds(load.load_s)] for load in dry.loads]
+    rows = [
+        [load.system, load.workload, load.rows, bytes_words(load.size_bytes), seconds_words(load.load_s)]
+        for load in dry.loads
+    ]
     show(table(rows, ["load", "workload", "rows", "data", "about"]))
     show(
         f"\n{counted(dry.runs, 'run', 'runs')}: {counted(len(dry.cells), 'cell', 'cells')}"
         f" x {counted(dry.repetitions, 'repetition', 'repetitions')}, {dry.pacing},"
-        f" warm-up {seconds(dry.warm_up_s)}, reset {dry.reset}, cache {dry.cache}"
+        f" warm-up {seconds_words(dry.warm_up_s)}, reset {dry.reset}, cache {dry.cache}"
         f"\ncompared by {dry.objective} over {dry.compare_factor}"
-        f"\nabout {dry.time_words} and {dry.disk_words} of disk ({size(dry.disk_free_bytes)} free). {dry.limits}"
+        f"\nabout {dry.time_words} and {dry.disk_words} of disk ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
     )
     for name, why in dry.skipped.items():
         show(f"{name} would be left out: {why}")

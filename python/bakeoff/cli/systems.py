@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
+from ..analysis.wording import bytes_words
 from ..errors import ExitCode
-from .output import add_json, print_json, say, show, size, table
+from .output import add_json, print_json, say, show, table
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -57,7 +58,7 @@ def run_list(options: argparse.Namespace) -> int:
     show(table(rows, ["system", "private instance", "what it is"]))
     if packages:
         show()
-        rows = [[p["name"], p["version"], size(float(str(p["size_bytes"]))), p["folder"]] for p in packages]
+        rows = [[p["name"], p["version"], bytes_words(float(str(p["size_bytes"]))), p["folder"]] for p in packages]
         show(table(rows, ["installed", "version", "size", "where"]))
     return ExitCode.DONE
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..analysis.wording import bytes_words
 from ..errors import PlanError, ServerError
 from ..model.boundary import OperationsLimit, TimeLimit
 from ..provision.files import can_hold_files, nearest_existing
@@ -19,7 +20,6 @@ from .document import MeasureTable, PlanDocument
 from .factors import Source
 from .nearest import line_of, where
 from .resolved import Cell
-from .units import words_bytes
 
 Kinds = Mapping[str, type[System]]
 
@@ -283,7 +283,7 @@ def check_disk(needed_bytes: int, folder: Path, option: str) -> None:
     free = disk_free_bytes(folder)
     if needed_bytes > free:
         raise ServerError(
-            f"the plan needs about {words_bytes(needed_bytes)} of disk and {words_bytes(free)} are free",
+            f"the plan needs about {bytes_words(needed_bytes)} of disk and {bytes_words(free)} are free",
             where=str(folder),
             hint=f"free some space, give another folder with {option}, or use fewer records or start options",
         )

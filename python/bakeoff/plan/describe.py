@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..analysis.wording import bytes_words, seconds_words
 from ..model.boundary import OperationsLimit, TimeLimit
 from ..model.records import Scalar
 from ..provision.files import can_hold_files
 from .check import disk_free_bytes
 from .resolved import Cell, ResolvedPlan
-from .units import words_bytes, words_duration
 
 # Estimates from runs of plans/quickstart.toml on a two-core machine (2026-11).
 _LOAD_ROWS_PER_S = 15_000
@@ -106,7 +106,7 @@ def describe(plan: ResolvedPlan, results: Path) -> DryRun:
         warnings.append(f"nothing can be written in {results}: run will refuse")
     elif disk > free:
         warnings.append(
-            f"about {words_bytes(disk)} of disk are needed and {words_bytes(free)} are free: run will refuse"
+            f"about {bytes_words(disk)} of disk are needed and {bytes_words(free)} are free: run will refuse"
         )
     if any(isinstance(cell.limit, OperationsLimit) and cell.record.rate_ops_per_s is None for cell in plan.cells):
         warnings.append(f"the time of a run limited by operations is a guess ({_OPERATIONS_PER_S:,}/s per client)")
@@ -129,9 +129,9 @@ def describe(plan: ResolvedPlan, results: Path) -> DryRun:
         reset=plan.reset,
         cache=plan.cache,
         time_s=round(time_s, 1),
-        time_words=words_duration(time_s),
+        time_words=seconds_words(time_s),
         disk_bytes=disk,
-        disk_words=words_bytes(disk),
+        disk_words=bytes_words(disk),
         bundle_bytes=bundle,
         disk_free_bytes=free,
         skipped=dict(plan.skipped),

@@ -18,9 +18,10 @@ from typing import Any, Literal, get_args
 from ..errors import PlanError
 from ..model.boundary import IoName, RunnerName
 from ..model.records import Scalar
+from ..nearest import meant, one_of
 from ..systems.base import DURABILITY_LEVELS, ISOLATION_LEVELS, System
 from .document import MeasureTable, keys_of
-from .nearest import LOAD_FACTORS, meant, one_of, where
+from .nearest import LOAD_FACTORS, where
 from .units import UnitError, parse_rate_ops_per_s
 
 #: Options of a system that need no prefix, because every kind has its own idea of them.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,41 +10,10 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import PlanError
+from ..nearest import meant, one_of
 from .document import TABLES, keys_of
 
 Place = tuple[str | int, ...]
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word most like `word`; None only if nothing is known."""
-    lowered: dict[str, str] = {}
-    for name in known:
-        lowered.setdefault(name.lower().replace("-", "_"), name)
-    found = difflib.get_close_matches(word.lower().replace("-", "_"), lowered, n=1, cutoff=0.0)
-    return lowered[found[0]] if found else None
-
-
-def is_close(word: str, other: str) -> bool:
-    return difflib.SequenceMatcher(None, word.lower(), other.lower()).ratio() >= 0.6
-
-
-def meant(word: str, known: Iterable[str]) -> str:
-    """A hint naming the nearest known word, and all of them when it is not near."""
-    names = list(known)
-    best = nearest(word, names)
-    if best is None:
-        return ""
-    if is_close(word, best):
-        return f"did you mean `{best}`?"
-    return f"the nearest known one is `{best}`, of {', '.join(names)}"
-
-
-def one_of(word: str, choices: Iterable[str]) -> str:
-    """A hint with all the choices, the nearest first when it is near."""
-    names = list(choices)
-    best = nearest(word, names)
-    likely = f"did you mean `{best}`? " if best is not None and is_close(word, best) else ""
-    return f"{likely}It is one of: {', '.join(names)}"
 
 
 def where(path: Path | None, text: str, place: Place) -> str:

@@ -16,13 +16,14 @@ from ..errors import PlanError
 from ..input_files import read_text
 from ..model.boundary import Open, OperationsLimit, TimeLimit
 from ..model.records import PlanRecord, Scalar
+from ..nearest import meant
 from ..systems.base import System
 from . import check
 from .document import MeasureTable, PlanDocument, plan_tree
 from .expand import Builder, Combination, read_grid, varying
 from .factors import Source, known_name
 from .identity import with_ids
-from .nearest import explain, meant
+from .nearest import explain
 from .resolved import Cell, ResolvedPlan
 from .workload import PlanWorkloads
 

@@ -117,26 +117,6 @@ def format_duration(value_s: float) -> str:
     return f"{format_number(value_s)}s"
 
 
-def words_duration(value_s: float) -> str:
-    """For people: "45 s", "3 min 20 s", "2 h 05 min"."""
-    seconds = round(value_s)
-    if seconds < 60:
-        return f"{seconds} s" if value_s >= 10 else f"{value_s:.1f} s"
-    minutes, seconds = divmod(seconds, 60)
-    if minutes < 60:
-        return f"{minutes} min {seconds:02d} s"
-    return f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def words_bytes(value: float) -> str:
-    """For people: "512 B", "12.3 MiB"."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024:
-            return f"{value:.0f} B" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} TiB"
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 

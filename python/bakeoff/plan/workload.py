@@ -8,11 +8,12 @@ from typing import Any
 
 from ..errors import PlanError
 from ..model.records import Scalar
+from ..nearest import meant
 from ..workloads import WORKLOADS
 from ..workloads.base import Workload
 from .document import MeasureTable, WorkloadTable, keys_of
 from .factors import Source
-from .nearest import LOAD_FACTORS, meant, where
+from .nearest import LOAD_FACTORS, where
 
 
 class PlanWorkloads:

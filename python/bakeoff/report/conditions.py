@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..charts.numbers import bytes_words
+from ..analysis.wording import bytes_words
 from ..model.records import CellRecord
 from .runs import clients_of
 from .source import Source

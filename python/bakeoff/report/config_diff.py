@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 
-from ..charts.numbers import bytes_words
+from ..analysis.wording import bytes_words
 from ..model.boundary import Document
 from ..model.records import CellRecord, FactsRecord, RunRecord
 from .contest import Contest

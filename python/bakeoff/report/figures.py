@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..analysis.wording import milliseconds_words, rate_words
 from ..charts import latency as latency_chart
 from ..charts import spectrum as spectrum_chart
 from ..charts import sweep, timeline
-from ..charts.numbers import milliseconds_words, rate_words
 from ..charts.series import EMPTY, FloatArray, Series
 from ..charts.server import CPU_COLUMN, CPU_PARTS, candidates
 from ..charts.spectrum import spectrum

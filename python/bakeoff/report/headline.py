@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.objective import Objective
-from ..analysis.wording import percent_words
-from ..charts.numbers import milliseconds_words, rate_words
+from ..analysis.wording import milliseconds_words, percent_words, rate_words
 from .answer import CellAnswer, ComparisonAnswer
 from .contest import Contest, Setting, setting_words
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..analysis.wording import significant
-from ..charts.numbers import bytes_words
+from ..analysis.wording import bytes_words, significant
 from .answer import CellAnswer
 from .source import Source
 

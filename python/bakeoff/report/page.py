@@ -8,9 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ..analysis.wording import bytes_words, grouped, milliseconds_words, rate_words
 from ..charts import latency, spectrum, throughput, timeline
 from ..charts.interval import interval, reach_of
-from ..charts.numbers import bytes_words, grouped, milliseconds_words, rate_words
 from ..charts.style import COLOURS, DARK_COLOURS
 from ..model.boundary import Check, ErrorSample
 from ..model.records import LoadRecord, Percentiles, RunRecord

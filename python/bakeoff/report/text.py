@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from ..charts.numbers import grouped, milliseconds_words
+from ..analysis.wording import grouped, milliseconds_words
+from ..columns import aligned, rule
 from .answer import Answer, CellAnswer, ComparisonAnswer
 from .distribution import QUANTILES
 from .headline import TYPICAL_WORDS, value_words
@@ -164,14 +165,10 @@ def _doubts(answer: Answer) -> Iterator[str]:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: set[int]) -> Iterator[str]:
-    """Columns two spaces apart; those in `left` to the left, figures to the right."""
+    """Columns two spaces apart under a ruled head; those in `left` to the left, figures to the right."""
     lines = [[_printable(cell) for cell in line] for line in [head, *rows]]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    for number, line in enumerate(lines):
-        cells = [c.ljust(w) if i in left else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True))]
-        yield "  ".join(cells).rstrip()
-        if number == 0:
-            yield "  ".join("-" * width for width in widths)
+    first, *others = aligned(lines, left)
+    yield from (first, rule(lines), *others)
 
 
 def _printable(words: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
-from bakeoff.systems.options import nearest
+from bakeoff.nearest import meant
 
 #: The server's folder goes with it; whoever stops it keeps its log.
 LOG_KEPT = "its log is kept in the bundle: loads/*/server.log"
@@ -30,7 +30,7 @@ def explain_failed_start(
         return PlanError(
             f"the server does not know the setting {name!r}",
             where=f"{where}.start.settings",
-            hint=nearest(name, known()),
+            hint=meant(name, known()),
         )
     if found := _BAD_VALUE.search(log) or _UNKNOWN_SUFFIX.search(log):
         return _bad_value(found, where)

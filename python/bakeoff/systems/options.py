@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -12,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, mo
 
 from bakeoff import input_files
 from bakeoff.errors import PlanError
+from bakeoff.nearest import meant
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -84,7 +83,7 @@ def read_options(model: type[Model], options: dict[str, Any], where: str) -> Mod
         if first["type"] == "extra_forbidden":
             known = sorted(_known_keys(model, first["loc"]) | (PLAN_KEYS if len(first["loc"]) == 1 else set()))
             raise PlanError(
-                f"unknown key {str(first['loc'][-1])!r}", where=place, hint=nearest(str(first["loc"][-1]), known)
+                f"unknown key {str(first['loc'][-1])!r}", where=place, hint=meant(str(first["loc"][-1]), known)
             ) from None
         if first["type"] == "literal_error":
             choices = first["ctx"]["expected"]
@@ -93,14 +92,6 @@ def read_options(model: type[Model], options: dict[str, Any], where: str) -> Mod
             raise PlanError("must be a table", where=place, hint="such as { key = value }") from None
         message = first["msg"].removeprefix("Value error, ")
         raise PlanError(message[:1].lower() + message[1:], where=place) from None
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint: the known word most like `word`, or all of them if none is like it and they are few."""
-    known = list(known)
-    if close := difflib.get_close_matches(word, known, n=1, cutoff=0.6):
-        return f"did you mean {close[0]!r}?"
-    return f"known: {', '.join(known)}" if len(known) <= 20 else ""
 
 
 def _is_branch(part: str | int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..errors import PlanError
+from ..nearest import one_of
 
 U32_MAX = 2**32 - 1
 U64_MAX = 2**63 - 1  # what TOML and JSON carry exactly
@@ -28,7 +28,7 @@ class OptionTable(BaseModel):
 def refuse_unknown(said: Iterable[str], known: Sequence[str], kind: str) -> None:
     for name in said:
         if name not in known:
-            raise PlanError(f"unknown option `{name}` of {kind}", hint=nearest(name, known))
+            raise PlanError(f"unknown option `{name}` of {kind}", hint=one_of(name, known))
 
 
 def refuse_unless(rules: Iterable[tuple[bool, str, str]]) -> None:
@@ -59,14 +59,6 @@ def complaint(error: ValidationError) -> tuple[str, str, str]:
         return option, f"`{option}` cannot be {_shown(value)}", hint
     words = re.sub("^(Input|String|List) should (be|have) ", "", detail["msg"])
     return option, f"`{option}`{part} cannot be {_shown(value)}", f"it must be {words}"
-
-
-def nearest(word: str, known: Sequence[str]) -> str:
-    """A hint: the known word most like `word`, or all of them if none is like it."""
-    close = difflib.get_close_matches(word.lower().replace("-", "_"), [k.replace("-", "_") for k in known], n=1)
-    if close:
-        return f"did you mean `{next(k for k in known if k.replace('-', '_') == close[0])}`?"
-    return f"it is one of: {', '.join(known)}"
 
 
 def option_words(said: dict[str, Any], *, without: Sequence[str]) -> list[str]:

@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError
 
 from ..errors import PlanError
 from ..model.boundary import Retry
+from ..nearest import one_of
 from .base import Hints
 from .options import (
     U32_MAX,
@@ -25,7 +26,6 @@ from .options import (
     Positive,
     Small,
     complaint,
-    nearest,
     option_words,
     refuse_unknown,
     refuse_unless,
@@ -225,7 +225,7 @@ def resolve(options: dict[str, Any], base_dir: Path) -> SysbenchWorkload:
     refuse_unknown(said, OPTIONS, "sysbench")
     compat = said.pop("compat", "1.0")
     if compat not in COMPAT:
-        raise PlanError(f"`compat` cannot be {json.dumps(compat)}", hint=nearest(str(compat), tuple(COMPAT)))
+        raise PlanError(f"`compat` cannot be {json.dumps(compat)}", hint=one_of(str(compat), tuple(COMPAT)))
     retry = _retry(said.pop("mysql_ignore_errors", _IGNORED_BY_DEFAULT))
     try:
         spec = SysbenchSpec.model_validate({**COMPAT[compat], **said})

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError
 
 from ..errors import PlanError
+from ..nearest import one_of
 from .base import Hints
 from .options import (
     U32_MAX,
@@ -24,7 +25,6 @@ from .options import (
     Positive,
     Small,
     complaint,
-    nearest,
     option_words,
     refuse_unknown,
     refuse_unless,
@@ -252,7 +252,7 @@ def resolve(options: dict[str, Any], base_dir: Path) -> YcsbWorkload:
     refuse_unknown(said, OPTIONS, "ycsb")
     preset = said.pop("preset", None)
     if preset is not None and (not isinstance(preset, str) or preset not in PRESETS):
-        raise PlanError(f"there is no preset `{preset}`", hint=nearest(str(preset), tuple(PRESETS)))
+        raise PlanError(f"there is no preset `{preset}`", hint=one_of(str(preset), tuple(PRESETS)))
     file_name = said.pop("ycsb_file", None)
     if file_name is not None and not isinstance(file_name, str):
         raise PlanError("`ycsb_file` must be the name of a file")
