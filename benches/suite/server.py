@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from bakeoff.provision import debian
 from bakeoff.provision.instance import new_instance
 from bakeoff.systems.mariadb import MariaDb
-from bakeoff.systems.mariadb_program import programs
+from bakeoff.systems.mariadb_installations import SOURCES
 from bakeoff.systems.mysql_control import Control
 
 SETTINGS = {"innodb_buffer_pool_size": "512M", "innodb_log_file_size": "512M", "max_connections": 4000}
@@ -22,8 +21,8 @@ LOOK_TIMEOUT_S = 60.0
 @contextmanager
 def private_server(say: Callable[[str], None]) -> Iterator[Server]:
     """Started, after fetching one where the machine has none; stopped and removed afterwards."""
-    if not programs():
-        debian.install("mariadb", progress=say)
+    if not SOURCES.here():
+        SOURCES.install(None, None, say)
     folder = new_instance("bench")
     system = MariaDb.configure(
         "mariadb",

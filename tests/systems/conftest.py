@@ -10,21 +10,18 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from bakeoff.errors import ServerError
-from bakeoff.provision import debian
+from bakeoff.provision.installation import Installation
 from bakeoff.systems.mariadb import MariaDb
-from bakeoff.systems.mariadb_program import Program, find_program
+from bakeoff.systems.mariadb_installations import SOURCES
 from builders.systems import configured
 
 
 @pytest.fixture(scope="session")
-def mariadb_program() -> Program:
-    """A MariaDB server program of this machine, or else a fetched one (needs apt and the network)."""
-    try:
-        return find_program(None)
-    except ServerError:
-        debian.install("mariadb")
-        return find_program(None)
+def mariadb_program() -> Installation:
+    """A MariaDB server of this machine, or else a fetched one (needs apt and the network)."""
+    if not SOURCES.here():
+        SOURCES.install(None, None, lambda _: None)
+    return SOURCES.find(None)
 
 
 @pytest.fixture
@@ -37,7 +34,7 @@ def place() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def mariadb(mariadb_program: Program) -> Iterator[MariaDb]:
+def mariadb(mariadb_program: Installation) -> Iterator[MariaDb]:
     """A running private MariaDB, for tests that leave it as they found it."""
     folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
     os.chmod(folder, 0o755)

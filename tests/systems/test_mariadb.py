@@ -22,9 +22,8 @@ from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.cache import cache_dir
 from bakeoff.provision.instance import remove_stale
 from bakeoff.provision.process import server_account, start_ticks
-from bakeoff.systems import mariadb_server
 from bakeoff.systems.mariadb import MariaDb
-from bakeoff.systems.mysql import MySql
+from bakeoff.systems.mysql_existing import ExistingMySql
 from builders.pages import cached_pages
 from builders.systems import configured
 
@@ -55,12 +54,14 @@ def bench_login(system: MariaDb, **changes: Any) -> pymysql.Connection[Any]:
     return pymysql.connect(**{**login, **changes})
 
 
-def existing(system: MariaDb, monkeypatch: pytest.MonkeyPatch, password: str | None = None, **options: Any) -> MySql:
+def existing(
+    system: MariaDb, monkeypatch: pytest.MonkeyPatch, password: str | None = None, **options: Any
+) -> ExistingMySql:
     """The same server again, as an existing one at its address."""
     monkeypatch.setenv("TEST_PASSWORD", password or system.server.bench_password)
     address = {"address": f"127.0.0.1:{system.server.port}", "user": "bench", "password": {"env": "TEST_PASSWORD"}}
     levels = {"durability": options.pop("durability")} if "durability" in options else {}
-    return cast(MySql, configured("mariadb", Path("/"), {**address, **options}, **levels))
+    return cast(ExistingMySql, configured("mariadb", Path("/"), {**address, **options}, **levels))
 
 
 def wait_until_gone(pid: int, ticks: int | None, timeout_s: float = 120.0) -> bool:
@@ -89,7 +90,7 @@ def test_nobody_gets_in_over_tcp_without_a_password(mariadb: MariaDb, user: str)
 
 def test_root_does_not_get_in_over_tcp_even_with_its_password(mariadb: MariaDb) -> None:
     with pytest.raises(pymysql.err.OperationalError, match="Access denied"):
-        bench_login(mariadb, user="root", password=mariadb.server._root_password)
+        bench_login(mariadb, user="root", password=mariadb.server.root_password)
 
 
 def test_only_the_three_accounts_are_left(mariadb: MariaDb) -> None:
@@ -114,7 +115,7 @@ def test_it_listens_on_loopback_only(mariadb: MariaDb) -> None:
 
 def test_no_password_is_left_in_the_folder_or_the_log_or_the_process_list(mariadb: MariaDb) -> None:
     folder = mariadb.server.log.parent
-    secrets = [mariadb.server.bench_password.encode(), mariadb.server._root_password.encode()]
+    secrets = [mariadb.server.bench_password.encode(), mariadb.server.root_password.encode()]
     files = [path for path in folder.rglob("*") if path.is_file() and "data" not in path.parts]
     texts = [path.read_bytes() for path in files] + [Path(f"/proc/{mariadb.pids()[0]}/cmdline").read_bytes()]
     assert not [secret for secret in secrets for text in texts if secret in text]
@@ -259,7 +260,7 @@ def test_data_can_be_placed_on_other_storage_and_go_with_the_instance(place: Pat
         assert list(storage.glob("*/data/bakeoff/t.ibd"))
     finally:
         system.stop()
-    system.server._folder.remove()
+    system.server.folder.remove()
     assert list(storage.iterdir()) == []
 
 
@@ -312,7 +313,7 @@ def test_a_taken_port_is_named(place: Path) -> None:
 
 
 def test_a_port_taken_after_the_check_is_found_out_from_the_log(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bakeoff.systems.mariadb_server.port_is_free", lambda _: True)
+    monkeypatch.setattr("bakeoff.provision.server.port_is_free", lambda _: True)
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -327,7 +328,7 @@ def test_a_version_that_is_not_here_is_refused_with_what_is(place: Path, mariadb
     system = configured("mariadb", place / "a", {"start": {"version": "9.9"}})
     with pytest.raises(ServerError, match=f"no MariaDB server 9.9 .*{mariadb_program.version}") as refused:
         system.start()
-    assert "bakeoff systems install mariadb --version 9.9" in refused.value.hint
+    assert "bakeoff systems install mariadb@9.9" in refused.value.hint
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's server may go where the user may")
@@ -459,7 +460,7 @@ def all_stopped(pid: int) -> bool:
 
 
 def test_a_frozen_server_neither_hangs_us_nor_survives(own: MariaDb, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mariadb_server, "_STOP_TIMEOUT_S", 600.0)  # this one is to end by itself, however slowly
+    monkeypatch.setattr(own.server, "stop_timeout_s", 600.0)  # this one is to end by itself, however slowly
     pid, ticks = own.pids()[0], start_ticks(own.pids()[0])
     os.kill(pid, signal.SIGSTOP)
     deadline = time.monotonic() + 120

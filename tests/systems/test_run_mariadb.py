@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from bakeoff.errors import ServerError
+from bakeoff.provision.installation import Installation
 from bakeoff.systems.mariadb import MariaDb
-from bakeoff.systems.mariadb_program import Program
 from bakeoff.systems.mysql_ledger import MySqlLedger
 from commands import (
     bakeoff,
@@ -73,7 +73,7 @@ exec "$ENGINE" "$@"
 
 
 @pytest.fixture(autouse=True)
-def needs_a_server(mariadb_program: Program) -> None:
+def needs_a_server(mariadb_program: Installation) -> None:
     """Fetched once when this machine has none."""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.records import RunRecord
-from bakeoff.systems.mariadb_program import Program
+from bakeoff.provision.installation import Installation
 from commands import bakeoff, only_bundle, write_plan
 
 PLAN = """
@@ -80,14 +80,14 @@ def test_on_sqlite(tmp_path: Path) -> None:
 
 
 @pytest.mark.servers
-def test_on_a_private_mariadb(tmp_path: Path, mariadb_program: Program) -> None:
+def test_on_a_private_mariadb(tmp_path: Path, mariadb_program: Installation) -> None:
     assert_measured(tmp_path, MARIADB)
     (facts, *_) = only_bundle(tmp_path).facts.values()
     assert facts.product == "MariaDB"
 
 
 @pytest.mark.servers
-def test_what_a_deadlock_ended_is_tried_again_and_counted(tmp_path: Path, mariadb_program: Program) -> None:
+def test_what_a_deadlock_ended_is_tried_again_and_counted(tmp_path: Path, mariadb_program: Installation) -> None:
     text = (
         PLAN.format(system=MARIADB).replace("tables = 2", "tables = 1").replace("table_size = 1000", "table_size = 20")
     )
@@ -107,7 +107,7 @@ def test_what_a_deadlock_ended_is_tried_again_and_counted(tmp_path: Path, mariad
 
 
 @pytest.mark.servers
-def test_either_client_is_named_in_the_report(tmp_path: Path, mariadb_program: Program) -> None:
+def test_either_client_is_named_in_the_report(tmp_path: Path, mariadb_program: Installation) -> None:
     text = PLAN.format(system=MARIADB).replace('script = ["oltp_read_write", "oltp_point_select"]', "")
     text = text.replace("threads = 2", 'threads = 2\n"db.client" = ["wire", "mysql_async"]')
     done = bakeoff("run", write_plan(tmp_path, text), cwd=tmp_path)

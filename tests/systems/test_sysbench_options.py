@@ -17,9 +17,10 @@ import pytest
 from bakeoff.errors import BakeoffError
 from bakeoff.fleet.binary import engine_list, engine_path
 from bakeoff.model.boundary import EVENT, CheckSpec, OperationsLimit, RunResult, RunSpec
-from bakeoff.provision import debian
 from bakeoff.systems.mariadb import MariaDb
 from bakeoff.workloads.sysbench import resolve
+
+from benches.suite.peers.sysbench import PACKAGES
 
 pytestmark = pytest.mark.servers
 
@@ -86,10 +87,10 @@ def program() -> tuple[str, dict[str, str]]:
     if found := shutil.which("sysbench"):
         return found, {}
     try:
-        fetched = debian.install("sysbench")
+        fetched = PACKAGES.have()
     except BakeoffError as error:
         pytest.skip(f"sysbench is not on the PATH and cannot be fetched: {error}")
-    return str(fetched.program()), fetched.environment()
+    return str(fetched.program), dict(fetched.environment)
 
 
 @pytest.fixture

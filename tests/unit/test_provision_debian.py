@@ -11,6 +11,16 @@ from typing import Any
 import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision import apt, debian
+from bakeoff.provision.debian import Debian, PackageSet
+from bakeoff.provision.installation import Sources, version_fits
+from bakeoff.provision.store import Progress, Stored
+
+MARIADB = PackageSet(("mariadb-server-core", "mariadb-client-core"), "usr/sbin/mariadbd")
+SOURCES = Sources("mariadb", "MariaDB server", (Debian("mariadb", MARIADB), Debian("mariadb", MARIADB, suite="sid")))
+
+
+def install(version: str | None = None, source: str | None = "debian", say: Progress = lambda _: None) -> Stored:
+    return SOURCES.install(version, source, say)
 
 
 @pytest.fixture(autouse=True)
@@ -52,26 +62,23 @@ def test_the_upstream_version_is_debians_without_epoch_and_revision(debian_versi
 
 
 def test_a_version_fits_by_whole_parts() -> None:
-    assert debian.version_fits("10.11.19", "10.11")
-    assert debian.version_fits("10.11.19", "10.11.19")
-    assert not debian.version_fits("10.11.19", "10.1")
-    assert not debian.version_fits("10.1", "10.11")
+    assert version_fits("10.11.19", "10.11")
+    assert version_fits("10.11.19", "10.11.19")
+    assert not version_fits("10.11.19", "10.1")
+    assert not version_fits("10.1", "10.11")
 
 
-def test_find_takes_the_newest_that_fits(store: Path) -> None:
+def test_the_newest_that_fits_is_found(store: Path) -> None:
     put(store, "10.11.9", date="2026-03-01")
     put(store, "10.11.19", date="2026-02-01")
     put(store, "11.4.2")
-    found = debian.find("mariadb", "10.11")
-    assert found is not None
-    assert found.version == "10.11.19"
-    newest = debian.find("mariadb")
-    assert newest is not None
-    assert newest.version == "11.4.2"
-    assert debian.find("mariadb", "12") is None
+    assert SOURCES.find("10.11").version == "10.11.19"
+    assert SOURCES.find(None).version == "11.4.2"
+    with pytest.raises(ServerError, match=r"no MariaDB server 12 on this machine; there is 11\.4\.2"):
+        SOURCES.find("12")
 
 
-def test_installed_lists_by_date_and_passes_over_what_is_broken_or_foreign(store: Path) -> None:
+def test_what_is_broken_or_foreign_is_passed_over(store: Path) -> None:
     put(store, "10.11.19", date="2026-02-01")
     put(store, "10.6.1", date="2026-01-01")
     put(store, "1.0", format=2)
@@ -79,34 +86,36 @@ def test_installed_lists_by_date_and_passes_over_what_is_broken_or_foreign(store
     (put(store, "3.0") / "root" / "usr" / "sbin" / "mariadbd").unlink()
     (store / "packages" / "mariadb" / "4.0").mkdir()
     (put(store, "5.0") / "manifest.json").write_text("{")
-    assert [one.version for one in debian.installed()] == ["10.6.1", "10.11.19"]
+    assert [one.version for one in SOURCES.here()] == ["10.11.19", "10.6.1"]
 
 
 def test_what_is_there_is_not_fetched_again(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(store, "10.11.19")
     monkeypatch.setattr(debian, "PrivateApt", lambda _: pytest.fail("asked apt"))
-    assert debian.install("mariadb", "10.11").version == "10.11.19"
+    assert install("10.11").version == "10.11.19"
 
 
 def test_remove_takes_only_what_fits(store: Path) -> None:
     gone = put(store, "10.11.19")
     kept = put(store, "10.6.1")
-    assert [one.version for one in debian.remove("mariadb", "10.11")] == ["10.11.19"]
+    assert [one.version for one in SOURCES.remove("10.11")] == ["10.11.19"]
     assert not gone.exists()
     assert kept.exists()
-    assert [one.version for one in debian.remove("mariadb")] == ["10.6.1"]
+    assert [one.version for one in SOURCES.remove(None)] == ["10.6.1"]
 
 
-def test_an_unknown_package_set_names_the_known_ones() -> None:
-    with pytest.raises(PlanError, match="called 'oracle'") as refused:
-        debian.install("oracle")
-    assert "mariadb" in refused.value.hint
+def test_an_unknown_source_names_the_known_ones() -> None:
+    with pytest.raises(PlanError, match="does not come from 'oracle'") as refused:
+        install(source="oracle")
+    assert refused.value.hint == "known: debian, sid"
 
 
 def test_a_machine_without_apt_gets_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(ServerError, match="apt-get and apt-cache and dpkg-deb not found") as refused:
-        debian.install("mariadb")
+    with pytest.raises(ServerError, match="apt-get and apt-cache and dpkg-deb not found"):
+        install()
+    with pytest.raises(ServerError, match=r"debian: apt-get .* not found.*; sid: apt-get") as refused:
+        install(source=None)
     assert "PATH" in refused.value.hint
 
 
@@ -116,8 +125,8 @@ class FakeApt:
     def __init__(self, debs: list[Path], version: str = "1:10.11.19-0+deb12u1") -> None:
         self.debs, self.version = debs, version
 
-    def __call__(self, _: Path) -> FakeApt:
-        _.mkdir()
+    def __call__(self, folder: Path, suite: str | None) -> FakeApt:
+        folder.mkdir()
         return self
 
     def update(self) -> None: ...
@@ -153,20 +162,45 @@ def test_an_installation_has_its_files_and_a_manifest_with_checksums(
     libc = make_deb(outside, "libc6", {"lib/x86_64-linux-gnu/libc.so.6": "library"})
     monkeypatch.setattr(debian, "PrivateApt", FakeApt([server, libc]))
     said: list[str] = []
-    one = debian.install("mariadb", "10.11", said.append)
-    assert one.program().read_text() == "program"
+    one = install("10.11", say=said.append)
+    assert SOURCES.find("10.11").program.read_text() == "program"
     assert not (one.root / "lib").exists()  # the C library stays the system's own
     assert {p.name: p.sha256 for p in one.packages}["libc6"] == hashlib.sha256(libc.read_bytes()).hexdigest()
-    assert debian.installed() == [one]
     assert "unpacking 2 packages" in " ".join(said)
     assert not list(store.glob(".partial-*"))
 
 
-def test_libraries_that_a_package_keeps_to_itself_are_found(tmp_path: Path) -> None:
-    one = debian.Installed("chromium-headless-shell", "1", "1-1", "2026-11-21", tmp_path, (), 0)
-    private = one.root / "usr/lib/x86_64-linux-gnu/pulseaudio"
+def test_libraries_that_a_package_keeps_to_itself_are_found(store: Path) -> None:
+    root = put(store, "1.0") / "root"
+    private = root / "usr/lib/x86_64-linux-gnu/pulseaudio"
     private.mkdir(parents=True)
-    assert one.environment()["LD_LIBRARY_PATH"] == f"{private.parent}:{private}"
+    packages = PackageSet(("p",), "usr/sbin/mariadbd", ("usr/lib/*-linux-gnu*/pulseaudio",), {"FONTS": "{root}/fonts"})
+    (one,) = Debian("mariadb", packages).here()
+    assert one.environment == {"LD_LIBRARY_PATH": f"{private.parent}:{private}", "FONTS": f"{root}/fonts"}
+
+
+@needs_dpkg
+def test_a_program_of_another_suite_runs_on_that_suites_own_c_library(
+    store: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its path, and by a link's name, which it is told. The loader is a stand-in that prints what it is given."""
+    outside = tmp_path_factory.mktemp("debs")
+    loader = '#!/bin/sh\necho "$@"\n'
+    libc = make_deb(outside, "libc6", {"usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2": loader})
+    server = make_deb(outside, "mariadb-server-core", {"usr/sbin/mariadbd": "\x7fELF", "usr/bin/tool": "#!/bin/sh\n"})
+    monkeypatch.setattr(debian, "PrivateApt", FakeApt([libc, server], "1:11.8.6-1"))
+    root = install("11.8", source="sid").root
+    (root / "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2").chmod(0o755)
+    (root / "usr/sbin/mysqld").symlink_to("mariadbd")
+    (one,) = SOURCES.here()
+    assert (one.version, one.source, one.environment) == ("11.8.6", "sid", {})
+    libraries = f"{root}/usr/lib/x86_64-linux-gnu"
+    for name in ("mariadbd", "mysqld"):
+        path = root / "usr/sbin" / name
+        said = subprocess.run([path, "--port=1", "two words"], capture_output=True, text=True, check=True).stdout
+        wanted = f"--library-path {libraries} --argv0 {path} {root}/elf/usr/sbin/mariadbd --port=1 two words\n"
+        assert said == wanted
+    assert (root / "usr/bin/tool").read_text() == "#!/bin/sh\n"  # a script needs no loader
 
 
 @needs_dpkg
@@ -175,8 +209,8 @@ def test_a_broken_package_leaves_nothing_behind(store: Path, monkeypatch: pytest
     broken.write_text("not a package")
     monkeypatch.setattr(debian, "PrivateApt", FakeApt([broken]))
     with pytest.raises(ServerError, match=r"could not unpack broken\.deb"):
-        debian.install("mariadb")
-    assert debian.installed() == []
+        install()
+    assert SOURCES.here() == []
     assert not list(store.glob(".partial-*"))
 
 
@@ -185,14 +219,14 @@ def test_another_version_than_the_sources_have_is_refused_before_the_download(
 ) -> None:
     monkeypatch.setattr(debian, "PrivateApt", FakeApt([]))
     with pytest.raises(ServerError, match=r"offer mariadb 10\.11\.19, not 11\.4"):
-        debian.install("mariadb", "11.4")
+        install("11.4")
 
 
 def test_leftovers_of_a_killed_installation_are_cleared(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (store / ".partial-abc" / "apt").mkdir(parents=True)
     monkeypatch.setattr(debian, "PrivateApt", FakeApt([]))
     with pytest.raises(ServerError):
-        debian.install("mariadb", "11.4")
+        install("11.4")
     assert not list(store.glob(".partial-*"))
 
 
@@ -210,5 +244,22 @@ def test_a_network_that_refuses_is_said_with_apts_own_words(
     fake_program(folder, "dpkg-deb", "exit 1")
     monkeypatch.setenv("PATH", str(folder))
     with pytest.raises(ServerError, match="Could not resolve host") as refused:
-        debian.install("mariadb")
+        install()
     assert "network" in refused.value.hint
+
+
+def test_another_suite_is_asked_of_the_machines_own_mirror_with_its_keys(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path_factory.mktemp("bin")
+    targets = ["http://else.example/apt||Packages", "http://m.example/debian/|/k.gpg|Packages"]
+    fake_program(folder, "apt-get", "\n".join(f"echo '{target}'" for target in targets))
+    fake_program(folder, "apt-cache", "exit 0")
+    fake_program(folder, "dpkg-deb", "exit 0")
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    apt.PrivateApt(tmp_path, "sid")
+    assert (tmp_path / "suite.list").read_text() == "deb [signed-by=/k.gpg] http://m.example/debian/ sid main\n"
+    assert f'Dir::Etc::sourcelist "{tmp_path}/suite.list";' in (tmp_path / "apt.conf").read_text()
+    fake_program(folder, "apt-get", "echo 'http://m.example/ubuntu|/k.gpg|Packages'")
+    with pytest.raises(ServerError, match="no Debian mirror that could be asked for sid"):
+        apt.PrivateApt(tmp_path, "sid")

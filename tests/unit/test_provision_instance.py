@@ -68,6 +68,24 @@ def test_a_dead_owners_folder_goes_with_the_server_it_left(place: Path) -> None:
     assert not elsewhere.exists()
 
 
+def test_all_servers_of_a_dead_owner_are_ended(place: Path) -> None:
+    """A system of several nodes has several."""
+    folder = new_instance("a", place)
+    with subprocess.Popen(["sleep", "60"]) as one, subprocess.Popen(["sleep", "60"]) as other:
+        for server in (one, other):
+            folder.record_server(server.pid, start_ticks(server.pid) or 0)
+        abandon(folder)
+        assert remove_stale(place) == [folder.path]
+        assert (one.wait(), other.wait()) == (-9, -9)
+
+
+def test_of_a_server_started_anew_only_the_last_process_is_recorded(place: Path) -> None:
+    folder = new_instance("a", place)
+    folder.record_server(2**22 + 1, 1)
+    folder.record_server(os.getpid(), start_ticks(os.getpid()) or 0)
+    assert [pid for pid, _ in json.loads((folder.path / "owner.json").read_text())["servers"]] == [os.getpid()]
+
+
 def test_a_process_that_only_has_the_pid_of_the_dead_server_lives_on(place: Path) -> None:
     folder = new_instance("a", place)
     with subprocess.Popen(["sleep", "60"]) as other:

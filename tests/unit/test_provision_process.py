@@ -65,6 +65,17 @@ def test_a_stopped_server_has_ended_by_itself(place: Path) -> None:
     assert server.stop(TIMEOUT_S)
 
 
+def test_a_product_is_stopped_by_its_own_signal_and_what_it_started_is_its_own_affair(place: Path) -> None:
+    """PostgreSQL waits for its clients on SIGTERM, and its children take SIGINT for something else."""
+    server = start(
+        place, "sh", "-c", "sh -c 'trap \"echo child\" INT; sleep 0.2' & trap 'wait; exit 3' INT; echo up; wait"
+    )
+    assert wait_for(lambda: "up" in (place / "log").read_text())
+    assert server.stop(TIMEOUT_S, signal.SIGINT)
+    assert server.exit_text() == "exit code 3"
+    assert (place / "log").read_text() == "up\n"
+
+
 def test_a_server_that_ignores_sigterm_is_killed_with_what_it_started(place: Path) -> None:
     server = start(place, "sh", "-c", "trap '' TERM; sleep 61 & echo $!; wait; sleep 60")
     assert wait_for(lambda: (place / "log").read_text().endswith("\n"))

@@ -12,12 +12,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bakeoff.errors import BakeoffError
-from bakeoff.provision import debian
-from bakeoff.systems.mariadb_server import BENCH_USER
+from bakeoff.provision.debian import Debian, PackageSet
+from bakeoff.systems.mysql_process import BENCH_USER
 
 from ..client import ClientProcess, Job, Report, Tables
 from ..server import SCHEMA, Server
 
+#: With its own scripts before those of the system, if it has any.
+PACKAGES = Debian(
+    "sysbench",
+    PackageSet(("sysbench",), "usr/bin/sysbench", environment={"LUA_PATH": "{root}/usr/share/sysbench/?.lua;;"}),
+)
 _COUNT = re.compile(r"transactions:\s+(\d+)\s+\(([\d.]+) per sec")
 _IGNORED = re.compile(r"ignored errors:\s+(\d+)")
 _BUCKET = re.compile(r"^\s+([\d.]+) \|\**\s+(\d+)$", re.MULTILINE)
@@ -99,9 +104,8 @@ def _find(say: Callable[[str], None]) -> tuple[str, dict[str, str], Path | None]
     """Program, environment, and where its scripts lie if it cannot find them by itself."""
     if found := shutil.which("sysbench"):
         return found, {}, None
-    installed = debian.install("sysbench", progress=say)
-    scripts = installed.root / "usr/share/sysbench"
-    return str(installed.program()), {**installed.environment(), "LUA_PATH": f"{scripts}/?.lua"}, scripts
+    installed = PACKAGES.have(say=say)
+    return str(installed.program), dict(installed.environment), installed.base / "share/sysbench"
 
 
 def read_report(output: str) -> Report:

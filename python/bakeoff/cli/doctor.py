@@ -84,13 +84,16 @@ def _systems() -> list[Finding]:
 
     findings = []
     for kind, system in SYSTEMS.items():
-        missing = system.available({})
         if not system.capabilities().private:
             findings.append(Finding(kind, "good", "an existing one can be given by `address`"))
-        elif missing is None:
-            findings.append(Finding(kind, "good", "a private instance can be started here"))
-        else:
+            continue
+        missing, sources = system.available({}), system.sources()
+        if missing is not None:
             findings.append(Finding(kind, "missing", missing, f"`bakeoff systems install {kind}`, or give an address"))
+        else:
+            versions = dict.fromkeys(one.version for one in sources.here()) if sources else ()
+            here = f": {', '.join(versions)}" if versions else ""
+            findings.append(Finding(kind, "good", f"a private instance can be started here{here}"))
     return findings
 
 

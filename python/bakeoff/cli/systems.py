@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..analysis.wording import bytes_words
-from ..errors import ExitCode
+from ..errors import ExitCode, PlanError
 from .output import add_json, print_json, say, show, table
+
+if TYPE_CHECKING:
+    from ..provision.installation import Sources
+    from ..systems.base import System
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -15,7 +20,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "systems",
         help="list, install or remove database servers",
         description="Lists the systems that plans may name; installs servers into a cache of your own, without root.",
-        epilog="example:\n  bakeoff systems\n  bakeoff systems install mariadb",
+        epilog="example:\n  bakeoff systems\n  bakeoff systems install mariadb@10.11",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_json(p)
@@ -25,68 +30,93 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_json(one)
     one.set_defaults(run=run_list)
     one = verbs.add_parser("install", help="fetch a server into the cache")
-    one.add_argument("name", help="what to install: mariadb")
-    one.add_argument("--version", help="the version wanted (default: the newest that can be had)")
+    one.add_argument("what", metavar="KIND[@VERSION]", help="such as mariadb, or mariadb@10.11; default: the newest")
+    one.add_argument("--from", dest="source", metavar="SOURCE", help="one of those that `bakeoff systems` lists for it")
     add_json(one)
     one.set_defaults(run=run_install)
     one = verbs.add_parser("remove", help="remove an installed server from the cache")
-    one.add_argument("name")
-    one.add_argument("--version", help="only this version")
+    one.add_argument("what", metavar="KIND[@VERSION]", help="all of it, or only this version")
     add_json(one)
     one.set_defaults(run=run_remove)
 
 
 def run_list(options: argparse.Namespace) -> int:
-    from ..provision.debian import installed
     from ..systems import SYSTEMS
 
-    systems = [
-        {
-            "kind": kind,
-            "summary": system.summary,
-            "missing": system.available({}),
-            "private": system.capabilities().private,
-            "existing": system.capabilities().existing,
-        }
-        for kind, system in SYSTEMS.items()
-    ]
-    packages = [p.as_dict() for p in installed()]
+    systems = [_described(kind, system) for kind, system in SYSTEMS.items()]
     if options.json:
-        print_json({"systems": systems, "installed": packages})
+        print_json({"systems": systems})
         return ExitCode.DONE
     rows = [[s["kind"], _private(s), s["summary"]] for s in systems]
     show(table(rows, ["system", "private instance", "what it is"]))
-    if packages:
+    rows = [[s["kind"], one["version"], one["from"], one["program"]] for s in systems for one in s["here"]]
+    if rows:
         show()
-        rows = [[p["name"], p["version"], bytes_words(float(str(p["size_bytes"]))), p["folder"]] for p in packages]
-        show(table(rows, ["installed", "version", "size", "where"]))
+        show(table(rows, ["here", "version", "from", "program"]))
+    rows = [[s["kind"], one["source"], _offer(one)] for s in systems for one in s["sources"]]
+    if rows:
+        show()
+        show(table(rows, ["can be installed", "--from", "versions"]))
     return ExitCode.DONE
 
 
-def _private(system: Mapping[str, object]) -> str:
+def _described(kind: str, system: type[System]) -> dict[str, Any]:
+    sources = system.sources()
+    return {
+        "kind": kind,
+        "summary": system.summary,
+        "missing": system.available({}) if system.capabilities().private else None,
+        "private": system.capabilities().private,
+        "existing": system.capabilities().existing,
+        "here": [
+            {"version": one.version, "from": one.described, "program": str(one.program)}
+            for one in (sources.here() if sources else ())
+        ],
+        "sources": [
+            {"source": one.name, "offer": one.offer(), "missing": one.lacks()}
+            for one in (sources.fetching() if sources else ())
+        ],
+    }
+
+
+def _private(system: Mapping[str, Any]) -> str:
     if not system["private"]:
         return "no: by `address` only"
     return "ready" if system["missing"] is None else f"not here: {system['missing']}"
 
 
-def run_install(options: argparse.Namespace) -> int:
-    from ..provision.debian import install
+def _offer(source: Mapping[str, Any]) -> str:
+    return f"{source['offer']} (not here: {source['missing']})" if source["missing"] else str(source["offer"])
 
-    package = install(options.name, options.version, progress=say)
+
+def run_install(options: argparse.Namespace) -> int:
+    sources, version = _asked(options.what)
+    done = sources.install(version, options.source, say)
     if options.json:
-        print_json(package.as_dict())
+        print_json(done.as_dict())
     else:
-        show(f"{package.name} {package.version} is installed in {package.folder}")
+        show(f"{done.name} {done.version} is installed in {done.folder} ({bytes_words(done.size_bytes)})")
     return ExitCode.DONE
 
 
 def run_remove(options: argparse.Namespace) -> int:
-    from ..provision.debian import remove
-
-    removed = remove(options.name, options.version)
+    sources, version = _asked(options.what)
+    removed = sources.remove(version)
     if options.json:
-        print_json({"removed": [p.as_dict() for p in removed]})
+        print_json({"removed": [one.as_dict() for one in removed]})
     else:
-        for package in removed:
-            show(f"{package.name} {package.version} is removed")
+        for one in removed:
+            show(f"{one.name} {one.version} is removed from {one.folder}")
     return ExitCode.DONE
+
+
+def _asked(what: str) -> tuple[Sources, str | None]:
+    """The sources of a kind, and the version wanted. Raises PlanError."""
+    from ..systems import SYSTEMS
+
+    kind, _, version = what.partition("@")
+    sources = SYSTEMS[kind].sources() if kind in SYSTEMS else None
+    if sources is None:
+        known = ", ".join(name for name, system in SYSTEMS.items() if system.sources())
+        raise PlanError(f"nothing to install is called {kind!r}", hint=f"known: {known}")
+    return sources, version or None

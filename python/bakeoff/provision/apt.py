@@ -2,7 +2,8 @@
 
 apt gets lists, an archive folder and an *empty* package status of its own: so it fetches the whole closure, and the
 state of the machine's package manager is neither read nor changed. The sources, keys and proxies are the machine's
-configured ones; apt checks the signatures as always.
+configured ones; apt checks the signatures as always. Another suite than the machine's is asked of the same mirror, and
+must be signed with the same keys.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bakeoff.errors import ServerError
+from bakeoff.provision.installation import NotOffered
 
 _CONFIG = """\
 #clear APT::Update::Pre-Invoke;
@@ -70,9 +72,9 @@ def missing() -> str | None:
 
 
 class PrivateApt:
-    """apt with its state in `root`, a scratch folder of the caller's."""
+    """apt with its state in `root`, a scratch folder of the caller's. suite: None for the machine's configured ones."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, suite: str | None = None) -> None:
         if lacking := missing():
             raise ServerError(f"cannot fetch packages: {lacking}", hint=_HOW_TO_DO_WITHOUT.removeprefix("or "))
         self._config = root / "apt.conf"
@@ -82,6 +84,23 @@ class PrivateApt:
         (root / "status").touch()
         self._config.write_text(_CONFIG.format(root=root))
         self._update_trouble = ""
+        self._whose = f"lists of {suite}" if suite else "configured apt sources"
+        if suite is not None:
+            self._take_suite(suite, root / "suite.list")
+
+    def _take_suite(self, suite: str, sources: Path) -> None:
+        """Leaves that suite alone as a source, of the mirror that the machine's Debian comes from."""
+        told = self._run("apt-get", "indextargets", "--format", "$(REPO_URI)|$(SIGNED_BY)|$(IDENTIFIER)").stdout
+        found = re.search(r"^(?P<mirror>\S+/debian/?)\|(?P<keys>.*)\|Packages$", told, re.MULTILINE)
+        if found is None:
+            raise NotOffered(
+                f"this machine's apt has no Debian mirror that could be asked for {suite}",
+                hint=f"add a Debian source to /etc/apt/sources.list.d, {_HOW_TO_DO_WITHOUT}",
+            )
+        keys = f"[signed-by={found['keys']}] " if found["keys"] else ""
+        sources.write_text(f"deb {keys}{found['mirror']} {suite} main\n")
+        with self._config.open("a", encoding="utf-8") as config:
+            config.write(f'Dir::Etc::sourcelist "{sources}";\nDir::Etc::sourceparts "-";\n')
 
     def update(self) -> None:
         """Reads the sources' lists. One broken source is no error yet: the packages may come from another."""
@@ -92,8 +111,8 @@ class PrivateApt:
         done = self._run("apt-cache", "policy", package)
         found = re.search(r"Candidate: (\S+)", done.stdout)
         if found is None or found[1] == "(none)":
-            raise ServerError(
-                f"the configured apt sources have no package {package}{self._because()}",
+            raise NotOffered(
+                f"the {self._whose} have no package {package}{self._because()}",
                 hint=f"check /etc/apt/sources.list.d and the network, {_HOW_TO_DO_WITHOUT}",
             )
         return Candidate(package, found[1])

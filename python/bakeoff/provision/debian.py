@@ -1,217 +1,150 @@
 """Programs from Debian packages, unpacked into the cache without root and without touching the system.
 
-    installed = install("mariadb")            # or install("mariadb", "10.11"): fetch, unpack, record
-    subprocess.run([installed.root / "usr/sbin/mariadbd", ...], env=installed.environment())
-
-The packages' closure is unpacked except for the C library: loader and C library must be of one build, and a machine
-that has apt has both. An installation appears by one rename, so it is either whole or not there.
+From the machine's own apt sources the packages' closure is unpacked except for the C library: loader and C library
+must be of one build, and a machine that has apt has both. From any other suite (`suite="sid"`) the whole closure is,
+C library included, and in the place of each program comes a script that starts it on the suite's own loader. So it is
+run by its path like any other, also by the tools that come with it.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import shutil
+import shlex
 import subprocess
-import tempfile
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from bakeoff.errors import PlanError, ServerError
-from bakeoff.provision.apt import Candidate, PrivateApt, upstream_version
-from bakeoff.provision.cache import cache_dir, cache_lock, make_passable
+from bakeoff.errors import ServerError
+from bakeoff.provision.apt import Candidate, PrivateApt, missing
+from bakeoff.provision.cache import make_passable
+from bakeoff.provision.installation import Installation, NotOffered, Source, newest_first, version_fits
+from bakeoff.provision.store import Content, Part, Progress, Stored, folder_of, sha256_of, store, stored
 
-FORMAT = 1
-Progress = Callable[[str], None]
+#: Not unpacked from the machine's own sources: see the module's text.
+_SYSTEMS_OWN = {"libc6", "libc-bin"}
+#: Where programs lie in packages. Patterns.
+_PROGRAMS = ("usr/bin", "usr/sbin", "bin", "sbin", "usr/lib/postgresql/*/bin")
+#: Where a suite's programs themselves go, so that a script can take their place.
+_MOVED = "elf"
 
 
 @dataclass(frozen=True)
 class PackageSet:
     """Packages that make up something one can run; the first gives the set its version."""
 
-    summary: str
     packages: tuple[str, ...]
     #: Its main program inside the unpacked root: an installation without it is broken.
     program: str
+    #: Folders of libraries that a package keeps to itself, as patterns inside the root.
+    libraries: tuple[str, ...] = ()
+    #: Variables that its programs need; `{root}` stands for the unpacked root.
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
-PACKAGE_SETS: dict[str, PackageSet] = {
-    "mariadb": PackageSet("MariaDB server", ("mariadb-server-core", "mariadb-client-core"), "usr/sbin/mariadbd"),
-    "sysbench": PackageSet("sysbench, to compare with", ("sysbench",), "usr/bin/sysbench"),
-    "chromium-headless-shell": PackageSet(
-        "headless browser, for tests of the report",
-        ("chromium-headless-shell", "fonts-dejavu-core"),
-        "usr/lib/chromium/chromium-headless-shell",
-    ),
-}
+class Debian(Source):
+    """One package set from the machine's own sources, or from a suite of the same mirror with the same keys."""
 
-#: Not unpacked: see the module's text.
-_SYSTEMS_OWN = {"libc6", "libc-bin"}
+    def __init__(self, product: str, packages: PackageSet, suite: str | None = None) -> None:
+        self.name = suite or "debian"
+        self._product = product
+        self._set = packages
+        self._suite = suite
 
+    def here(self) -> list[Installation]:
+        return [self._installation(one) for one in newest_first(self.stored())]
 
-@dataclass(frozen=True)
-class Package:
-    name: str
-    version: str
-    architecture: str
-    sha256: str
+    def stored(self) -> list[Stored]:
+        return [one for one in stored(self._product, self.name) if (one.root / self._set.program).exists()]
 
+    def lacks(self) -> str | None:
+        return missing()
 
-@dataclass(frozen=True)
-class Installed:
-    """One unpacked package set."""
+    def offer(self) -> str:
+        return "what its packages have" if self._suite else "what this machine's apt sources have"
 
-    name: str
-    version: str  # upstream's: 10.11.19
-    package_version: str  # Debian's: 1:10.11.19-0+deb12u1
-    date: str  # UTC, ISO 8601
-    folder: Path
-    packages: tuple[Package, ...]
-    size_bytes: int
+    def fetch(self, version: str | None, say: Progress) -> Stored:
+        def present() -> Stored | None:
+            fitting = [one for one in self.stored() if version is None or version_fits(one.version, version)]
+            return next(iter(newest_first(fitting)), None)
 
-    @property
-    def root(self) -> Path:
-        return self.folder / "root"
+        def fetched(scratch: Path, root: Path) -> Content:
+            return self._fetch(version, scratch, root, say)
 
-    def program(self) -> Path:
-        return self.root / PACKAGE_SETS[self.name].program
+        done = store(self._product, self.name, present, fetched, self._set.program)
+        say(f"{self._product} {done.version}: in {done.folder}")
+        return done
 
-    def library_folders(self) -> list[Path]:
-        """Folders for LD_LIBRARY_PATH. Some packages of merged-/usr releases still ship /lib; libraries that a package
-        keeps to itself lie in a folder below, which its own libraries no longer find outside /usr (PulseAudio's)."""
-        multiarch = [folder for top in ("usr/lib", "lib") for folder in sorted((self.root / top).glob("*-linux-gnu*"))]
-        private = [folder / "pulseaudio" for folder in multiarch]
-        return [folder for folder in (*multiarch, *private) if folder.is_dir()]
+    def _installation(self, one: Stored) -> Installation:
+        environment = {name: value.format(root=one.root) for name, value in self._set.environment.items()}
+        if self._suite is None:
+            environment["LD_LIBRARY_PATH"] = ":".join(map(str, library_folders(one.root, self._set)))
+        where = f"Debian {self._suite}" if self._suite else "this machine's apt sources"
+        described = f"{where}: {self._set.packages[0]} {one.package_version}"
+        return Installation(one.version, self.name, described, one.root / self._set.program, environment)
 
-    def environment(self) -> dict[str, str]:
-        """Variables that its programs need, to be added to the caller's."""
-        variables = {"LD_LIBRARY_PATH": ":".join(str(folder) for folder in self.library_folders())}
-        if (self.root / "etc" / "fonts").is_dir():
-            variables["FONTCONFIG_SYSROOT"] = str(self.root)  # its own fonts: a bare machine has none
-        if (scripts := self.root / "usr" / "share" / "sysbench").is_dir():
-            variables["LUA_PATH"] = f"{scripts}/?.lua;;"  # before those of the system, if it has any
-        return variables
+    def _fetch(self, version: str | None, scratch: Path, root: Path, say: Progress) -> Content:
+        named = f"{self._product} from {self._suite}" if self._suite else self._product
+        say(f"{named}: reading package lists")
+        apt = PrivateApt(scratch / "apt", self._suite)
+        (scratch / "apt").chmod(0o755)
+        apt.update()
+        candidate = apt.candidate(self._set.packages[0])
+        self._refuse_other_version(candidate, version)
+        say(f"{named} {candidate.upstream}: downloading")
+        debs = apt.download(list(self._set.packages))
+        say(f"{named} {candidate.upstream}: unpacking {len(debs)} packages")
+        left_out = _SYSTEMS_OWN if self._suite is None else set()
+        parts = tuple(_unpack(deb, root, left_out) for deb in debs)
+        if self._suite is not None:
+            put_scripts_in_place(root, folder_of(self._product, self.name, candidate.version) / "root", self._set)
+        return Content(candidate.upstream, candidate.version, parts)
 
-    def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "folder": str(self.folder)}
-
-
-def installed(name: str | None = None) -> list[Installed]:
-    """What is in the cache, oldest installation first."""
-    manifests = (cache_dir() / "packages").glob(f"{name or '*'}/*/manifest.json")
-    found = [_read_manifest(manifest) for manifest in manifests]
-    return sorted((one for one in found if one is not None), key=lambda one: one.date)
-
-
-def find(name: str, version: str | None = None) -> Installed | None:
-    """The newest installation whose version is `version` or begins with it (`10.11` finds 10.11.19)."""
-    fitting = [one for one in installed(name) if version is None or version_fits(one.version, version)]
-    return max(fitting, key=lambda one: (version_key(one.version), one.date), default=None)
+    def _refuse_other_version(self, candidate: Candidate, version: str | None) -> None:
+        if version is not None and not version_fits(candidate.upstream, version):
+            offerer = f"Debian {self._suite} offers" if self._suite else "this machine's apt sources offer"
+            raise NotOffered(
+                f"{offerer} {self._product} {candidate.upstream}, not {version}",
+                hint=f"ask for {candidate.upstream}, or put a {self._product} {version} on the PATH",
+            )
 
 
-def version_fits(version: str, wanted: str) -> bool:
-    return version == wanted or version.startswith(wanted + ".")
+def library_folders(root: Path, packages: PackageSet) -> list[Path]:
+    """Some packages of merged-/usr releases still ship /lib."""
+    patterns = ("usr/lib/*-linux-gnu*", "lib/*-linux-gnu*", *packages.libraries)
+    return [folder for pattern in patterns for folder in sorted(root.glob(pattern)) if folder.is_dir()]
 
 
-def version_key(version: str) -> tuple[int, ...]:
-    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+def put_scripts_in_place(root: Path, final: Path, packages: PackageSet) -> None:
+    """Puts a script in the place of every program: it starts the program, moved aside, on the loader in `root`. Links
+    stay and lead to scripts. `final`: where `root` is going to lie; the scripts name that. Raises ServerError."""
+    loader = next((path for top in ("usr/lib", "lib") for path in root.glob(f"{top}/*/ld-linux*.so.*")), None)
+    if loader is None:
+        raise ServerError(f"the packages of {packages.packages[0]} bring no C library with them")
+    folders = library_folders(root, packages)
+    libraries = ":".join(str(final / folder.relative_to(root)) for folder in folders)
+    loader_words = shlex.join([str(final / loader.relative_to(root)), "--library-path", libraries])
+    for program in [path for pattern in _PROGRAMS for folder in root.glob(pattern) for path in folder.iterdir()]:
+        if program.is_symlink() or not program.is_file() or not _is_elf(program):
+            continue
+        moved = Path(_MOVED) / program.relative_to(root)
+        (root / moved).parent.mkdir(parents=True, exist_ok=True)
+        program.rename(root / moved)
+        program.write_text(f'#!/bin/sh\nexec {loader_words} --argv0 "$0" {shlex.quote(str(final / moved))} "$@"\n')
+        program.chmod(0o755)
 
 
-def install(name: str, version: str | None = None, progress: Progress | None = None) -> Installed:
-    """Fetches a package set unless a fitting one is there. Safe to call at the same time from several processes."""
-    package_set = _package_set(name)
-    say = progress or (lambda _: None)
-    with cache_lock(cache_dir()):
-        if present := find(name, version):
-            return present
-        _remove_leftovers(cache_dir())
-        scratch = Path(tempfile.mkdtemp(prefix=".partial-", dir=cache_dir()))
-        try:
-            return _fetch(name, package_set, version, scratch, say)
-        except OSError as error:
-            raise ServerError(
-                f"could not unpack {name} in {cache_dir()}: {error.strerror or error}",
-                hint="free some space there, or set BAKEOFF_CACHE to another folder",
-            ) from error
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+def _is_elf(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
 
 
-def remove(name: str, version: str | None = None) -> list[Installed]:
-    """Removes the installations of a package set (those that fit `version`, or all); returns what was removed."""
-    _package_set(name)
-    with cache_lock(cache_dir()):
-        gone = [one for one in installed(name) if version is None or version_fits(one.version, version)]
-        for one in gone:
-            shutil.rmtree(one.folder)
-    return gone
-
-
-def _package_set(name: str) -> PackageSet:
-    if name not in PACKAGE_SETS:
-        raise PlanError(f"nothing to install is called {name!r}", hint=f"known: {', '.join(PACKAGE_SETS)}")
-    return PACKAGE_SETS[name]
-
-
-def _fetch(name: str, package_set: PackageSet, version: str | None, scratch: Path, say: Progress) -> Installed:
-    say(f"{name}: reading package lists")
-    apt = PrivateApt(scratch / "apt")
-    (scratch / "apt").chmod(0o755)
-    apt.update()
-    candidate = apt.candidate(package_set.packages[0])
-    _refuse_other_version(name, candidate, version)
-    say(f"{name} {candidate.upstream}: downloading")
-    debs = apt.download(list(package_set.packages))
-    say(f"{name} {candidate.upstream}: unpacking {len(debs)} packages")
-    new = scratch / "new"
-    packages = [_unpack(deb, new / "root") for deb in debs]
-    if not (new / "root" / package_set.program).exists():
-        raise ServerError(f"the packages of {name} {candidate.upstream} do not contain {package_set.program}")
-    new.chmod(0o755)
-    manifest = {
-        "format": FORMAT,
-        "name": name,
-        "version": candidate.upstream,
-        "package_version": candidate.version,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "size_bytes": _size_bytes(new),
-        "packages": [asdict(package) for package in packages],
-    }
-    (new / "manifest.json").write_text(json.dumps(manifest, indent=1))
-    folder = cache_dir() / "packages" / name / candidate.version.replace(":", "_")
-    make_passable(folder.parent)
-    if folder.exists():  # not a fitting installation, so a broken one
-        shutil.rmtree(folder)
-    os.rename(new, folder)
-    done = _read_manifest(folder / "manifest.json")
-    if done is None:
-        raise ServerError(f"the manifest just written in {folder} cannot be read")
-    say(f"{name} {done.version}: installed in {folder}")
-    return done
-
-
-def _refuse_other_version(name: str, candidate: Candidate, version: str | None) -> None:
-    if version is None or version_fits(candidate.upstream, version):
-        return
-    raise ServerError(
-        f"this machine's apt sources offer {name} {candidate.upstream}, not {version}",
-        hint=f"ask for {candidate.upstream}, or put a {name} {version} on the PATH",
-    )
-
-
-def _unpack(deb: Path, root: Path) -> Package:
+def _unpack(deb: Path, root: Path, left_out: set[str]) -> Part:
     fields = _dpkg_deb(deb, "-W", "--showformat=${Package}\n${Version}\n${Architecture}", str(deb)).split("\n")
-    with deb.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    package = Package(fields[0], fields[1], fields[2], sha256)
-    if package.name not in _SYSTEMS_OWN:
+    part = Part(fields[0], fields[1], fields[2], sha256_of(deb))
+    if part.name not in left_out:
         make_passable(root)
         _dpkg_deb(deb, "-x", str(deb), str(root))
-    return package
+    return part
 
 
 def _dpkg_deb(deb: Path, *arguments: str) -> str:
@@ -222,47 +155,3 @@ def _dpkg_deb(deb: Path, *arguments: str) -> str:
             hint="free some space there, or set BAKEOFF_CACHE to another folder",
         )
     return done.stdout
-
-
-def _size_bytes(folder: Path) -> int:
-    return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
-
-
-def _remove_leftovers(cache: Path) -> None:
-    """Scratch folders of killed installations; the lock is held, so nobody is working in one."""
-    for leftover in cache.glob(".partial-*"):
-        shutil.rmtree(leftover, ignore_errors=True)
-
-
-def _read_manifest(path: Path) -> Installed | None:
-    """None for an installation that is broken or of another format: it is fetched anew when asked for."""
-    try:
-        data = json.loads(path.read_text())
-        if data["format"] != FORMAT:
-            return None
-        one = Installed(
-            name=data["name"],
-            version=data["version"],
-            package_version=data["package_version"],
-            date=data["date"],
-            folder=path.parent,
-            packages=tuple(Package(**package) for package in data["packages"]),
-            size_bytes=data["size_bytes"],
-        )
-        return one if one.name in PACKAGE_SETS and one.program().exists() else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-__all__ = [
-    "PACKAGE_SETS",
-    "Installed",
-    "Package",
-    "PackageSet",
-    "find",
-    "install",
-    "installed",
-    "remove",
-    "upstream_version",
-    "version_fits",
-]

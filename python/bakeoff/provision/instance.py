@@ -25,7 +25,7 @@ from bakeoff.errors import ServerError
 from bakeoff.locks import Held, Lock
 from bakeoff.provision.cache import cache_dir, first_unsearchable, make_passable
 from bakeoff.provision.owner import LOCK_FILE, OWNER_FILE, Host, Owner, hold, hold_of_the_dead
-from bakeoff.provision.process import give_to_account, server_account
+from bakeoff.provision.process import give_to_account, server_account, start_ticks
 
 #: sockaddr_un has 108 bytes, the closing zero included.
 _SOCKET_PATH_MAX_BYTES = 107
@@ -85,7 +85,10 @@ class InstanceFolder:
         return folder
 
     def record_server(self, pid: int, ticks: int) -> None:
-        self._change(replace(self._known(), servers=((pid, ticks),)))
+        """Beside those recorded before that still run."""
+        known = self._known()
+        running = tuple((pid, ticks) for pid, ticks in known.servers if start_ticks(pid) == ticks)
+        self._change(replace(known, servers=(*running, (pid, ticks))))
 
     def remove(self) -> None:
         """Removes everything, also what other objects for this folder have added."""

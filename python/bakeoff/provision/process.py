@@ -54,14 +54,15 @@ def give_to_account(path: Path) -> None:
 
 
 def run_as_account(
-    argv: Sequence[str], *, env: Mapping[str, str], timeout_s: float, cwd: Path
+    argv: Sequence[str], *, env: Mapping[str, str], timeout_s: float, cwd: Path, text: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a short helper of a server (making its data directory) to its end; output and errors in one text."""
+    """Runs a short helper of a server (making its data directory) to its end; output and errors in one text.
+    text: its input."""
     return subprocess.run(
         list(argv),
         env=dict(env),
         cwd=cwd,
-        stdin=subprocess.DEVNULL,
+        input=text,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -142,10 +143,11 @@ class ServerProcess:
         except ValueError:
             return f"killed by signal {-code}"
 
-    def stop(self, timeout_s: float) -> bool:
-        """SIGTERM, and SIGKILL to its whole group if it has not ended in time. True if it ended by itself."""
+    def stop(self, timeout_s: float, how: signal.Signals = signal.SIGTERM) -> bool:
+        """The signal to the server alone, which knows what to tell those it has started, and SIGKILL to its whole group
+        if it has not ended in time. True if it ended by itself."""
         if self.alive():
-            self._signal(signal.SIGTERM)
+            os.kill(self.pid, how)  # not reaped yet, so the number is still its own
             self._signal(signal.SIGCONT)  # a frozen one (SIGSTOP) would not hear the first
         ended = self._ended_within(timeout_s)
         if not ended:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bakeoff.provision.files import forget_pages
+from bakeoff.provision.installation import Sources
 
 #: Portable durability levels, from strictest to loosest, mapped per system to its own settings and read back.
 DURABILITY_LEVELS = ("full", "relaxed", "none")
@@ -134,6 +135,11 @@ class System(ABC):
         """Checks `options` (the plan's [systems.NAME] table, factor levels merged in) and returns a system that has not
         started. `workdir`: a folder of its own for data, sockets and logs. `timeout_s`: the run's operation timeout.
         `base_dir`: the plan's folder, for relative paths. Raises PlanError; unknown keys name the nearest known one."""
+
+    @classmethod
+    def sources(cls) -> Sources | None:
+        """Where its private servers come from; None: it starts none, or needs nothing to."""
+        return None
 
     @classmethod
     def available(cls, options: dict[str, Any]) -> str | None:

@@ -93,6 +93,10 @@ class MySqlServer(System):
         self._status_at = -math.inf  # monotonic
 
     @classmethod
+    def capabilities(cls) -> Capabilities:
+        return family_capabilities(private=True)
+
+    @classmethod
     def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:
         """Every level of durability is made of settings that matter at run time alone."""
         return without_run_time(options, RUN_TIME)

@@ -1,4 +1,4 @@
-"""What a MariaDB error log says about a failed start, as one sentence with a hint."""
+"""What the error log of a server of the MySQL family says about a failed start, as one sentence with a hint."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.nearest import meant
-
-#: The server's folder goes with it; whoever stops it keeps its log.
-LOG_KEPT = "its log is kept in the bundle: loads/*/server.log"
+from bakeoff.provision.server import LOG_KEPT, PortTaken
 
 _UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
 _BAD_VALUE = re.compile(r"Error while setting value '(?P<value>[^']*)' to '(?P<name>[^']+)'")
@@ -35,7 +33,7 @@ def explain_failed_start(
     if found := _BAD_VALUE.search(log) or _UNKNOWN_SUFFIX.search(log):
         return _bad_value(found, where)
     if "Address already in use" in log or "already have another server running on port" in log:
-        return port_taken(port, where)
+        return PortTaken(port, where)
     if "No space left on device" in log or re.search(r"\b(errno|error|OS error):? 28\b", log):
         return ServerError("the disk is full", where=where, hint="free some space, or run in a folder on another disk")
     if re.search(r"Cannot allocate memory|Out of memory|Cannot map innodb_buffer_pool_size", log):
@@ -44,12 +42,6 @@ def explain_failed_start(
         )
     said = "; ".join(_errors(log)) or " ".join(log.strip().splitlines()[-3:]) or "it said nothing"
     return ServerError(f"the server did not start ({how_it_ended}): {said}", where=where, hint=LOG_KEPT)
-
-
-def port_taken(port: int, where: str) -> ServerError:
-    return ServerError(
-        f"port {port} is taken by another program", where=where, hint="leave out `port`, and a free one is found"
-    )
 
 
 #: Values that the server passes over with a warning, and then runs with something else.

@@ -1,11 +1,12 @@
-"""What is read from MariaDB's log and variables, without a server."""
+"""What is read from logs and variables of the MySQL family, without a server."""
 
 from __future__ import annotations
 
 import pytest
 from bakeoff.errors import BakeoffError, PlanError, ServerError
-from bakeoff.systems.mariadb_log import adjusted_settings, explain_failed_start, refused_values
+from bakeoff.provision.server import PortTaken
 from bakeoff.systems.mysql_facts import Product, detect_product, durability_of, like, quoted
+from bakeoff.systems.mysql_log import adjusted_settings, explain_failed_start, refused_values
 
 UNKNOWN = """\
 2026-11-21  2:20:11 0 [Note] Starting MariaDB 10.11.19-MariaDB
@@ -35,7 +36,7 @@ def explained(log: str) -> BakeoffError:
     ("log", "kind", "what", "hint"),
     [
         (UNKNOWN, PlanError, "does not know the setting 'innodb_bufer_pool_size'", "did you mean `innodb_buffer_pool"),
-        (PORT, ServerError, "port 3306 is taken", "leave out `port`"),
+        (PORT, PortTaken, "port 3306 is taken", "leave out `port`"),
         (DISK, ServerError, "the disk is full", "free some space"),
         (OTHER, ServerError, "did not start (exit code 1): InnoDB: File ./ibdata1 is corrupted", "loads/*/server.log"),
         ("", ServerError, "it said nothing", "loads/*/server.log"),

