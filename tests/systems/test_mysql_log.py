@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.provision.server import PortTaken
-from bakeoff.systems.mysql_facts import Product, detect_product, durability_of, like, quoted
+from bakeoff.systems.mysql_facts import Product, detect_product, like, quoted
 from bakeoff.systems.mysql_log import adjusted_settings, explain_failed_start, refused_values
 
 UNKNOWN = """\
@@ -74,21 +74,6 @@ def test_adjusted_settings_are_listed_once() -> None:
 )
 def test_the_product_is_told_from_version_and_comment(version: str, comment: str, product: Product) -> None:
     assert detect_product(version, comment) == product
-
-
-@pytest.mark.parametrize(
-    ("variables", "level"),
-    [
-        ({"innodb_flush_log_at_trx_commit": "1", "log_bin": "OFF", "sync_binlog": "0"}, "full"),
-        ({"innodb_flush_log_at_trx_commit": "1", "log_bin": "ON", "sync_binlog": "0"}, "relaxed"),
-        ({"innodb_flush_log_at_trx_commit": "1", "log_bin": "ON", "sync_binlog": "1"}, "full"),
-        ({"innodb_flush_log_at_trx_commit": "1", "innodb_doublewrite": "OFF"}, "relaxed"),
-        ({"innodb_flush_log_at_trx_commit": "2"}, "relaxed"),
-        ({"innodb_flush_log_at_trx_commit": "0"}, "none"),
-    ],
-)
-def test_durability_is_what_the_weakest_setting_allows(variables: dict[str, str], level: str) -> None:
-    assert durability_of(variables) == level
 
 
 def test_identifiers_and_patterns_cannot_break_out() -> None:

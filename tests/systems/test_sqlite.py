@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.systems.sqlite import Sqlite, durability_of
+from bakeoff.systems.sqlite import Sqlite
 from builders.pages import cached_pages
 from builders.systems import configured
 
@@ -103,6 +103,9 @@ def test_facts_have_the_files_own_settings_and_the_portable_ones(tmp_path: Path)
     assert facts.settings["page_size"] == "4096"
     assert facts.portable == {
         "durability": "full",
+        "lost_when_killed": "nothing",
+        "lost_at_power_loss": "nothing",
+        "whole_afterwards": "yes",
         "isolation": "serializable",
         "memory_bytes": "2048000",
         "tls": "off",
@@ -110,22 +113,6 @@ def test_facts_have_the_files_own_settings_and_the_portable_ones(tmp_path: Path)
     size = system.size_on_disk_bytes()
     assert size is not None
     assert size >= 8192
-
-
-@pytest.mark.parametrize(
-    ("pragmas", "level"),
-    [
-        ({}, "full"),
-        ({"synchronous": "2"}, "full"),
-        ({"synchronous": "extra"}, "full"),
-        ({"journal_mode": "wal", "synchronous": "NORMAL"}, "relaxed"),
-        ({"synchronous": "1"}, "relaxed"),
-        ({"synchronous": "off"}, "none"),
-        ({"journal_mode": "MEMORY", "synchronous": "FULL"}, "none"),
-    ],
-)
-def test_durability_is_told_from_the_pragmas(pragmas: dict[str, str], level: str) -> None:
-    assert durability_of(pragmas) == level
 
 
 @pytest.mark.parametrize("settings", [{"synchronous = OFF; --": "1"}, {"synchronous": "OFF; DROP TABLE t"}])

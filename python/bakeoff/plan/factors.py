@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..errors import PlanError
+from ..model import durability
 from ..model.boundary import IoName, RunnerName
 from ..model.records import Scalar
 from ..nearest import meant, one_of
-from ..systems.base import DURABILITY_LEVELS, ISOLATION_LEVELS, System
+from ..systems.base import ISOLATION_LEVELS, System
 from .document import MeasureTable, keys_of
 from .nearest import LOAD_FACTORS, where
 from .units import UnitError, parse_rate_ops_per_s
@@ -32,7 +33,7 @@ _INNER_TABLES = ("settings", "session", "start")
 MOST = {"threads": 100_000, "sessions": 100_000, "clients": 1_000, "workers": 1_024}
 #: Load parameters whose levels are names, and which may belong to one system only.
 _NAMED: dict[str, tuple[str, ...]] = {
-    "durability": DURABILITY_LEVELS,
+    "durability": durability.LEVELS,
     "isolation": ISOLATION_LEVELS,
     "runner": get_args(RunnerName),
     "io": get_args(IoName),

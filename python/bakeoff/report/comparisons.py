@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..analysis import compare
 from ..analysis.estimate import Estimate, Obstacle, paired
 from ..analysis.objective import Objective
+from ..model import durability
 from ..model.records import CellRecord, FactsRecord, RunRecord
 from .answer import ComparisonAnswer
 from .contest import Contest, Setting, setting_words
@@ -54,29 +55,45 @@ def _refusal(base: CellRecord, other: CellRecord, runs: Runs, facts: Facts) -> s
     """What makes a comparison of the two meaningless; "" if nothing does."""
     if base.dataset != other.dataset:
         return "their data sets differ"
-    levels = _durability(base, facts), _durability(other, facts)
-    if _differ(levels) and not _durability_is_declared(base, other, facts):
-        return f"durability is {levels[1]} against {levels[0]}, and the plan does not say so for each"
+    if _survive_otherwise(base, other, facts) and not _durability_is_declared(base, other, facts):
+        how = f"{_durability(other, facts)} against {_durability(base, facts)}"
+        return f"durability is {how}, and the plan does not say so for each"
     if _different_work(base, other, runs):
         return "the two were not asked for the same operations (the hashes of their streams differ)"
     return ""
 
 
-def _durability(cell: CellRecord, facts: Facts) -> str | None:
+def _survive_otherwise(base: CellRecord, other: CellRecord, facts: Facts) -> bool:
+    """By what is lost, not by what it is called; by the name where that is all there is. False: not known."""
+    found = [_survival(cell, facts) for cell in (base, other)]
+    if found[0] is not None and found[1] is not None:
+        return durability.kind_of_loss(found[0]) != durability.kind_of_loss(found[1])
+    levels = [_level(cell, facts) for cell in (base, other)]
+    return None not in levels and levels[0] != levels[1]
+
+
+def _survival(cell: CellRecord, facts: Facts) -> durability.Survival | None:
+    return durability.read(facts[cell.id].portable) if cell.id in facts else None
+
+
+def _level(cell: CellRecord, facts: Facts) -> str | None:
     """As read back, else as the plan asks; None: not known."""
     return facts[cell.id].portable.get("durability") if cell.id in facts else cell.durability
 
 
-def _differ(levels: tuple[str | None, str | None]) -> bool:
-    return None not in levels and levels[0] != levels[1]
+def _durability(cell: CellRecord, facts: Facts) -> str:
+    survival = _survival(cell, facts)
+    return f"{_level(cell, facts)} ({durability.words(survival)})" if survival else str(_level(cell, facts))
 
 
 def _durability_is_declared(base: CellRecord, other: CellRecord, facts: Facts) -> bool:
-    """By a level that the plan asks of each; by a factor of that name; or, of two instances of our own of one kind, by
-    the settings that the plan gives them: nothing else can have made the difference."""
+    """By a level that the plan asks of each, and each has: it names the least that is kept; by a factor of that name;
+    or, of two instances of our own of one kind, by the settings that the plan gives them: nothing else can have made
+    the difference."""
     factor = any(_is_durability(name) for cell in (base, other) for name in cell.levels)
+    asked = all(cell.durability is not None and cell.durability == _level(cell, facts) for cell in (base, other))
     ours = all(cell.id in facts and facts[cell.id].private for cell in (base, other))
-    return factor or _differ((base.durability, other.durability)) or (base.kind == other.kind and ours)
+    return factor or asked or (base.kind == other.kind and ours)
 
 
 def _is_durability(factor: str) -> bool:
@@ -93,10 +110,12 @@ def _different_work(base: CellRecord, other: CellRecord, runs: Runs) -> bool:
 
 def _notes(contest: Contest, base: CellRecord, other: CellRecord, facts: Facts) -> list[str]:
     """Where durability is what is compared, the contestants' names say it."""
-    levels = _durability(base, facts), _durability(other, facts)
-    if not _differ(levels) or _is_durability(contest.factor):
+    if not _survive_otherwise(base, other, facts) or _is_durability(contest.factor):
         return []
-    return [f"durability differs, as the plan declares: {levels[1]} against {levels[0]}"]
+    how = f"{_durability(other, facts)} against {_durability(base, facts)}"
+    if base.durability is not None and base.durability == other.durability:
+        return [f"durability differs though both are called {base.durability}: {how}"]
+    return [f"durability differs, as the plan declares: {how}"]
 
 
 def _answer(setting: Setting, found: compare.Comparison, notes: list[str]) -> ComparisonAnswer:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..analysis.wording import bytes_words
+from ..model import durability
 from ..model.records import CellRecord
 from .runs import clients_of
 from .source import Source
@@ -140,9 +141,16 @@ def _portable(name: str, asked: Callable[[CellRecord], str | None]) -> Callable[
     return read
 
 
+def _durability(bundle: Source, cell: CellRecord) -> Facts:
+    """What survives, not only what it is called; the level alone where the system does not tell more."""
+    level = _portable("durability", lambda cell: cell.durability)(bundle, cell)
+    survival = durability.read(bundle.facts[cell.id].portable) if cell.id in bundle.facts else None
+    return {name: f"{value} ({durability.words(survival)})" if survival else value for name, value in level.items()}
+
+
 def _other_portable(bundle: Source, cell: CellRecord) -> Facts:
     portable = bundle.facts[cell.id].portable if cell.id in bundle.facts else {}
-    names = portable.keys() - {"durability", "isolation"}
+    names = portable.keys() - {"durability", *durability.FACTS, "isolation"}
     return {f"{cell.system}'s {name.removesuffix('_bytes').replace('_', ' ')}": portable[name] for name in names}
 
 
@@ -163,7 +171,7 @@ def _client(bundle: Source, cell: CellRecord) -> Facts:
 
 CELL_CONDITIONS: tuple[CellCondition, ...] = (
     CellCondition("data", "meaningless", lambda _, cell: {f"{cell.system}'s data": cell.dataset}),
-    CellCondition("durability", "meaningless", _portable("durability", lambda cell: cell.durability)),
+    CellCondition("durability", "meaningless", _durability),
     CellCondition("isolation", "meaningless", _portable("isolation", lambda cell: cell.isolation)),
     CellCondition("version", "stated", _version),
     CellCondition("settings", "stated", _settings),

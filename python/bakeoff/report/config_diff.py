@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import Field
 
 from ..analysis.wording import bytes_words
+from ..model import durability
 from ..model.boundary import Document
 from ..model.records import CellRecord, FactsRecord, RunRecord
 from .contest import Contest
@@ -16,7 +17,7 @@ from .runs import clients_of
 from .source import Source
 
 #: Portable facts that decide comparisons, in the order they are listed.
-DECIDING = ("durability", "isolation", "memory_bytes", "tls")
+DECIDING = ("durability", *durability.FACTS, "isolation", "memory_bytes", "tls")
 UNKNOWN = "not known"
 #: What a plan says of the client, for a system or as a factor.
 _CLIENT_KEYS = {"client", "runner", "io"}
@@ -129,7 +130,9 @@ def _factors(contest: Contest) -> set[str]:
 
 
 def _is_declared(contest: Contest, name: str) -> bool:
-    """A portable level that is a factor, or that the plan gives to each system and not to all the same."""
+    """A portable level that is a factor, or that the plan gives to each system and not to all the same. What survives
+    is declared by the level of durability that it comes from."""
+    name = "durability" if name in durability.FACTS else name
     if any(factor == name or factor.endswith(f".{name}") for factor in _factors(contest)):
         return True
     asked = {_asked(cell, name) for cell in contest.plan.cells}

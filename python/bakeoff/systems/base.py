@@ -26,8 +26,6 @@ from typing import Any, ClassVar
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Sources
 
-#: Portable durability levels, from strictest to loosest, mapped per system to its own settings and read back.
-DURABILITY_LEVELS = ("full", "relaxed", "none")
 #: Portable isolation levels; the engine sets them per session and reads them back.
 ISOLATION_LEVELS = ("read-uncommitted", "read-committed", "repeatable-read", "snapshot", "serializable")
 

@@ -20,6 +20,7 @@ from typing import Any
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems import mysql_facts
 from bakeoff.systems.base import System
+from bakeoff.systems.durability import of_innodb
 from bakeoff.systems.mysql_control import DEFAULT_PORT, Control
 from bakeoff.systems.mysql_ledger import MySqlLedger
 from bakeoff.systems.mysql_login import read_server_key
@@ -105,7 +106,7 @@ class ExistingMySql(MySqlServer):
         self._ledger.claim()
 
     def _refuse_other_durability(self) -> None:
-        found = mysql_facts.durability_of(mysql_facts.read_variables(self.control))
+        found = of_innodb(mysql_facts.read_variables(self.control)).level
         if self._durability is not None and found != self._durability:
             raise PlanError(
                 f"the plan asks for durability {self._durability!r}, and {self._address} runs with {found!r}",

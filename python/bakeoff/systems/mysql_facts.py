@@ -130,16 +130,6 @@ def _changed_in_mysql(control: Control) -> set[str]:
     return {str(name).lower() for (name,) in rows}
 
 
-def durability_of(variables: dict[str, str]) -> str:
-    """The portable level that the effective settings amount to; the weakest link decides."""
-    flush = variables.get("innodb_flush_log_at_trx_commit", "?")
-    if flush in ("0", "2"):
-        return {"0": "none", "2": "relaxed"}[flush]
-    binlog_unsynced = variables.get("log_bin") == "ON" and variables.get("sync_binlog") != "1"
-    torn_pages = variables.get("innodb_doublewrite", "ON").upper() in ("OFF", "0", "DETECT_ONLY")
-    return "relaxed" if binlog_unsynced or torn_pages else "full"
-
-
 def isolation_of(variables: dict[str, str]) -> str:
     value = variables.get("transaction_isolation") or variables.get("tx_isolation") or "unknown"
     return value.lower()

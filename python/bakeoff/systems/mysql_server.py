@@ -13,6 +13,7 @@ from pydantic import Field
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems import mysql_facts
 from bakeoff.systems.base import Capabilities, Facts, System
+from bakeoff.systems.durability import of_innodb
 from bakeoff.systems.mysql_control import Control
 from bakeoff.systems.mysql_facts import Product, Status
 from bakeoff.systems.mysql_settings import RUN_TIME
@@ -155,7 +156,7 @@ class MySqlServer(System):
             version=product.version,
             settings=mysql_facts.read_settings(self.control, product, variables, private=self.private),
             portable={
-                "durability": mysql_facts.durability_of(variables),
+                **of_innodb(variables).facts(),
                 "isolation": self._isolation or mysql_facts.isolation_of(variables),
                 "memory_bytes": variables.get("innodb_buffer_pool_size", "unknown"),
                 "tls": self._cipher() or "off",

@@ -22,6 +22,7 @@ from bakeoff.errors import EngineError, PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, copy_tree, remove_tree
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.systems.base import Capabilities, Facts, System
+from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.options import Options, Settings, read_options
 
 DURABILITY: dict[str, dict[str, str]] = {
@@ -40,7 +41,6 @@ RUN_TIME = frozenset(
 
 #: Files that belong to a database besides the file itself.
 _SIDE_FILES = ("-wal", "-shm", "-journal")
-_SYNCHRONOUS = {"0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"}
 
 
 class SqliteOptions(Options):
@@ -132,7 +132,7 @@ class Sqlite(System):
             version=_engine_sqlite_version(),
             settings=settings,
             portable={
-                "durability": durability_of(settings),
+                **of_sqlite(settings).facts(),
                 "isolation": "serializable",
                 "memory_bytes": str(cache_bytes(settings)),
                 "tls": "off",
@@ -203,17 +203,6 @@ class Sqlite(System):
 
     def _side(self, suffix: str) -> Path:
         return self.file.with_name(self.file.name + suffix)
-
-
-def durability_of(pragmas: dict[str, str]) -> str:
-    """The portable level that pragmas amount to. SQLite's defaults: a rollback journal, synchronous = FULL."""
-    asked = pragmas.get("synchronous", "FULL").upper()
-    synchronous = _SYNCHRONOUS.get(asked, asked)
-    journal = pragmas.get("journal_mode", "DELETE").upper()
-    if synchronous == "OFF" or journal in ("OFF", "MEMORY"):
-        return "none"
-    # NORMAL keeps every commit only with a rollback journal, and that not after a power cut on all file systems.
-    return "relaxed" if synchronous == "NORMAL" else "full"
 
 
 def _pragmas(settings: dict[str, str], durability: str | None, where: str) -> dict[str, str]:

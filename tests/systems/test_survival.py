@@ -1,0 +1,87 @@
+"""What is said of each level of durability, held against servers that are killed: how many acknowledged commits are
+there afterwards. A power loss cannot be had here."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import pymysql
+import pytest
+from bakeoff.model.durability import NOTHING, read
+from bakeoff.systems.durability import of_sqlite
+from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.sqlite import DURABILITY as SQLITE_LEVELS
+from builders.systems import configured
+
+COMMITS = 200
+#: Nothing but a commit is to write the log within the test.
+NEVER_S = "2700"
+
+
+@pytest.mark.servers
+@pytest.mark.usefixtures("mariadb_program")
+@pytest.mark.parametrize("level", ["full", "relaxed", "none"])
+def test_mariadb_loses_when_killed_what_its_level_says(place: Path, level: str) -> None:
+    settings: dict[str, Any] = {"innodb_flush_log_at_timeout": NEVER_S, "innodb_log_file_size": "8M"}
+    system = cast(MariaDb, configured("mariadb", place / "a", {"start": {"settings": settings}}, durability=level))
+    system.start()
+    try:
+        survival = read(system.facts().portable)
+        _commit_to_mariadb(system)
+        os.kill(system.pids()[0], signal.SIGKILL)
+        system.server.kill()
+        system.start()
+        left = system.control.value("SELECT COUNT(*) FROM bakeoff.t")
+    finally:
+        system.stop()
+    assert survival is not None
+    assert survival.level == level
+    assert (left == COMMITS) == (survival.lost_when_killed == NOTHING), left
+
+
+def _commit_to_mariadb(system: MariaDb) -> None:
+    login = system.server.bench_login("tcp")
+    with (
+        pymysql.connect(
+            host="127.0.0.1",
+            port=login.address.port,
+            user=login.user,
+            password=login.password,
+            database="bakeoff",
+            autocommit=True,
+        ) as connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+        for number in range(COMMITS):
+            cursor.execute("INSERT INTO t VALUES (%s)", (number,))
+
+
+_COMMIT_TO_SQLITE = """
+import os, signal, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+for pragma in sys.argv[2:]:
+    connection.execute(f"PRAGMA {pragma}")
+connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+for number in range(int(os.environ["COMMITS"])):
+    connection.execute("INSERT INTO t VALUES (?)", (number,))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("level", ["full", "relaxed", "none"])
+def test_sqlite_loses_nothing_when_killed_at_any_level(tmp_path: Path, level: str) -> None:
+    pragmas = [f"{name} = {value}" for name, value in SQLITE_LEVELS[level].items()]
+    file = tmp_path / "data.sqlite"
+    command = [sys.executable, "-c", _COMMIT_TO_SQLITE, str(file), *pragmas]
+    done = subprocess.run(command, env={**os.environ, "COMMITS": str(COMMITS)}, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert of_sqlite(SQLITE_LEVELS[level]).lost_when_killed == NOTHING
+    count = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT COUNT(*) FROM t').fetchone()[0])"
+    left = subprocess.run([sys.executable, "-c", count, str(file)], capture_output=True, text=True, check=True).stdout
+    assert int(left) == COMMITS
