@@ -9,8 +9,10 @@ pub mod mysql;
 #[cfg(feature = "mysql")]
 pub mod mysql_wire;
 pub mod null;
+#[cfg(feature = "postgresql")]
+pub mod postgresql;
 pub mod records;
-#[cfg(feature = "mysql")]
+#[cfg(any(feature = "mysql", feature = "postgresql"))]
 mod server;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -51,6 +53,13 @@ pub fn list() -> Vec<Listed> {
             runners: mysql::ALL_RUNNERS,
             capabilities: mysql::capabilities(),
             library: "wire (our own, on the reactor) or mysql_async (on tokio)".into(),
+        },
+        #[cfg(feature = "postgresql")]
+        Listed {
+            kind: "postgresql",
+            runners: postgresql::ALL_RUNNERS,
+            capabilities: postgresql::capabilities(),
+            library: postgresql::LIBRARY.into(),
         },
     ]
 }

@@ -1,6 +1,7 @@
 //! What every client of a server needs, whatever is spoken there: where the server is, who asks, how long to wait.
 pub mod account;
 pub mod address;
+#[cfg(any(feature = "mysql", feature = "tokio_postgres"))]
 pub mod authority;
 pub mod statement;
 pub mod whereabouts;
@@ -20,4 +21,16 @@ pub async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> 
         Poll::Pending => sleep.as_mut().poll(cx).map(|()| None),
     })
     .await
+}
+
+/// Who it is that greets as no server of ours does, if the first words tell.
+pub fn stranger(heard: &[u8]) -> Option<&'static str> {
+    Some(match heard {
+        [b'H', b'T', b'T', b'P', ..] => "it speaks HTTP",
+        [b'S', b'S', b'H', b'-', ..] => "it speaks SSH",
+        [0x14..=0x17, 3, ..] => "it speaks TLS from the first byte on",
+        // A packet numbered 0, of version 10 of its protocol.
+        [_, _, 0, 0, 10, b'0'..=b'9', ..] => "it greets as MariaDB and MySQL do",
+        _ => return None,
+    })
 }

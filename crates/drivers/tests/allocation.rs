@@ -6,7 +6,7 @@ use bakeoff_drivers::null::NullDriver;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
 use bakeoff_model::run::NullSpec;
-use bench::{Bench, MysqlWire, Sqlite, open, row, run, table};
+use bench::{Bench, MysqlWire, PostgresqlWire, Sqlite, open, row, run, table};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -107,4 +107,15 @@ fn records_over_sqlite_allocate_nothing_in_a_steady_state() {
 fn records_over_the_wire_client_allocate_nothing_in_a_steady_state() {
     let Some(driver) = MysqlWire::driver() else { return };
     assert_eq!(MysqlWire::run(allocations_of_the_second_thousand(&driver)), 0);
+}
+
+#[test]
+fn records_over_postgresqls_wire_client_allocate_nothing_in_a_steady_state() {
+    let Some(driver) = PostgresqlWire::driver() else {
+        return;
+    };
+    assert_eq!(
+        PostgresqlWire::run(allocations_of_the_second_thousand(&driver)),
+        0
+    );
 }

@@ -405,4 +405,10 @@ macro_rules! conformance {
     };
 }
 
-conformance!(null: bench::Null, sqlite: bench::Sqlite, mysql: bench::Mysql, wire: bench::MysqlWire);
+conformance!(
+    null: bench::Null,
+    sqlite: bench::Sqlite,
+    mysql: bench::Mysql,
+    wire: bench::MysqlWire,
+    postgresql_wire: bench::PostgresqlWire
+);

@@ -44,6 +44,10 @@ const PAIRS: &[Pair] = &[
     pair!(mysql_wire, ycsb),
     #[cfg(feature = "mysql")]
     pair!(mysql_wire, sysbench),
+    #[cfg(feature = "postgresql")]
+    pair!(postgresql, ycsb),
+    #[cfg(feature = "postgresql")]
+    pair!(postgresql, sysbench),
 ];
 
 /// From the document to a driver. A name here is the driver's kind.
@@ -103,6 +107,18 @@ mod drivers {
             _ => Err(not_in_build(spec)),
         }
     }
+
+    #[cfg(feature = "postgresql")]
+    pub fn postgresql(spec: &RunSpec) -> Result<bakeoff_drivers::postgresql::wire::WireDriver, Trouble> {
+        match &spec.driver {
+            DriverSpec::Postgresql(options) => bakeoff_drivers::postgresql::wire::WireDriver::new(
+                options,
+                spec.isolation,
+                super::timeout(spec),
+            ),
+            _ => Err(not_in_build(spec)),
+        }
+    }
 }
 
 /// From the document to a workload. A name here is the workload's kind.
@@ -117,7 +133,7 @@ mod workloads {
         }
     }
 
-    #[cfg(any(feature = "sqlite", feature = "mysql"))]
+    #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
     pub fn sysbench(spec: &RunSpec) -> Result<bakeoff_workloads::sysbench::Sysbench, Trouble> {
         match &spec.workload {
             WorkloadSpec::Sysbench(options) => {
@@ -129,7 +145,7 @@ mod workloads {
     }
 }
 
-#[cfg(any(feature = "sqlite", feature = "mysql"))]
+#[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
 fn timeout(spec: &RunSpec) -> std::time::Duration {
     std::time::Duration::from_secs_f64(spec.timeout_s)
 }
@@ -161,6 +177,7 @@ fn driver_kind(spec: &DriverSpec) -> &'static str {
         DriverSpec::Null(_) => "null",
         DriverSpec::Sqlite(_) => "sqlite",
         DriverSpec::Mysql(_) => "mysql",
+        DriverSpec::Postgresql(_) => "postgresql",
     }
 }
 

@@ -26,7 +26,9 @@ macro_rules! schema_with_definitions {
 }
 
 fn run_schema() -> Schema {
-    schema_with_definitions!(run::RunSpec: run::NullSpec, run::SqliteSpec, run::MysqlSpec, run::YcsbSpec)
+    schema_with_definitions!(
+        run::RunSpec: run::NullSpec, run::SqliteSpec, run::MysqlSpec, run::PostgresqlSpec, run::YcsbSpec
+    )
 }
 
 fn event_schema() -> Schema {

@@ -205,6 +205,7 @@ pub enum DriverSpec {
     Null(NullSpec),
     Sqlite(SqliteSpec),
     Mysql(MysqlSpec),
+    Postgresql(PostgresqlSpec),
 }
 
 /// The test bench of the instrument: a system with known behaviour.
@@ -297,6 +298,36 @@ pub enum MysqlClient {
     Wire,
     /// The library mysql_async, on tokio.
     MysqlAsync,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct PostgresqlSpec {
+    /// At least one. `host:port`, or `/path/.s.PGSQL.port` for a unix socket.
+    pub endpoints: Vec<Endpoint>,
+    pub user: String,
+    #[serde(default)]
+    pub password: Option<Secret>,
+    /// The database everything happens in; the schema in it is the first of the account's `search_path`.
+    pub database: String,
+    /// Absent: no TLS.
+    #[serde(default)]
+    pub tls: Option<TlsSpec>,
+    /// Run-time parameters by their own names (`search_path`, `synchronous_commit`), set on every connection.
+    #[serde(default)]
+    pub session_variables: BTreeMap<String, String>,
+    /// Which client library speaks to the server. Default: our own wire client, or tokio-postgres where there is TLS.
+    #[serde(default)]
+    pub client: Option<PostgresqlClient>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum PostgresqlClient {
+    /// Our own, on the reactor; no TLS.
+    Wire,
+    /// The library tokio-postgres, on tokio.
+    TokioPostgres,
 }
 
 /// Where a secret comes from. The secret itself is never in a document.

@@ -259,6 +259,11 @@ impl Stream {
         }
     }
 
+    /// Whether an operation has not ended: its future waits, or was dropped.
+    pub fn is_in_flight(&self) -> bool {
+        self.conn.is_in_flight()
+    }
+
     /// Hands the kernel some last bytes without waiting, if nothing is in flight and there is room for them.
     pub fn say(&mut self, bytes: &[u8]) {
         if !self.conn.is_in_flight() {

@@ -238,8 +238,9 @@ struct Close(Rc<Reactor>);
 impl Drop for Close {
     /// Drops what never ended, and waits until the kernel has given back every buffer.
     fn drop(&mut self) {
-        let futures = std::mem::take(&mut self.0.tasks.borrow_mut().futures);
-        drop(futures);
+        // What is dropped may spawn: that goes into a table of its own, and is never polled.
+        let tasks = self.0.tasks.take();
+        drop(tasks);
         let until_ns = now_ns() + LAST_WAIT_NS;
         while self.0.io.in_flight() > 0 {
             let now_ns = now_ns();

@@ -5,6 +5,7 @@ use super::link::{Link, malformed};
 use crate::mysql::errors::IO;
 use crate::mysql::options::PACKET_BYTES_MAX;
 use crate::mysql::server_key::ServerKey;
+use crate::server;
 use bakeoff_model::outcome::{FailClass, OpError};
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
 use mysql_common::io::ParseBuf;
@@ -63,14 +64,11 @@ pub async fn log_in(link: &mut Link, account: &Account<'_>) -> Result<Terms, OpE
 /// Who does not greet as a server of this protocol does.
 #[cold]
 fn stranger(heard: &[u8], mut error: OpError) -> OpError {
-    let who = match heard {
-        [] if error.code == IO => "it closed the connection before it greeted",
-        [b'H', b'T', b'T', b'P', ..] => "it speaks HTTP",
-        [b'S', b'S', b'H', b'-', ..] => "it speaks SSH",
-        [0x14..=0x17, 3, ..] => "it speaks TLS from the first byte on",
-        _ => &error.message,
-    };
-    error.message = who.to_owned();
+    if heard.is_empty() && error.code == IO {
+        error.message = "it closed the connection before it greeted".into();
+    } else if let Some(who) = server::stranger(heard) {
+        error.message = who.into();
+    }
     error
 }
 

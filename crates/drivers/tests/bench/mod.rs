@@ -5,12 +5,13 @@
 use bakeoff_drivers::mysql::MysqlDriver;
 use bakeoff_drivers::mysql_wire::WireDriver;
 use bakeoff_drivers::null::NullDriver;
+use bakeoff_drivers::postgresql;
 use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_model::driver::{Driver, Endpoint};
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{Record, TableSpec, ValueType};
 use bakeoff_model::row::{Cell, RowBuf};
-use bakeoff_model::run::{IoKind, Isolation, MysqlSpec, NullSpec, Secret, SqliteSpec};
+use bakeoff_model::run::{IoKind, Isolation, MysqlSpec, NullSpec, PostgresqlSpec, Secret, SqliteSpec};
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -79,6 +80,21 @@ impl Bench for MysqlWire {
     }
 }
 
+/// A PostgreSQL server that the environment names:
+/// `BAKEOFF_TEST_POSTGRESQL=postgresql://user@host:port/database` (the database may be written to),
+/// `BAKEOFF_TEST_POSTGRESQL_PASSWORD`. Through our own client.
+pub struct PostgresqlWire;
+
+impl Bench for PostgresqlWire {
+    type Driver = postgresql::wire::WireDriver;
+    fn driver() -> Option<Self::Driver> {
+        postgresql_spec().map(|spec| postgresql_wire_driver(spec, None))
+    }
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        run_on_reactor(test)
+    }
+}
+
 pub fn sqlite_file() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -108,24 +124,50 @@ pub fn sqlite_driver(file: &std::path::Path, pragmas: &[(&str, &str)], timeout: 
 }
 
 pub const PASSWORD_VARIABLE: &str = "BAKEOFF_TEST_MYSQL_PASSWORD";
+pub const POSTGRESQL_PASSWORD_VARIABLE: &str = "BAKEOFF_TEST_POSTGRESQL_PASSWORD";
 
-pub fn mysql_spec() -> Option<MysqlSpec> {
-    let Ok(url) = std::env::var("BAKEOFF_TEST_MYSQL") else {
-        println!("skipped: no MariaDB or MySQL to test against (BAKEOFF_TEST_MYSQL is not set)");
+/// User, address and database of a server that the environment names as `scheme://user@host:port/database`.
+fn server_in(variable: &str, scheme: &str) -> Option<[String; 3]> {
+    let Ok(url) = std::env::var(variable) else {
+        println!("skipped: no {scheme} server to test against ({variable} is not set)");
         return None;
     };
-    let rest = url
-        .strip_prefix("mysql://")
-        .expect("BAKEOFF_TEST_MYSQL is mysql://user@host:port/schema");
-    let (user, rest) = rest.split_once('@').expect("BAKEOFF_TEST_MYSQL names a user");
-    let (address, schema) = rest.split_once('/').expect("BAKEOFF_TEST_MYSQL names a schema");
+    let named = || {
+        let rest = url.strip_prefix(scheme)?.strip_prefix("://")?;
+        let (user, rest) = rest.split_once('@')?;
+        let (address, database) = rest.split_once('/')?;
+        Some([user, address, database].map(str::to_owned))
+    };
+    let form = format!("{variable} is {scheme}://user@host:port/database");
+    Some(named().expect(&form))
+}
+
+fn password_in(variable: &str) -> Option<Secret> {
+    std::env::var(variable)
+        .is_ok()
+        .then(|| Secret::Env(variable.into()))
+}
+
+pub fn postgresql_spec() -> Option<PostgresqlSpec> {
+    let [user, address, database] = server_in("BAKEOFF_TEST_POSTGRESQL", "postgresql")?;
+    Some(PostgresqlSpec {
+        endpoints: vec![endpoint(&address)],
+        user,
+        password: password_in(POSTGRESQL_PASSWORD_VARIABLE),
+        database,
+        tls: None,
+        session_variables: Default::default(),
+        client: None,
+    })
+}
+
+pub fn mysql_spec() -> Option<MysqlSpec> {
+    let [user, address, schema] = server_in("BAKEOFF_TEST_MYSQL", "mysql")?;
     Some(MysqlSpec {
-        endpoints: vec![endpoint(address)],
-        user: user.into(),
-        password: std::env::var(PASSWORD_VARIABLE)
-            .is_ok()
-            .then(|| Secret::Env(PASSWORD_VARIABLE.into())),
-        schema: schema.into(),
+        endpoints: vec![endpoint(&address)],
+        user,
+        password: password_in(PASSWORD_VARIABLE),
+        schema,
         tls: None,
         session_variables: Default::default(),
         client: None,
@@ -144,6 +186,13 @@ pub fn endpoint(address: &str) -> Endpoint {
 
 pub fn mysql_driver(spec: MysqlSpec, isolation: Option<Isolation>) -> MysqlDriver {
     MysqlDriver::new(spec, isolation, TIMEOUT).unwrap()
+}
+
+pub fn postgresql_wire_driver(
+    spec: PostgresqlSpec,
+    isolation: Option<Isolation>,
+) -> postgresql::wire::WireDriver {
+    postgresql::wire::WireDriver::new(&spec, isolation, TIMEOUT).unwrap()
 }
 
 pub fn wire_driver(spec: MysqlSpec, isolation: Option<Isolation>) -> WireDriver {

@@ -1,0 +1,57 @@
+//! PostgreSQL and what else speaks its protocol, through our own client on the reactor ([`wire`]).
+//!
+//! An UPDATE counts the rows it found, changed or not: the server knows no other count.
+pub(crate) mod copy;
+pub(crate) mod errors;
+pub(crate) mod kind;
+pub(crate) mod options;
+pub(crate) mod settings;
+pub mod wire;
+
+use bakeoff_model::driver::Capabilities;
+use bakeoff_model::run::{Isolation, RunnerKind};
+use bakeoff_model::sql::Dialect;
+
+/// Of all clients in this build: our own is preferred.
+pub const ALL_RUNNERS: &[RunnerKind] = &[
+    RunnerKind::Reactor,
+    #[cfg(feature = "tokio_postgres")]
+    RunnerKind::Tokio,
+];
+
+pub const LIBRARY: &str = match cfg!(feature = "tokio_postgres") {
+    true => "wire (our own, on the reactor) or tokio-postgres (on tokio)",
+    false => "wire (our own, on the reactor)",
+};
+
+pub(crate) static DIALECT: Dialect = Dialect {
+    name: "postgresql",
+    quote: ('"', '"'),
+    key_type: "VARCHAR({})",
+    text_type: "TEXT",
+    varchar_type: "VARCHAR({})",
+    auto_key: "SERIAL",
+    auto_value: None,
+    keys_in_create_table: false,
+    table_suffix: "",
+    numbered_placeholders: true,
+    max_params: 65_535,
+    rows_per_insert: 100,
+    table_exists: "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass(quote_ident($1::text)) AND relkind IN ('r', 'p')",
+};
+
+pub fn capabilities() -> Capabilities {
+    Capabilities {
+        transactions: true,
+        scan: true,
+        batch_insert: true,
+        isolation: vec![
+            Isolation::ReadCommitted,
+            Isolation::RepeatableRead,
+            Isolation::Snapshot,
+            Isolation::Serializable,
+        ],
+        cancel: true,
+        tls: cfg!(feature = "tokio_postgres"),
+    }
+}

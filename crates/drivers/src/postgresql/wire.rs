@@ -1,0 +1,369 @@
+//! Our own client of PostgreSQL's protocol (version 3.0), on the reactor.
+//!
+//! A session is one connection and one statement at a time. A prepared statement is bound and executed by one request of
+//! three messages, written into the connection's buffer and sent together with the receive for its answer; rows are read
+//! where they arrived and copied once, into the session's row buffer. Per operation nothing is allocated. There is no TLS
+//! here: with `tls` the client is tokio-postgres.
+//!
+//! Source: PostgreSQL documentation, "Frontend/Backend Protocol"; authentication is postgres-protocol's.
+mod answer;
+mod cancel;
+mod link;
+mod load;
+mod login;
+mod read;
+mod request;
+
+use super::copy::Table;
+use super::errors::{UNREACHED, at_commit, code_of_io, rolled_back, server_error};
+use super::kind::Kind;
+use super::options::{DRIVER, Target};
+use super::settings::Settings;
+use super::{DIALECT, capabilities};
+use crate::records::SqlRecords;
+use crate::server::statement::{shared_start, start};
+use crate::server::whereabouts::Whereabouts;
+use crate::server::within;
+use answer::End;
+use bakeoff_model::driver::{Capabilities, Driver};
+use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::run::{Isolation, PostgresqlClient, PostgresqlSpec, RunnerKind};
+use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
+use bakeoff_reactor::{Address, Stream};
+use link::{Link, malformed};
+use login::Account;
+use request::{CancelKey, Prepared};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Reactor];
+
+pub struct WireDriver {
+    targets: Vec<(Target, Whereabouts)>,
+    settings: Settings,
+    connect_timeout: Duration,
+}
+
+impl WireDriver {
+    /// Looks up names, which may block, and finds the password; connects to nothing. `timeout` bounds connecting, too.
+    pub fn new(
+        spec: &PostgresqlSpec,
+        isolation: Option<Isolation>,
+        timeout: Duration,
+    ) -> Result<Self, Trouble> {
+        if spec.tls.is_some() || spec.client == Some(PostgresqlClient::TokioPostgres) {
+            return Err(Trouble::new(
+                TroubleKind::Usage,
+                "this engine was built without tokio-postgres, the client that has TLS",
+                "postgresql driver: client",
+                "leave `client` and `tls` out",
+            ));
+        }
+        let located = |target: Target| {
+            let whereabouts = target.address.locate(&target.place, DRIVER)?;
+            Ok((target, whereabouts))
+        };
+        Ok(Self {
+            settings: Settings::new(&spec.session_variables, isolation)?,
+            targets: Target::all(spec)?
+                .into_iter()
+                .map(located)
+                .collect::<Result<_, _>>()?,
+            connect_timeout: timeout,
+        })
+    }
+}
+
+impl Driver for WireDriver {
+    const RUNNERS: &'static [RunnerKind] = RUNNERS;
+    type Client = ();
+    type Session = SqlRecords<WireSession>;
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            tls: false,
+            ..capabilities()
+        }
+    }
+    fn client(&self) -> &'static str {
+        "wire"
+    }
+    fn endpoints(&self) -> usize {
+        self.targets.len()
+    }
+    async fn open(&self, _worker: usize) -> Result<(), Trouble> {
+        Ok(())
+    }
+    async fn session(&self, _client: &(), endpoint: usize) -> Result<Self::Session, OpError> {
+        let (target, whereabouts) = &self.targets[endpoint % self.targets.len()];
+        let opening = async {
+            let session = WireSession::connect(target, whereabouts).await;
+            let mut session = session.map_err(|error| target.connect_failed(error))?;
+            let set = self.settings.apply(&mut session).await;
+            set.map_err(|error| target.named(error))?;
+            Ok(session)
+        };
+        match within(self.connect_timeout, opening).await {
+            Some(outcome) => outcome.map(SqlRecords::new),
+            None => Err(target.timed_out(self.connect_timeout)),
+        }
+    }
+}
+
+pub struct WireSession {
+    link: Link,
+    statements: Vec<Rc<Prepared>>,
+    row: RowBuf,
+    end: End,
+    tables: Vec<Table>,
+    address: Address,
+    key: CancelKey,
+}
+
+thread_local! {
+    /// What this thread's sessions have prepared, once each: thousands of them prepare the same.
+    static PREPARED: RefCell<HashSet<Rc<Prepared>>> = RefCell::default();
+}
+
+fn shared(prepared: Prepared) -> Rc<Prepared> {
+    PREPARED.with_borrow_mut(|known| match known.get(&prepared) {
+        Some(known) => known.clone(),
+        None => {
+            let new = Rc::new(prepared);
+            known.insert(new.clone());
+            new
+        }
+    })
+}
+
+impl WireSession {
+    async fn connect(target: &Target, whereabouts: &Whereabouts) -> Result<Self, OpError> {
+        let mut last = None;
+        for address in &*whereabouts.addresses() {
+            match Stream::connect(address).await {
+                Ok(stream) => return Self::log_in(stream, target, address).await,
+                Err(error) => last = Some(OpError::lost(code_of_io(&error), error.to_string())),
+            }
+        }
+        whereabouts.look_again();
+        Err(last.unwrap_or_else(|| OpError::lost(UNREACHED, "it has no address")))
+    }
+
+    async fn log_in(stream: Stream, target: &Target, address: &Address) -> Result<Self, OpError> {
+        let mut link = Link::new(stream);
+        let account = Account {
+            user: &target.user,
+            password: target.password.as_deref(),
+            database: &target.database,
+            is_local: address.is_local(),
+        };
+        let key = login::log_in(&mut link, &account).await?;
+        Ok(Self {
+            link,
+            statements: Vec::new(),
+            row: RowBuf::default(),
+            end: End::default(),
+            tables: Vec::new(),
+            address: address.clone(),
+            key,
+        })
+    }
+
+    /// The server's process that serves this connection.
+    pub fn process_id(&self) -> u32 {
+        self.key.process
+    }
+
+    /// Notices and warnings so far.
+    pub fn notices(&self) -> u64 {
+        self.link.notices()
+    }
+
+    /// Runs the statement and hands each row to `each`. Rows seen; the rest is in `end`.
+    #[inline]
+    async fn run(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let prepared = &*self.statements[statement.0 as usize];
+        if params.len() != prepared.params.len() {
+            return Err(wrong_count(prepared, params.len()));
+        }
+        prepared.execute(self.link.request(), params);
+        let answer = match self.link.ask().await {
+            Ok(()) => answer::read(&mut self.link, Some(&prepared.columns), &mut self.row, each).await,
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(end) => {
+                self.end = end;
+                Ok(end.seen)
+            }
+            Err(error) => Err(error.with_statement(&*prepared.sql)),
+        }
+    }
+
+    /// The same for a statement in text.
+    async fn run_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        request::query(self.link.request(), sql);
+        let answer = match self.link.ask().await {
+            Ok(()) => answer::read(&mut self.link, None, &mut self.row, each).await,
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(end) => {
+                self.end = end;
+                Ok(end.seen)
+            }
+            Err(error) => Err(error.with_statement(start(sql))),
+        }
+    }
+
+    /// Prepares under this name. The parameters, the columns.
+    async fn describe(&mut self, name: &str, sql: &str) -> Result<(Box<[Kind]>, Box<[Kind]>), OpError> {
+        request::prepare(self.link.request(), name, sql);
+        self.link.ask().await?;
+        let (mut params, mut columns) = (None, None);
+        let mut failed = None;
+        loop {
+            match self.link.next().await? {
+                (b'1', _) => {}
+                (b't', content) => params = Some(read::params(content)?),
+                (b'T', content) => columns = Some(read::columns(content)?),
+                (b'n', _) => columns = Some(Box::default()),
+                (b'E', content) => {
+                    let error = server_error(read::error(content));
+                    if error.connection_lost {
+                        return Err(error);
+                    }
+                    failed.get_or_insert(error);
+                }
+                (b'Z', _) => break,
+                _ => return Err(malformed("a message of another dialogue")),
+            }
+        }
+        match (failed, params, columns) {
+            (Some(error), ..) => Err(error),
+            (None, Some(params), Some(columns)) => Ok((params, columns)),
+            _ => Err(malformed("a statement that it has not described")),
+        }
+    }
+}
+
+#[cold]
+fn wrong_count(prepared: &Prepared, given: usize) -> OpError {
+    let what = format!("{} parameters wanted, {given} given", prepared.params.len());
+    OpError::fail(FailClass::Refused, "CLIENT", what).with_statement(&*prepared.sql)
+}
+
+impl Drop for WireSession {
+    /// As far as it goes without waiting: a server logs a client that leaves without a word.
+    fn drop(&mut self) {
+        match self.link.is_in_flight() {
+            true => cancel::cancel(self.address.clone(), self.key),
+            false => self.link.say(&request::QUIT),
+        }
+    }
+}
+
+impl SqlSession for WireSession {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError> {
+        let number = self.statements.len() as u32;
+        let name = number.to_string();
+        let described = self.describe(&name, sql).await;
+        let (params, columns) = described.map_err(|error| error.with_statement(start(sql)))?;
+        // Most sessions prepare one or two; a vector would make room for four.
+        self.statements.reserve_exact(1);
+        self.statements
+            .push(shared(Prepared::new(&name, params, columns, shared_start(sql))));
+        Ok(Statement(number))
+    }
+
+    #[inline]
+    async fn execute(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<u64, OpError> {
+        self.run(statement, params, &mut |_| {}).await?;
+        Ok(self.end.affected)
+    }
+
+    #[inline]
+    async fn query(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        self.run(statement, params, each).await
+    }
+
+    #[inline]
+    async fn query_one(
+        &mut self,
+        statement: Statement,
+        params: &[Param<'_>],
+    ) -> Result<Option<&RowBuf>, OpError> {
+        match self.run(statement, params, &mut |_| {}).await? {
+            0 => Ok(None),
+            1 => Ok(Some(&self.row)),
+            rows => Err(OpError::fail(
+                FailClass::Other,
+                "ROWS",
+                format!("the server answered {rows} rows where one was asked for"),
+            )
+            .with_statement(&*self.statements[statement.0 as usize].sql)),
+        }
+    }
+
+    async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError> {
+        self.run_text(sql, &mut |_| {}).await?;
+        Ok(self.end.affected)
+    }
+
+    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        self.run_text(sql, each).await
+    }
+
+    async fn bulk_insert(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        let table = self.table(table, columns).await?;
+        let whole = self.end.status == answer::IDLE;
+        if whole {
+            self.begin().await?;
+        }
+        let outcome = match self.load(&table, next).await {
+            Ok(rows) if whole => self.commit().await.map(|()| rows),
+            outcome => outcome,
+        };
+        if whole && outcome.as_ref().is_err_and(|error| !error.connection_lost) {
+            // The first error is the one to tell; a failing rollback shows in the next operation.
+            let _ = self.rollback().await;
+        }
+        outcome
+    }
+
+    async fn begin(&mut self) -> Result<(), OpError> {
+        self.execute_text("BEGIN").await.map(drop)
+    }
+    async fn commit(&mut self) -> Result<(), OpError> {
+        self.execute_text("COMMIT").await.map_err(at_commit)?;
+        match self.end.rolled_back {
+            true => Err(rolled_back()),
+            false => Ok(()),
+        }
+    }
+    async fn rollback(&mut self) -> Result<(), OpError> {
+        self.execute_text("ROLLBACK").await.map(drop)
+    }
+}

@@ -1,0 +1,119 @@
+//! Answers, read where they arrived: all messages that are whole in one go, without a wait between them.
+use super::link::{Link, malformed, message, size};
+use super::read;
+use crate::postgresql::errors::server_error;
+use crate::postgresql::kind::Kind;
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::row::RowBuf;
+
+/// How a transaction stands, as the server says it at the end of each answer.
+pub const IDLE: u8 = b'I';
+
+/// What the server has done.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct End {
+    /// Rows that came.
+    pub seen: u64,
+    /// Rows that were written, found ones among them that stayed what they were.
+    pub affected: u64,
+    /// The last command was ended by ROLLBACK.
+    pub rolled_back: bool,
+    /// Of the transaction; see [`IDLE`].
+    pub status: u8,
+}
+
+/// Reads a whole answer. `kinds`: of a prepared statement's columns; `None`: a statement in text, whose values are text.
+/// Of several statements the written rows are added up.
+#[inline]
+pub async fn read(
+    link: &mut Link,
+    kinds: Option<&[Kind]>,
+    row: &mut RowBuf,
+    each: &mut impl FnMut(&RowBuf),
+) -> Result<End, OpError> {
+    let mut reading = Reading::default();
+    loop {
+        let (taken, ended) = reading.take_in(link.input(), kinds, row, each)?;
+        link.consume(taken);
+        if ended {
+            link.note(reading.notices);
+            return match reading.error {
+                None => Ok(reading.end),
+                Some(error) => Err(error),
+            };
+        }
+        link.more().await?;
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    end: End,
+    notices: u64,
+    /// The server goes on after an error, to the end of its answer.
+    error: Option<OpError>,
+}
+
+impl Reading {
+    /// The messages that are whole: their bytes, and whether the answer is.
+    #[inline]
+    fn take_in(
+        &mut self,
+        input: &[u8],
+        kinds: Option<&[Kind]>,
+        row: &mut RowBuf,
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<(usize, bool), OpError> {
+        let mut taken = 0;
+        while let Some((tag, content)) = message(&input[taken..])? {
+            taken += size(content);
+            match tag {
+                b'D' => {
+                    read::row(content, kinds, row)?;
+                    self.end.seen += 1;
+                    each(row);
+                }
+                b'C' => self.command(content),
+                b'Z' => {
+                    self.end.status = *content.first().ok_or_else(|| malformed("a state of nothing"))?;
+                    return Ok((taken, true));
+                }
+                b'2' => {} // bound
+                _ => self.seldom(tag, content, kinds.is_none())?,
+            }
+        }
+        Ok((taken, false))
+    }
+
+    #[inline]
+    fn command(&mut self, tag: &[u8]) {
+        self.end.affected = self.end.affected.saturating_add(read::affected(tag));
+        self.end.rolled_back = tag.starts_with(b"ROLLBACK");
+    }
+
+    #[cold]
+    fn seldom(&mut self, tag: u8, content: &[u8], in_text: bool) -> Result<(), OpError> {
+        match tag {
+            b'E' => {
+                let error = server_error(read::error(content));
+                if error.connection_lost {
+                    return Err(error);
+                }
+                // Of several the first is the cause.
+                self.error.get_or_insert(error);
+            }
+            b'N' => self.notices += 1,
+            // A parameter that has changed, a notification, an empty statement.
+            b'S' | b'A' | b'I' => {}
+            b'T' if in_text => {} // its rows are described
+            b'G' | b'H' | b'W' => return Err(malformed("it wants to copy rows that nobody offered")),
+            _ => return Err(malformed("a message of another dialogue")),
+        }
+        Ok(())
+    }
+}
+
+/// Waits for the end of an answer in which nothing more is of interest but an error. For what is not measured.
+pub async fn end(link: &mut Link, row: &mut RowBuf) -> Result<End, OpError> {
+    read(link, None, row, &mut |_| {}).await
+}
