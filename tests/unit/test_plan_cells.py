@@ -269,6 +269,9 @@ def test_defaults_are_a_closed_loop_of_thirty_seconds_five_times() -> None:
         (OLD, "a", "restore", "old exists already and cannot be restored"),
         (OLD, "c", "reuse", "reuse"),
         ("[systems.null]", "a", "", "restore"),
+        (SQLITE, "a", "none", "none"),
+        (OLD, "a", "none", "none"),
+        (SQLITE, "d", "none", "none"),
     ],
 )
 def test_reset_is_what_the_systems_allow(systems: str, preset: str, said: str, outcome: str) -> None:
@@ -278,6 +281,60 @@ def test_reset_is_what_the_systems_allow(systems: str, preset: str, said: str, o
     except PlanError as error:
         got = error.what
     assert outcome in got
+
+
+FILE = "[systems.sqlite]\nfile = 'mine.sqlite'"
+
+
+@pytest.mark.parametrize(
+    ("systems", "preset", "said", "outcome"),
+    [
+        (OLD, "c", "", "reuse"),
+        (FILE, "c", "", "reuse"),
+        (OLD, "a", "none", "none"),
+        (OLD, "a", "", "writes to data that were there before"),
+        (OLD, "a", "reuse", "cannot be reused from run to run"),
+        (OLD, "a", "reload", "existing data are never loaded or put back"),
+        (FILE, "c", "restore", "existing data are never loaded or put back"),
+        (SQLITE, "c", "", "sqlite is started for the plan and has no data yet"),
+        (f"{OLD}\n{MARIADB}", "c", "", "mariadb is started for the plan and has no data yet"),
+    ],
+)
+def test_data_that_are_there_are_never_loaded_or_put_back(systems: str, preset: str, said: str, outcome: str) -> None:
+    measure = "data = 'existing'" + (f"\nreset = '{said}'" if said else "")
+    if outcome in ("reuse", "none"):
+        plan = read(systems=systems, workload=f"preset = '{preset}'", measure=measure)
+        assert plan.reset == outcome
+        assert {cell.record.dataset[:9] for cell in plan.cells} == {"existing-"}
+    else:
+        error = refused(systems=systems, workload=f"preset = '{preset}'", measure=measure)
+        assert outcome in error.what
+        assert error.hint
+
+
+def test_a_file_of_sqlite_that_stays_is_one_place() -> None:
+    assert "exclude each other" in refused(systems=f"{FILE}\npath = 'folder'").what
+    assert read(systems=FILE).cells[0].place == ("mine.sqlite",)
+    assert "needs a load of its own" in refused("records = [1, 2]", systems=FILE).what
+    assert "restored" in refused(systems=FILE, measure="reset = 'restore'").what
+
+
+def test_work_that_inserts_the_same_rows_in_every_run_cannot_go_on_where_another_ended() -> None:
+    text = "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'sysbench'\nscript = 'bulk_insert'\n"
+    with pytest.raises(PlanError, match="inserts the same rows in every run") as caught:
+        resolve(text + "[measure]\nreset = 'none'\n", Path("."))
+    assert "reload" in caught.value.hint
+
+
+def test_a_run_that_begins_where_another_ended_inserts_beyond_its_rows() -> None:
+    work = read(workload="preset = 'd'\nrecords = 100", measure="reset = 'none'").cells[0].workload
+    first, third = work.continued(0), work.continued(2)
+    assert first
+    assert third
+    assert (first["insert_count"], third["insert_count"]) == (100, 100), "reads begin with the loaded rows"
+    assert (first["records"], third["records"]) == (100, 100 + 2 * 10**11)
+    reading = read(workload="preset = 'a'").cells[0].workload
+    assert reading.continued(5) == reading.spec
 
 
 def test_other_data_in_the_same_table_of_an_existing_server_cannot_be_reused() -> None:

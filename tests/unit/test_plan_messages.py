@@ -114,7 +114,9 @@ def test_a_system_s_own_complaint_gets_the_place_in_the_file(table: str) -> None
 
 
 def test_a_word_of_the_wrong_choice_names_the_nearest_and_all() -> None:
-    assert refused(plan("reset = 'restor'")).hint == "did you mean `restore`? It is one of: restore, reload, reuse"
+    assert (
+        refused(plan("reset = 'restor'")).hint == "did you mean `restore`? It is one of: restore, reload, reuse, none"
+    )
 
 
 @pytest.mark.parametrize("secret", ["password = 'hunter2'", "passwd = 'hunter2'", "start = { password = 'hunter2' }"])

@@ -85,8 +85,8 @@ class Line(View):
 
     def _draw(self, words: str) -> None:
         if self._moving:
-            line = f"[{self._done}/{self._total}] {words}"
-            left = f" | {self._left()} left"
+            line = f"[{self._done}/{self._total}] {words}" if self._total else words
+            left = f" | {self._left()} left" if self._total else ""
             width = 118 - len(left)
             say(f"{line[:width]}{left}", before=CLEAR, end="")
 

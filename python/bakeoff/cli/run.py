@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..schedule.cores import Claim
 
 RESULTS = Path("bakeoff-results")
+_TABLES_HEAD = ("on", "table", "now", "in a run")
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -51,7 +52,16 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="store_true",
         help="drop tables of the plan's names on an existing server, whoever made them",
     )
-    beside = p.add_mutually_exclusive_group()
+    add_beside(p)
+    p.add_argument("--no-report", action="store_true", help="write no report.html")
+    p.add_argument("--quiet", action="store_true", help="show no progress")
+    add_json(p)
+    p.set_defaults(run=run)
+
+
+def add_beside(parser: argparse.ArgumentParser) -> None:
+    """What to do while another bakeoff measures on the same cores."""
+    beside = parser.add_mutually_exclusive_group()
     beside.set_defaults(beside="refuse")
     beside.add_argument(
         "--wait",
@@ -65,12 +75,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="store_const",
         const="together",
         dest="beside",
-        help="measure beside another run on the same cores; every run that was disturbed says so",
+        help="go on beside another run on the same cores; every run that was disturbed says so",
     )
-    p.add_argument("--no-report", action="store_true", help="write no report.html")
-    p.add_argument("--quiet", action="store_true", help="show no progress")
-    add_json(p)
-    p.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -103,8 +109,10 @@ def run(options: argparse.Namespace) -> int:
 def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
     from ..analysis.wording import counted
     from ..plan.describe import describe
+    from ..plan.tables import look
 
-    dry = describe(plan, results)
+    tables, unseen = look(plan)
+    dry = describe(plan, results, tables, unseen)
     for warning in dry.warnings:
         say(f"warning: {warning}")
     if as_json:
@@ -114,15 +122,18 @@ def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
     rows = [[c.id, c.label, c.runs, seconds_words(c.run_s)] for c in dry.cells]
     show(table(rows, ["cell", "what", "runs", "each about"]))
     show()
-    rows = [
-        [load.system, load.workload, load.rows, bytes_words(load.size_bytes), seconds_words(load.load_s)]
-        for load in dry.loads
-    ]
-    show(table(rows, ["load", "workload", "rows", "data", "about"]))
+    if dry.loads:
+        rows = [
+            [load.system, load.workload, load.rows, bytes_words(load.size_bytes), seconds_words(load.load_s)]
+            for load in dry.loads
+        ]
+        show(table(rows, ["load", "workload", "rows", "data", "about"]))
+    if tables:
+        show("\n" * bool(dry.loads) + table([[t.system, t.names, t.there, t.fate] for t in tables], _TABLES_HEAD))
     show(
         f"\n{counted(dry.runs, 'run', 'runs')}: {counted(len(dry.cells), 'cell', 'cells')}"
         f" x {counted(dry.repetitions, 'repetition', 'repetitions')}, {dry.pacing},"
-        f" warm-up {seconds_words(dry.warm_up_s)}, reset {dry.reset}, cache {dry.cache}"
+        f" warm-up {seconds_words(dry.warm_up_s)}, data {dry.data}, reset {dry.reset}, cache {dry.cache}"
         f"\ncompared by {dry.objective} over {dry.compare_factor}"
         f"\nabout {dry.time_words} and {dry.disk_words} of disk ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
     )

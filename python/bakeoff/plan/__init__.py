@@ -6,6 +6,8 @@ nearest    one clear sentence out of whatever is wrong with it
 factors    what varies, and where in a system or workload its levels go
 expand     every combination of levels, as cells
 check      combinations that cannot be run
+data       where the data of each run come from
 read       all of the above: `read_plan`
 describe   what a run of the plan would do and cost: the dry run
+tables     the plan's tables on existing systems
 """

@@ -23,6 +23,8 @@ from .resolved import Cell
 
 Kinds = Mapping[str, type[System]]
 
+#: Of systems that are only looked at: they make no files, and one that tried would fail loudly.
+NOWHERE = Path(os.devnull) / "unused"
 WINDOW_MIN_S = 1.0
 TIMEOUT_MIN_S = 0.01  # the engine's, too
 REPETITIONS_FOR_A_COMPARISON = 5
@@ -129,67 +131,6 @@ def check_access(system: str, options: dict[str, Any], kind: type[System], sourc
         raise source.error(f"{kind.kind} cannot be started here", "systems", system, hint='write address = "host:port"')
 
 
-def decide_reset(
-    document: PlanDocument, cells: list[Cell], private: Mapping[str, bool], kinds: Kinds, source: Source
-) -> str:
-    """restore | reload | reuse: as the plan says, or restore where every system can."""
-    reset = _decide_reset(document, cells, private, kinds, source)
-    if reset == "reuse":
-        _one_load_each(cells, source)
-    return reset
-
-
-def _decide_reset(
-    document: PlanDocument, cells: list[Cell], private: Mapping[str, bool], kinds: Kinds, source: Source
-) -> str:
-    said = document.measure.reset
-    existing = [name for name, own in private.items() if not own]
-    writing = next((cell for cell in cells if cell.workload.writes), None)
-    if said is None:
-        return _default_reset(existing, writing, private, kinds, source)
-    if said == "restore" and existing:
-        hint = 'write reset = "reload", or "reuse" for work that does not write'
-        raise source.error(f"{existing[0]} exists already and cannot be restored", "measure", "reset", hint=hint)
-    unable = [name for name in private if not kinds[name].capabilities().restore]
-    if said == "restore" and unable:
-        raise source.error(f"{unable[0]} cannot be restored", "measure", "reset", hint='write reset = "reload"')
-    if said == "reuse" and writing is not None:
-        hint = 'write reset = "restore" (private systems) or "reload"'
-        what = f"{writing.record.label} writes, so its data cannot be reused from run to run"
-        raise source.error(what, "measure", "reset", hint=hint)
-    return said
-
-
-def _default_reset(
-    existing: list[str], writing: Cell | None, private: Mapping[str, bool], kinds: Kinds, source: Source
-) -> str:
-    if existing and writing is not None:
-        hint = 'write reset = "reload": its tables are dropped and loaded again before each run'
-        raise source.error(f"the plan writes to {existing[0]}, which cannot be restored", "measure", "reset", hint=hint)
-    if not existing and all(kinds[name].capabilities().restore for name in private):
-        return "restore"
-    return "reload" if writing is not None else "reuse"
-
-
-def _one_load_each(cells: list[Cell], source: Source) -> None:
-    """One table on an existing server holds one data set: cells with other data could only take turns."""
-    keys: dict[str, str] = {}
-    for cell in cells:
-        table = repr((cell.place, cell.workload.tables[0]))
-        if cell.place is not None and keys.setdefault(table, cell.load_key) != cell.load_key:
-            what = f"{cell.record.label} needs a load of its own into the same table as an earlier cell"
-            raise source.error(what, "measure", "reset", hint='write reset = "reload", or name another schema')
-
-
-def decide_cache(measure: MeasureTable, private: Mapping[str, bool], source: Source) -> str:
-    """warm unless the plan says otherwise; only a system of ours can be made cold."""
-    if measure.cache == "cold" and not all(private.values()):
-        name = next(name for name, own in private.items() if not own)
-        hint = 'write cache = "warm" or "as-is"'
-        raise source.error(f"{name} exists already and cannot be made cold", "measure", "cache", hint=hint)
-    return measure.cache or "warm"
-
-
 def check_placement(measure: MeasureTable, source: Source) -> list[str]:
     """Cores against this machine; returns warnings."""
     available = os.sched_getaffinity(0)
@@ -214,15 +155,7 @@ def configure_once(cells: Iterable[Cell], kinds: Kinds, measure: MeasureTable, s
             continue
         seen.add(key)
         with _placed(name, kinds, source):
-            system = kinds[name].configure(
-                name,
-                cell.system_options,
-                durability=cell.durability,
-                isolation=cell.isolation,
-                workdir=Path(os.devnull) / "unused",  # checking makes no files; one that tried would fail loudly
-                timeout_s=measure.timeout,
-                base_dir=source.base_dir,
-            )
+            system = cell.configure(kinds[name], workdir=NOWHERE, timeout_s=measure.timeout, base_dir=source.base_dir)
         private[name] = system.private
     return private
 

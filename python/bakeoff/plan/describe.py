@@ -3,6 +3,7 @@ or as JSON. Times and sizes are estimates made from the figures below, and say s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from ..model.records import Scalar
 from ..provision.files import can_hold_files
 from .check import disk_free_bytes
 from .resolved import Cell, ResolvedPlan
+from .tables import TablesLine
 
 # Estimates from runs of plans/quickstart.toml on a two-core machine (2026-11).
 _LOAD_ROWS_PER_S = 15_000
@@ -76,6 +78,7 @@ class DryRun:
     window_s: float | None
     operations: int | None
     pacing: str
+    data: str
     reset: str
     cache: str
     time_s: float
@@ -85,6 +88,8 @@ class DryRun:
     bundle_bytes: int  # what stays
     disk_free_bytes: int
     skipped: dict[str, str]
+    #: Of the plan, on existing systems.
+    tables: list[TablesLine]
     warnings: list[str] = field(default_factory=list)
     limits: str = LIMITS
 
@@ -92,16 +97,19 @@ class DryRun:
         return asdict(self)
 
 
-def describe(plan: ResolvedPlan, results: Path) -> DryRun:
-    """The plan's cells, repetitions, estimated time and disk; `results` is the folder that bundles go to."""
+def describe(
+    plan: ResolvedPlan, results: Path, tables: Sequence[TablesLine] = (), unseen: Sequence[str] = ()
+) -> DryRun:
+    """The plan's cells, repetitions, estimated time and disk; `results` is the folder that bundles go to. tables,
+    unseen: what was seen on existing systems, and warnings of what could not be."""
     record = plan.record
     cells = [_cell_line(plan, cell) for cell in plan.cells]
-    loads = [_load_line(cells_of_key) for cells_of_key in _by_load(plan.cells)]
+    loads = [_load_line(cells_of_key) for cells_of_key in _by_load(plan.cells)] if plan.data == "load" else []
     time_s = sum(line.load_s for line in loads) + sum(line.runs * line.run_s for line in cells)
     bundle = estimate_bundle_bytes(plan)
     disk = estimate_disk_bytes(plan)
     free = disk_free_bytes(results)
-    warnings = list(plan.warnings)
+    warnings = [*plan.warnings, *unseen]
     if not can_hold_files(results):
         warnings.append(f"nothing can be written in {results}: run will refuse")
     elif disk > free:
@@ -126,6 +134,7 @@ def describe(plan: ResolvedPlan, results: Path) -> DryRun:
         window_s=record.window_s,
         operations=record.operations,
         pacing=record.pacing,
+        data=plan.data,
         reset=plan.reset,
         cache=plan.cache,
         time_s=round(time_s, 1),
@@ -135,6 +144,7 @@ def describe(plan: ResolvedPlan, results: Path) -> DryRun:
         bundle_bytes=bundle,
         disk_free_bytes=free,
         skipped=dict(plan.skipped),
+        tables=list(tables),
         warnings=warnings,
     )
 

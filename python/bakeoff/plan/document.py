@@ -21,7 +21,8 @@ Rate = Annotated[float, BeforeValidator(parse_rate_ops_per_s)]
 Cores = Annotated[list[int], BeforeValidator(parse_cores)]
 Count = Annotated[int, Field(ge=1, le=10**15)]  # the most that every reader of JSON keeps exactly, in round figures
 
-Reset = Literal["restore", "reload", "reuse"]
+Data = Literal["load", "existing"]
+Reset = Literal["restore", "reload", "reuse", "none"]
 Cache = Literal["warm", "cold", "as-is"]
 Arrival = Literal["constant", "poisson", "per_session"]
 FailClass = Literal["conflict", "constraint", "refused", "overload", "other"]
@@ -175,6 +176,7 @@ class MeasureTable(Table):
     operations: Count | None = None
     repetitions: Count = 5
     objective: Objective = "rate"
+    data: Data = "load"
     reset: Reset | None = None
     cache: Cache | None = None
     error_budget: Ratio = 0.001

@@ -18,6 +18,7 @@ from ..model.boundary import Closed, IoName, Limit, Open, OperationsLimit, Pacin
 from ..model.records import CellRecord, Scalar
 from ..systems.base import Capabilities, System
 from ..workloads.base import Workload
+from .data import EXISTING_PREFIX
 from .document import PlanDocument
 from .factors import Factor, Source, find_factor, put_option, read_level
 from .resolved import Cell
@@ -238,6 +239,8 @@ class Builder:
         rate = self.rate_ops_per_s(load.get("rate"), workload, clients)
         shown = {factor: level for factor, level in combination.levels.items() if factor in several}
         dataset = workload.data_identity(self.document.seed)
+        if self.document.measure.data == "existing":
+            dataset = EXISTING_PREFIX + dataset
         record = CellRecord(
             id="",  # see identity.py: a cell is whole when the reset and the cache are decided, too
             system=name,

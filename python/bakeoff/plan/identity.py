@@ -17,8 +17,8 @@ from .document import PlanDocument
 from .factors import Source
 from .resolved import Cell
 
-#: Of [measure], what is no part of a run, or is in the cell already, resolved.
-_NOT_IN_A_RUN = {"repetitions", "objective", "pacing", "window", "operations", "retry", "reset", "cache"}
+#: Of [measure], what is no part of a run, or is in the cell already, resolved. (`data` is in the data set's name.)
+_NOT_IN_A_RUN = {"repetitions", "objective", "pacing", "window", "operations", "retry", "data", "reset", "cache"}
 #: 40 bits: two of 10,000 cells share one by chance in 5 of 100,000 plans.
 _DIGITS = 8
 

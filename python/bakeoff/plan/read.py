@@ -18,7 +18,7 @@ from ..model.boundary import Open, OperationsLimit, TimeLimit
 from ..model.records import PlanRecord, Scalar
 from ..nearest import meant
 from ..systems.base import System
-from . import check
+from . import check, data
 from .document import MeasureTable, PlanDocument, plan_tree
 from .expand import Builder, Combination, read_grid, varying
 from .factors import Source, known_name
@@ -162,8 +162,8 @@ def _finish(
         check.check_cell(cell, builder.capabilities(name), source)
         check.check_runner(cell, builder.kinds[name], source)
     private = check.configure_once(cells, builder.kinds, measure, source)
-    reset = check.decide_reset(document, cells, private, builder.kinds, source)
-    cache = check.decide_cache(measure, private, source)
+    reset = data.decide_reset(document, cells, private, builder.kinds, source)
+    cache = data.decide_cache(measure, private, source)
     cells = with_ids(cells, document, reset, cache, source)
     factors = varying(combinations)
     comparison = _comparison(document, varying(builder.grid.combinations), factors, source)
@@ -179,6 +179,7 @@ def _finish(
         timeout_s=measure.timeout,
         error_budget_ratio=measure.error_budget,
         witness_rate_ops_per_s=_witness(measure),
+        data=measure.data,
         reset=reset,
         cache=cache,
         vary_seed=measure.vary_seed,

@@ -10,6 +10,7 @@ from ..model.boundary import IoName, Limit, Pacing, Retry, RunnerName
 from ..model.records import CellRecord, PlanRecord
 
 if TYPE_CHECKING:
+    from ..systems.base import System
     from ..workloads.base import Workload
 
 
@@ -39,6 +40,18 @@ class Cell:
     #: Where a system that was there before us keeps the tables; None: it is started.
     place: tuple[str, ...] | None
 
+    def configure(self, kind: type[System], *, workdir: Path, timeout_s: float, base_dir: Path) -> System:
+        """The cell's system, not started; PlanError if its options cannot be."""
+        return kind.configure(
+            self.record.system,
+            self.system_options,
+            durability=self.durability,
+            isolation=self.isolation,
+            workdir=workdir,
+            timeout_s=timeout_s,
+            base_dir=base_dir,
+        )
+
 
 @dataclass(frozen=True)
 class ResolvedPlan:
@@ -52,7 +65,8 @@ class ResolvedPlan:
     timeout_s: float
     error_budget_ratio: float
     witness_rate_ops_per_s: float | None
-    reset: str  # restore | reload | reuse
+    data: str  # load | existing
+    reset: str  # restore | reload | reuse | none
     cache: str  # warm | cold | as-is
     vary_seed: bool
     client_cores: list[int]
@@ -61,3 +75,8 @@ class ResolvedPlan:
     #: Files whose content shapes the runs, by the name that the plan knows them by.
     inputs: dict[str, Path]
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def base_dir(self) -> Path:
+        """Where relative paths start."""
+        return self.path.parent if self.path else Path.cwd()

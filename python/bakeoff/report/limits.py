@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..analysis.wording import bytes_words, significant
 from .answer import CellAnswer
@@ -21,6 +22,8 @@ def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
         _window(plan.window_s),
         _memory(bundle, cells),
         _caches(cells),
+        _history(plan.reset),
+        _found(plan.resolved),
         "Repetitions were made in one session on one machine: the intervals cover its noise, not that of other"
         " machines, days or data.",
         "No system was tuned beyond the settings listed under Configuration; an expert could make each faster.",
@@ -82,6 +85,25 @@ def _caches(cells: Sequence[CellAnswer]) -> str:
         return ""
     listed = ", ".join(f"{name} {significant(ratio, 2)}" for name, ratio in ratios.items())
     return f"Data on disk over the system's own cache: {listed}. Below 1 everything fits, and storage is hardly tested."
+
+
+def _history(reset: str) -> str:
+    if reset != "none":
+        return ""
+    return (
+        "Nothing was put back between runs: each began where the last one ended on its data, so repetitions are not"
+        " independent of their order. What wears the data steadily hits all cells alike, because blocks balance their"
+        " order; what one cell leaves to the next is in the figures."
+    )
+
+
+def _found(resolved: Mapping[str, Any]) -> str:
+    if resolved.get("measure", {}).get("data") != "existing":
+        return ""
+    return (
+        "The data were there before: tables, row counts and the shape of a sample of rows were checked, not every"
+        " value. That all systems hold the same rows rests on who loaded them."
+    )
 
 
 def _repetitions(repetitions: int) -> str:

@@ -203,8 +203,8 @@ def _load(load: LoadRecord) -> dict[str, Any]:
         "dataset": load.dataset,
         "figures": [
             f"{load.rows:,}",
-            f"{grouped(load.elapsed_s)} s",
-            grouped(load.rows_per_s),
+            f"{grouped(load.elapsed_s)} s" if load.elapsed_s else "there before",
+            grouped(load.rows_per_s) if load.elapsed_s else "–",
             "–" if size is None else bytes_words(size),
         ],
         "checks": f"{broken} of {len(load.checks)} failed" if broken else f"all {len(load.checks)} held",

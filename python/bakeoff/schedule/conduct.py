@@ -17,7 +17,8 @@ from ..model.records import BundleInfo, FactsRecord, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
 from . import one_run
 from .cores import Others
-from .instance import Data, Instance, file_name
+from .data import Data
+from .instance import Instance, file_name
 from .order import Slot, schedule
 
 #: One failed run is an event; so many in a row are a broken set-up, and going on would only hide it.
@@ -127,11 +128,15 @@ class Conductor:
         return instance
 
     def _give_data(self, cell: Cell, instance: Instance) -> None:
-        """Loaded once for all systems whose bytes would be the same."""
+        """Loaded, or looked at, once for all systems whose bytes are the same."""
         self.view.loading(cell, None)
         if (data := self._data.get(cell.load_key)) and instance.take(data):
             return
-        load = instance.load(lambda progress: self.view.loading(cell, progress))
+        if self.plan.data == "existing":
+            theirs = {c.record.id for c in self.plan.cells if c.load_key == cell.load_key}
+            load = instance.find(run for run in self.done.values() if run.cell in theirs)
+        else:
+            load = instance.load(lambda progress: self.view.loading(cell, progress))
         self.writer.load(file_name(cell.load_key), load)
         if instance.data:
             self._data[cell.load_key] = instance.data

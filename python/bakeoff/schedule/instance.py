@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from ..bundle.files import make_folder
 from ..errors import PlanError
-from ..model.boundary import CheckSpec, Progress, RunResult
-from ..model.records import FactsRecord, LoadRecord
+from ..model.boundary import Check, CheckSpec, Progress, RunResult, StateReport
+from ..model.records import FactsRecord, LoadRecord, RunRecord
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.files import MEMORY_FILE_SYSTEMS, file_system
 from ..provision.instance import InstanceFolder, new_instance
@@ -18,19 +18,11 @@ from ..provision.os_metrics import pin
 from ..systems import SYSTEMS
 from ..systems.base import System
 from . import phases
+from .data import Data, Rows
 
 
 def file_name(key: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", key)[:80]
-
-
-@dataclass(frozen=True)
-class Data:
-    """A loaded data set."""
-
-    rows: int
-    #: The copy that can be put back, of a private system.
-    snapshot: Path | None
 
 
 class Instance:
@@ -41,28 +33,19 @@ class Instance:
         self.cell = cell
         self.allow_drop = allow_drop
         self.folder: InstanceFolder = new_instance(file_name(cell.record.system), work)
-        self.system: System = SYSTEMS[cell.record.kind].configure(
-            cell.record.system,
-            cell.system_options,
-            durability=cell.durability,
-            isolation=cell.isolation,
-            workdir=self.folder.path,
-            timeout_s=plan.timeout_s,
-            base_dir=plan.path.parent if plan.path else Path.cwd(),
+        self.system: System = cell.configure(
+            SYSTEMS[cell.record.kind], workdir=self.folder.path, timeout_s=plan.timeout_s, base_dir=plan.base_dir
         )
         self.bundle = bundle
         self.logs = make_folder(bundle, f"loads/{file_name(cell.instance_key)}")
         self.data: Data | None = None
+        self._rows = Rows(0, 0)  # when this run began
         self._started = False
         self._tables_begun = False  # on an existing system
 
     @property
     def loaded(self) -> bool:
         return self.data is not None
-
-    @property
-    def rows(self) -> int:
-        return self.data.rows if self.data else 0
 
     def start(self) -> None:
         """Starts a private system unless it runs; looks at an existing one the first time. One that is frozen is ended
@@ -80,25 +63,67 @@ class Instance:
         if self.plan.cache == "cold":
             self._refuse_memory()
         done = self._fill(self.logs, on_progress)
-        checks = []
-        if self.system.keeps_data:
-            expected = CheckSpec(rows_min=done.rows, rows_max=done.rows, sample=self.plan.check_sample)
-            checks = phases.check(self.plan, self.cell, self.system, self.logs, expected).checks
-        record = LoadRecord(
+        rows = Rows(done.rows, done.rows)
+        record = self._load_record(done.rows, done.elapsed_s, self._check(rows, after_run=False))
+        snapshot = self.folder.path / "snapshot" if self._keeps_copy() else None
+        if snapshot is not None:
+            self.system.snapshot(snapshot)
+        self.data = Data(rows, snapshot)
+        return record
+
+    def find(self, done: Iterable[RunRecord]) -> LoadRecord:
+        """Takes the data that are there, if they are what the plan says. done: runs that have changed them since they
+        were. Raises PlanError."""
+        self.start()
+        self._refuse_absent_tables()
+        rows = Rows(self.cell.workload.loaded_rows, self.cell.workload.loaded_rows)
+        for run in done:
+            rows = rows.after(run.state_report) if run.state == "done" else rows.or_more()
+        checks = self._check(rows, after_run=True)
+        if broken := [check for check in checks if not check.ok]:
+            evidence = f" ({broken[0].evidence[0]})" if broken[0].evidence else ""
+            raise PlanError(
+                f"the data on {self.system.name} are not what the plan says: {broken[0].name}: expected"
+                f" {broken[0].expected}, found {broken[0].actual}{evidence}",
+                where=f"systems.{self.system.name}",
+                hint="say in [workload] what is there, or have the data made: `bakeoff load`",
+            )
+        self.data = Data(rows)
+        return self._load_record(rows.least, 0.0, checks)
+
+    def _refuse_absent_tables(self) -> None:
+        ledger, tables = self.system.ledger(), self.cell.workload.tables
+        if ledger is None:
+            return
+        found = {table.name: table for table in ledger.there(tables)}
+        absent = [name for name in tables if name not in found]
+        cut = [table.name for table in found.values() if table.ours and not table.whole]
+        if absent or cut:
+            what = f"there is no table `{absent[0]}`" if absent else f"the load of the table `{cut[0]}` was cut short"
+            raise PlanError(
+                f"{what} on {self.system.name}",
+                where=f"systems.{self.system.name}",
+                hint="`bakeoff load` makes the tables of a plan and leaves them",
+            )
+
+    def _check(self, rows: Rows, *, after_run: bool) -> list[Check]:
+        if not self.system.keeps_data:
+            return []
+        sample = self.plan.check_sample
+        expected = CheckSpec(rows_min=rows.least, rows_max=rows.most, sample=sample, after_run=after_run)
+        return phases.check(self.plan, self.cell, self.system, self.logs, expected).checks
+
+    def _load_record(self, rows: int, elapsed_s: float, checks: list[Check]) -> LoadRecord:
+        return LoadRecord(
             dataset=self.cell.record.dataset,
             system=self.cell.record.system,
-            rows=done.rows,
-            elapsed_s=done.elapsed_s,
-            rows_per_s=done.rows / done.elapsed_s if done.elapsed_s > 0 else 0.0,
+            rows=rows,
+            elapsed_s=elapsed_s,
+            rows_per_s=rows / elapsed_s if elapsed_s > 0 else 0.0,
             size_on_disk_bytes=self.system.size_on_disk_bytes(),
             checks=checks,
             cells=[c.record.id for c in self.plan.cells if c.load_key == self.cell.load_key],
         )
-        snapshot = self.folder.path / "snapshot" if self._keeps_copy() else None
-        if snapshot is not None:
-            self.system.snapshot(snapshot)
-        self.data = Data(done.rows, snapshot)
-        return record
 
     def _keeps_copy(self) -> bool:
         """For what comes before each run, or for other systems that begin with the same data."""
@@ -117,7 +142,7 @@ class Instance:
         self.start()
         if self.plan.cache == "cold":
             self._refuse_memory()
-        self.data = data
+        self.data = Data(data.begun, data.snapshot) if self.system.private else data
         return True
 
     def reset(self, folder: Path) -> None:
@@ -129,6 +154,27 @@ class Instance:
             self.start()
             self._fill(folder, lambda _: None)
         self.start()
+        if self.data:
+            self._rows = self.data.rows
+            self._leaves(self._rows.or_more())  # until this run has told what it did
+
+    def rows_after(self, state: StateReport) -> Rows:
+        """What there must be after a run that did this; the next one begins with it where nothing is put back."""
+        rows = self._rows.after(state)
+        self._leaves(rows)
+        return rows
+
+    def _leaves(self, rows: Rows) -> None:
+        if self.data and self.plan.reset == "none":
+            self.data.rows = rows
+
+    def work(self, cell: Cell, block: int) -> dict[str, Any]:
+        """What the engine is asked in this cell's run of this block."""
+        if self.plan.reset != "none":
+            return cell.workload.spec
+        sharing = [c.record.id for c in self.plan.cells if c.load_key == cell.load_key]
+        turn = (block - 1) * len(sharing) + sharing.index(cell.record.id)
+        return cell.workload.continued(turn) or cell.workload.spec
 
     def _fill(self, folder: Path, on_progress: Callable[[Progress], None]) -> RunResult:
         """Makes the tables and loads them, in place of those that were there. On an existing system that must be ours,
@@ -139,10 +185,11 @@ class Instance:
                 raise PlanError(
                     f"there is a table `{strangers[0]}` on {self.system.name} that bakeoff did not make",
                     where=f"systems.{self.system.name}",
-                    hint="--allow-drop drops it and makes its own; or name another `schema`",
+                    hint='data = "existing" in [measure] measures it as it is; --allow-drop drops it and makes another;'
+                    " or keep them apart by a `schema` of ours",
                 )
             self._tables_begun = True
-            ledger.begin(tables, self.cell.record.dataset, self.bundle.name)
+            ledger.begin(tables, self.cell.workload.data_identity(self.plan.record.seed), self.bundle.name)
         may_drop = self.system.private or self.allow_drop
         done = phases.load(self.plan, self.cell, self.system, folder, drop_existing=may_drop, on_progress=on_progress)
         if ledger is not None:
@@ -150,7 +197,7 @@ class Instance:
         return done
 
     def leave(self, *, drop: bool) -> str:
-        """Drops the tables on an existing system, or says that they stay and how to drop them; "" if there are none."""
+        """Drops the tables that this run made on an existing system, or says that they stay; "" if it made none."""
         ledger, tables = self.system.ledger(), self.cell.workload.tables
         if ledger is None or not self._tables_begun:
             return ""
@@ -159,8 +206,8 @@ class Instance:
             return ""
         many = f" and {len(tables) - 1} more tables" if len(tables) > 1 else ""
         return (
-            f"on {self.system.name} the table `{tables[0]}`{many} stays; the next run of this plan makes it anew;"
-            f" to remove it: {ledger.drop_words(tables)}"
+            f"on {self.system.name} the table `{tables[0]}`{many} stays; `bakeoff drop` removes what bakeoff made,"
+            f" by hand: {ledger.drop_words(tables)}"
         )
 
     def make_cold(self) -> None:

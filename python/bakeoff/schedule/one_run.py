@@ -75,7 +75,7 @@ def make(
     disk_was_quiet = _prepare(cell, plan, instance, folder, watcher)
     debt_start = system.debt()
     watcher.stage("running")
-    measured = _measure(slot, cell, plan, system, writer, watcher, others)
+    measured = _measure(slot, cell, plan, instance, writer, watcher, others)
     merged = merge_results(measured.results)
     watcher.stage("draining")
     server = _server_side(system, measured, merged, debt_start)
@@ -108,16 +108,18 @@ def _measure(
     slot: Slot,
     cell: Cell,
     plan: ResolvedPlan,
-    system: System,
+    instance: Instance,
     writer: BundleWriter,
     watcher: Watcher,
     others: Others,
 ) -> Measured:
+    system = instance.system
     where = f"run {slot.run}, {cell.record.label}"
     intervals: list[Interval] = []
     with Engines(where) as engines:
         for client in range(cell.clients):
             document, env = phases.spec(plan, cell, system, "run", client)
+            document.workload = instance.work(cell, slot.block)
             document.threads = cell.threads
             document.sessions = cell.sessions
             document.pacing = cell.pacing
@@ -224,12 +226,12 @@ def _check(
     """Invariants of the data after the run; that they could not be looked at is a finding, too."""
     if not instance.system.keeps_data:
         return []
-    state = merged.state
+    rows = instance.rows_after(merged.state)
     expected = CheckSpec(
-        rows_min=instance.rows + state.inserts_acknowledged,
-        rows_max=instance.rows + state.inserts_acknowledged + state.inserts_unknown,
+        rows_min=rows.least,
+        rows_max=rows.most,
         sample=plan.check_sample,
-        after_run=cell.workload.writes,
+        after_run=cell.workload.writes or plan.reset == "none" or plan.data == "existing",
     )
     try:
         if not measured.alive_after:

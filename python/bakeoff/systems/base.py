@@ -12,7 +12,7 @@ Life of a private system (`private = True`), in this order, all from the main th
     system.stop()                       # certain; also from signal handlers' cleanup; idempotent
 
 An existing system (`private = False`) is only ever connected to: `start` checks that it answers, `snapshot`/`restore`
-raise, `stop` does nothing. It is never changed outside the schema the plan names.
+raise, `stop` ends the connections. It is never changed outside the schema the plan names.
 """
 
 from __future__ import annotations
@@ -58,13 +58,34 @@ class Facts:
     portable: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Found:
+    """A table that an existing system has."""
+
+    name: str
+    ours: bool
+    whole: bool = False  # of ours: its load came to its end
+    dataset: str = ""  # of ours
+
+
 class Ledger(ABC):
     """What an existing system remembers of the tables that bakeoff made there, so that no other is ever taken for one.
     Names are those of the plan's workload, in the plan's schema. All raise ServerError."""
 
     @abstractmethod
+    def claim(self) -> None:
+        """Makes this process the only bakeoff at work there, until `release`; before anything is written."""
+
+    @abstractmethod
+    def release(self) -> None: ...
+
+    @abstractmethod
+    def there(self, tables: Sequence[str]) -> list[Found]:
+        """Of these tables those that exist. Changes nothing, and needs no claim."""
+
     def strangers(self, tables: Sequence[str]) -> list[str]:
         """Of these tables those that exist and are not ours."""
+        return [found.name for found in self.there(tables) if not found.ours]
 
     @abstractmethod
     def begin(self, tables: Sequence[str], dataset: str, bundle: str) -> None:
@@ -170,7 +191,7 @@ class System(ABC):
     def facts(self) -> Facts: ...
 
     def ledger(self) -> Ledger | None:
-        """Of an existing system that has started; None: all that is there is ours."""
+        """Of an existing system, whether it was started or not; None: all that is there is ours."""
         return None
 
     def declared(self) -> dict[str, str]:

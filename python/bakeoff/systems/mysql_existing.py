@@ -96,12 +96,8 @@ class ExistingMySql(MySqlServer):
         return MySqlLedger(self._login(), self._options.schema_, self._where)
 
     def start(self) -> None:
-        """Checks that it answers, has or gives us the schema, to us alone, and is as durable as the plan says."""
+        """Checks that it answers, gives us the schema, to us alone, and is as durable as the plan says."""
         self._read_identity()
-        schema = self._options.schema_
-        there = self.control.value("SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s", schema)
-        if not there:
-            self.control.rows(f"CREATE DATABASE IF NOT EXISTS {mysql_facts.quoted(schema)}")
         self._refuse_other_durability()
         self._ledger.claim()
 

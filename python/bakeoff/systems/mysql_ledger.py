@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from bakeoff.errors import ServerError
-from bakeoff.systems.base import Ledger
+from bakeoff.systems.base import Found, Ledger
 from bakeoff.systems.mysql_control import Control
 from bakeoff.systems.mysql_facts import quoted
 from bakeoff.systems.server_login import Login
@@ -53,7 +53,7 @@ class MySqlLedger(Ledger):
         self._claimed = False
 
     def claim(self) -> None:
-        """Makes this process the only bakeoff at work in the schema, which exists. ServerError if another one is."""
+        """ServerError if another bakeoff is at work in the schema."""
         if self._claimed:
             return
         if self._key not in _claims:
@@ -63,6 +63,8 @@ class MySqlLedger(Ledger):
 
     def release(self) -> None:
         """Lets others into the schema when none of this process is at work there any more."""
+        if "_looking" in vars(self):
+            self._looking.close()
         if not self._claimed:
             return
         self._claimed = False
@@ -88,10 +90,13 @@ class MySqlLedger(Ledger):
             )
         return control
 
-    def strangers(self, tables: Sequence[str]) -> list[str]:
-        return [name for name, ours in self._there(tables).items() if not ours]
+    @cached_property
+    def _looking(self) -> Control:
+        """A connection for those that only look."""
+        return Control(self._login, where=self._where)
 
     def begin(self, tables: Sequence[str], dataset: str, bundle: str) -> None:
+        self._make_schema()
         self.drop(tables)
         self._rows(f"CREATE TABLE IF NOT EXISTS {self._name(TABLE)} {_COLUMNS}")
         for name in tables:
@@ -109,9 +114,9 @@ class MySqlLedger(Ledger):
             self._rows(update, made.get(self._fold(name), 0), name)
 
     def drop(self, tables: Sequence[str]) -> None:
-        for name, ours in self._there(tables).items():
-            if ours:
-                self._rows(f"DROP TABLE {self._name(name)}")
+        for found in self.there(tables):
+            if found.ours:
+                self._rows(f"DROP TABLE {self._name(found.name)}")
         if TABLE in self._made():
             for name in tables:
                 self._rows(f"DELETE FROM {self._name(TABLE)} WHERE name = %s", name)
@@ -121,15 +126,18 @@ class MySqlLedger(Ledger):
     def drop_words(self, tables: Sequence[str]) -> str:
         return f"DROP TABLE {', '.join(self._name(name) for name in tables)}"
 
-    def _there(self, tables: Sequence[str]) -> dict[str, bool]:
-        """Of these tables those that exist, and whether they are ours."""
+    def there(self, tables: Sequence[str]) -> list[Found]:
         made = self._made()
-        said: dict[str, tuple[str, int]] = {}
+        said: dict[str, _Said] = {}
         if TABLE in made:
-            for name, state, at in self._rows(f"SELECT name, state, at FROM {self._name(TABLE)}"):
-                said[str(name)] = (str(state), int(at))
-        there = [name for name in tables if self._fold(name) in made]
-        return {name: _is_ours(made[self._fold(name)], said.get(name)) for name in there}
+            for name, dataset, state, at in self._rows(f"SELECT name, dataset, state, at FROM {self._name(TABLE)}"):
+                said[str(name)] = _Said(str(dataset), str(state) == "loaded", int(at))
+        return [_found(name, made[self._fold(name)], said.get(name)) for name in tables if self._fold(name) in made]
+
+    def _make_schema(self) -> None:
+        there = self._rows("SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s", self._schema)
+        if not there:
+            self._rows(f"CREATE DATABASE IF NOT EXISTS {quoted(self._schema)}")
 
     def _made(self) -> dict[str, int | None]:
         """When each table of the schema was made, seconds since 1970 by the server's clock; None of a view."""
@@ -151,11 +159,21 @@ class MySqlLedger(Ledger):
         return f"{quoted(self._schema)}.{quoted(table)}"
 
     def _rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
-        return _claims[self._key].control.rows(sql, *parameters)
+        control = _claims[self._key].control if self._claimed else self._looking
+        return control.rows(sql, *parameters)
 
 
-def _is_ours(made: int | None, said: tuple[str, int] | None) -> bool:
-    if made is None or said is None:
-        return False
-    state, at = said
-    return made == at if state == "loaded" else made >= at
+@dataclass(frozen=True)
+class _Said:
+    """What the ledger says of a table."""
+
+    dataset: str
+    loaded: bool
+    at: int
+
+
+def _found(name: str, made: int | None, said: _Said | None) -> Found:
+    """made: when the table was, by the server's clock; None of a view."""
+    if made is None or said is None or not (made == said.at if said.loaded else made >= said.at):
+        return Found(name, ours=False)
+    return Found(name, ours=True, whole=said.loaded, dataset=said.dataset)

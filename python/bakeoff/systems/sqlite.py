@@ -4,6 +4,10 @@
     settings = { journal_mode = "WAL", synchronous = "FULL", cache_size = -65536 }
     path = "/mnt/fast"          # the folder for the file; default: the run's own
 
+    [systems.mine]
+    kind = "sqlite"
+    file = "orders.sqlite"      # one that stays: existing data, or what `bakeoff load` makes
+
 `settings` are pragmas by their own names; the engine sets them on every connection and reads them back. The library
 under test is the engine's own; Python's is used only to checkpoint the file between runs.
 """
@@ -16,7 +20,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bakeoff.errors import EngineError, PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, copy_tree, remove_tree
@@ -24,6 +28,7 @@ from bakeoff.provision.instance import InstanceFolder
 from bakeoff.systems.base import Capabilities, Facts, System
 from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.options import Options, Settings, read_options
+from bakeoff.systems.sqlite_ledger import SqliteLedger
 
 DURABILITY: dict[str, dict[str, str]] = {
     "full": {"journal_mode": "WAL", "synchronous": "FULL"},
@@ -46,15 +51,26 @@ _SIDE_FILES = ("-wal", "-shm", "-journal")
 class SqliteOptions(Options):
     settings: Settings = Field(default_factory=dict)
     path: str | None = None  # a folder
+    file: str | None = None  # one that stays
+
+    @model_validator(mode="after")
+    def _one_place(self) -> SqliteOptions:
+        if self.path is not None and self.file is not None:
+            raise ValueError("`path` and `file` exclude each other: a file that stays has its own folder")
+        return self
 
 
 class Sqlite(System):
     kind: ClassVar[str] = "sqlite"
     summary: ClassVar[str] = "SQLite, embedded in the engine; nothing to install"
-    private = True
 
-    def __init__(self, name: str, pragmas: dict[str, str], workdir: Path, place: Path | None) -> None:
+    def __init__(
+        self, name: str, pragmas: dict[str, str], workdir: Path, place: Path | None, existing: Path | None = None
+    ) -> None:
+        """existing: the file, if it is not ours."""
         self.name = name
+        self.private = existing is None
+        self._existing = existing
         self._where = f"systems.{name}"
         self._pragmas = pragmas
         self._workdir = workdir
@@ -94,7 +110,12 @@ class Sqlite(System):
                 f"sqlite has no isolation level {isolation!r}", where=where, hint="it has serializable only"
             )
         pragmas = _pragmas(read.settings, durability, where)
-        return cls(name, pragmas, workdir, base_dir / read.path if read.path else None)
+        place, file = (base_dir / given if given else None for given in (read.path, read.file))
+        return cls(name, pragmas, workdir, place, file.absolute() if file else None)
+
+    @classmethod
+    def place(cls, options: dict[str, Any]) -> tuple[str, ...] | None:
+        return (str(options["file"]),) if "file" in options else None
 
     @classmethod
     def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:
@@ -104,7 +125,9 @@ class Sqlite(System):
 
     def start(self) -> None:
         """Makes the folder; the file appears with the first connection of the engine."""
-        if self._folder is not None:
+        if (ledger := self.ledger()) is not None:
+            ledger.claim()
+        if self.alive():
             return
         instance = InstanceFolder(self._workdir, for_servers=False)
         self._folder = instance.path if self._place is None else instance.outside(self._place)
@@ -113,10 +136,15 @@ class Sqlite(System):
         """Nothing runs; the file goes with the instance's folder."""
 
     def alive(self) -> bool:
-        return self._folder is not None
+        return self._folder is not None or self._existing is not None
+
+    def ledger(self) -> SqliteLedger | None:
+        return None if self._existing is None else SqliteLedger(self._existing, self._where)
 
     @property
     def file(self) -> Path:
+        if self._existing is not None:
+            return self._existing
         if self._folder is None:
             raise ServerError("the system has not been started", where=self._where)
         return self._folder / "data.sqlite"

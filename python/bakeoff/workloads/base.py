@@ -67,5 +67,9 @@ class Workload(Protocol):
     def data_identity(self, seed: int) -> str:
         """Equal for equal loaded data sets, which cells then share."""
 
+    def continued(self, turn: int) -> dict[str, Any] | None:
+        """`spec` for a run on data in which `turn` runs before may have inserted rows: with other keys than theirs.
+        None: it would insert the same rows again."""
+
     def advice(self) -> list[str]:
         """What is allowed but will limit the answer, a sentence each."""

@@ -143,6 +143,10 @@ OPERATIONS = {
 }
 
 
+#: No run stores so many rows.
+_INSERTS_OF_A_RUN_MAX = 10**11
+
+
 @dataclass(frozen=True)
 class YcsbWorkload:
     """A workload with every option decided."""
@@ -199,6 +203,18 @@ class YcsbWorkload:
         number_digits = 19 if self.spec["insert_order"] == "hashed" else len(str(self.spec["records"]))
         key = len("user") + max(number_digits, self.spec["zero_padding"])
         return int(self.loaded_rows * (key + self.spec["field_count"] * _mean_length(self.spec)))
+
+    def continued(self, turn: int) -> dict[str, Any] | None:
+        """Inserts begin where `records` says, which is beyond the loaded slice then."""
+        if not self.inserts:
+            return self.spec
+        if self.spec["request_distribution"]["kind"] == "exponential":
+            return None  # it is drawn over `records`
+        return {
+            **self.spec,
+            "insert_count": self.loaded_rows,
+            "records": self.spec["records"] + turn * _INSERTS_OF_A_RUN_MAX,
+        }
 
     def advice(self) -> list[str]:
         words = [f"property `{name}` of the original has no meaning here and is ignored" for name in self.ignored]

@@ -1,0 +1,100 @@
+"""`bakeoff load`: make a plan's data on systems that are there, and leave them."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..analysis.wording import bytes_words, seconds_words
+from ..errors import ExitCode, PlanError
+from .output import add_json, print_json, say, show, table
+from .run import add_beside
+
+if TYPE_CHECKING:
+    from ..model.records import LoadRecord
+    from ..plan.resolved import Cell, ResolvedPlan
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = commands.add_parser(
+        "load",
+        help="make a plan's data on existing systems and leave them there",
+        description="Makes, loads and checks the tables of a plan on every system that exists (by `address`, or"
+        " SQLite's `file`) and leaves them. Tables that bakeoff made before are made anew; others are left alone.",
+        epilog='example:\n  bakeoff load my.toml\n  bakeoff run my.toml      with data = "existing" in [measure]',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    p.add_argument("plan", type=Path, help="the plan, a TOML file")
+    p.add_argument("--allow-drop", action="store_true", help="drop tables of the plan's names, whoever made them")
+    add_beside(p)
+    p.add_argument("--quiet", action="store_true", help="show no progress")
+    add_json(p)
+    p.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..plan.data import refuse_shared_tables
+    from ..plan.factors import Source
+    from ..plan.read import read_plan
+    from ..plan.tables import existing_loads
+    from ..schedule.cores import claim, cores_of_all
+
+    plan = read_plan(options.plan)
+    cells = existing_loads(plan)
+    if not cells:
+        raise PlanError(
+            "no system of the plan is there to be loaded",
+            where=str(options.plan),
+            hint="name one by `address`, or SQLite's by `file`; what bakeoff starts is loaded when it runs",
+        )
+    refuse_shared_tables(cells, Source(plan.path, plan.text, plan.base_dir))
+    for name in sorted({cell.record.system for cell in plan.cells if cell.place is None}):
+        say(f"note: {name} is started for a run, and loaded then")
+    with claim(cores_of_all(plan), plan.record.title, options.beside, say):
+        records = _load_all(plan, cells, options)
+    _tell(records, as_json=options.json)
+    if plan.data != "existing":
+        say('to measure them as they are, write data = "existing" in [measure]')
+    return ExitCode.DONE if all(check.ok for one in records for check in one.checks) else ExitCode.CHECK_FAILED
+
+
+def _load_all(plan: ResolvedPlan, cells: list[Cell], options: argparse.Namespace) -> list[LoadRecord]:
+    from ..schedule.instance import Instance
+    from .progress import Line
+
+    view, records = Line(quiet=options.quiet), []
+    with tempfile.TemporaryDirectory(prefix="bakeoff-load-") as folder:
+        for cell in cells:
+            instance = Instance(plan, cell, Path(folder), allow_drop=options.allow_drop, work=None)
+            try:
+                records.append(instance.load(partial(view.loading, cell)))
+            finally:
+                view.close()
+                instance.stop()
+    return records
+
+
+def _tell(records: list[LoadRecord], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"loads": [record.model_dump() for record in records]})
+        return
+    rows = [
+        [
+            r.system,
+            f"{r.rows:,}",
+            seconds_words(r.elapsed_s),
+            f"{r.rows_per_s:,.0f}",
+            bytes_words(r.size_on_disk_bytes or 0),
+            _checks(r),
+        ]
+        for r in records
+    ]
+    show(table(rows, ["system", "rows", "took", "rows/s", "on disk", "checks"]))
+
+
+def _checks(record: LoadRecord) -> str:
+    broken = [f"{c.name}: expected {c.expected}, found {c.actual}" for c in record.checks if not c.ok]
+    return "; ".join(broken) or f"all {len(record.checks)} held"

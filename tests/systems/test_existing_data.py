@@ -1,0 +1,163 @@
+"""Data that have a life apart from runs: made by `bakeoff load` or by the real sysbench, measured as they are, dropped
+only if they are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bakeoff.systems.mariadb import MariaDb
+from commands import Done, bakeoff, only_bundle, write_plan
+
+from benches.suite.client import Tables
+from benches.suite.peers.sysbench import Sysbench
+from benches.suite.server import Server
+
+pytestmark = pytest.mark.servers
+
+TABLES, ROWS = 2, 500
+PLAN = """
+title = "What is there"
+
+[systems.mine]
+kind = "mariadb"
+SYSTEM
+
+[workload]
+kind = "sysbench"
+script = "oltp_read_write"
+tables = 2
+table_size = 500
+
+[measure]
+warm_up = 0
+operations = 50
+repetitions = 2
+data = "existing"
+reset = "none"
+timeout = "10m"
+"""
+FILE = """
+title = "A file that stays"
+
+[systems.mine]
+kind = "sqlite"
+file = "mine.sqlite"
+
+[workload]
+kind = "ycsb"
+preset = "d"
+records = 300
+
+[factors]
+threads = [1, 2]
+
+[measure]
+warm_up = 0
+operations = 400
+repetitions = 2
+data = "existing"
+reset = "none"
+timeout = "10m"
+"""
+
+
+@pytest.fixture
+def server(mariadb: MariaDb) -> Iterator[Server]:
+    server = Server(mariadb)
+    server.remove_tables()
+    yield server
+    server.remove_tables()
+    mariadb.control.rows("DROP TABLE IF EXISTS bakeoff.bakeoff_tables")
+
+
+def plan_on(mariadb: MariaDb, folder: Path) -> tuple[Path, dict[str, str]]:
+    driver, env = mariadb.engine_driver()
+    said: dict[str, Any] = {
+        "address": f'"{driver["endpoints"][0]["address"]}"',
+        "user": f'"{driver["user"]}"',
+        "password": f'{{ env = "{driver["password"]["env"]}" }}',
+        "schema": f'"{driver["schema"]}"',
+    }
+    return write_plan(folder, PLAN.replace("SYSTEM", "\n".join(f"{key} = {value}" for key, value in said.items()))), env
+
+
+def tables_line(done: Done) -> dict[str, Any]:
+    (line,) = done.document["tables"]
+    return dict(line)
+
+
+def test_tables_of_the_real_sysbench_are_measured_and_never_dropped(
+    server: Server, mariadb: MariaDb, tmp_path: Path
+) -> None:
+    plan, env = plan_on(mariadb, tmp_path)
+    Sysbench(server, tmp_path, print).prepare(Tables(tables=TABLES, rows=ROWS))
+    made = mariadb.control.rows("SELECT CREATE_TIME FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'sbtest%'")
+    line = tables_line(bakeoff("run", plan, "--dry-run", "--json", cwd=tmp_path, env=env))
+    assert line["tables"] == ["sbtest1", "sbtest2"]
+    assert line["there"] == "not made by bakeoff"
+    assert line["fate"] == "checked and used, changed by the runs"
+    done = bakeoff("run", plan, "--together", cwd=tmp_path, env=env)
+    assert done.code == 0, done.err
+    bundle = only_bundle(tmp_path)
+    assert [run.valid for run in bundle.runs] == [True, True]
+    assert all(check.ok for run in bundle.runs for check in run.checks)
+    assert all(cell.dataset.startswith("existing-") for cell in bundle.plan.cells)
+    report = (bundle.folder / "report.html").read_text()
+    assert "each began where the last one ended" in report
+    assert "The data were there before" in report
+    refused = bakeoff("drop", plan, "--yes", cwd=tmp_path, env=env)
+    assert refused.code == 2
+    assert "was not made by bakeoff" in refused.err
+    again = "SELECT CREATE_TIME FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'sbtest%'"
+    assert mariadb.control.rows(again) == made
+    assert mariadb.control.rows("SHOW TABLES IN bakeoff LIKE 'bakeoff%'") == []
+
+
+def test_what_load_makes_is_measured_as_it_is_and_dropped_when_that_is_said(
+    server: Server, mariadb: MariaDb, tmp_path: Path
+) -> None:
+    plan, env = plan_on(mariadb, tmp_path)
+    done = bakeoff("run", plan, "--together", cwd=tmp_path, env=env)
+    assert done.code == 2
+    assert "there is no table `sbtest1` on mine" in done.err
+    assert "`bakeoff load`" in done.err
+    assert tables_line(bakeoff("run", plan, "--dry-run", "--json", cwd=tmp_path, env=env))["there"] == "not there"
+    loaded = bakeoff("load", plan, "--together", "--json", cwd=tmp_path, env=env)
+    assert loaded.code == 0, loaded.err
+    assert [(one["rows"], len(one["checks"])) for one in loaded.document["loads"]] == [(TABLES * ROWS, 4)]
+    line = tables_line(bakeoff("run", plan, "--dry-run", "--json", cwd=tmp_path, env=env))
+    assert line["there"] == "made by bakeoff"
+    mariadb.control.rows("DELETE FROM bakeoff.sbtest2 WHERE id = 7")
+    done = bakeoff("run", plan, "--together", cwd=tmp_path, env=env)
+    assert done.code == 2
+    assert "the data on mine are not what the plan says: row count: expected 1000 rows" in done.err
+    assert "sbtest2: 499 rows" in done.err
+    asked = bakeoff("drop", plan, cwd=tmp_path, env=env)
+    assert asked.code == 2
+    assert "--yes" in asked.err
+    assert len(mariadb.control.rows("SHOW TABLES IN bakeoff")) == 3
+    assert bakeoff("drop", plan, "--yes", cwd=tmp_path, env=env).code == 0
+    assert mariadb.control.rows("SHOW TABLES IN bakeoff") == []
+
+
+def test_a_sqlite_file_is_loaded_inserted_into_run_after_run_and_removed_when_nothing_is_left(tmp_path: Path) -> None:
+    plan = write_plan(tmp_path, FILE)
+    assert bakeoff("load", plan, "--together", cwd=tmp_path).code == 0
+    done = bakeoff("run", plan, "--together", cwd=tmp_path)
+    assert done.code == 0, done.err
+    runs = sorted(only_bundle(tmp_path).runs, key=lambda run: run.order)
+    assert [run.valid for run in runs] == [True] * 4
+    rows = 300
+    for run in runs:
+        rows += run.state_report.inserts_acknowledged
+        (count,) = [check for check in run.checks if check.name == "row count"]
+        assert (count.ok, count.actual) == (True, f"{rows} rows")
+    assert rows > 300
+    refused = bakeoff("run", plan, "--together", cwd=tmp_path)
+    assert refused.code == 2
+    assert f"expected 300 rows, found {rows} rows" in refused.err
+    assert bakeoff("drop", plan, "--yes", cwd=tmp_path).code == 0
+    assert not (tmp_path / "mine.sqlite").exists()
