@@ -69,6 +69,7 @@ bench-rust: setup
 # The command reference is made from the parser; a test fails when it is stale.
 docs: setup
 	$(BIN)/python -m bakeoff.cli.reference > docs/reference/cli.md
+	$(BIN)/python -m bakeoff.cli.metrics_reference > docs/reference/metrics.md
 
 clean:
 	rm -rf $(VENV) target build *.egg-info python/*.egg-info

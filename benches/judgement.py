@@ -22,12 +22,12 @@ from pathlib import Path
 import numpy as np
 from bakeoff.analysis.compare import Comparison, judge
 from bakeoff.analysis.estimate import Invalid, RunValue, paired, unpaired
-from bakeoff.analysis.objective import Objective
+from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 
 COMPARISONS = 200
 SIMULATIONS = 4000
-RATE = Objective.parse("rate")
+RATE = metric("rate")
 PLANTED = 0.95
 SURVIVES = 0.7
 WITHIN, BETWEEN, RUNS = 0.01, 0.02, 5

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from bakeoff.analysis.compare import Comparison, judge, level_words
 from bakeoff.analysis.estimate import Estimate, Invalid, RunValue, paired, unpaired
-from bakeoff.analysis.objective import Objective
+from bakeoff.analysis.metric import Metric
+from bakeoff.analysis.registry import metric
 
-RATE, P99 = Objective.parse("rate"), Objective.parse("latency_p99")
+RATE, P99 = metric("rate"), metric("latency_p99")
 B = [100.0, 103.0, 98.0, 101.0, 99.0, 102.0, 97.0]
 NOISE = [0.004, -0.006, 0.001, 0.005, -0.003, -0.002, 0.001]
 
@@ -18,12 +19,12 @@ def times(values: Sequence[float], factor: float, noise: Sequence[float] = NOISE
     return [v * factor * math.exp(e) for v, e in zip(values, noise, strict=False)]
 
 
-def estimate(a: Sequence[float | None], b: Sequence[float | None], objective: Objective = RATE) -> Estimate:
+def estimate(a: Sequence[float | None], b: Sequence[float | None], objective: Metric = RATE) -> Estimate:
     """A against its base B."""
     return paired("threads=8", objective, "B", "A", dict(enumerate(b)), dict(enumerate(a)))
 
 
-def compare(a: Sequence[float | None], b: Sequence[float | None], objective: Objective = RATE) -> Comparison:
+def compare(a: Sequence[float | None], b: Sequence[float | None], objective: Metric = RATE) -> Comparison:
     return judge([estimate(a, b, objective)])[0]
 
 
@@ -259,31 +260,6 @@ def test_levels_never_round_up_to_certainty() -> None:
         "99.95 %",
         "99.995 %",
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "label", "quantile"),
-    [
-        ("rate", "rate", None),
-        ("latency_mean", "mean response time", None),
-        ("latency_max", "longest response time", None),
-        ("latency_p50", "p50", 0.5),
-        ("latency_p5", "p5", 0.05),
-        ("latency_p99", "p99", 0.99),
-        ("latency_p999", "p99.9", 0.999),
-        ("latency_p9999", "p99.99", 0.9999),
-    ],
-)
-def test_objectives_are_known_by_name(name: str, label: str, quantile: float | None) -> None:
-    found = Objective.parse(name)
-    assert (found.label, found.quantile) == (label, quantile)
-    assert found.higher_is_better == (name == "rate")
-
-
-@pytest.mark.parametrize("name", ["", "speed", "latency", "latency_p", "latency_p0", "latency_p555", "rate "])
-def test_an_unknown_objective_is_refused_with_what_there_is(name: str) -> None:
-    with pytest.raises(ValueError, match=r"unknown objective .* use rate, latency_mean"):
-        Objective.parse(name)
 
 
 @pytest.mark.parametrize("family", [1, 20, 1000])

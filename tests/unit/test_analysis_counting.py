@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from bakeoff.analysis.compare import Comparison, judge
 from bakeoff.analysis.estimate import Estimate, Invalid, paired, unpaired
-from bakeoff.analysis.objective import Objective
+from bakeoff.analysis.registry import metric
 
-RATE = Objective.parse("rate")
+RATE = metric("rate")
 Random = np.random.Generator
 
 

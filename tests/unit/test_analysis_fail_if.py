@@ -3,14 +3,14 @@
 import pytest
 from bakeoff.analysis.compare import Comparison
 from bakeoff.analysis.fail_if import evaluate, parse
-from bakeoff.analysis.objective import Objective
+from bakeoff.analysis.registry import metric
 
 
 def changed(low: float, middle: float, high: float, objective: str = "rate") -> Comparison:
     """A comparison of new against old, as changes in percent."""
     return Comparison(
         cell="threads=8",
-        objective=Objective.parse(objective),
+        objective=metric(objective),
         base="old",
         other="new",
         design="two bundles",
@@ -45,7 +45,7 @@ def test_what_is_no_condition_is_refused_with_an_example(text: str) -> None:
 
 
 def test_a_condition_on_something_unknown_or_impossible_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown objective 'speed'"):
+    with pytest.raises(ValueError, match="there is no metric `speed`"):
         parse("speed < -5%")
     with pytest.raises(ValueError, match="can never hold"):
         parse("rate < -100%")
@@ -89,7 +89,7 @@ def test_every_cell_of_the_objective_is_held_against_every_condition() -> None:
 
 def test_what_could_not_be_judged_counts_as_failing() -> None:
     unseen = Comparison(
-        "c", Objective.parse("rate"), "old", "new", "unpaired", 3, 1.0, 1.0, "too few", "too few repetitions to compare"
+        "c", metric("rate"), "old", "new", "unpaired", 3, 1.0, 1.0, "too few", "too few repetitions to compare"
     )
     outcome = evaluate(parse("rate < -5%"), [unseen])[0]
     assert (outcome.status, outcome.fails) == ("not judged", True)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.response import decode, merge_documents, percentiles
 from bakeoff.model.boundary import (
     ClientCost,
     ClientSpec,
@@ -17,7 +18,7 @@ from bakeoff.model.boundary import (
     Series,
     StateReport,
 )
-from bakeoff.schedule.merge import decode, merge_documents, merge_intervals, merge_results, percentiles
+from bakeoff.schedule.merge import merge_intervals, merge_results
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bakeoff.analysis.objective import Objective
+from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BundleError
@@ -18,7 +18,7 @@ from bakeoff.report.occasions import Occasions, compare
 from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
 
 STORY = Story(contenders=(MARIADB,), threads=(8,), presets=("a",), window_s=3, warm_up_s=1)
-RATE = [Objective.parse("rate")]
+RATE = [metric("rate")]
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_nothing_different_is_told_of_two_bundles_made_alike(pair: tuple[Bundle,
 def test_three_objectives_and_two_cells_are_one_family(tmp_path: Path) -> None:
     story = replace(STORY, threads=(1, 8))
     old, new = (write_bundle(tmp_path / name, story) for name in ("old", "new"))
-    objectives = [Objective.parse(name) for name in ("rate", "latency_mean", "latency_p99")]
+    objectives = [metric(name) for name in ("rate", "latency_mean", "latency_p99")]
     found = compare([old], [new], objectives).comparisons
     assert [c.objective.name for c in found] == ["rate"] * 2 + ["latency_mean"] * 2 + ["latency_p99"] * 2
     assert [c.level for c in found] == pytest.approx([1 - 0.05 / 6] * 6)
@@ -213,7 +213,7 @@ def test_every_objective_that_is_accepted_is_judged(
 
 def test_percentiles_of_a_run_come_from_its_histogram(before: Path) -> None:
     bundle = Bundle.open(before)
-    p90 = compare([bundle], [bundle], [Objective.parse("latency_p90")]).comparisons[0].base_value
+    p90 = compare([bundle], [bundle], [metric("latency_p90")]).comparisons[0].base_value
     run = bundle.runs[0].response
     assert p90 is not None
     assert run.p50_ms is not None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from bakeoff.analysis.estimate import Design, Estimate, Evidence, Obstacle, Verdict
-from bakeoff.analysis.objective import Objective
+from bakeoff.analysis.metric import Metric
 from bakeoff.analysis.wording import percent_words
 
 ALPHA = 0.05
@@ -31,7 +31,7 @@ class Comparison:
     """
 
     cell: str
-    objective: Objective
+    objective: Metric
     base: str
     other: str
     design: Design
@@ -57,10 +57,10 @@ class Comparison:
 
     @property
     def better(self) -> str | None:
-        """The name of the better one, where a difference is claimed."""
-        if not self.claims_difference:
+        """The name of the better one, where a difference is claimed of what has a better side."""
+        if not self.claims_difference or self.objective.better == "neither":
             return None
-        return self.other if (self.verdict == "higher") == self.objective.higher_is_better else self.base
+        return self.other if self.verdict == self.objective.better else self.base
 
     def swapped(self) -> "Comparison":
         """The same finding told the other way round, with its own base."""
@@ -158,7 +158,7 @@ def _conclude(e: Estimate, found: Evidence, step: _Step, alpha: float) -> Compar
     return replace(draft, detectable_ratio=detectable, words=words)
 
 
-def _facts(e: Estimate) -> tuple[str, Objective, str, str, Design, int, float | None, float | None]:
+def _facts(e: Estimate) -> tuple[str, Metric, str, str, Design, int, float | None, float | None]:
     return e.cell, e.objective, e.base, e.other, e.design, e.repetitions, e.base_value, e.other_value
 
 

@@ -9,6 +9,7 @@ import zlib
 
 from ..model.boundary import HistogramDoc
 from .histograms import DIGITS, HIGHEST_NS, Histogram
+from .percentiles import QUANTILES
 
 _COOKIE_PLAIN = 0x1C849303 | 0x10
 _COOKIE_COMPRESSED = 0x1C849304 | 0x10
@@ -31,7 +32,7 @@ def to_hdr(histogram: Histogram) -> str:
 def to_document(histogram: Histogram, mean_ns: float | None = None) -> HistogramDoc:
     """With its summary. `mean_ns`: the exact mean where the caller knows it better than the buckets do."""
     mean = mean_ns if mean_ns is not None else histogram.mean_ns()
-    quantiles = [histogram.quantile(q) or 0 for q in (0.5, 0.95, 0.99, 0.999)]
+    quantiles = [histogram.quantile(q) or 0 for q in QUANTILES.values()]
     return HistogramDoc(
         count=histogram.count,
         out_of_range=histogram.out_of_range,

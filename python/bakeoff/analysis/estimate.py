@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bakeoff.analysis.objective import Objective
+from bakeoff.analysis.metric import Metric
 from bakeoff.analysis.student import t_critical, t_detectable, t_two_sided_p
 from bakeoff.analysis.wording import counted
 
@@ -87,7 +87,7 @@ class Estimate:
     """
 
     cell: str
-    objective: Objective
+    objective: Metric
     base: str
     other: str
     design: Design
@@ -110,7 +110,7 @@ _BOTH_INVALID = (
 
 def paired(
     cell: str,
-    objective: Objective,
+    objective: Metric,
     base: str,
     other: str,
     base_runs: Mapping[Block, RunValue],
@@ -142,7 +142,7 @@ def paired(
 
 def unpaired(
     cell: str,
-    objective: Objective,
+    objective: Metric,
     base: str,
     other: str,
     base_occasions: Sequence[Sequence[RunValue]],
@@ -229,7 +229,7 @@ def _survivors(sides: Mapping[str, Sequence[RunValue]]) -> Obstacle | None:
 
 
 def _obstacle(
-    objective: Objective, sides: Mapping[str, Sequence[RunValue]], *, least: int = REPETITIONS_MIN
+    objective: Metric, sides: Mapping[str, Sequence[RunValue]], *, least: int = REPETITIONS_MIN
 ) -> Obstacle | None:
     repetitions = min(map(len, sides.values()))
     if repetitions < least:

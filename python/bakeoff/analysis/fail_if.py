@@ -15,20 +15,21 @@ from operator import gt, lt
 from typing import Literal
 
 from bakeoff.analysis.compare import Comparison
-from bakeoff.analysis.objective import Objective
+from bakeoff.analysis.metric import Metric
+from bakeoff.analysis.registry import metric
 from bakeoff.analysis.wording import percent_words
 
 On = Literal["interval", "estimate"]
 Status = Literal["passed", "failed", "undecided", "not judged"]
 
-_CONDITION = re.compile(r"\s*(\w+)\s*([<>])\s*([+-]?\d+(?:\.\d+)?|[+-]?\.\d+)\s*%\s*\Z", re.ASCII)
+_CONDITION = re.compile(r"\s*([\w.]+)\s*([<>])\s*([+-]?\d+(?:\.\d+)?|[+-]?\.\d+)\s*%\s*\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
     """Fails when the relative change of the objective lies below (`<`) or above (`>`) `threshold_ratio`."""
 
-    objective: Objective
+    objective: Metric
     sign: Literal["<", ">"]
     threshold_ratio: float
 
@@ -60,7 +61,7 @@ def _parse_one(text: str) -> Condition:
     threshold = float(match[3]) / 100
     if threshold <= -1:
         raise ValueError(f"{text.strip()!r} can never hold: nothing changes by -100 % or less")
-    return Condition(Objective.parse(match[1]), "<" if match[2] == "<" else ">", threshold)
+    return Condition(metric(match[1]), "<" if match[2] == "<" else ">", threshold)
 
 
 def evaluate(

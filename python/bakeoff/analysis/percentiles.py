@@ -13,6 +13,8 @@ from bakeoff.analysis.histograms import Histogram, SpectrumPoint, merge, rank_of
 from bakeoff.analysis.wording import count_words, duration_words, percent_words
 
 SAMPLES_ABOVE_MIN = 10
+#: Those that every record has.
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 _WAITED = ("ok", "unknown")
 
 

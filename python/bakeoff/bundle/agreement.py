@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.histograms import Histogram, HistogramError, rank_of
-from ..analysis.percentiles import Distribution
+from ..analysis.percentiles import QUANTILES, Distribution
 from ..model.boundary import HistogramDoc, Series
 from ..model.records import OperationSummary, Percentiles, RunRecord
 
@@ -23,7 +23,6 @@ NUMBER_MAX = 2**64 - 1
 DEPTH_MAX = 100
 #: Of figures that were calculated twice.
 _ROUNDING_RATIO = 1e-6
-_QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 #: Offsets from the window's start, which may lie before it.
 _SIGNED = ("at_s",)
 
@@ -120,7 +119,7 @@ def _of_histogram(document: HistogramDoc) -> str | None:
     if not least * (1 - _ROUNDING_RATIO) <= document.mean_ns <= most * (1 + _ROUNDING_RATIO):
         return f".mean_ns is {document.mean_ns:g}, but its values have a mean of about {least:g}"
     reached = np.cumsum(found.counts)
-    for name, q in _QUANTILES.items():
+    for name, q in QUANTILES.items():
         # A neighbour's value passes, too: ranks are rounded in more than one way.
         rank = rank_of(q, found.count)
         first, last = np.searchsorted(reached, [max(1, rank - 1), min(found.count, rank + 1)])
@@ -131,7 +130,7 @@ def _of_histogram(document: HistogramDoc) -> str | None:
 
 
 def _of_percentiles(name: str, percentiles: Percentiles) -> Iterator[str]:
-    stated = [(each, getattr(percentiles, f"{each}_ms")) for each in (*_QUANTILES, "max")]
+    stated = [(each, getattr(percentiles, f"{each}_ms")) for each in (*QUANTILES, "max")]
     rising = [(each, value) for each, value in stated if value is not None]
     for (low, low_ms), (high, high_ms) in pairwise(rising):
         if low_ms > high_ms * (1 + _ROUNDING_RATIO):
@@ -142,7 +141,7 @@ def _of_headline(run: RunRecord) -> Iterator[str]:
     """`response` against the distribution it was taken from. What is not stated (overloaded) needs no check."""
     waited = Histogram.from_event(run.headline.model_dump())
     spread = Distribution(waited, run.failures, run.revoked)
-    expected = {each: spread.percentile(q).value_ns for each, q in _QUANTILES.items()}
+    expected = {each: spread.percentile(q).value_ns for each, q in QUANTILES.items()}
     for each, value_ns in {**expected, "max": waited.max_ns, "mean": waited.mean_ns()}.items():
         value_ms = getattr(run.response, f"{each}_ms")
         if value_ms is not None and (value_ns is None or not _close(value_ms * 1e6, value_ns)):

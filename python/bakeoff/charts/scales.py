@@ -144,6 +144,10 @@ def nines(share: float) -> float:
     return -math.log10(1 - share)
 
 
+def from_zero(values: Sequence[float], start: float, end: float) -> Linear:
+    return Linear.from_zero(max(values, default=1.0), start, end)
+
+
 def for_latency(values: Sequence[float], start: float, end: float) -> Linear | Log:
     """From zero while the values are of one size, logarithmic where the range asks for it."""
     positive = [v for v in values if v > 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .scales import Linear
+from .scales import from_zero
 from .svg import Canvas
 from .sweep import Facet, Sweep, draw
 from .ticks import short
@@ -18,9 +18,7 @@ CAPTION = (
 
 
 def throughput(facets: Sequence[Facet], names: Sequence[str], levels: Sequence[str], x_title: str) -> Canvas:
-    sweep = Sweep(tuple(facets), tuple(names), tuple(levels), x_title, "operations per second", short, _scale, "ops/s")
+    sweep = Sweep(
+        tuple(facets), tuple(names), tuple(levels), x_title, "operations per second", short, from_zero, "ops/s"
+    )
     return draw(sweep)
-
-
-def _scale(values: Sequence[float], start: float, end: float) -> Linear:
-    return Linear.from_zero(max(values, default=1.0), start, end)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ExitCode, PlanError
+from .metrics import named
 from .output import add_json, print_json, say, show, table
 
 if TYPE_CHECKING:
     from ..analysis.compare import Comparison
     from ..analysis.fail_if import Condition, Outcome
-    from ..analysis.objective import Objective
     from ..report.conditions import Change
     from ..report.occasions import Occasions
 
@@ -35,7 +35,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "bundles", type=Path, nargs="+", metavar="BUNDLE", help="BEFORE and AFTER; with --against: BEFORE ..."
     )
     p.add_argument("--against", type=Path, nargs="+", default=[], metavar="AFTER", help="what is held against them")
-    p.add_argument("--objective", action="append", metavar="NAME", help="rate, latency_p99, ... (default: the plan's)")
+    p.add_argument(
+        "--objective",
+        action="append",
+        metavar="NAME",
+        help="a metric: rate, latency_p99.read, ... (default: the plan's)",
+    )
     p.add_argument(
         "--fail-if",
         action="append",
@@ -64,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     before, after = ([Bundle.open(path) for path in side] for side in _sides(options.bundles, options.against))
     names = options.objective or [after[0].plan.objective]
     names += [c.objective.name for c in conditions]
-    objectives = [_objective(name) for name in dict.fromkeys(names)]
+    objectives = named(names, "--objective", [*before, *after])
     found = compare(before, after, objectives, options.allow_different)
     outcomes = fail_if.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
     for bundle in (*before, *after):
@@ -114,16 +119,7 @@ def _conditions(texts: list[str]) -> list[Condition]:
     try:
         return [condition for text in texts for condition in fail_if.parse(text)]
     except ValueError as error:
-        raise PlanError(str(error), where="--fail-if") from error
-
-
-def _objective(name: str) -> Objective:
-    from ..analysis.objective import Objective
-
-    try:
-        return Objective.parse(name)
-    except ValueError as error:
-        raise PlanError(str(error), where="--objective") from error
+        raise PlanError(str(error), where="--fail-if", hint=getattr(error, "hint", "")) from error
 
 
 def _document(comparison: Comparison) -> dict[str, object]:
@@ -136,12 +132,10 @@ def _print(found: Occasions, outcomes: list[Outcome], before: list[str], after: 
             show(f"{name:<6}  {folder}")
     _print_changes(found.changed)
     show()
-    rows = [
-        [c.cell, c.objective.name, _number(c.base_value), _number(c.other_value), c.words] for c in found.comparisons
-    ]
+    rows = [[c.cell, c.objective.name, *_values(c), c.words] for c in found.comparisons]
     show(table(rows, ["cell", "objective", "before", "after", "finding"]))
     notes = list(dict.fromkeys(note for c in found.comparisons for note in c.notes))
-    if any(c.objective.name != "rate" for c in found.comparisons):
+    if any(c.objective.unit == "ms" for c in found.comparisons):
         notes.append("a time is the typical repetition's: the geometric mean of the repetitions' own")
     show("".join(f"\nnote: {note}" for note in [*notes, *found.doubts]))
     for outcome in outcomes:
@@ -158,5 +152,5 @@ def _print_changes(changed: list[Change]) -> None:
         show(f"  and {len(changed) - CHANGES_MAX} more: see --json")
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+def _values(c: Comparison) -> list[str]:
+    return ["-" if value is None else c.objective.words(value) for value in (c.base_value, c.other_value)]

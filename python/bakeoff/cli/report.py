@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ExitCode, PlanError
+from .metrics import add_metric, named
 from .output import add_json, flush, print_json, say, show
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         default="text",
         help="sysbench: print each run in the layout of sysbench's own output, and write nothing (default: text)",
     )
+    add_metric(p, "show this, too, as a column and a chart: cpu_us_per_op, latency_p99.read, ...")
     add_json(p)
     p.set_defaults(run=run)
 
@@ -42,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     bundle = Bundle.open(options.bundle)
     if options.format == "sysbench":
         return _sysbench(bundle, options)
-    tell(bundle, answer_of(bundle), out=options.out, as_json=options.json)
+    tell(bundle, answer_of(bundle, named(options.metric, "--metric", [bundle])), out=options.out, as_json=options.json)
     return ExitCode.DONE
 
 
@@ -70,8 +72,8 @@ def tell(bundle: Bundle, answer: Answer, *, out: Path | None = None, as_json: bo
 def _sysbench(bundle: Bundle, options: argparse.Namespace) -> int:
     from ..report.sysbench_layout import render
 
-    if options.json or options.out is not None:
-        raise PlanError("--format sysbench prints and writes nothing else", hint="leave out --json and --out")
+    if options.json or options.out is not None or options.metric:
+        raise PlanError("--format sysbench prints and writes nothing else", hint="leave out --json, --out and --metric")
     show(render(bundle).removesuffix("\n"))
     for words in bundle.damage:
         say(f"warning: {words}")

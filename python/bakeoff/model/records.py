@@ -42,7 +42,6 @@ from .boundary import (
 BUNDLE_FORMAT = 2
 
 Scalar = str | int | float | bool
-Objective = Literal["rate", "latency_p50", "latency_p95", "latency_p99", "latency_p999", "latency_mean"]
 
 
 class BundleInfo(Document):
@@ -87,7 +86,7 @@ class PlanRecord(Document):
     description: str = ""
     demonstration: bool = False
     seed: int
-    objective: Objective
+    objective: str  # a metric's name
     compare_factor: str  # the factor whose levels are compared: "system" unless the plan says otherwise
     baseline: Scalar | None
     repetitions: int

@@ -7,8 +7,11 @@ from __future__ import annotations
 from pydantic import Field
 
 from ..model.boundary import Document
-from ..model.records import Objective, OperationSummary, Percentiles, Scalar
+from ..model.records import OperationSummary, Percentiles, Scalar
 from .statements import StatementFigures
+
+#: The percentiles of `Percentiles`.
+QUANTILE_WORDS = {"p50_ms": "p50", "p95_ms": "p95", "p99_ms": "p99", "p999_ms": "p99.9"}
 
 
 class Spread(Document):
@@ -65,6 +68,8 @@ class CellAnswer(Document):
     #: Data on disk over the system's own cache (buffer pool); None where it does not tell. Below 1 everything fits.
     data_to_cache_ratio: float | None = None
     write_bytes_per_user_byte: float | None
+    #: What was asked for beside these, by the metric's name; one that is not defined in every run is left out.
+    metrics: dict[str, Spread] = Field(default_factory=dict)
     #: "valid", or what stands beside the figure, each kind once.
     validity: str
     findings: list[str] = Field(default_factory=list)
@@ -92,6 +97,20 @@ class ComparisonAnswer(Document):
     repetitions: int
     notes: list[str] = Field(default_factory=list)
 
+    @property
+    def claims_difference(self) -> bool:
+        return self.verdict in ("higher", "lower")
+
+
+class MetricShown(Document):
+    """One that was asked for beside those of every report: a column and a chart."""
+
+    name: str
+    label: str
+    unit: str
+    better: str
+    about: str
+
 
 class Answer(Document):
     title: str
@@ -100,13 +119,14 @@ class Answer(Document):
     #: "", or why the bundle is not the whole plan.
     incomplete: str
     demonstration: str
-    objective: Objective
+    objective: str
     objective_words: str
     pacing: str
     measured: str  # warm-up, window and repetitions in words
     headline: list[str]
     comparisons: list[ComparisonAnswer]
     cells: list[CellAnswer]
+    metrics: list[MetricShown] = Field(default_factory=list)
     #: The factor whose levels the contestants are: "system", "threads", ...
     compared: str
     contestants: list[str]

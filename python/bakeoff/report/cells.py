@@ -6,23 +6,41 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..analysis.metric import Metric
+from ..analysis.response import merged_percentiles, operation_summaries
 from ..analysis.summary import summarise
 from ..model.records import CellRecord, FactsRecord, RunRecord
-from .answer import CellAnswer, Spread
+from .answer import QUANTILE_WORDS, CellAnswer, Spread
 from .contest import Contest, setting_words
-from .distribution import by_operation, merged_percentiles, percentile_ranges
 from .invalid_runs import invalid_runs_words, no_valid_run_words
+from .run_values import observed
 from .runs import clients_of, findings_of, used_runs
+from .source import Source
 from .statements import statement_figures
 
 
 def cell_answers(
-    contest: Contest, runs: Mapping[str, Sequence[RunRecord]], facts: Mapping[str, FactsRecord]
+    contest: Contest, bundle: Source, runs: Mapping[str, Sequence[RunRecord]], metrics: Sequence[Metric]
 ) -> list[CellAnswer]:
-    """Setting by setting, so that what is compared stands together."""
+    """Setting by setting, so that what is compared stands together. metrics: beside those of every report."""
     places = [(name, setting) for setting in contest.settings for name in contest.contestants]
     cells = [cell for place in places if (cell := contest.cell(*place)) is not None]
-    return [_cell_answer(contest, cell, runs[cell.id], facts.get(cell.id)) for cell in cells]
+    return [
+        _cell_answer(contest, cell, runs[cell.id], bundle.facts.get(cell.id)).model_copy(
+            update={"metrics": _metrics(bundle, used_runs(runs[cell.id]), metrics)}
+        )
+        for cell in cells
+    ]
+
+
+def _metrics(bundle: Source, runs: Sequence[RunRecord], metrics: Sequence[Metric]) -> dict[str, Spread]:
+    found = {}
+    for metric in metrics:
+        values = [metric.of(observed(bundle, run)) for run in (runs[:1] if metric.per == "load" else runs)]
+        known = [value for value in values if value is not None]
+        if len(known) == len(values) and (spread := _spread(known)):
+            found[metric.name] = spread
+    return found
 
 
 def _cell_answer(
@@ -55,9 +73,9 @@ def _cell_answer(
         invalid_runs=invalid_runs_words(runs),
         rate_ops_per_s=_spread([run.rate_ops_per_s for run in used]),
         response=merged_percentiles(used),
-        response_ranges=percentile_ranges(used),
+        response_ranges=_percentile_ranges(used),
         operations=operations,
-        by_operation=by_operation(used),
+        by_operation=operation_summaries(s for run in used for s in run.series),
         errors=dict(errors),
         error_ratio=errors.total() / operations if operations else 0.0,
         retries=sum(run.retries for run in used),
@@ -75,14 +93,24 @@ def _cell_answer(
     )
 
 
-def _spread(rates: Sequence[float]) -> Spread | None:
+def _percentile_ranges(runs: Sequence[RunRecord]) -> dict[str, tuple[float, float]]:
+    """Lowest and highest of the runs' own percentiles, ms."""
+    ranges: dict[str, tuple[float, float]] = {}
+    for name in QUANTILE_WORDS:
+        values = [value for run in runs if (value := getattr(run.response, name)) is not None]
+        if values:
+            ranges[name] = (min(values), max(values))
+    return ranges
+
+
+def _spread(values: Sequence[float]) -> Spread | None:
     """The typical repetition is the geometric mean and its interval that of the logarithms, because comparisons are of
     ratios: what is printed of two cells is then the ratio that is printed of their comparison."""
-    plain = summarise(rates)
+    plain = summarise(values)
     if plain is None:
         return None
     value, low, high = plain.mean, plain.low, plain.high
-    if plain.minimum > 0 and (logs := summarise([math.log(rate) for rate in rates])):
+    if plain.minimum > 0 and (logs := summarise([math.log(value) for value in values])):
         value = math.exp(logs.mean)
         low, high = (None if edge is None else math.exp(edge) for edge in (logs.low, logs.high))
     return Spread(

@@ -6,24 +6,24 @@ from collections.abc import Mapping, Sequence
 
 from ..analysis import compare
 from ..analysis.estimate import Estimate, Obstacle, paired
-from ..analysis.objective import Objective
 from ..model import durability
 from ..model.records import CellRecord, FactsRecord, RunRecord
 from .answer import ComparisonAnswer
 from .contest import Contest, Setting, setting_words
-from .run_value import run_value, same_operations
+from .run_values import run_values, same_operations
+from .source import Source
 
 Runs = Mapping[str, Sequence[RunRecord]]
 Facts = Mapping[str, FactsRecord]
 Pair = tuple[Setting, CellRecord, CellRecord]
 
 
-def compare_all(contest: Contest, runs: Runs, facts: Facts) -> list[ComparisonAnswer]:
+def compare_all(contest: Contest, bundle: Source, runs: Runs) -> list[ComparisonAnswer]:
     """In the order of the settings. One call for all, so that the chance of any false claim is bounded."""
     pairs = list(_pairs(contest))
-    judged = compare.judge(_estimate(contest, base, other, runs, facts) for _, base, other in pairs)
+    judged = compare.judge(_estimate(contest, base, other, bundle, runs) for _, base, other in pairs)
     return [
-        _answer(setting, found, _notes(contest, base, other, facts))
+        _answer(setting, found, _notes(contest, base, other, bundle.facts))
         for (setting, base, other), found in zip(pairs, judged, strict=True)
     ]
 
@@ -39,15 +39,15 @@ def _pairs(contest: Contest) -> list[Pair]:
     return pairs
 
 
-def _estimate(contest: Contest, base: CellRecord, other: CellRecord, runs: Runs, facts: Facts) -> Estimate:
+def _estimate(contest: Contest, base: CellRecord, other: CellRecord, bundle: Source, runs: Runs) -> Estimate:
     words = setting_words(contest.setting(other))
-    objective = Objective.parse(contest.plan.objective)
+    objective = contest.objective
     names = contest.contestant(base), contest.contestant(other)
-    why = _refusal(base, other, runs, facts)
+    why = _refusal(base, other, runs, bundle.facts)
     if why:
         obstacle = Obstacle("not comparable", f"not compared: {why}")
         return Estimate(words, objective, *names, "paired", 0, None, None, obstacle)
-    values = [{run.block: run_value(run, objective) for run in runs[cell.id]} for cell in (base, other)]
+    values = [run_values(bundle, runs[cell.id], objective) for cell in (base, other)]
     return paired(words, objective, *names, *values)
 
 

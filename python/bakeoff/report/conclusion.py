@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..analysis.metric import Metric
 from ..analysis.wording import counted
 from ..model.records import RunRecord
-from .answer import Answer
+from .answer import Answer, MetricShown
 from .cells import cell_answers
 from .comparisons import compare_all
 from .contest import Contest
@@ -15,14 +16,9 @@ from .limits import limits_of
 from .runs import findings_of, runs_by_cell
 from .source import Source
 
-OBJECTIVES: dict[str, str] = {
-    "rate": "rate (right operations per second; more is better)",
-    "latency_mean": "mean response time (less is better)",
-    "latency_p50": "p50 of response time (less is better)",
-    "latency_p95": "p95 of response time (less is better)",
-    "latency_p99": "p99 of response time (less is better)",
-    "latency_p999": "p99.9 of response time (less is better)",
-}
+#: Shown of every cell without being asked for.
+_IN_EVERY_REPORT = {"rate", "latency_p50", "latency_p95", "latency_p99", "latency_p999", "latency_max"}
+_BETTER = {"higher": "more is better", "lower": "less is better", "neither": "neither more nor less is better"}
 _STATES = {"interrupted": "it was interrupted", "failed": "it was stopped by an error", "running": "it still runs"}
 DEMONSTRATION = (
     "This is a demonstration: its runs are short and its machine is shared. It shows how a comparison is made and read,"
@@ -30,12 +26,14 @@ DEMONSTRATION = (
 )
 
 
-def answer_of(bundle: Source) -> Answer:
+def answer_of(bundle: Source, metrics: Sequence[Metric] = ()) -> Answer:
+    """metrics: to be shown beside those of every report; the objective is one of them anyway."""
     plan, info = bundle.plan, bundle.info
     contest = Contest(plan)
     runs = runs_by_cell(bundle.runs)
-    cells = cell_answers(contest, runs, bundle.facts)
-    comparisons = compare_all(contest, runs, bundle.facts)
+    shown = {m.name: m for m in (contest.objective, *metrics) if m.name not in _IN_EVERY_REPORT}
+    cells = cell_answers(contest, bundle, runs, list(shown.values()))
+    comparisons = compare_all(contest, bundle, runs)
     return Answer(
         title=plan.title,
         description=plan.description,
@@ -43,12 +41,15 @@ def answer_of(bundle: Source) -> Answer:
         incomplete=_incomplete(bundle),
         demonstration=DEMONSTRATION if plan.demonstration or info.demonstration else "",
         objective=plan.objective,
-        objective_words=OBJECTIVES[plan.objective],
+        objective_words=_objective_words(contest.objective),
         pacing=plan.pacing,
         measured=_measured_words(bundle),
         headline=headline_words(contest, comparisons, cells),
         comparisons=comparisons,
         cells=cells,
+        metrics=[
+            MetricShown(name=m.name, label=m.label, unit=m.unit, better=m.better, about=m.about) for m in shown.values()
+        ],
         compared=contest.factor,
         contestants=contest.contestants,
         validity=_validity_words(bundle.runs),
@@ -61,6 +62,11 @@ def answer_of(bundle: Source) -> Answer:
         command=info.command,
         bakeoff_version=info.bakeoff_version,
     )
+
+
+def _objective_words(objective: Metric) -> str:
+    about = objective.about[:1].lower() + objective.about[1:].removesuffix(".")
+    return f"{objective.label} ({about}; {_BETTER[objective.better]})"
 
 
 def _validity_words(runs: Sequence[RunRecord]) -> list[str]:

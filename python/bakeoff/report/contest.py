@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..analysis.metric import Metric
+from ..analysis.registry import UnknownMetric, metric
+from ..errors import BundleError
 from ..model.records import CellRecord, PlanRecord, Scalar
 
 Setting = tuple[tuple[str, Scalar], ...]
@@ -25,6 +28,10 @@ class Contest:
         cells = self.plan.cells
         names = dict.fromkeys(name for cell in cells for name in cell.levels)
         return [n for n in names if n != self.factor and all(n in cell.levels for cell in cells)]
+
+    @cached_property
+    def objective(self) -> Metric:
+        return known_metric(self.plan.objective)
 
     @property
     def factor(self) -> str:
@@ -95,6 +102,16 @@ class Contest:
         if self.axis is not None:
             along.sort(key=lambda s: self.axis_levels.index(dict(s)[self.axis or ""]))
         return along[len(along) // 2]
+
+
+def known_metric(name: str) -> Metric:
+    """Of a bundle's plan, which another bakeoff may have written."""
+    try:
+        return metric(name)
+    except UnknownMetric as error:
+        raise BundleError(
+            f"the bundle's plan is judged by what this bakeoff does not know: {error}", hint=error.hint
+        ) from error
 
 
 def setting_words(setting: Setting) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..analysis.metric import Metric
+from ..analysis.registry import metric
+from ..analysis.response import is_overloaded, merged_distribution
 from ..analysis.wording import milliseconds_words, rate_words
 from ..charts import latency as latency_chart
+from ..charts import metric as metric_chart
 from ..charts import spectrum as spectrum_chart
 from ..charts import sweep, timeline
 from ..charts.series import EMPTY, FloatArray, Series
@@ -18,9 +22,9 @@ from ..charts.spectrum import spectrum
 from ..charts.svg import Canvas
 from ..charts.throughput import throughput
 from ..model.records import CellRecord, RunRecord
-from .answer import Answer, CellAnswer
+from .answer import QUANTILE_WORDS, Answer, CellAnswer, Spread
 from .contest import Contest, Setting, level_words, setting_words
-from .distribution import QUANTILE_WORDS, is_overloaded, merged_distribution
+from .run_values import observed
 from .runs import runs_by_cell, used_runs
 from .source import Source
 
@@ -65,6 +69,7 @@ class Detail:
 class Figures:
     throughput: Figure
     latency: dict[str, Figure]  # by percentile in words
+    metrics: list[Figure]  # that were asked for
     leading: str  # the percentile that is shown first
     spectrum: Figure | None
     overview: Figure | None
@@ -75,6 +80,7 @@ class Figures:
         """Those that are written as files of their own."""
         yield self.throughput
         yield from (self.latency[words] for words in dict.fromkeys(("p50", "p99", self.leading)))
+        yield from self.metrics
         yield from (f for f in (self.spectrum, self.overview, self.middle) if f is not None)
 
 
@@ -86,6 +92,7 @@ def figures_of(bundle: Source, answer: Answer) -> Figures:
     return Figures(
         throughput=maker.throughput(),
         latency={words: maker.latency(name, words) for name, words in QUANTILE_WORDS.items()},
+        metrics=[maker.metric(metric(shown.name)) for shown in answer.metrics],
         leading=QUANTILE_WORDS.get(answer.objective.removeprefix("latency_") + "_ms", "p99"),
         spectrum=maker.spectrum(),
         overview=maker.overview([s for s in settings if s.runs]),
@@ -100,6 +107,18 @@ def _within_bounds(details: list[Detail]) -> list[Detail]:
     return [d for n, d in enumerate(details) if n == 0 or sum(sizes[: n + 1]) <= DETAIL_POINTS_MAX]
 
 
+Edges = tuple[float | None, float | None, float | None]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What a chart shows of a cell (value, low, high) and of a run, and how it is said."""
+
+    of_cell: Callable[[CellAnswer], Edges]
+    of_run: Callable[[RunRecord], float | None]
+    words: Callable[[float], str]
+
+
 @dataclass(frozen=True)
 class _Maker:
     contest: Contest
@@ -112,12 +131,23 @@ class _Maker:
         return self.contest.contestants
 
     def throughput(self) -> Figure:
-        canvas = throughput(self._facets("rate"), self.names, self._levels(), self._axis_title())
+        canvas = throughput(self._facets(_RATE), self.names, self._levels(), self._axis_title())
         return Figure("throughput", f"Throughput of {', '.join(self.names)}", canvas)
 
     def latency(self, name: str, words: str) -> Figure:
-        canvas = latency_chart.latency(words, self._facets(name), self.names, self._levels(), self._axis_title())
+        canvas = latency_chart.latency(
+            words, self._facets(_percentile(name)), self.names, self._levels(), self._axis_title()
+        )
         return Figure(f"latency-{words}", f"{words} response time of {', '.join(self.names)}", canvas)
+
+    def metric(self, shown: Metric) -> Figure:
+        reading = _Reading(
+            lambda cell: _spread_edges(cell.metrics.get(shown.name)),
+            lambda run: shown.of(observed(self.bundle, run)),
+            shown.words,
+        )
+        canvas = metric_chart.metric(shown, self._facets(reading), self.names, self._levels(), self._axis_title())
+        return Figure(f"metric-{shown.name}", f"{shown.label} of {', '.join(self.names)}", canvas)
 
     def spectrum(self) -> Figure | None:
         facets = [
@@ -151,7 +181,7 @@ class _Maker:
         ]
         return timeline.Setting(setting_words(setting), self.contest.plan.warm_up_s, tuple(runs))
 
-    def _facets(self, name: str) -> list[sweep.Facet]:
+    def _facets(self, reading: _Reading) -> list[sweep.Facet]:
         by_place = {(c.contestant, tuple(c.setting.items())): c for c in self.answer.cells}
         facets = []
         for panel in self.contest.panels:
@@ -159,17 +189,19 @@ class _Maker:
             lines = []
             for series, contestant in enumerate(self.names):
                 cells = [by_place[(contestant, s)] for s in along if (contestant, s) in by_place]
-                places = sorted((self._place(cell, series, name) for cell in cells), key=lambda place: place.position)
+                places = sorted(
+                    (self._place(cell, series, reading) for cell in cells), key=lambda place: place.position
+                )
                 lines.append(sweep.Line(series, contestant, tuple(places)))
             facets.append(sweep.Facet(setting_words(panel), tuple(lines)))
         return facets
 
-    def _place(self, cell: CellAnswer, series: int, name: str) -> sweep.Place:
-        """name: "rate" or a percentile's. Without an axis each contestant has a position of its own."""
+    def _place(self, cell: CellAnswer, series: int, reading: _Reading) -> sweep.Place:
+        """Without an axis each contestant has a position of its own."""
         axis = self.contest.axis
         position = series if axis is None else self.contest.axis_levels.index(cell.setting[axis])
-        words = rate_words if name == "rate" else milliseconds_words
-        value, low, high = _figure(cell, name) if cell.valid else (None, None, None)
+        words = reading.words
+        value, low, high = reading.of_cell(cell) if cell.valid else (None, None, None)
         where = f"{cell.contestant}{f', {cell.setting_words}' if cell.setting_words else ''}"
         said = "" if value is None else f"{where}: {words(value)}"
         if low is not None and high is not None:
@@ -177,7 +209,7 @@ class _Maker:
         repetitions = [
             sweep.Repetition(found, run.valid, f"{where}, repetition {run.block}: {words(found)}{_doubt(run)}")
             for run in self._finished_by_id(cell.cell)
-            if (found := run.rate_ops_per_s if name == "rate" else getattr(run.response, name)) is not None
+            if (found := reading.of_run(run)) is not None
         ]
         return sweep.Place(position, value, low, high, said, tuple(repetitions))
 
@@ -225,16 +257,21 @@ class _Maker:
         )
 
 
-def _figure(cell: CellAnswer, name: str) -> tuple[float | None, float | None, float | None]:
-    """Value and interval. Rates: 95 % interval of the mean; percentiles: from the lowest to the highest repetition."""
-    if name == "rate":
-        rate = cell.rate_ops_per_s
-        if rate is None:
-            return None, None, None
-        return rate.value, rate.low, rate.high
-    value: float | None = getattr(cell.response, name)
-    low, high = cell.response_ranges.get(name, (None, None))
-    return (value, low, high) if value is not None else (None, None, None)
+def _percentile(name: str) -> _Reading:
+    """Of a cell: that of all its repetitions' operations, from the lowest to the highest of their own."""
+
+    def of_cell(cell: CellAnswer) -> Edges:
+        value: float | None = getattr(cell.response, name)
+        return (None, None, None) if value is None else (value, *cell.response_ranges.get(name, (None, None)))
+
+    return _Reading(of_cell, lambda run: getattr(run.response, name), milliseconds_words)
+
+
+def _spread_edges(spread: Spread | None) -> Edges:
+    return (None, None, None) if spread is None else (spread.value, spread.low, spread.high)
+
+
+_RATE = _Reading(lambda cell: _spread_edges(cell.rate_ops_per_s), lambda run: run.rate_ops_per_s, rate_words)
 
 
 def _doubt(run: RunRecord) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..analysis.objective import Objective
+from ..analysis.metric import Metric
 from ..analysis.wording import milliseconds_words, percent_words, rate_words
 from .answer import CellAnswer, ComparisonAnswer
 from .contest import Contest, Setting, setting_words
@@ -33,10 +33,8 @@ def headline_words(contest: Contest, comparisons: Sequence[ComparisonAnswer], ce
     return sentences + _not_valid(cells) + _invalid(comparisons, cells)
 
 
-def value_words(value: float | None, objective: str) -> str:
-    if value is None:
-        return "not stated"
-    return rate_words(value) if objective == "rate" else milliseconds_words(value)
+def value_words(value: float | None, objective: Metric) -> str:
+    return "not stated" if value is None else objective.words(value)
 
 
 def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> str:
@@ -50,7 +48,7 @@ def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer])
         count = sum(c.verdict in verdicts for c in found)
         if count:
             clauses.append(f"{words} in {count}")
-    if not any(c.better for c in found):
+    if not any(c.claims_difference for c in found):
         clauses[0] = f"{other} against {contest.baseline} in {len(found)} settings: {clauses[0]}"
     summary = "; ".join(clauses) + "."
     middle = _at(found, contest.middle)
@@ -61,7 +59,7 @@ def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer])
 
 def _claims(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> list[str]:
     """ "A is faster than B in 6 of 8 settings, by 22 % to 60 %" and "slower in 2 (...), by 5 %": the commoner first."""
-    label = Objective.parse(contest.plan.objective)
+    label = contest.objective
     by_rate = label.name == "rate"
     words = {"higher": "faster" if by_rate else "higher", "lower": "slower" if by_rate else "lower"}
     groups = [(verdict, [c for c in found if c.verdict == verdict]) for verdict in words]
@@ -95,7 +93,7 @@ def _sizes(claimed: Sequence[ComparisonAnswer]) -> str:
 
 def _sentence(found: ComparisonAnswer) -> str:
     """Verdicts without a direction do not name the two, so they are named here."""
-    if found.better is not None:
+    if found.claims_difference:
         return found.words
     return f"{found.other} against {found.base}: {found.words}"
 
@@ -105,9 +103,9 @@ def _values(contest: Contest, found: ComparisonAnswer) -> str:
     if found.verdict == "invalid runs":
         return ""
     values = {found.other: found.other_value, found.base: found.base_value}
-    objective = contest.plan.objective
+    objective = contest.objective
     said = ", ".join(f"{name} {value_words(value, objective)}" for name, value in values.items() if value is not None)
-    return f"typically {said}" if said and objective != "rate" else said
+    return f"typically {said}" if said and objective.name != "rate" else said
 
 
 def _at(found: Sequence[ComparisonAnswer], setting: Setting) -> ComparisonAnswer | None:

@@ -13,12 +13,12 @@ from typing import Any
 
 from ..analysis.compare import Comparison, judge
 from ..analysis.estimate import Estimate, Obstacle, RunValue, unpaired
-from ..analysis.objective import Objective
+from ..analysis.metric import Metric
 from ..analysis.wording import counted
 from ..errors import BundleError
 from ..model.records import CellRecord, PlanRecord, RunRecord, Scalar
 from .conditions import Change, changes
-from .run_value import run_value, same_operations
+from .run_values import run_values, same_operations
 from .source import Source
 
 BEFORE, AFTER = "before", "after"
@@ -36,7 +36,7 @@ class Occasions:
 
 
 def compare(
-    before: Sequence[Source], after: Sequence[Source], objectives: Sequence[Objective], allowed: Collection[str] = ()
+    before: Sequence[Source], after: Sequence[Source], objectives: Sequence[Metric], allowed: Collection[str] = ()
 ) -> Occasions:
     """`after` against `before`, each at least one bundle. allowed: keys of differences that the user wants.
 
@@ -105,9 +105,10 @@ def _level(plan: PlanRecord, cell: CellRecord, name: str) -> Scalar | None:
     return cell.levels.get(name, constant[0] if len(constant) == 1 and applies else None)
 
 
-def _values(bundles: Sequence[Source], cells: Sequence[CellRecord], objective: Objective) -> list[list[RunValue]]:
+def _values(bundles: Sequence[Source], cells: Sequence[CellRecord], objective: Metric) -> list[list[RunValue]]:
     return [
-        [run_value(run, objective) for run in _runs(bundle, cell)] for bundle, cell in zip(bundles, cells, strict=True)
+        list(run_values(bundle, _runs(bundle, cell), objective).values())
+        for bundle, cell in zip(bundles, cells, strict=True)
     ]
 
 
@@ -163,7 +164,7 @@ def _refuse_copies(before: Sequence[Source], after: Sequence[Source]) -> None:
         seen[identity] = bundle
 
 
-def _gone(label: str, objective: Objective) -> Estimate:
+def _gone(label: str, objective: Metric) -> Estimate:
     obstacle = Obstacle("not comparable", "not compared: not every bundle has it")
     return Estimate(label, objective, BEFORE, AFTER, "occasions", 0, None, None, obstacle)
 

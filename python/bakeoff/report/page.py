@@ -8,20 +8,21 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ..analysis.registry import metric
 from ..analysis.wording import bytes_words, grouped, milliseconds_words, rate_words
 from ..charts import latency, spectrum, throughput, timeline
+from ..charts import metric as metric_chart
 from ..charts.interval import interval, reach_of
 from ..charts.style import COLOURS, DARK_COLOURS
 from ..model.boundary import Check, ErrorSample
 from ..model.records import LoadRecord, Percentiles, RunRecord
-from .answer import Answer, CellAnswer, ComparisonAnswer
+from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer
 from .config_diff import configuration_of
 from .contest import Contest, setting_words
-from .distribution import QUANTILE_WORDS, QUANTILES
 from .figures import Figures
 from .headline import value_words
 from .source import Source
-from .text import STATEMENT_HEADS, error_words, statement_words
+from .text import STATEMENT_HEADS, error_words, metric_words, statement_words
 
 ERRORS_MAX = 30
 
@@ -38,6 +39,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         "captions": {
             "throughput": throughput.CAPTION,
             "latency": latency.CAPTION,
+            "metric": metric_chart.CAPTION,
             "spectrum": spectrum.CAPTION,
             "timeline": timeline.CAPTION,
         },
@@ -47,7 +49,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         # A word is written as column heads are, a place in the plan ("mariadb.client") as in the plan.
         "compared": answer.compared if "." in answer.compared else answer.compared[:1].upper() + answer.compared[1:],
         "statement_heads": STATEMENT_HEADS,
-        "objective_short": "rate" if answer.objective == "rate" else f"typical {_percentile_words(answer.objective)}",
+        "objective_short": "rate" if answer.objective == "rate" else f"typical {metric(answer.objective).label}",
         "typical": answer.objective != "rate",
         "comparisons": _comparisons(answer),
         "cells": _cells(answer),
@@ -64,12 +66,8 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
     }
 
 
-def _percentile_words(objective: str) -> str:
-    return QUANTILE_WORDS.get(objective.removeprefix("latency_") + "_ms", "mean response time")
-
-
 def _comparisons(answer: Answer) -> list[dict[str, Any]]:
-    found = answer.comparisons
+    found, objective = answer.comparisons, metric(answer.objective)
     reach = reach_of([r for c in found for r in (c.low, c.high, c.ratio) if r is not None])
     rows = []
     for before, c in zip([None, *found], found, strict=False):
@@ -78,8 +76,8 @@ def _comparisons(answer: Answer) -> list[dict[str, Any]]:
                 "found": c,
                 "first": before is None or before.setting != c.setting,
                 "series": answer.contestants.index(c.other),
-                "other_value": value_words(c.other_value, answer.objective),
-                "base_value": value_words(c.base_value, answer.objective),
+                "other_value": value_words(c.other_value, objective),
+                "base_value": value_words(c.base_value, objective),
                 "picture": _picture(answer, c, reach),
             }
         )
@@ -109,6 +107,7 @@ def _cells(answer: Answer) -> list[dict[str, Any]]:
             "errors": error_words(cell),
             "cpu": _cpu(cell),
             "costs": list(_costs(cell)),
+            "metrics": metric_words(answer, cell),
             "statements": statement_words(cell) if cell.statements else None,
         }
         for before, cell in zip([None, *cells], cells, strict=False)
@@ -134,7 +133,7 @@ def _operations(cell: CellAnswer) -> Iterator[dict[str, Any]]:
 
 
 def _times(response: Percentiles) -> Iterator[dict[str, str]]:
-    for name in (*QUANTILES, "max_ms"):
+    for name in (*QUANTILE_WORDS, "max_ms"):
         value = getattr(response, name)
         words = response.words.get(name, "")
         yield {"value": "–" if value is None else milliseconds_words(value), "words": words}

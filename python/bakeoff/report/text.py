@@ -5,10 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from ..analysis.metric import Metric
+from ..analysis.registry import metric
 from ..analysis.wording import grouped, milliseconds_words
 from ..columns import aligned, rule
-from .answer import Answer, CellAnswer, ComparisonAnswer
-from .distribution import QUANTILES
+from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread
 from .headline import TYPICAL_WORDS, value_words
 
 _WIDTH = 110
@@ -56,6 +57,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield ""
     yield from _table(answer)
     yield from _statements(answer)
+    yield from _metrics(answer)
     yield from _comparisons(answer)
     yield ""
     yield from _doubts(answer)
@@ -87,6 +89,34 @@ def _statements(answer: Answer) -> Iterator[str]:
     yield from table(head, rows, left=set(range(len(head) - len(STATEMENT_HEADS))))
 
 
+def _metrics(answer: Answer) -> Iterator[str]:
+    """What was asked for beside what every report has."""
+    if not answer.metrics:
+        return
+    yield ""
+    yield "Asked for (with the 95 % interval over the repetitions):"
+    settings = any(cell.setting_words for cell in answer.cells)
+    head = [*(["setting"] if settings else []), answer.compared, *(shown.name for shown in answer.metrics)]
+    rows = [
+        [*([cell.setting_words] if settings else []), cell.contestant, *metric_words(answer, cell)]
+        for cell in answer.cells
+    ]
+    yield from table(head, rows, left=set(range(len(head) - len(answer.metrics))))
+
+
+def metric_words(answer: Answer, cell: CellAnswer) -> list[str]:
+    """As `answer.metrics` names them; dashes where one is not defined in every run."""
+    return [_spread_words(metric(shown.name), cell.metrics.get(shown.name)) for shown in answer.metrics]
+
+
+def _spread_words(shown: Metric, spread: Spread | None) -> str:
+    if spread is None:
+        return "-"
+    edges = (spread.low, spread.high)
+    between = "" if None in edges else f" ({' to '.join(shown.words(edge) for edge in edges if edge is not None)})"
+    return f"{shown.words(spread.value)}{between}"
+
+
 def statement_words(cell: CellAnswer) -> list[str]:
     """As STATEMENT_HEADS names them; dashes where nothing was counted."""
     found = cell.statements
@@ -107,7 +137,7 @@ def _figures(cell: CellAnswer) -> list[str]:
     if rate is None:
         return ["-"] * (len(_HEADS) - 1) + [cell.validity]
     interval = "-" if rate.low is None or rate.high is None else f"{grouped(rate.low)}..{grouped(rate.high)}"
-    times = [getattr(response, name) for name in (*QUANTILES, "max_ms")]
+    times = [getattr(response, name) for name in (*QUANTILE_WORDS, "max_ms")]
     return [
         grouped(rate.value),
         interval,
@@ -128,18 +158,19 @@ def _comparisons(answer: Answer) -> Iterator[str]:
         return
     yield ""
     yield f"Compared with {answer.comparisons[0].base}:"
+    objective = metric(answer.objective)
     rows = [
         [
             c.setting_words,
-            value_words(c.other_value, answer.objective),
-            value_words(c.base_value, answer.objective),
-            c.words if c.better else f"{c.other}: {c.words}",
+            value_words(c.other_value, objective),
+            value_words(c.base_value, objective),
+            c.words if c.claims_difference else f"{c.other}: {c.words}",
         ]
         for c in answer.comparisons
     ]
     value = "value" if answer.objective == "rate" else "typical value"
     yield from table(["setting", value, "base", "finding"], rows, left={0, 3})
-    if answer.objective != "rate":
+    if objective.unit == "ms":
         yield from _wrapped(TYPICAL_WORDS, "  note: ")
     yield from _notes(answer.comparisons)
 

@@ -10,24 +10,8 @@ from typing import Any
 from ..analysis.encode import to_document
 from ..analysis.histograms import Histogram, merge
 from ..analysis.percentiles import Distribution, distribution
+from ..analysis.response import decode, merge_documents
 from ..model.boundary import HistogramDoc, Interval, QueryCounts, RunResult, Series, StateReport
-from ..model.records import OperationSummary, Percentiles
-
-QUANTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99, "p999_ms": 0.999}
-
-
-def decode(document: HistogramDoc) -> Histogram:
-    return Histogram.from_event(document.model_dump())
-
-
-def merge_documents(documents: Sequence[HistogramDoc]) -> HistogramDoc:
-    """One document stays as it is; several are decoded, added and encoded again."""
-    filled = [d for d in documents if d.count] or list(documents[:1])
-    if len(filled) == 1:
-        return filled[0]
-    total = sum(d.count for d in filled)
-    mean_ns = sum(d.mean_ns * d.count for d in filled) / total
-    return to_document(merge([decode(d) for d in filled]), mean_ns)
 
 
 @dataclass(frozen=True)
@@ -143,43 +127,6 @@ def merge_series(series: Iterable[Series]) -> list[Series]:
 def add_states(states: Sequence[StateReport]) -> StateReport:
     names = StateReport.model_fields
     return StateReport(**{name: sum(getattr(s, name) for s in states) for name in names})
-
-
-def percentiles(spread: Distribution, *, overloaded: bool = False) -> Percentiles:
-    """Headline times in ms, with words where one may not be stated."""
-    values: dict[str, float | None] = {}
-    words: dict[str, str] = {}
-    for name, q in QUANTILES.items():
-        p = spread.percentile(q)
-        stated = p.value_ns is not None and not overloaded
-        values[name] = p.value_ns / 1e6 if p.value_ns is not None and not overloaded else None
-        if not stated:
-            words[name] = "not stated: overloaded" if overloaded else p.words
-    mean_ns = spread.waited.mean_ns()
-    return Percentiles(
-        **values,
-        max_ms=None if spread.waited.max_ns is None else spread.waited.max_ns / 1e6,
-        mean_ms=None if mean_ns is None or overloaded else mean_ns / 1e6,
-        words=words,
-    )
-
-
-def operation_summaries(series: Sequence[Series]) -> list[OperationSummary]:
-    """One per operation, parts of others included and marked."""
-    groups: dict[tuple[str, str | None], list[Series]] = defaultdict(list)
-    for s in series:
-        groups[(s.operation, s.part_of)].append(s)
-    return [
-        OperationSummary(
-            operation=operation,
-            part_of=part_of,
-            ok=sum(s.count for s in group if s.outcome == "ok"),
-            errors={s.outcome: s.count for s in group if s.outcome != "ok" and s.count},
-            response=percentiles(distribution({s.outcome: decode(s.response) for s in group})),
-        )
-        for (operation, part_of), group in groups.items()
-        if any(s.count for s in group)
-    ]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..analysis.response import operation_summaries, percentiles
 from ..analysis.validity import overloaded
 from ..bundle.files import write_text
 from ..bundle.write import BundleWriter, utc_now
@@ -20,7 +21,7 @@ from ..systems.base import System
 from . import judge, phases
 from .cores import Others, cores_of
 from .instance import Instance
-from .merge import Merged, merge_intervals, merge_results, operation_summaries, percentiles
+from .merge import Merged, merge_intervals, merge_results
 from .order import Slot
 from .sampler import Sampler
 

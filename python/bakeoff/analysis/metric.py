@@ -1,0 +1,71 @@
+"""What is said of a run in one number. Any metric can be what a comparison is judged by, what a threshold is set on, a
+column, a chart. `registry` lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from ..model.boundary import Series
+from ..model.records import LoadRecord, RunRecord
+from .percentiles import Distribution
+from .response import is_overloaded, merged_distribution, operation_distribution
+from .wording import bytes_words, grouped, milliseconds_words, percent_words
+
+Unit = Literal["ops/s", "1/s", "rows/s", "ms", "s", "ratio", "bytes", "bytes/op", "µs/op", "count", ""]
+Better = Literal["higher", "lower", "neither"]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a metric is taken from. load: of the run's data, None where they were not loaded by this plan. server_mean:
+    of one column of server.parquet over the window; None where it was not watched."""
+
+    run: RunRecord
+    load: LoadRecord | None = None
+    server_mean: Callable[[str], float | None] = lambda _: None
+
+    @cached_property
+    def response(self) -> Distribution | None:
+        """Of all operations; None where the queue grew, so that times say only how long the window was."""
+        return None if is_overloaded(self.run) else merged_distribution([self.run])
+
+    def operation(self, name: str) -> list[Series]:
+        """By outcome; of an operation that is only a part of others, those parts."""
+        own = [series for series in self.run.series if series.operation == name and series.count]
+        return [series for series in own if series.part_of is None] or own
+
+    def response_of(self, operation: str) -> Distribution | None:
+        series = self.operation(operation)
+        return operation_distribution(series) if series and not is_overloaded(self.run) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """name: as plans and options have it. label: in a sentence ("the p99 of ..."). of: its value for one run, None
+    where it is not defined or not known. per: `load` where all runs on the same data share one value, which is one
+    piece of evidence however many runs there are."""
+
+    name: str
+    unit: Unit
+    better: Better
+    label: str
+    about: str
+    of: Callable[[Observed], float | None]
+    per: Literal["run", "load"] = "run"
+    #: The operation or the column that the name ends in.
+    part: str = ""
+
+    def words(self, value: float) -> str:
+        """With its unit: "12,345/s", "1.25 ms", "150 MB"."""
+        if self.unit in ("ops/s", "1/s", "rows/s"):
+            return f"{grouped(value)}/s"
+        if self.unit in ("ms", "s"):
+            return milliseconds_words(value if self.unit == "ms" else value * 1e3)
+        if self.unit == "ratio":
+            return percent_words(value, digits=3)
+        if self.unit in ("bytes", "bytes/op"):
+            return bytes_words(value)
+        return f"{grouped(value)} µs" if self.unit == "µs/op" else grouped(value)

@@ -1,0 +1,321 @@
+"""The list of metrics. An entry here is all that a new one needs: objectives, thresholds, exports, columns, charts and
+docs/reference/metrics.md know it from then on.
+
+A name may end in an operation's (`latency_p99.read`) where the entry has `of_operation`. Any percentile can be asked
+for (`latency_p97`), and any column that the server or the machine was watched by (`db.Threads_running`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from ..model.records import LoadRecord
+from ..nearest import meant
+from .metric import Better, Metric, Observed, Unit
+from .percentiles import Distribution
+
+Of = Callable[[Observed], float | None]
+OfOperation = Callable[[Observed, str], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """As `Metric`; of_operation: the same of one operation, where it can be told."""
+
+    name: str
+    unit: Unit
+    better: Better
+    label: str
+    about: str
+    of: Of
+    of_operation: OfOperation | None = None
+    per: Literal["run", "load"] = "run"
+
+    def metric(self) -> Metric:
+        return Metric(self.name, self.unit, self.better, self.label, self.about, self.of, self.per)
+
+    def metric_of(self, operation: str) -> Metric:
+        of_operation = self.of_operation
+        if of_operation is None:
+            hint = f"operations have of their own: {', '.join(e.name for e in METRICS if e.of_operation)}"
+            raise UnknownMetric(f"`{self.name}` is not told of single operations", hint)
+        name, label, about = f"{self.name}.{operation}", f"{operation} {self.label}", f"{self.about} Of {operation}."
+        return Metric(
+            name, self.unit, self.better, label, about, lambda seen: of_operation(seen, operation), part=operation
+        )
+
+
+class UnknownMetric(ValueError):
+    def __init__(self, what: str, hint: str) -> None:
+        super().__init__(what)
+        self.hint = hint
+
+
+def metric(name: str) -> Metric:
+    """By its name; UnknownMetric, with what may have been meant."""
+    base, dot, rest = name.partition(".")
+    if is_watched(name) and _COLUMN.fullmatch(rest):
+        return _watched(name)
+    entry = _BY_NAME.get(base) or _percentile(base)
+    if entry is None or bool(dot) != bool(rest):
+        raise UnknownMetric(f"there is no metric `{name}`", meant(base, _BY_NAME))
+    return entry.metric_of(rest) if rest else entry.metric()
+
+
+def _per_op(total: float | None, seen: Observed) -> float | None:
+    """Of the operations that the rate counts."""
+    achieved = seen.run.rate_ops_per_s * seen.run.window_s
+    return None if total is None or achieved <= 0 else total / achieved
+
+
+def _operation_rate(seen: Observed, operation: str) -> float | None:
+    series = seen.operation(operation)
+    ok = sum(each.count for each in series if each.outcome == "ok")
+    return ok / seen.run.window_s if series and seen.run.window_s > 0 else None
+
+
+def _operation_error_ratio(seen: Observed, operation: str) -> float | None:
+    series = seen.operation(operation)
+    ended = sum(each.count for each in series)
+    return sum(each.count for each in series if each.outcome != "ok") / ended if ended else None
+
+
+def _outcome_ratio(*outcomes: str) -> Of:
+    def of(seen: Observed) -> float | None:
+        ended = seen.run.ok + sum(seen.run.errors.values())
+        return sum(seen.run.errors.get(outcome, 0) for outcome in outcomes) / ended if ended else None
+
+    return of
+
+
+def _operation_outcome_ratio(*outcomes: str) -> OfOperation:
+    def of(seen: Observed, operation: str) -> float | None:
+        series = seen.operation(operation)
+        ended = sum(each.count for each in series)
+        return sum(each.count for each in series if each.outcome in outcomes) / ended if ended else None
+
+    return of
+
+
+def _mean_ms(spread: Distribution | None) -> float | None:
+    mean_ns = None if spread is None else spread.waited.mean_ns()
+    return None if mean_ns is None else mean_ns / 1e6
+
+
+def _max_ms(spread: Distribution | None) -> float | None:
+    return None if spread is None or spread.waited.max_ns is None else spread.waited.max_ns / 1e6
+
+
+def _load(of: Callable[[LoadRecord], float | None]) -> Of:
+    return lambda seen: None if seen.load is None else of(seen.load)
+
+
+def _queries(seen: Observed) -> float | None:
+    counts, window_s = seen.run.queries, seen.run.window_s
+    total = counts.read + counts.write + counts.other
+    return total / window_s if total and window_s > 0 else None
+
+
+def _sum(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else a + b
+
+
+_PERCENTILE = re.compile(r"latency_p(\d{1,2}|99\d{1,3})")
+
+
+def _percentile(name: str) -> Entry | None:
+    """`latency_p99`, `latency_p999` for 99.9 %; None for a name of another form."""
+    match = _PERCENTILE.fullmatch(name)
+    if match is None or int(match[1]) == 0:
+        return None
+    quantile = int(match[1]) / 10 ** max(2, len(match[1]))
+
+    def value_ms(spread: Distribution | None) -> float | None:
+        value_ns = None if spread is None else spread.percentile(quantile).value_ns
+        return None if value_ns is None else value_ns / 1e6
+
+    label = f"p{quantile * 100:.10g}"
+    return Entry(
+        name,
+        "ms",
+        "lower",
+        label,
+        f"Response time that {quantile * 100:.10g} % of the operations did not exceed; failed ones rank above it.",
+        lambda seen: value_ms(seen.response),
+        lambda seen, operation: value_ms(seen.response_of(operation)),
+    )
+
+
+_WATCHED = ("db", "os", "machine")
+_COLUMN = re.compile(r"[\w.]+")
+
+
+def is_watched(name: str) -> bool:
+    """Whether a metric is a column of the records of server and machine."""
+    return name.partition(".")[0] in _WATCHED
+
+
+def _watched(name: str) -> Metric:
+    return Metric(name, "", "neither", name, "Mean over the window.", lambda seen: seen.server_mean(name), part=name)
+
+
+METRICS: tuple[Entry, ...] = (
+    Entry(
+        "rate",
+        "ops/s",
+        "higher",
+        "rate",
+        "Right operations per second of the window.",
+        lambda seen: seen.run.rate_ops_per_s,
+        _operation_rate,
+    ),
+    *(entry for name in ("p50", "p90", "p95", "p99", "p999") if (entry := _percentile(f"latency_{name}"))),
+    Entry(
+        "latency_mean",
+        "ms",
+        "lower",
+        "mean response time",
+        "Mean response time of the operations that were answered or waited for.",
+        lambda seen: _mean_ms(seen.response),
+        lambda seen, operation: _mean_ms(seen.response_of(operation)),
+    ),
+    Entry(
+        "latency_max",
+        "ms",
+        "lower",
+        "longest response time",
+        "The longest response time.",
+        lambda seen: _max_ms(seen.response),
+        lambda seen, operation: _max_ms(seen.response_of(operation)),
+    ),
+    Entry(
+        "error_ratio",
+        "ratio",
+        "lower",
+        "share of errors",
+        "Share of the operations that did not end right.",
+        lambda seen: seen.run.error_ratio,
+        _operation_error_ratio,
+    ),
+    Entry(
+        "abort_ratio",
+        "ratio",
+        "lower",
+        "share of aborts",
+        "Share of the operations that ended in a conflict with others, after the retries that the plan allows.",
+        _outcome_ratio("fail_conflict"),
+        _operation_outcome_ratio("fail_conflict"),
+    ),
+    Entry(
+        "unknown_ratio",
+        "ratio",
+        "lower",
+        "share of unknown outcomes",
+        "Share of the operations that timed out or lost their connection.",
+        _outcome_ratio("unknown"),
+        _operation_outcome_ratio("unknown"),
+    ),
+    Entry(
+        "retries_per_op",
+        "count",
+        "lower",
+        "number of retries per operation",
+        "Attempts beyond the first, per operation.",
+        lambda seen: _per_op(seen.run.retries, seen),
+    ),
+    Entry(
+        "queries_per_s",
+        "1/s",
+        "higher",
+        "rate of statements",
+        "Statements of the operations counted, per second; of workloads that count them.",
+        _queries,
+    ),
+    Entry(
+        "client_cpu_us_per_op",
+        "µs/op",
+        "lower",
+        "client CPU per operation",
+        "CPU time of the engine's processes in the window, per operation.",
+        lambda seen: seen.run.client_cpu_us_per_op,
+    ),
+    Entry(
+        "server_cpu_us_per_op",
+        "µs/op",
+        "lower",
+        "server CPU per operation",
+        "CPU time of the server's processes in the window, per operation; not of embedded systems.",
+        lambda seen: seen.run.server_cpu_us_per_op,
+    ),
+    Entry(
+        "cpu_us_per_op",
+        "µs/op",
+        "lower",
+        "CPU of client and server per operation",
+        "Sum of both: on one machine work can be moved from one to the other.",
+        lambda seen: _sum(seen.run.client_cpu_us_per_op, seen.run.server_cpu_us_per_op),
+    ),
+    Entry(
+        "client_memory_peak_bytes",
+        "bytes",
+        "lower",
+        "client memory",
+        "Most memory that the engine's processes had.",
+        lambda seen: seen.run.client_memory_peak_bytes or None,
+    ),
+    Entry(
+        "server_memory_peak_bytes",
+        "bytes",
+        "lower",
+        "server memory",
+        "Most memory that the server's processes had.",
+        lambda seen: seen.run.server.memory_peak_bytes,
+    ),
+    Entry(
+        "size_on_disk_bytes",
+        "bytes",
+        "lower",
+        "size on disk",
+        "The system's data on disk after the run, its debt drained.",
+        lambda seen: seen.run.server.size_on_disk_bytes,
+    ),
+    Entry(
+        "write_bytes_per_op",
+        "bytes/op",
+        "lower",
+        "number of bytes written per operation",
+        "Bytes that reached the disk from the window's start until the debt was drained, per operation.",
+        lambda seen: _per_op(seen.run.server.write_bytes_with_debt, seen),
+    ),
+    Entry(
+        "write_amplification",
+        "count",
+        "lower",
+        "write amplification",
+        "Bytes that reached the disk over bytes that users wrote.",
+        lambda seen: seen.run.server.write_bytes_per_user_byte,
+    ),
+    Entry(
+        "load_s",
+        "s",
+        "lower",
+        "load time",
+        "Time that loading the run's data took.",
+        _load(lambda load: load.elapsed_s),
+        per="load",
+    ),
+    Entry(
+        "load_rate",
+        "rows/s",
+        "higher",
+        "load rate",
+        "Rows loaded per second.",
+        _load(lambda load: load.rows_per_s),
+        per="load",
+    ),
+)
+
+_BY_NAME = {entry.name: entry for entry in METRICS}

@@ -1,0 +1,25 @@
+"""Any metric over threads or another factor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..analysis.metric import Metric
+from .scales import for_latency, from_zero
+from .svg import Canvas
+from .sweep import Facet, Sweep, draw
+from .ticks import bytes_tick, milliseconds_tick, short
+
+CAPTION = (
+    "Marker: typical repetition; bar: 95 % interval; rings: repetitions; cross: a run that is not valid. No marker"
+    " where some repetition has no value."
+)
+_TICKS = {"ms": milliseconds_tick, "s": lambda value_s: milliseconds_tick(value_s * 1e3), "bytes": bytes_tick}
+
+
+def metric(shown: Metric, facets: Sequence[Facet], names: Sequence[str], levels: Sequence[str], x_title: str) -> Canvas:
+    scale = for_latency if shown.unit in ("ms", "s") else from_zero
+    ticks = _TICKS.get(shown.unit, short)
+    unit = "" if shown.unit in _TICKS or not shown.unit else f", {shown.unit}"
+    title = f"{shown.label}{unit}"
+    return draw(Sweep(tuple(facets), tuple(names), tuple(levels), x_title, title, ticks, scale, shown.unit))

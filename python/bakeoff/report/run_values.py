@@ -1,0 +1,53 @@
+"""What the runs of a bundle say to a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..analysis.estimate import Invalid, RunValue
+from ..analysis.metric import Metric, Observed
+from ..model.records import RunRecord
+from .invalid_runs import causes
+from .source import Source
+
+#: A stream's hash covers its first 10,000 operations; runs with so few that some stream may have ended earlier have
+#: different hashes for the same work.
+_HASHED_OPERATIONS = 10_000
+
+
+def observed(bundle: Source, run: RunRecord) -> Observed:
+    load = next((load for load in bundle.loads if run.cell in load.cells), None)
+    return Observed(run, load, lambda column: _server_mean(bundle, run, column))
+
+
+def run_values(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> dict[int, RunValue]:
+    """By block, in the metric's unit; None where it is not defined, Invalid where the run does not count. What a load
+    says is one value however many runs share its data, whatever became of them."""
+    if metric.per == "load":
+        return {run.block: metric.of(observed(bundle, run)) for run in runs[:1]}
+    return {run.block: metric.of(observed(bundle, run)) if run.valid else Invalid(causes(run)) for run in runs}
+
+
+def _server_mean(bundle: Source, run: RunRecord, column: str) -> float | None:
+    """Over the rows whose middle lies in the window."""
+    wanted = ("second", "length_s", column)
+    table = bundle.server(run.id, lambda names: [name for name in wanted if name in names])
+    if table is None or set(table.column_names) != set(wanted):
+        return None
+    second, length_s, value = (np.asarray(table.column(name).to_numpy(), dtype=np.float64) for name in wanted)
+    middle_s = second + length_s / 2 - bundle.plan.warm_up_s
+    inside = (middle_s >= 0) & (middle_s <= run.window_s) & ~np.isnan(value)
+    return float(np.average(value[inside], weights=length_s[inside])) if inside.any() else None
+
+
+def same_operations(a: RunRecord, b: RunRecord) -> bool:
+    """Whether two runs asked for the same, as far as can be told: only of runs that were long enough for all of their
+    hashes to be complete."""
+    return a.stream_hashes == b.stream_hashes or not (_hashes_complete(a) and _hashes_complete(b))
+
+
+def _hashes_complete(run: RunRecord) -> bool:
+    """Streams of one run do not differ by a factor of four."""
+    return run.state == "done" and run.ok > 4 * _HASHED_OPERATIONS * max(len(run.stream_hashes), 1)

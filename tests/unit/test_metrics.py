@@ -1,0 +1,197 @@
+"""Metrics: every entry says something of a run, and any of them serves as objective, threshold, column and chart."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from bakeoff.analysis.estimate import Invalid
+from bakeoff.analysis.metric import Observed
+from bakeoff.analysis.registry import METRICS, Entry, UnknownMetric, metric
+from bakeoff.bundle.read import Bundle
+from bakeoff.cli import main
+from bakeoff.errors import ExitCode
+from bakeoff.model.records import RunRecord
+from bakeoff.report.conclusion import answer_of
+from bakeoff.report.html import write_report
+from bakeoff.report.run_values import observed, run_values
+from bakeoff.report.text import render_text
+from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
+
+STORY = Story(threads=(4,), presets=("a",), window_s=10, warm_up_s=2)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_bundle(tmp_path_factory.mktemp("made") / "bundle", STORY).folder
+
+
+@pytest.fixture
+def bundle(folder: Path) -> Bundle:
+    return Bundle.open(folder)
+
+
+def of(bundle: Bundle, name: str, run: int = 0) -> float | None:
+    return metric(name).of(observed(bundle, bundle.runs[run]))
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("rate", "rate"),
+        ("latency_mean", "mean response time"),
+        ("latency_max", "longest response time"),
+        ("latency_p5", "p5"),
+        ("latency_p99", "p99"),
+        ("latency_p999", "p99.9"),
+        ("latency_p9999", "p99.99"),
+        ("latency_p97.read", "read p97"),
+        ("db.Threads_running", "db.Threads_running"),
+    ],
+)
+def test_metrics_are_known_by_name(name: str, label: str) -> None:
+    assert (metric(name).name, metric(name).label) == (name, label)
+
+
+@pytest.mark.parametrize("name", ["", "speed", "latency", "latency_p", "latency_p0", "latency_p555", "rate ", "rate."])
+def test_an_unknown_metric_is_refused(name: str) -> None:
+    with pytest.raises(UnknownMetric, match="there is no metric"):
+        metric(name)
+
+
+def test_a_refusal_names_the_nearest_metric() -> None:
+    with pytest.raises(UnknownMetric) as caught:
+        metric("latency_p909")
+    assert caught.value.hint.startswith("did you mean `latency_p9")
+    with pytest.raises(UnknownMetric, match="`load_s` is not told of single operations"):
+        metric("load_s.read")
+
+
+@pytest.mark.parametrize("entry", METRICS, ids=lambda entry: entry.name)
+def test_every_entry_says_something_of_a_run_or_that_it_cannot(entry: Entry, bundle: Bundle) -> None:
+    value = entry.metric().of(observed(bundle, bundle.runs[0]))
+    assert value is None or (value >= 0 and entry.metric().words(value))
+
+
+def test_of_an_embedded_system_there_is_no_server_cpu_and_no_sum(bundle: Bundle) -> None:
+    sqlite = next(run for run in bundle.runs if run.cell == "c02")
+    assert metric("server_cpu_us_per_op").of(observed(bundle, sqlite)) is None
+    assert metric("cpu_us_per_op").of(observed(bundle, sqlite)) is None
+
+
+def test_values_are_those_of_the_record(bundle: Bundle) -> None:
+    run = bundle.runs[0]
+    assert of(bundle, "rate") == run.rate_ops_per_s
+    assert of(bundle, "latency_p99") == run.response.p99_ms
+    reads = next(operation for operation in run.operations if operation.operation == "read")
+    assert of(bundle, "latency_p99.read") == reads.response.p99_ms
+    assert of(bundle, "rate.read") == pytest.approx(reads.ok / run.window_s)
+    assert of(bundle, "load_rate") == 11_764.0
+    assert of(bundle, "write_bytes_per_op") == pytest.approx((run.server.write_bytes_with_debt or 0) / run.ok)
+    assert of(bundle, "latency_p99.delete") is None
+
+
+def test_what_the_server_tells_is_averaged_over_the_window_alone(bundle: Bundle) -> None:
+    run = bundle.runs[0]
+    table = bundle.server(run.id)
+    assert table is not None
+    dirty = table.column("db.Innodb_buffer_pool_pages_dirty").to_pylist()
+    expected = sum(dirty[STORY.warm_up_s :]) / STORY.window_s
+    assert of(bundle, "db.Innodb_buffer_pool_pages_dirty") == pytest.approx(expected)
+    assert of(bundle, "db.Unheard_of") is None
+
+
+def test_times_of_an_overloaded_run_are_not_stated(bundle: Bundle) -> None:
+    late = bundle.runs[0].model_copy(update={"due": bundle.runs[0].completed * 2})
+    for name in ("latency_p99", "latency_mean", "latency_max", "latency_p50.read"):
+        assert metric(name).of(Observed(late)) is None
+
+
+def test_a_load_is_one_piece_of_evidence_however_many_runs_share_it(bundle: Bundle) -> None:
+    runs = [run for run in bundle.runs if run.cell == "c01"]
+    assert len(runs) == 5
+    assert list(run_values(bundle, runs, metric("load_s")).values()) == [8.5]
+    assert len(run_values(bundle, runs, metric("rate"))) == 5
+    assert isinstance(run_values(bundle, [invalid(runs[0])], metric("rate"))[1], Invalid)
+
+
+def test_an_objective_may_be_any_metric_and_is_shown_in_text_and_page(tmp_path: Path) -> None:
+    made = write_bundle(tmp_path / "bundle", replace(STORY, objective="client_cpu_us_per_op"))
+    answer = answer_of(made, [metric("latency_p95.update"), metric("rate")])
+    assert [shown.name for shown in answer.metrics] == ["client_cpu_us_per_op", "latency_p95.update"]
+    assert answer.comparisons[0].base_value == pytest.approx(7.5)
+    text = render_text(answer)
+    assert "judged by client CPU per operation" in text
+    assert "7.5 µs" in text
+    report = write_report(made, tmp_path / "out", answer)
+    assert "update p95" in report.html.read_text()
+    assert {"metric-client_cpu_us_per_op.svg", "metric-latency_p95.update.svg"} <= {path.name for path in report.charts}
+
+
+def test_a_plan_refuses_a_metric_that_does_not_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'title = "t"\n[systems.null]\n[workload]\nkind = "ycsb"\npreset = "c"\n[measure]\nobjective = "latency_p9o"\n'
+    )
+    assert main(["run", str(plan), "--dry-run"]) == ExitCode.USAGE
+    told = capsys.readouterr().err
+    assert "there is no metric `latency_p9o`" in told
+    assert "did you mean `latency_p99`?" in told
+    assert "line 7" in told
+
+
+def test_a_threshold_may_be_set_on_one_operation(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["compare", str(folder), str(folder), "--fail-if", "latency_p99.read > 10%"]
+    assert main(arguments) == ExitCode.DONE
+    assert "latency_p99.read > +10%: passed" in capsys.readouterr().out
+    assert main([*arguments[:-1], "latency_p99.raed > 10%"]) == ExitCode.USAGE
+    assert "did you mean `read`?" in capsys.readouterr().err
+
+
+def exported(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["export", *arguments]) == ExitCode.DONE
+    return capsys.readouterr().out
+
+
+def test_runs_and_metrics_are_one_table(folder: Path, bundle: Bundle, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = list(csv.DictReader(io.StringIO(exported(capsys, str(folder)))))
+    assert [row["run"] for row in rows] == [run.id for run in bundle.runs]
+    assert [float(row["rate"]) for row in rows] == [run.rate_ops_per_s for run in bundle.runs]
+    assert {row["server_cpu_us_per_op"] for row in rows if row["system"] == "sqlite_full"} == {""}
+    assert "queries_per_s" not in rows[0]  # no run has it
+
+
+def test_a_table_has_the_metrics_that_are_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [str(folder), "--metric", "latency_p99.read", "--metric", "db.Threads_running"]
+    document = json.loads(exported(capsys, *asked, "--json"))
+    assert [m["name"] for m in document["metrics"]] == ["latency_p99.read", "db.Threads_running"]
+    assert document["runs"][0]["latency_p99.read"] > 0
+    text = exported(capsys, *asked, "--format", "markdown")
+    assert text.splitlines()[0].endswith("| valid | latency_p99.read | db.Threads_running |")
+
+
+def test_a_parquet_table_goes_to_a_file(
+    folder: Path, tmp_path: Path, bundle: Bundle, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exported(capsys, str(folder), "--format", "parquet", "--out", str(tmp_path / "runs.parquet")) == ""
+    assert pq.ParquetFile(tmp_path / "runs.parquet").read().num_rows == len(bundle.runs)
+    assert main(["export", str(folder), "--format", "parquet"]) == ExitCode.USAGE
+
+
+def test_runs_that_failed_or_are_invalid_stand_in_the_table_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def change(run: RunRecord) -> RunRecord:
+        return failed(run) if run.block == 1 else invalid(run) if run.block == 2 else run
+
+    story = replace(STORY, contenders=(MARIADB, SQLITE), change=change)
+    made = write_bundle(tmp_path / "bundle", story)
+    rows = list(csv.DictReader(io.StringIO(exported(capsys, str(made.folder)))))
+    assert {(row["valid"], row["rate"] == "") for row in rows if row["block"] == "1"} == {("false", True)}
+    assert {(row["valid"], row["rate"] == "") for row in rows if row["block"] == "2"} == {("false", False)}
+    assert {row["valid"] for row in rows if int(row["block"]) > 2} == {"true"}
