@@ -227,6 +227,14 @@ METRICS: tuple[Entry, ...] = (
         lambda seen: _per_op(seen.run.retries, seen),
     ),
     Entry(
+        "pool_wait_mean",
+        "ms",
+        "lower",
+        "mean wait for a session",
+        "Mean time that users waited for a session of a pool; of pools alone.",
+        lambda seen: seen.run.pool_wait.mean_ns / 1e6 if seen.run.pool_wait.count else None,
+    ),
+    Entry(
         "queries_per_s",
         "1/s",
         "higher",
