@@ -15,7 +15,7 @@ from builders.systems import configured
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("mariadb_program")]
 
 CARGO_TEST = ("cargo", "test", "--locked", "--quiet", "-p", "bakeoff-drivers")
-TESTS = ("mysql", "mysql_wire", "conformance", "bulk", "allocation")
+TESTS = ("mysql", "mysql_wire", "conformance", "values", "bulk", "allocation")
 ROOT = Path(__file__).parents[2]
 
 

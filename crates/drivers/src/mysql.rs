@@ -19,11 +19,14 @@ use bakeoff_model::driver::{Capabilities, Driver};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
-use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement, Upsert};
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
 use errors::{at_commit, op_error};
 use load::Loader;
+use mysql_async::prelude::Protocol;
 use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, Params};
+use mysql_async::{Conn, Params, QueryResult};
 use options::{Target, connect_failed};
 use settings::Settings;
 use std::time::Duration;
@@ -38,12 +41,17 @@ pub(crate) static DIALECT: Dialect = Dialect {
     key_type: "VARCHAR({})",
     text_type: "TEXT",
     varchar_type: "VARCHAR({})",
+    bytes_type: "LONGBLOB",
+    // Servers before 5.6 have whole seconds only.
+    timestamp_type: "DATETIME(6)",
     auto_key: "INTEGER NOT NULL AUTO_INCREMENT",
     auto_value: Some(0),
     keys_in_create_table: true,
     // No ENGINE: the server's default_storage_engine is a setting like any other.
     table_suffix: "",
     numbered_placeholders: false,
+    for_update: " FOR UPDATE",
+    upsert: Upsert::OnDuplicateKey,
     max_params: 65_535,
     rows_per_insert: 100,
     table_exists: "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?",
@@ -161,7 +169,7 @@ impl MysqlSession {
         op_error(&error).with_statement(&*self.statements[statement.0 as usize].sql)
     }
 
-    fn params(&self, params: &[Param<'_>]) -> Params {
+    fn params(&self, params: &[Value<'_>]) -> Params {
         if params.is_empty() {
             Params::Empty
         } else {
@@ -174,7 +182,7 @@ impl MysqlSession {
     async fn rows(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let params = self.params(params);
@@ -186,7 +194,7 @@ impl MysqlSession {
                 let row = &mut self.row;
                 result
                     .for_each_and_drop(|found| {
-                        values::fill(found, row);
+                        values::fill(&found, row);
                         each(row);
                         seen += 1;
                     })
@@ -200,16 +208,23 @@ impl MysqlSession {
     }
 }
 
+fn done<P: Protocol>(result: &QueryResult<'_, '_, P>) -> Done {
+    Done {
+        affected: Some(result.affected_rows()),
+        insert_id: result.last_insert_id().filter(|id| *id != 0),
+    }
+}
+
 impl SqlSession for MysqlSession {
     fn dialect(&self) -> &'static Dialect {
         &DIALECT
     }
 
-    async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError> {
-        let start = start(sql);
+    async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
+        let start = start(ask.sql);
         let statement = self
             .conn
-            .prep(sql)
+            .prep(ask.sql)
             .await
             .map_err(|error| op_error(&error).with_statement(start))?;
         // Most sessions prepare one or two; a vector would make room for four.
@@ -222,14 +237,14 @@ impl SqlSession for MysqlSession {
     }
 
     #[inline]
-    async fn execute(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<u64, OpError> {
+    async fn execute(&mut self, statement: Statement, params: &[Value<'_>]) -> Result<Done, OpError> {
         let params = self.params(params);
         let prepared = &self.statements[statement.0 as usize].statement;
         let outcome = match self.conn.exec_iter(prepared, params).await {
             Err(error) => Err(error),
             Ok(result) => {
-                let rows = result.affected_rows();
-                result.drop_result().await.map(|()| rows)
+                let done = done(&result);
+                result.drop_result().await.map(|()| done)
             }
         };
         outcome.map_err(|error| self.failed(statement, error))
@@ -239,7 +254,7 @@ impl SqlSession for MysqlSession {
     async fn query(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         self.rows(statement, params, each).await
@@ -249,7 +264,7 @@ impl SqlSession for MysqlSession {
     async fn query_one(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
     ) -> Result<Option<&RowBuf>, OpError> {
         match self.rows(statement, params, &mut |_| {}).await? {
             0 => Ok(None),
@@ -263,12 +278,12 @@ impl SqlSession for MysqlSession {
         }
     }
 
-    async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError> {
+    async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
         let outcome = match self.conn.query_iter(sql).await {
             Err(error) => Err(error),
             Ok(result) => {
-                let rows = result.affected_rows();
-                result.drop_result().await.map(|()| rows)
+                let done = done(&result);
+                result.drop_result().await.map(|()| done)
             }
         };
         outcome.map_err(|error| op_error(&error).with_statement(start(sql)))
@@ -282,7 +297,7 @@ impl SqlSession for MysqlSession {
                 let row = &mut self.row;
                 result
                     .for_each_and_drop(|found| {
-                        values::fill(found, row);
+                        values::fill_text(&found, row);
                         each(row);
                         seen += 1;
                     })
@@ -304,25 +319,19 @@ impl SqlSession for MysqlSession {
         let target = self.loader.target(&mut self.conn, table, columns).await?;
         let whole = !self.in_transaction;
         if whole {
-            self.begin().await?;
+            self.begin(Access::default()).await?;
         }
-        let loaded = self
+        let rows = self
             .loader
             .load(&mut self.conn, &target, &mut self.row, next)
             .await;
-        let outcome = match loaded {
-            Ok(rows) if whole => self.commit().await.map(|()| rows),
-            outcome => outcome,
-        };
-        if whole && outcome.as_ref().is_err_and(|error| !error.connection_lost) {
-            // The first error is the one to tell; a failing rollback shows in the next operation.
-            let _ = self.rollback().await;
-        }
-        outcome
+        if whole { self.end(rows).await } else { rows }
     }
+}
 
-    async fn begin(&mut self) -> Result<(), OpError> {
-        self.execute_text("START TRANSACTION").await?;
+impl Transactional for MysqlSession {
+    async fn begin(&mut self, access: Access) -> Result<(), OpError> {
+        settings::begin(self, access).await?;
         self.in_transaction = true;
         Ok(())
     }

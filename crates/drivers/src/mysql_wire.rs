@@ -16,7 +16,7 @@ mod request;
 
 use crate::mysql::errors::{UNREACHED, at_commit, code_of_io};
 use crate::mysql::options::{DRIVER, Target, connect_failed};
-use crate::mysql::settings::Settings;
+use crate::mysql::settings::{self, Settings};
 use crate::mysql::{DIALECT, capabilities};
 use crate::records::SqlRecords;
 use crate::server::statement::{shared_start, start};
@@ -27,12 +27,14 @@ use bakeoff_model::driver::{Capabilities, Driver};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
-use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
 use bakeoff_reactor::Stream;
 use link::{Link, malformed};
 use load::Loader;
 use login::{Account, Terms, Trust};
-use read::{Done, Kind};
+use read::{Kind, OkPacket};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -114,7 +116,7 @@ pub struct WireSession {
     terms: Terms,
     statements: Vec<Prepared>,
     row: RowBuf,
-    done: Done,
+    done: OkPacket,
     loader: Loader,
 }
 
@@ -161,9 +163,16 @@ impl WireSession {
             terms,
             statements: Vec::new(),
             row: RowBuf::default(),
-            done: Done::default(),
+            done: OkPacket::default(),
             loader: Loader::default(),
         })
+    }
+
+    fn done(&self) -> Done {
+        Done {
+            affected: Some(self.done.affected_rows),
+            insert_id: (self.done.insert_id != 0).then_some(self.done.insert_id),
+        }
     }
 
     /// The server's number for this connection.
@@ -191,7 +200,7 @@ impl WireSession {
     async fn run(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let prepared = &mut self.statements[statement.0 as usize];
@@ -275,11 +284,11 @@ impl SqlSession for WireSession {
         &DIALECT
     }
 
-    async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError> {
+    async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
         let prepared = self
-            .describe_statement(sql)
+            .describe_statement(ask.sql)
             .await
-            .map_err(|error| error.with_statement(start(sql)))?;
+            .map_err(|error| error.with_statement(start(ask.sql)))?;
         // Most sessions prepare one or two; a vector would make room for four.
         self.statements.reserve_exact(1);
         self.statements.push(prepared);
@@ -287,16 +296,16 @@ impl SqlSession for WireSession {
     }
 
     #[inline]
-    async fn execute(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<u64, OpError> {
+    async fn execute(&mut self, statement: Statement, params: &[Value<'_>]) -> Result<Done, OpError> {
         self.run(statement, params, &mut |_| {}).await?;
-        Ok(self.done.affected_rows)
+        Ok(self.done())
     }
 
     #[inline]
     async fn query(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         self.run(statement, params, each).await
@@ -306,7 +315,7 @@ impl SqlSession for WireSession {
     async fn query_one(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
     ) -> Result<Option<&RowBuf>, OpError> {
         match self.run(statement, params, &mut |_| {}).await? {
             0 => Ok(None),
@@ -320,9 +329,9 @@ impl SqlSession for WireSession {
         }
     }
 
-    async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError> {
+    async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
         self.run_text(sql, &mut |_| {}).await?;
-        Ok(self.done.affected_rows)
+        Ok(self.done())
     }
 
     async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
@@ -337,22 +346,18 @@ impl SqlSession for WireSession {
     ) -> Result<u64, OpError> {
         let target = self.target(table, columns).await?;
         let whole = self.done.status & IN_TRANSACTION == 0;
-        if whole {
-            self.begin().await?;
+        if !whole {
+            return self.load(&target, next).await;
         }
-        let outcome = match self.load(&target, next).await {
-            Ok(rows) if whole => self.commit().await.map(|()| rows),
-            outcome => outcome,
-        };
-        if whole && outcome.as_ref().is_err_and(|error| !error.connection_lost) {
-            // The first error is the one to tell; a failing rollback shows in the next operation.
-            let _ = self.rollback().await;
-        }
-        outcome
+        self.begin(Access::default()).await?;
+        let rows = self.load(&target, next).await;
+        self.end(rows).await
     }
+}
 
-    async fn begin(&mut self) -> Result<(), OpError> {
-        self.execute_text("START TRANSACTION").await.map(drop)
+impl Transactional for WireSession {
+    async fn begin(&mut self, access: Access) -> Result<(), OpError> {
+        settings::begin(self, access).await
     }
     async fn commit(&mut self) -> Result<(), OpError> {
         self.execute_text("COMMIT").await.map(drop).map_err(at_commit)

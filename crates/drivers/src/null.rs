@@ -12,6 +12,8 @@ use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, Ta
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{NullLatency, NullSpec, RunnerKind};
 use bakeoff_model::time::{epoch_ns, now_ns, sleep_until};
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
 use memory::{MemoryTable, Row, Undo};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -215,7 +217,7 @@ impl Attached {
         let value = [b'x'; VALUE_LENGTH_BYTES];
         let row = |cells: usize| {
             let mut row = RowBuf::default();
-            (0..cells).for_each(|_| row.push_bytes(&value));
+            (0..cells).for_each(|_| row.push(Value::Text(&value)));
             row
         };
         let fields = spec.field_names.len();
@@ -232,7 +234,7 @@ impl Attached {
     fn answer(&mut self, key: &[u8], fields: Fields) -> &RowBuf {
         match fields {
             Fields::All => {
-                self.all.set_bytes(0, key);
+                self.all.set_text(0, key);
                 &self.all
             }
             Fields::AllByName => &self.by_name,
@@ -397,29 +399,36 @@ impl RecordSession for NullSession {
     }
 
     #[inline]
-    async fn insert(&mut self, table: Table, record: Record<'_>) -> Result<u64, OpError> {
+    async fn insert(&mut self, table: Table, record: Record<'_>) -> Result<Option<u64>, OpError> {
         match serve!(self) {
-            Luck::Wrong => Ok(0),
-            Luck::Right if !self.stores() => Ok(1),
-            Luck::Right => self.write(table, |memory| memory.insert(record.key, Row::of(record))),
+            Luck::Wrong => Ok(Some(0)),
+            Luck::Right if !self.stores() => Ok(Some(1)),
+            Luck::Right => self
+                .write(table, |memory| memory.insert(record.key, Row::of(record)))
+                .map(Some),
         }
     }
 
     #[inline]
-    async fn update(&mut self, table: Table, key: &[u8], values: &[FieldValue<'_>]) -> Result<u64, OpError> {
+    async fn update(
+        &mut self,
+        table: Table,
+        key: &[u8],
+        values: &[FieldValue<'_>],
+    ) -> Result<Option<u64>, OpError> {
         match serve!(self) {
-            Luck::Wrong => Ok(0),
-            Luck::Right if !self.stores() => Ok(1),
-            Luck::Right => self.write(table, |memory| memory.update(key, values)),
+            Luck::Wrong => Ok(Some(0)),
+            Luck::Right if !self.stores() => Ok(Some(1)),
+            Luck::Right => self.write(table, |memory| memory.update(key, values)).map(Some),
         }
     }
 
     #[inline]
-    async fn delete(&mut self, table: Table, key: &[u8]) -> Result<u64, OpError> {
+    async fn delete(&mut self, table: Table, key: &[u8]) -> Result<Option<u64>, OpError> {
         match serve!(self) {
-            Luck::Wrong => Ok(0),
-            Luck::Right if !self.stores() => Ok(1),
-            Luck::Right => self.write(table, |memory| memory.delete(key)),
+            Luck::Wrong => Ok(Some(0)),
+            Luck::Right if !self.stores() => Ok(Some(1)),
+            Luck::Right => self.write(table, |memory| memory.delete(key)).map(Some),
         }
     }
 
@@ -485,8 +494,10 @@ impl RecordSession for NullSession {
         }
         lock(&self.attached(table).memory).count()
     }
+}
 
-    async fn begin(&mut self) -> Result<(), OpError> {
+impl Transactional for NullSession {
+    async fn begin(&mut self, _access: Access) -> Result<(), OpError> {
         self.undo = Some(Vec::new());
         Ok(())
     }

@@ -10,7 +10,7 @@ pub mod wire;
 
 use bakeoff_model::driver::Capabilities;
 use bakeoff_model::run::{Isolation, RunnerKind};
-use bakeoff_model::sql::Dialect;
+use bakeoff_model::sql::{Dialect, Upsert};
 
 /// Of all clients in this build: our own is preferred.
 pub const ALL_RUNNERS: &[RunnerKind] = &[
@@ -30,11 +30,15 @@ pub(crate) static DIALECT: Dialect = Dialect {
     key_type: "VARCHAR({})",
     text_type: "TEXT",
     varchar_type: "VARCHAR({})",
+    bytes_type: "BYTEA",
+    timestamp_type: "TIMESTAMP",
     auto_key: "SERIAL",
     auto_value: None,
     keys_in_create_table: false,
     table_suffix: "",
     numbered_placeholders: true,
+    for_update: " FOR UPDATE",
+    upsert: Upsert::OnConflict,
     max_params: 65_535,
     rows_per_insert: 100,
     table_exists: "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass(quote_ident($1::text)) AND relkind IN ('r', 'p')",

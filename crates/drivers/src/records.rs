@@ -7,8 +7,10 @@ mod form;
 
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
-use bakeoff_model::row::{Cell, RowBuf};
-use bakeoff_model::sql::{Param, SpeaksSql, SqlSession, Statement};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession, Statement};
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
 use form::{Form, UpdateOf};
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -16,7 +18,7 @@ use std::num::NonZeroU16;
 use std::rc::Rc;
 
 /// Enough for the key and ten fields; longer lists of parameters are allocated.
-type Params<'a> = SmallVec<[Param<'a>; 12]>;
+type Params<'a> = SmallVec<[Value<'a>; 12]>;
 
 /// Bytes of values in one INSERT of many rows: well below the smallest packet limit in the field (1 MiB).
 const INSERT_BYTES_MAX: usize = 512 * 1024;
@@ -92,7 +94,7 @@ impl<S: SqlSession> SqlRecords<S> {
     async fn prepare(&mut self, table: Table, form: Form) -> Result<Statement, OpError> {
         let attached = &mut self.tables[table.0 as usize];
         let sql = form.sql(&attached.spec, self.session.dialect());
-        let statement = self.session.prepare(&sql).await?;
+        let statement = self.session.prepare(&form.ask(&sql)).await?;
         attached.statements[form.slot(&attached.spec)] = Place::of(statement);
         Ok(statement)
     }
@@ -133,7 +135,7 @@ impl<S: SqlSession> SqlRecords<S> {
         let attached = &mut self.tables[table.0 as usize];
         let fields: Vec<u32> = values.iter().map(|value| value.field).collect();
         let sql = form::update(&attached.spec, self.session.dialect(), &fields);
-        let statement = self.session.prepare(&sql).await?;
+        let statement = self.session.prepare(&Ask::write(&sql).idempotent()).await?;
         attached.partial_updates.push((fields, statement));
         Ok(statement)
     }
@@ -152,7 +154,9 @@ impl<S: SqlSession> SqlRecords<S> {
             let (now, later) = rest.split_at(insert_rows(rest, rows_max));
             let statement = self.insert_statement(table, now.len()).await?;
             let params: Params<'_> = now.iter().flat_map(|record| record_params(*record)).collect();
-            rows += self.session.execute(statement, &params).await?;
+            let done = self.session.execute(statement, &params).await?;
+            // Acknowledged, and not counted: stored.
+            rows += done.affected.unwrap_or(now.len() as u64);
             rest = later;
         }
         Ok(rows)
@@ -167,7 +171,7 @@ impl<S: SqlSession> SqlRecords<S> {
             return Ok(*statement);
         }
         let sql = form::insert(&attached.spec, self.session.dialect(), rows);
-        let statement = self.session.prepare(&sql).await?;
+        let statement = self.session.prepare(&Ask::write(&sql)).await?;
         attached.many_inserts.push((rows, statement));
         Ok(statement)
     }
@@ -196,20 +200,20 @@ fn size_bytes(record: &Record<'_>) -> usize {
     record.key.len() + record.bytes.len()
 }
 
-fn record_params<'a>(record: Record<'a>) -> impl Iterator<Item = Param<'a>> {
+fn record_params<'a>(record: Record<'a>) -> impl Iterator<Item = Value<'a>> {
     std::iter::once(record.key)
         .chain(record.values())
-        .map(Param::Text)
+        .map(Value::Text)
 }
 
-impl<S: SqlSession> SpeaksSql for SqlRecords<S> {
+impl<S: SqlSession + Transactional> SpeaksSql for SqlRecords<S> {
     type Sql = S;
     fn sql(&mut self) -> &mut S {
         &mut self.session
     }
 }
 
-impl<S: SqlSession> RecordSession for SqlRecords<S> {
+impl<S: SqlSession + Transactional> RecordSession for SqlRecords<S> {
     async fn attach(&mut self, tables: &[TableSpec]) -> Result<(), OpError> {
         self.tables = tables
             .iter()
@@ -234,10 +238,11 @@ impl<S: SqlSession> RecordSession for SqlRecords<S> {
     }
 
     async fn table_exists(&mut self, table: &TableSpec) -> Result<bool, OpError> {
-        let statement = self.session.prepare(self.session.dialect().table_exists).await?;
+        let look = Ask::read(self.session.dialect().table_exists);
+        let statement = self.session.prepare(&look).await?;
         let found = self
             .session
-            .query_one(statement, &[Param::Text(table.name.as_bytes())])
+            .query_one(statement, &[Value::Text(table.name.as_bytes())])
             .await?;
         Ok(found.is_some())
     }
@@ -245,28 +250,37 @@ impl<S: SqlSession> RecordSession for SqlRecords<S> {
     #[inline]
     async fn read(&mut self, table: Table, key: &[u8], fields: Fields) -> Result<Option<&RowBuf>, OpError> {
         let statement = self.statement(table, Form::Read(fields)).await?;
-        self.session.query_one(statement, &[Param::Text(key)]).await
+        self.session.query_one(statement, &[Value::Text(key)]).await
     }
 
     #[inline]
-    async fn insert(&mut self, table: Table, record: Record<'_>) -> Result<u64, OpError> {
+    async fn insert(&mut self, table: Table, record: Record<'_>) -> Result<Option<u64>, OpError> {
         let statement = self.statement(table, Form::Insert).await?;
         let params: Params<'_> = record_params(record).collect();
-        self.session.execute(statement, &params).await
+        Ok(self.session.execute(statement, &params).await?.affected)
     }
 
     #[inline]
-    async fn update(&mut self, table: Table, key: &[u8], values: &[FieldValue<'_>]) -> Result<u64, OpError> {
+    async fn update(
+        &mut self,
+        table: Table,
+        key: &[u8],
+        values: &[FieldValue<'_>],
+    ) -> Result<Option<u64>, OpError> {
         let statement = self.update_statement(table, values).await?;
-        let mut params: Params<'_> = values.iter().map(|value| Param::Text(value.value)).collect();
-        params.push(Param::Text(key));
-        self.session.execute(statement, &params).await
+        let mut params: Params<'_> = values.iter().map(|value| Value::Text(value.value)).collect();
+        params.push(Value::Text(key));
+        Ok(self.session.execute(statement, &params).await?.affected)
     }
 
     #[inline]
-    async fn delete(&mut self, table: Table, key: &[u8]) -> Result<u64, OpError> {
+    async fn delete(&mut self, table: Table, key: &[u8]) -> Result<Option<u64>, OpError> {
         let statement = self.statement(table, Form::Delete).await?;
-        self.session.execute(statement, &[Param::Text(key)]).await
+        Ok(self
+            .session
+            .execute(statement, &[Value::Text(key)])
+            .await?
+            .affected)
     }
 
     #[inline]
@@ -278,12 +292,12 @@ impl<S: SqlSession> RecordSession for SqlRecords<S> {
         fields: Fields,
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
-        let start = Param::Text(start);
+        let start = Value::Text(start);
         match limit {
             Some(limit) => {
                 let statement = self.statement(table, Form::Scan(fields)).await?;
                 self.session
-                    .query(statement, &[start, Param::Int(limit.into())], each)
+                    .query(statement, &[start, Value::Int(limit.into())], each)
                     .await
             }
             None => {
@@ -297,33 +311,29 @@ impl<S: SqlSession> RecordSession for SqlRecords<S> {
         if self.in_transaction {
             return self.insert_all(table, records).await;
         }
-        self.begin().await?;
-        let outcome = match self.insert_all(table, records).await {
-            Ok(rows) => self.commit().await.map(|()| rows),
-            Err(error) => Err(error),
-        };
-        if outcome.as_ref().is_err_and(|error| !error.connection_lost) {
-            // The first error is the one to tell; a failing rollback shows in the next operation.
-            let _ = self.rollback().await;
-        }
-        outcome
+        self.begin(Access::default()).await?;
+        let rows = self.insert_all(table, records).await;
+        self.end(rows).await
     }
 
     async fn count(&mut self, table: Table) -> Result<u64, OpError> {
         let statement = self.statement(table, Form::Count).await?;
         let row = self.session.query_one(statement, &[]).await?;
-        match row.and_then(|row| row.cell(0)) {
-            Some(Cell::Int(count)) => Ok(count as u64),
-            other => Err(OpError::fail(
+        let found = row.and_then(|row| row.cell(0));
+        match found.and_then(Value::whole_number) {
+            Some(count) => Ok(count as u64),
+            None => Err(OpError::fail(
                 FailClass::Other,
                 "COUNT",
-                format!("SELECT COUNT(*) answered {other:?} instead of a number"),
+                format!("SELECT COUNT(*) answered {found:?} instead of a number"),
             )),
         }
     }
+}
 
-    async fn begin(&mut self) -> Result<(), OpError> {
-        self.session.begin().await?;
+impl<S: SqlSession + Transactional> Transactional for SqlRecords<S> {
+    async fn begin(&mut self, access: Access) -> Result<(), OpError> {
+        self.session.begin(access).await?;
         self.in_transaction = true;
         Ok(())
     }

@@ -1,25 +1,27 @@
 //! SQLite, embedded (rusqlite, compiled in). A session is one connection; every call blocks its OS thread.
 //!
-//! Isolation is serializable, always (one writer at a time; readers see a snapshot in WAL mode). A transaction begins
-//! IMMEDIATE, because the interface cannot say that it will only read: taking the write lock at once queues in the busy
-//! handler, while upgrading a read lock later fails outright. A wait for a lock ends after the run's timeout, as a
-//! conflict.
+//! Isolation is serializable, always (one writer at a time; readers see a snapshot in WAL mode). A transaction that may
+//! write begins IMMEDIATE: taking the write lock at once queues in the busy handler, while upgrading a read lock later
+//! fails outright. A wait for a lock ends after the run's timeout, as a conflict.
 mod bulk;
 mod errors;
 mod pragmas;
+mod values;
 
 use crate::records::SqlRecords;
 use bakeoff_model::driver::{Capabilities, Driver};
-use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
+use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunnerKind, SqliteSpec};
-use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement, Upsert};
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
 use errors::{at_commit, op_error};
-use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
+use values::{Bound, Declared};
 
 pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Thread];
 
@@ -29,16 +31,23 @@ static DIALECT: Dialect = Dialect {
     key_type: "VARCHAR({})",
     text_type: "TEXT",
     varchar_type: "VARCHAR({})",
+    bytes_type: "BLOB",
+    timestamp_type: "TIMESTAMP",
     // An integer primary key is the row's own number.
     auto_key: "INTEGER NOT NULL",
     auto_value: None,
     keys_in_create_table: false,
     table_suffix: "",
     numbered_placeholders: false,
+    // There is one writer at a time.
+    for_update: "",
+    upsert: Upsert::OnConflict,
     max_params: 32_766,
     rows_per_insert: 1,
     table_exists: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
 };
+
+const ONE_LEVEL: &str = "SQLite has no isolation level but serializable";
 
 pub fn capabilities() -> Capabilities {
     Capabilities {
@@ -62,7 +71,7 @@ impl SqliteDriver {
         if isolation.is_some_and(|level| level != Isolation::Serializable) {
             return Err(Trouble::new(
                 TroubleKind::Usage,
-                "SQLite has no isolation level but serializable",
+                ONE_LEVEL,
                 place,
                 "leave `isolation` out, or ask for `serializable`",
             ));
@@ -125,6 +134,9 @@ pub struct SqliteSession {
 
 struct Prepared {
     statement: rusqlite::Statement<'static>,
+    columns: Box<[Declared]>,
+    /// It may give a new row its number.
+    inserts: bool,
     /// For errors.
     sql: Box<str>,
 }
@@ -135,9 +147,9 @@ impl Prepared {
     }
 
     #[inline]
-    fn bind(&mut self, params: &[Param<'_>]) -> Result<(), OpError> {
+    fn bind(&mut self, params: &[Value<'_>]) -> Result<(), OpError> {
         for (i, param) in params.iter().enumerate() {
-            if let Err(error) = self.statement.raw_bind_parameter(i + 1, Bound(param)) {
+            if let Err(error) = self.statement.raw_bind_parameter(i + 1, Bound(*param)) {
                 return Err(self.error(&error));
             }
         }
@@ -148,13 +160,13 @@ impl Prepared {
     #[inline]
     fn fetch(
         &mut self,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
         rows_max: u64,
         row: &mut RowBuf,
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         self.bind(params)?;
-        step(&mut self.statement, rows_max, row, each).map_err(|error| self.error(&error))
+        step(&mut self.statement, &self.columns, rows_max, row, each).map_err(|error| self.error(&error))
     }
 }
 
@@ -163,7 +175,8 @@ impl SqlSession for SqliteSession {
         &DIALECT
     }
 
-    async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError> {
+    async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
+        let sql = ask.sql;
         let prepared = self
             .connection
             .prepare(sql)
@@ -173,18 +186,23 @@ impl SqlSession for SqliteSession {
         let prepared =
             unsafe { std::mem::transmute::<rusqlite::Statement<'_>, rusqlite::Statement<'static>>(prepared) };
         self.statements.push(Prepared {
+            columns: values::declared(&prepared),
             statement: prepared,
+            inserts: inserts(sql),
             sql: sql.into(),
         });
         Ok(Statement(self.statements.len() as u32 - 1))
     }
 
     #[inline]
-    async fn execute(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<u64, OpError> {
+    async fn execute(&mut self, statement: Statement, params: &[Value<'_>]) -> Result<Done, OpError> {
         let prepared = &mut self.statements[statement.0 as usize];
         prepared.bind(params)?;
         match prepared.statement.raw_execute() {
-            Ok(rows) => Ok(rows as u64),
+            Ok(rows) => {
+                let inserts = prepared.inserts;
+                Ok(self.done(rows as u64, inserts))
+            }
             Err(error) => Err(prepared.error(&error)),
         }
     }
@@ -193,7 +211,7 @@ impl SqlSession for SqliteSession {
     async fn query(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         self.statements[statement.0 as usize].fetch(params, u64::MAX, &mut self.row, each)
@@ -203,24 +221,25 @@ impl SqlSession for SqliteSession {
     async fn query_one(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
     ) -> Result<Option<&RowBuf>, OpError> {
         let rows = self.statements[statement.0 as usize].fetch(params, 1, &mut self.row, &mut |_| {})?;
         Ok((rows > 0).then_some(&self.row))
     }
 
-    async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError> {
+    async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
         self.connection
             .execute_batch(sql)
             .map_err(|error| op_error(&error).with_statement(sql))?;
-        Ok(self.connection.changes())
+        Ok(self.done(self.connection.changes(), inserts(sql)))
     }
 
     async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
         let connection = self.connection.clone();
         let error = |error| op_error(&error).with_statement(sql);
         let mut statement = connection.prepare(sql).map_err(error)?;
-        step(&mut statement, u64::MAX, &mut self.row, each).map_err(error)
+        let columns = values::declared(&statement);
+        step(&mut statement, &columns, u64::MAX, &mut self.row, each).map_err(error)
     }
 
     async fn bulk_insert(
@@ -231,21 +250,26 @@ impl SqlSession for SqliteSession {
     ) -> Result<u64, OpError> {
         let whole = self.connection.is_autocommit();
         if whole {
-            self.begin().await?;
+            self.begin(Access::default()).await?;
         }
-        let outcome = match bulk::insert(&self.connection, table, columns, &mut self.row, next) {
-            Ok(rows) if whole => self.commit().await.map(|()| rows),
-            outcome => outcome,
-        };
-        if whole && outcome.is_err() {
-            // The first error is the one to tell; a failing rollback shows in the next operation.
-            let _ = self.rollback().await;
-        }
-        outcome
+        let rows = bulk::insert(&self.connection, table, columns, &mut self.row, next);
+        if whole { self.end(rows).await } else { rows }
     }
+}
 
-    async fn begin(&mut self) -> Result<(), OpError> {
-        self.execute_text("BEGIN IMMEDIATE").await.map(drop)
+impl Transactional for SqliteSession {
+    async fn begin(&mut self, access: Access) -> Result<(), OpError> {
+        if access
+            .isolation
+            .is_some_and(|level| level != Isolation::Serializable)
+        {
+            return Err(OpError::fail(FailClass::Refused, "ISOLATION", ONE_LEVEL));
+        }
+        let begin = match access.read_only {
+            true => "BEGIN DEFERRED",
+            false => "BEGIN IMMEDIATE",
+        };
+        self.execute_text(begin).await.map(drop)
     }
     async fn commit(&mut self) -> Result<(), OpError> {
         self.execute_text("COMMIT").await.map(drop).map_err(at_commit)
@@ -260,48 +284,36 @@ impl SqlSession for SqliteSession {
     }
 }
 
+impl SqliteSession {
+    #[inline]
+    fn done(&self, rows: u64, inserts: bool) -> Done {
+        let id = || u64::try_from(self.connection.last_insert_rowid()).ok();
+        Done {
+            affected: Some(rows),
+            insert_id: if inserts && rows > 0 { id() } else { None },
+        }
+    }
+}
+
+fn inserts(sql: &str) -> bool {
+    let verb = sql.trim_start().get(..6);
+    verb.is_some_and(|verb| verb.eq_ignore_ascii_case("INSERT"))
+}
+
 fn step(
     statement: &mut rusqlite::Statement<'_>,
+    columns: &[Declared],
     rows_max: u64,
     row: &mut RowBuf,
     each: &mut impl FnMut(&RowBuf),
 ) -> rusqlite::Result<u64> {
-    let columns = statement.column_count();
     let mut rows = statement.raw_query();
     let mut seen = 0;
     while seen < rows_max {
         let Some(found) = rows.next()? else { break };
-        fill(found, columns, row)?;
+        values::fill(found, columns, row)?;
         each(row);
         seen += 1;
     }
     Ok(seen)
-}
-
-#[inline]
-fn fill(found: &Row<'_>, columns: usize, row: &mut RowBuf) -> rusqlite::Result<()> {
-    row.clear();
-    for column in 0..columns {
-        match found.get_ref(column)? {
-            ValueRef::Null => row.push_null(),
-            ValueRef::Integer(value) => row.push_int(value),
-            ValueRef::Real(value) => row.push_float(value),
-            ValueRef::Text(value) | ValueRef::Blob(value) => row.push_bytes(value),
-        }
-    }
-    Ok(())
-}
-
-struct Bound<'a>(&'a Param<'a>);
-
-impl ToSql for Bound<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match *self.0 {
-            Param::Null => ValueRef::Null,
-            Param::Int(value) => ValueRef::Integer(value),
-            Param::Float(value) => ValueRef::Real(value),
-            Param::Text(value) => ValueRef::Text(value),
-            Param::Bytes(value) => ValueRef::Blob(value),
-        }))
-    }
 }

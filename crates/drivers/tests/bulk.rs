@@ -4,8 +4,10 @@
 mod bench;
 
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use bakeoff_model::row::{Cell, RowBuf};
-use bakeoff_model::sql::{SpeaksSql, SqlSession};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
 use bench::{Bench, Mysql, MysqlWire, Sqlite, open};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -72,22 +74,22 @@ fn awkward() -> Vec<Values> {
 }
 
 fn push(row: &mut RowBuf, values: &Values) {
-    row.push_int(values.id);
+    row.push(Value::Int(values.id));
     match &values.b {
-        Some(bytes) => row.push_bytes(bytes),
-        None => row.push_null(),
+        Some(bytes) => row.push(Value::Text(bytes)),
+        None => row.push(Value::Null),
     }
     match &values.t {
-        Some(text) => row.push_bytes(text.as_bytes()),
-        None => row.push_null(),
+        Some(text) => row.push(Value::Text(text.as_bytes())),
+        None => row.push(Value::Null),
     }
     match values.i {
-        Some(number) => row.push_int(number),
-        None => row.push_null(),
+        Some(number) => row.push(Value::Int(number)),
+        None => row.push(Value::Null),
     }
     match values.f {
-        Some(number) => row.push_float(number),
-        None => row.push_null(),
+        Some(number) => row.push(Value::Float(number)),
+        None => row.push(Value::Null),
     }
 }
 
@@ -125,17 +127,17 @@ async fn load<S: SqlSession>(session: &mut S, table: &str, rows: &[Values]) -> R
 
 async fn stored<S: SqlSession>(session: &mut S, table: &str) -> Vec<Values> {
     let text = format!("SELECT id, b, t, i, f FROM {table} ORDER BY id");
-    let select = session.prepare(&text).await.unwrap();
+    let select = session.prepare(&Ask::read(&text)).await.unwrap();
     let mut rows = Vec::new();
     let mut each = |row: &RowBuf| {
         let bytes = |i| match row.cell(i).unwrap() {
-            Cell::Null => None,
-            Cell::Bytes(bytes) => Some(bytes.to_vec()),
+            Value::Null => None,
+            Value::Text(bytes) | Value::Bytes(bytes) => Some(bytes.to_vec()),
             other => panic!("{other:?}"),
         };
         let int = |i| match row.cell(i).unwrap() {
-            Cell::Null => None,
-            Cell::Int(number) => Some(number),
+            Value::Null => None,
+            Value::Int(number) => Some(number),
             other => panic!("{other:?}"),
         };
         rows.push(Values {
@@ -144,8 +146,8 @@ async fn stored<S: SqlSession>(session: &mut S, table: &str) -> Vec<Values> {
             t: bytes(2).map(|bytes| String::from_utf8(bytes).unwrap()),
             i: int(3),
             f: match row.cell(4).unwrap() {
-                Cell::Null => None,
-                Cell::Float(number) => Some(number),
+                Value::Null => None,
+                Value::Float(number) => Some(number),
                 other => panic!("{other:?}"),
             },
         });
@@ -192,16 +194,16 @@ async fn a_row_larger_than_the_buffer_is_loaded<S: SqlSession>(session: &mut S) 
     let mut id = 0;
     let mut next = |row: &mut RowBuf| {
         id += 1;
-        row.push_int(id);
-        row.push_bytes(&large[id as usize..]);
+        row.push(Value::Int(id));
+        row.push(Value::Text(&large[id as usize..]));
         id <= 3
     };
     let rows = session.bulk_insert(&table, &["id", "l"], &mut next).await;
     assert_eq!(rows.unwrap(), 3);
     let text = format!("SELECT l FROM {table} WHERE id = 2");
-    let select = session.prepare(&text).await.unwrap();
+    let select = session.prepare(&Ask::read(&text)).await.unwrap();
     let row = session.query_one(select, &[]).await.unwrap().unwrap();
-    assert!(row.cell(0) == Some(Cell::Bytes(&large[2..])));
+    assert!(row.cell(0).and_then(Value::bytes) == Some(&large[2..]));
     drop_table(session, &table).await;
 }
 
@@ -223,14 +225,14 @@ async fn a_duplicate_key_is_an_error_and_loads_nothing<S: SqlSession>(session: &
     drop_table(session, &table).await;
 }
 
-async fn a_load_within_a_transaction_is_part_of_it<S: SqlSession>(session: &mut S) {
+async fn a_load_within_a_transaction_is_part_of_it<S: SqlSession + Transactional>(session: &mut S) {
     let table = fresh(session, "within").await;
-    session.begin().await.unwrap();
+    session.begin(Access::default()).await.unwrap();
     load(session, &table, &[plain(1)]).await.unwrap();
     load(session, &table, &[plain(2)]).await.unwrap();
     session.rollback().await.unwrap();
     assert_eq!(stored(session, &table).await, []);
-    session.begin().await.unwrap();
+    session.begin(Access::default()).await.unwrap();
     load(session, &table, &[plain(1)]).await.unwrap();
     session.commit().await.unwrap();
     assert_eq!(stored(session, &table).await, [plain(1)]);
@@ -240,7 +242,7 @@ async fn a_load_within_a_transaction_is_part_of_it<S: SqlSession>(session: &mut 
 async fn columns_left_out_take_their_defaults<S: SqlSession>(session: &mut S) {
     let table = fresh(session, "some").await;
     let mut ids = [5i64, 6].into_iter();
-    let mut next = |row: &mut RowBuf| ids.next().map(|id| row.push_int(id)).is_some();
+    let mut next = |row: &mut RowBuf| ids.next().map(|id| row.push(Value::Int(id))).is_some();
     let rows = session.bulk_insert(&table, &["id"], &mut next).await;
     assert_eq!(rows.unwrap(), 2);
     let ids: Vec<i64> = stored(session, &table).await.iter().map(|row| row.id).collect();
@@ -253,12 +255,12 @@ async fn a_column_may_be_given_values_of_several_types<S: SqlSession>(session: &
     let mut id = 0;
     let mut next = |row: &mut RowBuf| {
         id += 1;
-        row.push_int(id);
+        row.push(Value::Int(id));
         match id % 4 {
-            0 => row.push_null(),
-            1 => row.push_int(id),
-            2 => row.push_float(id as f64),
-            _ => row.push_bytes(id.to_string().as_bytes()),
+            0 => row.push(Value::Null),
+            1 => row.push(Value::Int(id)),
+            2 => row.push(Value::Float(id as f64)),
+            _ => row.push(Value::Text(id.to_string().as_bytes())),
         }
         id <= 40
     };
@@ -352,10 +354,7 @@ cases!(
 async fn answer(session: &mut impl SqlSession, text: &str, cell: usize) -> String {
     let mut found = String::new();
     let mut each = |row: &RowBuf| {
-        found = match row.cell(cell).unwrap() {
-            Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-            other => format!("{other:?}"),
-        }
+        found = row.cell(cell).unwrap().to_string();
     };
     session.query_text(text, &mut each).await.unwrap();
     found
@@ -452,9 +451,9 @@ async fn converts_text_to_the_columns_character_set<S: SqlSession>(session: &mut
         sql(session, &format!("ALTER TABLE {table} {modify}")).await;
         let mut given = false;
         let mut next = |row: &mut RowBuf| {
-            row.push_bytes(text.as_bytes());
+            row.push(Value::Text(text.as_bytes()));
             if columns.len() == 2 {
-                row.push_bytes(b"\xf0\x9f");
+                row.push(Value::Text(b"\xf0\x9f"));
             }
             !std::mem::replace(&mut given, true)
         };
@@ -480,8 +479,8 @@ async fn stores_nothing_where_a_value_would_be_changed<S: SqlSession>(session: &
             let mut id = 0;
             let mut next = |row: &mut RowBuf| {
                 id += 1;
-                row.push_int(id);
-                row.push_bytes(if id == 2 { value } else { b"1" });
+                row.push(Value::Int(id));
+                row.push(Value::Text(if id == 2 { value } else { b"1" }));
                 id <= 3
             };
             let outcome = session.bulk_insert(&table, &["id", "v"], &mut next).await;

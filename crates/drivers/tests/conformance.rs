@@ -5,12 +5,16 @@ mod bench;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table, TableSpec};
+use bakeoff_model::transaction::{Access, Transactional};
 use bench::{Bench, open, row, table, texts};
 
 const T: Table = Table(0);
 
 /// Opens a session on a fresh, empty table.
-async fn fresh<D: Driver<Session: RecordSession>>(driver: &D, spec: &TableSpec) -> D::Session {
+async fn fresh<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) -> D::Session {
     let mut session = open(driver).await.unwrap();
     session.attach(std::slice::from_ref(spec)).await.unwrap();
     session.drop_table(spec).await.unwrap();
@@ -36,17 +40,20 @@ async fn load(session: &mut impl RecordSession, keys: &[&str]) {
                 .insert(T, row(key, [b"a", b"b", b"c"]).record())
                 .await
                 .unwrap(),
-            1
+            Some(1)
         );
     }
 }
 
-async fn every_byte_survives<D: Driver<Session: RecordSession>>(driver: &D, spec: &TableSpec) {
+async fn every_byte_survives<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
     let mut session = fresh(driver, spec).await;
     let printable: Vec<u8> = (0x20..=0x7e).collect();
     let quotes = br#"'; DROP TABLE x; -- "`\ %_?$1 '' \' \\"#;
     let written = row("user1", [&printable, quotes, b""]);
-    assert_eq!(session.insert(T, written.record()).await.unwrap(), 1);
+    assert_eq!(session.insert(T, written.record()).await.unwrap(), Some(1));
 
     let all = texts(session.read(T, b"user1", Fields::All).await.unwrap().unwrap());
     assert_eq!(all, [&b"user1"[..], &printable, quotes, b""]);
@@ -62,7 +69,10 @@ async fn every_byte_survives<D: Driver<Session: RecordSession>>(driver: &D, spec
     assert_eq!(one, [quotes]);
 }
 
-async fn long_values_survive<D: Driver<Session: RecordSession>>(driver: &D, spec: &TableSpec) {
+async fn long_values_survive<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
     let mut session = fresh(driver, spec).await;
     let long: Vec<u8> = (0..65_000u32).map(|i| b'a' + (i % 26) as u8).collect();
     session
@@ -75,7 +85,10 @@ async fn long_values_survive<D: Driver<Session: RecordSession>>(driver: &D, spec
     );
 }
 
-async fn a_missing_row_is_an_answer<D: Driver<Session: RecordSession>>(driver: &D, spec: &TableSpec) {
+async fn a_missing_row_is_an_answer<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
     let mut session = fresh(driver, spec).await;
     load(&mut session, &["there"]).await;
     assert!(session.read(T, b"gone", Fields::All).await.unwrap().is_none());
@@ -91,17 +104,20 @@ async fn a_missing_row_is_an_answer<D: Driver<Session: RecordSession>>(driver: &
             )
             .await
             .unwrap(),
-        0
+        Some(0)
     );
-    assert_eq!(session.delete(T, b"gone").await.unwrap(), 0);
+    assert_eq!(session.delete(T, b"gone").await.unwrap(), Some(0));
     assert_eq!(session.count(T).await.unwrap(), 1);
 }
 
-async fn updates_set_what_they_name<D: Driver<Session: RecordSession>>(driver: &D, spec: &TableSpec) {
+async fn updates_set_what_they_name<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
     let mut session = fresh(driver, spec).await;
     load(&mut session, &["k", "other"]).await;
     let set = |field, value| FieldValue { field, value };
-    assert_eq!(session.update(T, b"k", &[set(1, b"one")]).await.unwrap(), 1);
+    assert_eq!(session.update(T, b"k", &[set(1, b"one")]).await.unwrap(), Some(1));
     assert_eq!(
         texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
         [&b"a"[..], b"one", b"c"]
@@ -111,14 +127,14 @@ async fn updates_set_what_they_name<D: Driver<Session: RecordSession>>(driver: &
             .update(T, b"k", &[set(2, b"2"), set(0, b"0")])
             .await
             .unwrap(),
-        1
+        Some(1)
     );
     assert_eq!(
         texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
         [&b"0"[..], b"one", b"2"]
     );
     let all = [set(0, b"x"), set(1, b"y"), set(2, b"z")];
-    assert_eq!(session.update(T, b"k", &all).await.unwrap(), 1);
+    assert_eq!(session.update(T, b"k", &all).await.unwrap(), Some(1));
     assert_eq!(
         texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
         [b"x", b"y", b"z"]
@@ -135,7 +151,7 @@ async fn updates_set_what_they_name<D: Driver<Session: RecordSession>>(driver: &
     );
 }
 
-async fn an_update_to_an_equal_value_counts_its_row<D: Driver<Session: RecordSession>>(
+async fn an_update_to_an_equal_value_counts_its_row<D: Driver<Session: RecordSession + Transactional>>(
     driver: &D,
     spec: &TableSpec,
 ) {
@@ -153,11 +169,14 @@ async fn an_update_to_an_equal_value_counts_its_row<D: Driver<Session: RecordSes
             )
             .await
             .unwrap(),
-        1
+        Some(1)
     );
 }
 
-async fn a_duplicate_key_is_a_constraint<D: Driver<Session: RecordSession>>(driver: &D, spec: &TableSpec) {
+async fn a_duplicate_key_is_a_constraint<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
     let mut session = fresh(driver, spec).await;
     load(&mut session, &["k"]).await;
     let error = session
@@ -172,7 +191,9 @@ async fn a_duplicate_key_is_a_constraint<D: Driver<Session: RecordSession>>(driv
     );
 }
 
-async fn scans_go_in_key_order_to_their_limit_or_the_end<D: Driver<Session: RecordSession>>(
+async fn scans_go_in_key_order_to_their_limit_or_the_end<
+    D: Driver<Session: RecordSession + Transactional>,
+>(
     driver: &D,
     spec: &TableSpec,
 ) {
@@ -197,15 +218,21 @@ async fn scans_go_in_key_order_to_their_limit_or_the_end<D: Driver<Session: Reco
     assert_eq!(cells, [[b"c".to_vec()]]);
 }
 
-async fn deleted_rows_are_gone<D: Driver<Session: RecordSession>>(driver: &D, spec: &TableSpec) {
+async fn deleted_rows_are_gone<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
     let mut session = fresh(driver, spec).await;
     load(&mut session, &["a", "b"]).await;
-    assert_eq!(session.delete(T, b"a").await.unwrap(), 1);
+    assert_eq!(session.delete(T, b"a").await.unwrap(), Some(1));
     assert!(session.read(T, b"a", Fields::All).await.unwrap().is_none());
     assert_eq!(session.count(T).await.unwrap(), 1);
 }
 
-async fn batches_are_stored_whole<D: Driver<Session: RecordSession>>(driver: &D, spec: &TableSpec) {
+async fn batches_are_stored_whole<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
     let mut session = fresh(driver, spec).await;
     let rows: Vec<_> = (0..237)
         .map(|i| row(&format!("k{i:04}"), [b"a", format!("v{i}").as_bytes(), b""]))
@@ -224,7 +251,10 @@ async fn batches_are_stored_whole<D: Driver<Session: RecordSession>>(driver: &D,
     assert_eq!(session.insert_batch(T, &[]).await.unwrap(), 0);
 }
 
-async fn a_batch_that_fails_stores_nothing<D: Driver<Session: RecordSession>>(driver: &D, spec: &TableSpec) {
+async fn a_batch_that_fails_stores_nothing<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
     let mut session = fresh(driver, spec).await;
     load(&mut session, &["k0150"]).await;
     let rows: Vec<_> = (0..200)
@@ -241,13 +271,13 @@ async fn a_batch_that_fails_stores_nothing<D: Driver<Session: RecordSession>>(dr
     assert_eq!(other.count(T).await.unwrap(), 2);
 }
 
-async fn transactions_commit_or_leave_nothing<D: Driver<Session: RecordSession>>(
+async fn transactions_commit_or_leave_nothing<D: Driver<Session: RecordSession + Transactional>>(
     driver: &D,
     spec: &TableSpec,
 ) {
     let mut session = fresh(driver, spec).await;
     load(&mut session, &["kept"]).await;
-    session.begin().await.unwrap();
+    session.begin(Access::default()).await.unwrap();
     load(&mut session, &["new"]).await;
     session
         .update(
@@ -269,7 +299,7 @@ async fn transactions_commit_or_leave_nothing<D: Driver<Session: RecordSession>>
         [b"a"]
     );
 
-    session.begin().await.unwrap();
+    session.begin(Access::default()).await.unwrap();
     session.delete(T, b"kept").await.unwrap();
     load(&mut session, &["stays"]).await;
     session.commit().await.unwrap();
@@ -278,12 +308,14 @@ async fn transactions_commit_or_leave_nothing<D: Driver<Session: RecordSession>>
     assert_eq!(keys_from(&mut other, "", None).await, ["stays"]);
 }
 
-async fn a_session_that_goes_away_takes_its_transaction_along<D: Driver<Session: RecordSession>>(
+async fn a_session_that_goes_away_takes_its_transaction_along<
+    D: Driver<Session: RecordSession + Transactional>,
+>(
     driver: &D,
     spec: &TableSpec,
 ) {
     let mut session = fresh(driver, spec).await;
-    session.begin().await.unwrap();
+    session.begin(Access::default()).await.unwrap();
     load(&mut session, &["lost"]).await;
     drop(session);
     // A server notices when it next looks at the socket.
@@ -302,7 +334,7 @@ async fn a_session_that_goes_away_takes_its_transaction_along<D: Driver<Session:
     panic!("the row of a transaction that never committed is there");
 }
 
-async fn tables_come_and_go<D: Driver<Session: RecordSession>>(driver: &D, spec: &TableSpec) {
+async fn tables_come_and_go<D: Driver<Session: RecordSession + Transactional>>(driver: &D, spec: &TableSpec) {
     let mut session = fresh(driver, spec).await;
     assert!(session.table_exists(spec).await.unwrap());
     assert!(
@@ -314,7 +346,7 @@ async fn tables_come_and_go<D: Driver<Session: RecordSession>>(driver: &D, spec:
     session.drop_table(spec).await.unwrap();
 }
 
-async fn a_failing_operation_is_reported_as_failing<D: Driver<Session: RecordSession>>(
+async fn a_failing_operation_is_reported_as_failing<D: Driver<Session: RecordSession + Transactional>>(
     driver: &D,
     spec: &TableSpec,
 ) {

@@ -5,7 +5,8 @@
 mod bench;
 mod scripted;
 
-use bakeoff_model::sql::{Param, SpeaksSql, SqlSession};
+use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
+use bakeoff_model::value::Value;
 use bench::{open, run_on_reactor, wire_driver};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -45,11 +46,14 @@ async fn converse(address: &str, tuned: bool) -> usize {
         return 0;
     };
     let session = session.sql();
-    let Ok(statement) = session.prepare("SELECT a, b, c FROM t WHERE k = ?").await else {
+    let Ok(statement) = session
+        .prepare(&Ask::read("SELECT a, b, c FROM t WHERE k = ?"))
+        .await
+    else {
         return 1;
     };
     if session
-        .query(statement, &[Param::Int(1)], &mut |_| {})
+        .query(statement, &[Value::Int(1)], &mut |_| {})
         .await
         .is_err()
     {
@@ -61,8 +65,8 @@ async fn converse(address: &str, tuned: bool) -> usize {
     let mut left = 3;
     let mut next = |row: &mut bakeoff_model::row::RowBuf| {
         left -= 1;
-        row.push_int(left);
-        row.push_bytes(b"text");
+        row.push(Value::Int(left));
+        row.push(Value::Text(b"text"));
         left > 0
     };
     match session.bulk_insert("t", &["a", "b"], &mut next).await {

@@ -4,9 +4,9 @@ mod bench;
 #[path = "mysql_cases/mod.rs"]
 mod cases;
 
-use bakeoff_model::row::Cell;
 use bakeoff_model::run::{MysqlSpec, TlsSpec};
-use bakeoff_model::sql::{SpeaksSql, SqlSession};
+use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
+use bakeoff_model::value::Value;
 use bench::{mysql_spec, open};
 use cases::session;
 use client::{driver, run};
@@ -50,12 +50,12 @@ fn tls_encrypts_and_verifies_where_the_environment_names_an_authority() {
             let mut session = session(with(tls)).await;
             let statement = session
                 .sql()
-                .prepare("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+                .prepare(&Ask::read("SHOW SESSION STATUS LIKE 'Ssl_cipher'"))
                 .await
                 .unwrap();
             let row = session.sql().query_one(statement, &[]).await.unwrap().unwrap();
             assert!(
-                matches!(row.cell(1), Some(Cell::Bytes(cipher)) if !cipher.is_empty()),
+                matches!(row.cell(1), Some(Value::Text(cipher)) if !cipher.is_empty()),
                 "not encrypted"
             );
         }
@@ -91,12 +91,12 @@ fn a_server_without_tls_is_told_from_one_with() {
             Ok(mut session) => {
                 let statement = session
                     .sql()
-                    .prepare("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+                    .prepare(&Ask::read("SHOW SESSION STATUS LIKE 'Ssl_cipher'"))
                     .await
                     .unwrap();
                 let row = session.sql().query_one(statement, &[]).await.unwrap().unwrap();
                 assert!(
-                    matches!(row.cell(1), Some(Cell::Bytes(cipher)) if !cipher.is_empty()),
+                    matches!(row.cell(1), Some(Value::Text(cipher)) if !cipher.is_empty()),
                     "not encrypted"
                 );
             }

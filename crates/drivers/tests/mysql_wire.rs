@@ -8,6 +8,7 @@ mod scripted;
 use bakeoff_drivers::mysql_wire::WireDriver;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::run::{MysqlSpec, TlsSpec};
+use bakeoff_model::transaction::{Access, Transactional};
 use scripted::Conversation;
 
 mod client {
@@ -72,7 +73,7 @@ fn the_password_is_given_to_who_has_the_key_that_the_plan_names() {
 
 #[test]
 fn a_commit_that_the_server_could_not_finish_is_unknown() {
-    use bakeoff_model::sql::{SpeaksSql, SqlSession};
+    use bakeoff_model::sql::SpeaksSql;
     let during_commit = b"\xFF\x9C\x04#HY000Got error 28 during COMMIT";
     let said = vec![
         scripted::mysql_greeting(),
@@ -83,7 +84,7 @@ fn a_commit_that_the_server_could_not_finish_is_unknown() {
     let error = scripted::serve(Conversation::new(said), |address| {
         client::run(async {
             let mut session = cases::session(scripted::spec(address, false)).await;
-            session.sql().begin().await.unwrap();
+            session.sql().begin(Access::default()).await.unwrap();
             session.sql().commit().await.unwrap_err()
         })
     });

@@ -28,7 +28,7 @@ fn without_a_store_everything_is_acknowledged_and_rows_have_the_right_number_of_
         }
         assert_eq!(
             null.insert(T, row("k", [b"", b"", b""]).record()).await.unwrap(),
-            1
+            Some(1)
         );
         assert_eq!(
             null.update(
@@ -41,7 +41,7 @@ fn without_a_store_everything_is_acknowledged_and_rows_have_the_right_number_of_
             )
             .await
             .unwrap(),
-            1
+            Some(1)
         );
         let mut rows = 0;
         assert_eq!(
@@ -144,7 +144,7 @@ fn lost_writes_are_acknowledged_and_not_there() {
                 null.insert(T, row(&i.to_string(), [b"", b"", b""]).record())
                     .await
                     .unwrap(),
-                1
+                Some(1)
             );
         }
         let stored = null.count(T).await.unwrap();

@@ -6,6 +6,7 @@ use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_model::outcome::{FailClass, Outcome, TroubleKind};
 use bakeoff_model::record::{RecordSession, Table};
 use bakeoff_model::run::{Isolation, SqliteSpec};
+use bakeoff_model::transaction::{Access, Transactional};
 use bench::{TIMEOUT, open, row, run, sqlite_driver, sqlite_file, table};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -76,14 +77,14 @@ fn a_lock_that_is_not_released_is_a_conflict_after_the_timeout() {
         holder.create_table(&spec).await.unwrap();
         let mut other = open(&driver).await.unwrap();
         other.attach(&[spec]).await.unwrap();
-        holder.begin().await.unwrap();
+        holder.begin(Access::default()).await.unwrap();
         let error = other
             .insert(T, row("k", [b"", b"", b""]).record())
             .await
             .unwrap_err();
         assert_eq!(error.outcome, Outcome::Fail(FailClass::Conflict), "{error}");
         assert_eq!(error.code, "SQLITE_BUSY");
-        let error = other.begin().await.unwrap_err();
+        let error = other.begin(Access::default()).await.unwrap_err();
         assert_eq!(error.outcome, Outcome::Fail(FailClass::Conflict), "{error}");
         holder.rollback().await.unwrap();
         other.insert(T, row("k", [b"", b"", b""]).record()).await.unwrap();

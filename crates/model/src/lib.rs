@@ -16,6 +16,8 @@ pub mod run;
 pub mod short;
 pub mod sql;
 pub mod time;
+pub mod transaction;
+pub mod value;
 pub mod workload;
 
 /// Version of every document that crosses the boundary. A newer one is refused.

@@ -65,7 +65,8 @@ impl<'a> Record<'a> {
 }
 
 /// A session on records. Errors are outcomes (see [`OpError`]); a missing row is not an error but `None` or 0, and
-/// whether that is wrong is for the workload to say.
+/// whether that is wrong is for the workload to say. What changes records tells how many it did, or `None` where the
+/// system does not count them.
 pub trait RecordSession {
     /// Called once after opening, before any operation: learn (and prepare) the tables.
     async fn attach(&mut self, tables: &[TableSpec]) -> Result<(), OpError>;
@@ -78,10 +79,15 @@ pub trait RecordSession {
     /// The row with this key, or `None`. `Fields::All`: cell 0 is the key; otherwise fields only.
     async fn read(&mut self, table: Table, key: &[u8], fields: Fields) -> Result<Option<&RowBuf>, OpError>;
     /// Rows inserted (1), or 0 if the system acknowledged without inserting.
-    async fn insert(&mut self, table: Table, record: Record<'_>) -> Result<u64, OpError>;
+    async fn insert(&mut self, table: Table, record: Record<'_>) -> Result<Option<u64>, OpError>;
     /// Rows *found* (not: changed) by the key.
-    async fn update(&mut self, table: Table, key: &[u8], values: &[FieldValue<'_>]) -> Result<u64, OpError>;
-    async fn delete(&mut self, table: Table, key: &[u8]) -> Result<u64, OpError>;
+    async fn update(
+        &mut self,
+        table: Table,
+        key: &[u8],
+        values: &[FieldValue<'_>],
+    ) -> Result<Option<u64>, OpError>;
+    async fn delete(&mut self, table: Table, key: &[u8]) -> Result<Option<u64>, OpError>;
     /// Rows with key >= `start` in key order, at most `limit` (`None`: to the end of the table). Returns rows seen.
     async fn scan(
         &mut self,
@@ -95,8 +101,4 @@ pub trait RecordSession {
     async fn insert_batch(&mut self, table: Table, records: &[Record<'_>]) -> Result<u64, OpError>;
 
     async fn count(&mut self, table: Table) -> Result<u64, OpError>;
-
-    async fn begin(&mut self) -> Result<(), OpError>;
-    async fn commit(&mut self) -> Result<(), OpError>;
-    async fn rollback(&mut self) -> Result<(), OpError>;
 }

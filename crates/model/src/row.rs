@@ -1,25 +1,39 @@
 //! The one reusable buffer through which rows are read.
 use crate::short;
-
-/// One value of a row.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Cell<'a> {
-    Null,
-    Int(i64),
-    Float(f64),
-    Bytes(&'a [u8]),
-}
+use crate::value::{Decimal, Timestamp, Value};
+use std::ops::Range;
 
 #[derive(Clone, Copy, Debug)]
 enum Slot {
     Null,
+    Bool(bool),
     Int(i64),
     Float(f64),
-    /// Places in `bytes`; no row has 4 GiB.
-    Bytes {
-        start: u32,
-        end: u32,
+    /// Its parts in line: as a structure they would make every slot half as large again.
+    Decimal {
+        units: i64,
+        scale: u8,
     },
+    Timestamp(Timestamp),
+    /// Places in `bytes`; no row has 4 GiB.
+    Text(Span),
+    Bytes(Span),
+    Uuid {
+        start: u32,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    #[inline(always)]
+    fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
 }
 
 /// The cells of one row, owned by a session and overwritten by the next row. A driver fills it by copying, so every
@@ -45,44 +59,47 @@ impl RowBuf {
         self.slots.reserve_exact(cells);
         self.bytes.reserve_exact(bytes);
     }
-    #[inline]
-    pub fn push_null(&mut self) {
-        self.slots.push(Slot::Null);
-        self.nulls += 1;
-    }
-    #[inline]
-    pub fn push_int(&mut self, value: i64) {
-        self.slots.push(Slot::Int(value));
-    }
-    #[inline]
-    pub fn push_float(&mut self, value: f64) {
-        self.slots.push(Slot::Float(value));
-    }
-    #[inline]
-    pub fn push_bytes(&mut self, value: &[u8]) {
-        let slot = self.append(value);
+    /// What it is, is known where it is called: so inline, and nothing is left to decide.
+    #[inline(always)]
+    pub fn push(&mut self, value: Value<'_>) {
+        let slot = match value {
+            Value::Null => {
+                self.nulls += 1;
+                Slot::Null
+            }
+            Value::Bool(value) => Slot::Bool(value),
+            Value::Int(value) => Slot::Int(value),
+            Value::Float(value) => Slot::Float(value),
+            Value::Decimal(Decimal { units, scale }) => Slot::Decimal { units, scale },
+            Value::Timestamp(value) => Slot::Timestamp(value),
+            Value::Text(value) => Slot::Text(self.append(value)),
+            Value::Bytes(value) => Slot::Bytes(self.append(value)),
+            Value::Uuid(value) => Slot::Uuid {
+                start: self.append(&value).start,
+            },
+        };
         self.slots.push(slot);
     }
-    /// Replaces the cell at `index`, which must exist. Replacing the same cell again and again takes no more room.
+    /// Replaces the text at `index`, which must exist. Replacing the same cell again and again takes no more room.
     #[inline(always)]
-    pub fn set_bytes(&mut self, index: usize, value: &[u8]) {
-        if let Slot::Bytes { start, end } = self.slots[index] {
-            if let Some(place) = self.bytes.get_mut(start as usize..end as usize)
+    pub fn set_text(&mut self, index: usize, value: &[u8]) {
+        if let Slot::Text(span) = self.slots[index] {
+            if let Some(place) = self.bytes.get_mut(span.range())
                 && short::copy(value, place)
             {
                 return;
             }
-            if end as usize == self.bytes.len() {
-                self.bytes.truncate(start as usize);
+            if span.end as usize == self.bytes.len() {
+                self.bytes.truncate(span.start as usize);
             }
         }
-        self.slots[index] = self.append(value);
+        self.slots[index] = Slot::Text(self.append(value));
     }
     #[inline]
-    fn append(&mut self, value: &[u8]) -> Slot {
+    fn append(&mut self, value: &[u8]) -> Span {
         let start = self.bytes.len() as u32;
         self.bytes.extend_from_slice(value);
-        Slot::Bytes {
+        Span {
             start,
             end: self.bytes.len() as u32,
         }
@@ -102,16 +119,49 @@ impl RowBuf {
     }
     /// The cell at `index` (0-based), or `None` past the end.
     #[inline(always)]
-    pub fn cell(&self, index: usize) -> Option<Cell<'_>> {
+    pub fn cell(&self, index: usize) -> Option<Value<'_>> {
         Some(match *self.slots.get(index)? {
-            Slot::Null => Cell::Null,
-            Slot::Int(v) => Cell::Int(v),
-            Slot::Float(v) => Cell::Float(v),
-            Slot::Bytes { start, end } => Cell::Bytes(&self.bytes[start as usize..end as usize]),
+            Slot::Null => Value::Null,
+            Slot::Bool(value) => Value::Bool(value),
+            Slot::Int(value) => Value::Int(value),
+            Slot::Float(value) => Value::Float(value),
+            Slot::Decimal { units, scale } => Value::Decimal(Decimal { units, scale }),
+            Slot::Timestamp(value) => Value::Timestamp(value),
+            Slot::Text(span) => Value::Text(&self.bytes[span.range()]),
+            Slot::Bytes(span) => Value::Bytes(&self.bytes[span.range()]),
+            Slot::Uuid { start } => Value::Uuid(*self.bytes[start as usize..].first_chunk()?),
         })
     }
     #[inline]
-    pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
+    pub fn cells(&self) -> impl Iterator<Item = Value<'_>> {
         (0..self.len()).filter_map(|i| self.cell(i))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_comes_back_as_it_was_put_in() {
+        let values = [
+            Value::Null,
+            Value::Bool(true),
+            Value::Int(-1),
+            Value::Float(0.5),
+            Value::Decimal(Decimal {
+                units: 1230,
+                scale: 2,
+            }),
+            Value::Timestamp(Timestamp { us: -7 }),
+            Value::Text(b"text"),
+            Value::Bytes(b"\xff"),
+            Value::Uuid([7; 16]),
+        ];
+        let mut row = RowBuf::default();
+        values.iter().for_each(|value| row.push(*value));
+        assert!(row.cells().eq(values));
+        assert_eq!((row.len(), row.nulls()), (9, 1));
+        assert_eq!(size_of::<Slot>(), 16);
     }
 }

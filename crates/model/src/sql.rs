@@ -1,22 +1,59 @@
-//! The SQL shape of a database: prepared statements with typed parameters, rows, transactions.
+//! The SQL shape of a database: prepared statements with typed parameters, and rows.
 use crate::outcome::OpError;
 use crate::row::RowBuf;
+use crate::transaction::Transactional;
+use crate::value::Value;
 
 /// A prepared statement of one session: an index, `Copy`, never looked up by text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statement(pub u32);
 
-#[derive(Clone, Copy, Debug)]
-pub enum Param<'a> {
-    Null,
-    Int(i64),
-    Float(f64),
-    Text(&'a [u8]),
-    Bytes(&'a [u8]),
+/// What is prepared, and what for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask<'a> {
+    pub sql: &'a str,
+    /// It changes nothing: any replica may answer it.
+    pub reads: bool,
+    /// Carried out twice it leaves what it leaves once: a client library may send it again.
+    pub idempotent: bool,
 }
 
-/// What differs between SQL systems, as values. Whatever is not here is the same everywhere or does not belong in a
-/// workload.
+impl<'a> Ask<'a> {
+    pub fn read(sql: &'a str) -> Self {
+        Self {
+            sql,
+            reads: true,
+            idempotent: true,
+        }
+    }
+
+    pub fn write(sql: &'a str) -> Self {
+        Self {
+            sql,
+            reads: false,
+            idempotent: false,
+        }
+    }
+
+    pub fn idempotent(self) -> Self {
+        Self {
+            idempotent: true,
+            ..self
+        }
+    }
+}
+
+/// What a statement did, as far as the system says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Rows inserted, deleted, or *found* for updates. `None`: the system does not count them.
+    pub affected: Option<u64>,
+    /// The number that the system gave to a new row's key.
+    pub insert_id: Option<u64>,
+}
+
+/// What differs between SQL systems, as values. Whatever is not here is the same everywhere (`BIGINT`, `DECIMAL(p, s)`)
+/// or does not belong in a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dialect {
     pub name: &'static str,
@@ -26,6 +63,9 @@ pub struct Dialect {
     pub key_type: &'static str,
     pub text_type: &'static str,
     pub varchar_type: &'static str,
+    pub bytes_type: &'static str,
+    /// Of microseconds, without a time zone.
+    pub timestamp_type: &'static str,
     /// Type of an integer primary key that the system numbers where nobody else does.
     pub auto_key: &'static str,
     /// What an INSERT gives such a key to have it numbered; `None`: null.
@@ -36,6 +76,9 @@ pub struct Dialect {
     pub table_suffix: &'static str,
     /// Placeholder style: `?` everywhere, or `$1`, `$2`, ...
     pub numbered_placeholders: bool,
+    /// Appended to a SELECT whose rows are to be locked until the transaction ends.
+    pub for_update: &'static str,
+    pub upsert: Upsert,
     /// Most parameters that one statement may have.
     pub max_params: usize,
     /// Rows of one INSERT that suit the client library in a batch (1: a prepared row at a time, in one transaction).
@@ -44,50 +87,90 @@ pub struct Dialect {
     pub table_exists: &'static str,
 }
 
+/// How an INSERT says what becomes of a row whose key is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upsert {
+    /// `ON DUPLICATE KEY UPDATE c=VALUES(c)`
+    OnDuplicateKey,
+    /// `ON CONFLICT (key) DO UPDATE SET c=excluded.c`
+    OnConflict,
+}
+
+impl Dialect {
+    /// Quoted, and a quote inside doubled: names come from plans.
+    pub fn quoted(&self, identifier: &str) -> String {
+        let (open, close) = self.quote;
+        let doubled = identifier.replace(close, &format!("{close}{close}"));
+        format!("{open}{doubled}{close}")
+    }
+
+    /// The place of a statement's parameter, from 1.
+    pub fn placeholder(&self, number: usize) -> String {
+        match self.numbered_placeholders {
+            true => format!("${number}"),
+            false => "?".to_owned(),
+        }
+    }
+
+    /// What follows an INSERT so that a row whose `key` is there already gets the new values of `columns`. Names: quoted.
+    pub fn upsert(&self, key: &str, columns: &[&str]) -> String {
+        let set = |each: &dyn Fn(&str) -> String| {
+            let all: Vec<String> = columns.iter().map(|column| each(column)).collect();
+            all.join(", ")
+        };
+        match self.upsert {
+            Upsert::OnDuplicateKey => {
+                let set = set(&|column| format!("{column}=VALUES({column})"));
+                format!(" ON DUPLICATE KEY UPDATE {set}")
+            }
+            Upsert::OnConflict => {
+                let set = set(&|column| format!("{column}=excluded.{column}"));
+                format!(" ON CONFLICT ({key}) DO UPDATE SET {set}")
+            }
+        }
+    }
+}
+
 pub trait SqlSession {
     fn dialect(&self) -> &'static Dialect;
     /// A session's statements are numbered from 0 in the order they were prepared, so that sessions which prepared the
     /// same have the same numbers.
-    async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError>;
-    /// Rows affected, counted as *found* for updates.
-    async fn execute(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<u64, OpError>;
+    async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError>;
+    async fn execute(&mut self, statement: Statement, params: &[Value<'_>]) -> Result<Done, OpError>;
     /// Calls `each` per row through one reusable buffer; returns the number of rows.
     async fn query(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError>;
     /// At most one row, left in the session's buffer.
     async fn query_one(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
     ) -> Result<Option<&RowBuf>, OpError>;
-    /// Unprepared, no rows wanted (DDL, SET, or a write with its values in the text). Rows affected, counted as *found*.
-    async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError>;
-    /// Unprepared, with rows; what a cell's type is depends on the system (MySQL's text protocol knows only bytes).
+    /// Unprepared, no rows wanted (DDL, SET, or a write with its values in the text).
+    async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError>;
+    /// Unprepared, with rows; what a cell's type is depends on the system (MySQL's text protocol knows only text).
     async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError>;
     /// Loads rows by the fastest way that the system has. `next` fills the next row, one cell per column, into the
     /// cleared buffer; false: there are no more. Returns rows stored, which is how many `next` gave.
     ///
     /// Outside a transaction all rows are stored or none. Inside one they are part of it, and after an error it has to
     /// be rolled back: some of the rows may be there. A row that would be stored other than it was given (a duplicate
-    /// key, a value cut off or converted with a warning) is an error. `Bytes` cells are any bytes in a column of bytes,
-    /// UTF-8 in a column of text. Not for the measured loop: it allocates.
+    /// key, a value cut off or converted with a warning) is an error. Whether `Text` and `Bytes`
+    /// are bytes or have to be UTF-8 is for the column to say. Not for the measured loop: it allocates.
     async fn bulk_insert(
         &mut self,
         table: &str,
         columns: &[&str],
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError>;
-    async fn begin(&mut self) -> Result<(), OpError>;
-    async fn commit(&mut self) -> Result<(), OpError>;
-    async fn rollback(&mut self) -> Result<(), OpError>;
 }
 
 /// A session beneath which SQL is spoken: where a workload that asks in SQL finds it, whatever adapter lies above.
 pub trait SpeaksSql {
-    type Sql: SqlSession;
+    type Sql: SqlSession + Transactional;
     fn sql(&mut self) -> &mut Self::Sql;
 }

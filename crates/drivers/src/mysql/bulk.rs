@@ -5,7 +5,8 @@
 //! (converted by the server if the column has another character set). Both forms turn some errors into warnings
 //! (LOAD DATA LOCAL even duplicate keys), so whoever uses them has to look at [`lost_rows`] before it commits.
 use bakeoff_model::outcome::{FailClass, OpError};
-use bakeoff_model::row::{Cell, RowBuf};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::value::Value;
 use std::io::Write;
 
 /// Text handed over at a time, and the most that is held beyond one row.
@@ -44,9 +45,9 @@ impl Target {
 
     /// Whether the row is stored as it is, read in this way.
     pub fn suits(&self, reading: Reading, row: &RowBuf) -> bool {
-        let same = |(cell, column): (Cell<'_>, &Column)| match cell {
-            Cell::Bytes(bytes) => column.bytes || bytes.is_ascii(),
-            _ => true,
+        let same = |(cell, column): (Value<'_>, &Column)| {
+            let ascii = || cell.bytes().is_none_or(<[u8]>::is_ascii);
+            column.bytes || ascii()
         };
         reading == Reading::Utf8 || row.cells().zip(&self.columns).all(same)
     }
@@ -58,10 +59,6 @@ pub struct Column {
     pub name: String,
     /// BLOB, BINARY, VARBINARY: not text in any character set.
     pub bytes: bool,
-}
-
-pub fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }
 
 /// A query whose result has the columns' types and no rows. `columns`: quoted.
@@ -123,9 +120,10 @@ pub fn push_line(row: &RowBuf, text: &mut Vec<u8>) {
             text.push(b'\t');
         }
         match cell {
-            Cell::Null => text.extend_from_slice(b"\\N"),
-            Cell::Bytes(bytes) => push_field(bytes, text),
-            number => push_number(number, text),
+            Value::Null => text.extend_from_slice(b"\\N"),
+            Value::Text(bytes) | Value::Bytes(bytes) => push_field(bytes, text),
+            Value::Uuid(bytes) => push_field(&bytes, text),
+            other => push_plain(other, text),
         }
     }
     text.push(b'\n');
@@ -185,12 +183,18 @@ impl<'a> Inserts<'a> {
                 text.push(b',');
             }
             match cell {
-                Cell::Null => text.extend_from_slice(b"NULL"),
-                Cell::Bytes(bytes) => {
+                Value::Null => text.extend_from_slice(b"NULL"),
+                Value::Text(bytes) | Value::Bytes(bytes) => {
                     let is_bytes = self.target.columns.get(i).is_some_and(|column| column.bytes);
                     push_literal(bytes, is_bytes, text);
                 }
-                number => push_number(number, text),
+                Value::Uuid(bytes) => push_literal(&bytes, true, text),
+                Value::Timestamp(_) => {
+                    text.push(b'\'');
+                    push_plain(cell, text);
+                    text.push(b'\'');
+                }
+                number => push_plain(number, text),
             }
         }
         text.push(b')');
@@ -229,13 +233,14 @@ fn push_literal(bytes: &[u8], is_bytes: bool, text: &mut Vec<u8>) {
     text.push(b'\'');
 }
 
-fn push_number(cell: Cell<'_>, text: &mut Vec<u8>) {
+/// A value whose characters need no care.
+fn push_plain(cell: Value<'_>, text: &mut Vec<u8>) {
     // Writing to memory does not fail.
     let _ = match cell {
-        Cell::Int(number) => write!(text, "{number}"),
+        Value::Bool(value) => write!(text, "{}", u8::from(value)),
         // With an exponent, a literal is a double and not a decimal; the digits are the fewest that give it back.
-        Cell::Float(number) => write!(text, "{number:e}"),
-        Cell::Null | Cell::Bytes(_) => Ok(()),
+        Value::Float(number) => write!(text, "{number:e}"),
+        other => write!(text, "{other}"),
     };
 }
 
@@ -283,28 +288,31 @@ pub fn lost_rows(sent: u64, stored: u64, warnings: u64, notices: &[Notice]) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mysql::DIALECT;
+    use bakeoff_model::value::{Decimal, Timestamp};
+
+    const PRICE: Value<'_> = Value::Decimal(Decimal {
+        units: -1230,
+        scale: 2,
+    });
+    const NEW_YEAR: Value<'_> = Value::Timestamp(Timestamp { us: 0 });
 
     fn target(kinds: &[bool]) -> Target {
         let column = |(i, &bytes): (usize, &bool)| Column {
-            name: quoted(&format!("c{i}")),
+            name: DIALECT.quoted(&format!("c{i}")),
             bytes,
         };
         Target {
-            table: quoted("t"),
+            table: DIALECT.quoted("t"),
             columns: kinds.iter().enumerate().map(column).collect(),
             plain_ascii: true,
         }
     }
 
-    fn row(cells: &[Cell<'_>]) -> RowBuf {
+    fn row(cells: &[Value<'_>]) -> RowBuf {
         let mut row = RowBuf::default();
         for cell in cells {
-            match *cell {
-                Cell::Null => row.push_null(),
-                Cell::Int(value) => row.push_int(value),
-                Cell::Float(value) => row.push_float(value),
-                Cell::Bytes(value) => row.push_bytes(value),
-            }
+            row.push(*cell);
         }
         row
     }
@@ -312,13 +320,17 @@ mod tests {
     #[test]
     fn separators_in_values_are_escaped() {
         let mut text = Vec::new();
-        let bytes = Cell::Bytes(b"a\tb\nc\\d\0e'f\r");
+        let bytes = Value::Text(b"a\tb\nc\\d\0e'f\r");
         push_line(
-            &row(&[Cell::Int(-7), Cell::Null, bytes, Cell::Bytes(b"")]),
+            &row(&[Value::Int(-7), Value::Null, bytes, Value::Text(b"")]),
             &mut text,
         );
-        push_line(&row(&[Cell::Float(0.1)]), &mut text);
-        assert_eq!(text, b"-7\t\\N\ta\\tb\\nc\\\\d\\0e'f\r\t\n1e-1\n");
+        push_line(&row(&[Value::Float(0.1), PRICE, NEW_YEAR]), &mut text);
+        let rest = "1e-1\t-12.30\t1970-01-01 00:00:00.000000\n";
+        assert_eq!(
+            text,
+            [&b"-7\t\\N\ta\\tb\\nc\\\\d\\0e'f\r\t\n"[..], rest.as_bytes()].concat()
+        );
     }
 
     #[test]
@@ -340,11 +352,11 @@ mod tests {
     fn ascii_is_read_as_bytes_and_the_rest_as_utf8() {
         let target = target(&[false, true]);
         let suits =
-            |text, bytes| target.suits(Reading::Ascii, &row(&[Cell::Bytes(text), Cell::Bytes(bytes)]));
+            |text, bytes| target.suits(Reading::Ascii, &row(&[Value::Text(text), Value::Text(bytes)]));
         assert!(suits(b"plain", b"\xff") && !suits("Gr\u{fc}n".as_bytes(), b""));
         assert!(target.suits(
             Reading::Utf8,
-            &row(&[Cell::Bytes("\u{fc}".as_bytes()), Cell::Null])
+            &row(&[Value::Text("\u{fc}".as_bytes()), Value::Null])
         ));
         assert!(load_statement(&target, Reading::Ascii).ends_with(
             "CHARACTER SET binary FIELDS TERMINATED BY 0x09 \
@@ -361,13 +373,17 @@ mod tests {
     fn an_insert_takes_rows_until_it_is_large_enough() {
         let target = target(&[false, true]);
         let mut inserts = Inserts::new(&target);
-        assert!(!inserts.push(&row(&[Cell::Bytes(b"it's"), Cell::Bytes(b"\x01\xff")])));
-        assert!(!inserts.push(&row(&[Cell::Bytes(b"a\\"), Cell::Null])));
+        assert!(!inserts.push(&row(&[Value::Text(b"it's"), Value::Text(b"\x01\xff")])));
+        assert!(!inserts.push(&row(&[Value::Text(b"a\\"), Value::Null])));
         let sql = b"INSERT INTO `t`(`c0`,`c1`)VALUES('it''s',_binary'\x01\xff'),(_utf8mb4 X'615C',NULL)";
         assert_eq!(inserts.text(), sql);
         inserts.clear();
+        inserts.push(&row(&[PRICE, NEW_YEAR]));
+        let sql = b"INSERT INTO `t`(`c0`,`c1`)VALUES(-12.30,'1970-01-01 00:00:00.000000')";
+        assert_eq!(inserts.text(), sql);
+        inserts.clear();
         let long = vec![b'x'; 1000];
-        let long = row(&[Cell::Int(1), Cell::Bytes(&long)]);
+        let long = row(&[Value::Int(1), Value::Text(&long)]);
         while !inserts.push(&long) {}
         assert!((INSERT_BYTES..INSERT_BYTES + 1100).contains(&inserts.text().len()));
     }

@@ -1,5 +1,6 @@
 //! Bulk loads through the client library: LOAD DATA LOCAL from memory, or INSERTs of many rows where the server
 //! refuses that. A few hundred KiB of text exist at a time, whatever the number of rows.
+use super::DIALECT;
 use super::bulk::{self, Column, Inserts, Notice, PIECE_BYTES, Reading, Target};
 use super::errors::op_error;
 use super::start;
@@ -58,8 +59,8 @@ impl Loader {
         columns: &[&str],
     ) -> Result<Target, OpError> {
         let charsets = bulk::charsets_statement(table, columns);
-        let table = bulk::quoted(table);
-        let names: Vec<String> = columns.iter().map(|name| bulk::quoted(name)).collect();
+        let table = DIALECT.quoted(table);
+        let names: Vec<String> = columns.iter().map(|name| DIALECT.quoted(name)).collect();
         let same = |known: &&Target| known.table == table && known.columns.iter().map(|c| &c.name).eq(&names);
         if let Some(known) = self.targets.iter().find(same) {
             return Ok(known.clone());
@@ -85,7 +86,7 @@ impl Loader {
     }
 }
 
-fn holds_bytes(column: &mysql_async::Column) -> bool {
+pub fn holds_bytes(column: &mysql_async::Column) -> bool {
     use ColumnType::*;
     let strings = [
         MYSQL_TYPE_STRING,

@@ -1,9 +1,9 @@
 //! What a session is asked to be (isolation, variables): set in one statement each, and read back, because servers
 //! clamp values and ignore some of them with a warning nobody sees.
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
-use bakeoff_model::row::Cell;
 use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::SqlSession;
+use bakeoff_model::transaction::Access;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub struct Settings {
@@ -17,7 +17,9 @@ pub struct Settings {
 
 impl Settings {
     pub fn new(variables: &BTreeMap<String, String>, isolation: Option<Isolation>) -> Result<Self, Trouble> {
-        let isolation = isolation.map(isolation_name).transpose()?;
+        let isolation = isolation
+            .map(|level| isolation_name(level).ok_or_else(|| usage(NO_SNAPSHOT.into())))
+            .transpose()?;
         for name in variables.keys() {
             let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
             if !plain {
@@ -30,12 +32,7 @@ impl Settings {
         };
         Ok(Self {
             isolation,
-            set_isolation: isolation.map(|level| {
-                format!(
-                    "SET SESSION TRANSACTION ISOLATION LEVEL {}",
-                    level.replace('-', " ")
-                )
-            }),
+            set_isolation: isolation.map(|level| set_isolation(" SESSION", level)),
             set_variables: list(&|name, value| format!("@@SESSION.{name} = {}", literal(value)))
                 .map(|assignments| format!("SET {assignments}")),
             read_variables: list(&|name, _| format!("@@SESSION.{name}"))
@@ -81,7 +78,9 @@ impl Settings {
 async fn first_row(session: &mut impl SqlSession, sql: &str) -> Result<Vec<String>, OpError> {
     let mut cells = Vec::new();
     session
-        .query_text(sql, &mut |row| cells = row.cells().map(text).collect())
+        .query_text(sql, &mut |row| {
+            cells = row.cells().map(|cell| cell.to_string()).collect()
+        })
         .await?;
     Ok(cells)
 }
@@ -98,15 +97,34 @@ async fn read_isolation(session: &mut impl SqlSession) -> Result<String, OpError
     Ok(level.into_iter().next().unwrap_or_default())
 }
 
-fn isolation_name(level: Isolation) -> Result<&'static str, Trouble> {
+/// Begins a transaction. That it will only read is not said: it makes no difference here, and servers before 5.6 do not
+/// know the words.
+pub async fn begin(session: &mut impl SqlSession, access: Access) -> Result<(), OpError> {
+    if let Some(level) = access.isolation {
+        let name = isolation_name(level).ok_or_else(|| refused(NO_SNAPSHOT.into()))?;
+        session.execute_text(&set_isolation("", name)).await?;
+    }
+    session.execute_text("START TRANSACTION").await.map(drop)
+}
+
+/// `scope`: ` SESSION`, or nothing for the transaction that follows.
+fn set_isolation(scope: &str, level: &str) -> String {
+    format!(
+        "SET{scope} TRANSACTION ISOLATION LEVEL {}",
+        level.replace('-', " ")
+    )
+}
+
+const NO_SNAPSHOT: &str = "MariaDB and MySQL have no isolation level named snapshot";
+
+/// As `@@transaction_isolation` has it.
+fn isolation_name(level: Isolation) -> Option<&'static str> {
     match level {
-        Isolation::ReadUncommitted => Ok("READ-UNCOMMITTED"),
-        Isolation::ReadCommitted => Ok("READ-COMMITTED"),
-        Isolation::RepeatableRead => Ok("REPEATABLE-READ"),
-        Isolation::Serializable => Ok("SERIALIZABLE"),
-        Isolation::Snapshot => Err(usage(
-            "MariaDB and MySQL have no isolation level named snapshot".into(),
-        )),
+        Isolation::ReadUncommitted => Some("READ-UNCOMMITTED"),
+        Isolation::ReadCommitted => Some("READ-COMMITTED"),
+        Isolation::RepeatableRead => Some("REPEATABLE-READ"),
+        Isolation::Serializable => Some("SERIALIZABLE"),
+        Isolation::Snapshot => None,
     }
 }
 
@@ -130,15 +148,6 @@ fn literal(value: &str) -> String {
         return value.to_owned();
     }
     format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''"))
-}
-
-fn text(cell: Cell<'_>) -> String {
-    match cell {
-        Cell::Null => String::new(),
-        Cell::Int(number) => number.to_string(),
-        Cell::Float(number) => number.to_string(),
-        Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-    }
 }
 
 /// Whether the server's spelling of a value means what was asked for.

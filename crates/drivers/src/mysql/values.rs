@@ -1,21 +1,32 @@
 //! Parameters and rows between our types and the client library's.
+use super::load::holds_bytes;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::Param;
-use mysql_async::{Row, Value};
+use bakeoff_model::value::{Civil, Decimal, Timestamp, Value};
+use mysql_async::Row;
+use mysql_async::Value as Theirs;
+use mysql_async::consts::ColumnType;
 
 #[inline]
-pub fn param(param: &Param<'_>) -> Value {
+pub fn param(param: &Value<'_>) -> Theirs {
     match *param {
-        Param::Null => Value::NULL,
-        Param::Int(value) => Value::Int(value),
-        Param::Float(value) => Value::Double(value),
-        Param::Text(value) | Param::Bytes(value) => Value::Bytes(value.to_vec()),
+        Value::Null => Theirs::NULL,
+        Value::Bool(value) => Theirs::Int(value.into()),
+        Value::Int(value) => Theirs::Int(value),
+        Value::Float(value) => Theirs::Double(value),
+        Value::Decimal(value) => Theirs::Bytes(value.to_string().into_bytes()),
+        Value::Text(value) | Value::Bytes(value) => Theirs::Bytes(value.to_vec()),
+        Value::Timestamp(value) => {
+            let at = value.civil();
+            let year = at.year as u16;
+            Theirs::Date(year, at.month, at.day, at.hour, at.minute, at.second, at.us)
+        }
+        Value::Uuid(value) => Theirs::Bytes(value.to_vec()),
     }
 }
 
-/// Copies every cell, so that every byte the server sent has been touched.
+/// A row of a prepared statement. Copies every cell, so that every byte the server sent has been touched.
 #[inline]
-pub fn fill(found: Row, row: &mut RowBuf) {
+pub fn fill(found: &Row, row: &mut RowBuf) {
     row.clear();
     row.reserve(
         found.len(),
@@ -23,24 +34,56 @@ pub fn fill(found: Row, row: &mut RowBuf) {
             .map(|i| found.as_ref(i).map_or(0, size_bytes))
             .sum(),
     );
-    for value in found.unwrap_raw() {
-        match value {
-            Some(Value::Bytes(bytes)) => row.push_bytes(&bytes),
-            Some(Value::Int(number)) => row.push_int(number),
-            Some(Value::UInt(number)) => push_unsigned(number, row),
-            Some(Value::Float(number)) => row.push_float(number.into()),
-            Some(Value::Double(number)) => row.push_float(number),
-            Some(Value::NULL) | None => row.push_null(),
-            // Dates and times as the server would write them.
-            Some(date_or_time) => row.push_bytes(date_or_time.as_sql(true).trim_matches('\'').as_bytes()),
+    for (i, column) in found.columns_ref().iter().enumerate() {
+        match found.as_ref(i) {
+            Some(Theirs::Bytes(bytes)) => match column.column_type() {
+                ColumnType::MYSQL_TYPE_DECIMAL | ColumnType::MYSQL_TYPE_NEWDECIMAL => {
+                    push_decimal(bytes, row)
+                }
+                _ if holds_bytes(column) => row.push(Value::Bytes(bytes)),
+                _ => row.push(Value::Text(bytes)),
+            },
+            Some(&Theirs::Int(number)) => row.push(Value::Int(number)),
+            Some(&Theirs::UInt(number)) => push_unsigned(number, row),
+            Some(&Theirs::Float(number)) => row.push(Value::Float(number.into())),
+            Some(&Theirs::Double(number)) => row.push(Value::Float(number)),
+            Some(Theirs::NULL) | None => row.push(Value::Null),
+            Some(&Theirs::Date(year, month, day, hour, minute, second, us)) => {
+                let year = year.into();
+                push_date_time(
+                    Civil {
+                        year,
+                        month,
+                        day,
+                        hour,
+                        minute,
+                        second,
+                        us,
+                    },
+                    row,
+                );
+            }
+            // As the server would write it.
+            Some(time) => row.push(Value::Text(time.as_sql(true).trim_matches('\'').as_bytes())),
         }
     }
 }
 
+/// A row of a statement in text.
+pub fn fill_text(found: &Row, row: &mut RowBuf) {
+    row.clear();
+    for i in 0..found.len() {
+        row.push(match found.as_ref(i) {
+            Some(Theirs::Bytes(bytes)) => Value::Text(bytes),
+            _ => Value::Null,
+        });
+    }
+}
+
 #[inline]
-fn size_bytes(value: &Value) -> usize {
+fn size_bytes(value: &Theirs) -> usize {
     match value {
-        Value::Bytes(bytes) => bytes.len(),
+        Theirs::Bytes(bytes) => bytes.len(),
         _ => 0,
     }
 }
@@ -48,7 +91,23 @@ fn size_bytes(value: &Value) -> usize {
 /// A number beyond the signed range keeps its digits.
 pub fn push_unsigned(number: u64, row: &mut RowBuf) {
     match i64::try_from(number) {
-        Ok(number) => row.push_int(number),
-        Err(_) => row.push_bytes(number.to_string().as_bytes()),
+        Ok(number) => row.push(Value::Int(number)),
+        Err(_) => row.push(Value::Text(number.to_string().as_bytes())),
+    }
+}
+
+/// A decimal of more digits than ours keeps them.
+pub fn push_decimal(digits: &[u8], row: &mut RowBuf) {
+    match Decimal::parse(digits) {
+        Some(decimal) => row.push(Value::Decimal(decimal)),
+        None => row.push(Value::Text(digits)),
+    }
+}
+
+/// What is no moment (0000-00-00 where `sql_mode` lets it be) is written as the server writes it.
+pub fn push_date_time(civil: Civil, row: &mut RowBuf) {
+    match Timestamp::from_civil(civil) {
+        Some(moment) => row.push(Value::Timestamp(moment)),
+        None => row.push(Value::Text(civil.to_string().as_bytes())),
     }
 }

@@ -1,7 +1,7 @@
 //! Answers, read as they arrive: rows go through one buffer, and nothing is built that nobody reads.
 use super::link::{Link, malformed};
 use super::login::Terms;
-use super::read::{self, Described, Done, Kind};
+use super::read::{self, Described, Kind, OkPacket};
 use crate::mysql::errors::server_error;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
@@ -28,12 +28,12 @@ pub async fn read(
     mut rows: Rows<'_>,
     row: &mut RowBuf,
     each: &mut impl FnMut(&RowBuf),
-) -> Result<(u64, Done), OpError> {
+) -> Result<(u64, OkPacket), OpError> {
     let (mut seen, mut affected_rows) = (0, 0);
     loop {
         let packet = link.packet().await?;
         let end = match packet.split_first() {
-            Some((0x00, rest)) => read::done(rest)?,
+            Some((0x00, rest)) => read::ok_packet(rest)?,
             Some((0xFF, rest)) => return Err(refusal(rest)),
             Some((0xFB, _)) => return Err(malformed("it asks for a file that nobody offered")),
             None => return Err(malformed("an empty packet")),
@@ -53,7 +53,7 @@ pub async fn read(
         };
         affected_rows = end.affected_rows.saturating_add(affected_rows);
         if end.status & MORE_RESULTS == 0 {
-            return Ok((seen, Done { affected_rows, ..end }));
+            return Ok((seen, OkPacket { affected_rows, ..end }));
         }
     }
 }
@@ -68,12 +68,12 @@ async fn fetch(
     row: &mut RowBuf,
     each: &mut impl FnMut(&RowBuf),
     seen: &mut u64,
-) -> Result<Done, OpError> {
+) -> Result<OkPacket, OpError> {
     loop {
         let packet = link.packet().await?;
         match (packet.split_first(), rows) {
             (Some((0xFE, rest)), _) if packet.len() <= END_BYTES_MAX && terms.no_eof => {
-                return read::done(rest);
+                return read::ok_packet(rest);
             }
             (Some((0xFE, rest)), _) if packet.len() <= OLD_END_BYTES_MAX => return read::old_end(rest),
             (Some((0xFF, rest)), _) => return Err(refusal(rest)),

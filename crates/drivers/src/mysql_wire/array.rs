@@ -5,7 +5,8 @@
 //! may not fit a request that has been begun; every row fits an empty one.
 use super::request::text;
 use crate::mysql::bulk::{Column, INSERT_BYTES, Target};
-use bakeoff_model::row::{Cell, RowBuf};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::value::Value;
 use mysql_common::constants::ColumnType;
 
 const COM_STMT_BULK_EXECUTE: u8 = 0xFA;
@@ -97,10 +98,13 @@ impl<'a> Array<'a> {
             }
             request.push(VALUE_FOLLOWS);
             match cell {
-                Cell::Int(value) => request.extend_from_slice(&value.to_le_bytes()),
-                Cell::Float(value) => request.extend_from_slice(&value.to_le_bytes()),
-                Cell::Bytes(value) => text(request, value),
-                Cell::Null => {}
+                Value::Null => {}
+                Value::Bool(value) => request.extend_from_slice(&i64::from(value).to_le_bytes()),
+                Value::Int(value) => request.extend_from_slice(&value.to_le_bytes()),
+                Value::Float(value) => request.extend_from_slice(&value.to_le_bytes()),
+                Value::Text(value) | Value::Bytes(value) => text(request, value),
+                Value::Uuid(value) => text(request, &value),
+                Value::Decimal(_) | Value::Timestamp(_) => text(request, cell.to_string().as_bytes()),
             }
         }
         true
@@ -108,13 +112,20 @@ impl<'a> Array<'a> {
 }
 
 /// `None`: NULL. ASCII goes as bytes where that is the same, which spares the server a conversion.
-fn type_of(cell: Cell<'_>, column: &Column, plain_ascii: bool) -> Option<u8> {
+fn type_of(cell: Value<'_>, column: &Column, plain_ascii: bool) -> Option<u8> {
     Some(match cell {
-        Cell::Null => return None,
-        Cell::Int(_) => INT,
-        Cell::Float(_) => FLOAT,
-        Cell::Bytes(value) if column.bytes || plain_ascii && value.is_ascii() => BYTES,
-        Cell::Bytes(_) => TEXT,
+        Value::Null => return None,
+        Value::Bool(_) | Value::Int(_) => INT,
+        Value::Float(_) => FLOAT,
+        Value::Text(value) | Value::Bytes(value) => {
+            if column.bytes || plain_ascii && value.is_ascii() {
+                BYTES
+            } else {
+                TEXT
+            }
+        }
+        Value::Decimal(_) | Value::Timestamp(_) => TEXT,
+        Value::Uuid(_) => BYTES,
     })
 }
 
@@ -139,19 +150,10 @@ mod tests {
         }
     }
 
-    fn push(row: &mut RowBuf, cell: Cell<'_>) {
-        match cell {
-            Cell::Null => row.push_null(),
-            Cell::Int(value) => row.push_int(value),
-            Cell::Float(value) => row.push_float(value),
-            Cell::Bytes(value) => row.push_bytes(value),
-        }
-    }
-
-    fn row(t: Cell<'_>, b: Cell<'_>) -> RowBuf {
+    fn row(t: Value<'_>, b: Value<'_>) -> RowBuf {
         let mut row = RowBuf::default();
-        push(&mut row, t);
-        push(&mut row, b);
+        row.push(t);
+        row.push(b);
         row
     }
 
@@ -161,7 +163,7 @@ mod tests {
         let mut next = |row: &mut RowBuf| {
             let found = rest.next();
             for cell in found.into_iter().flat_map(RowBuf::cells) {
-                push(row, cell);
+                row.push(cell);
             }
             found.is_some()
         };
@@ -179,8 +181,8 @@ mod tests {
     #[test]
     fn a_request_is_its_head_then_the_types_then_the_rows() {
         let rows = [
-            row(Cell::Null, Cell::Int(-2)),
-            row(Cell::Bytes(b"ab"), Cell::Int(3)),
+            row(Value::Null, Value::Int(-2)),
+            row(Value::Text(b"ab"), Value::Int(3)),
         ];
         let head = [0xFA, 7, 0, 0, 0, 128, 0, 252, 0, 8, 0];
         let first = [&[1, 0][..], &(-2i64).to_le_bytes()].concat();
@@ -192,14 +194,14 @@ mod tests {
 
     #[test]
     fn a_row_of_other_types_begins_the_next_request() {
-        let ascii = || row(Cell::Bytes(b"ascii"), Cell::Bytes(b"\xff"));
-        let text = || row(Cell::Bytes("Grüße".as_bytes()), Cell::Bytes(b""));
+        let ascii = || row(Value::Text(b"ascii"), Value::Text(b"\xff"));
+        let text = || row(Value::Text("Grüße".as_bytes()), Value::Text(b""));
         let rows = [
             ascii(),
             ascii(),
             text(),
             ascii(),
-            row(Cell::Float(0.5), Cell::Null),
+            row(Value::Float(0.5), Value::Null),
             ascii(),
         ];
         let sent = requests(&target(true), &rows);
@@ -212,14 +214,14 @@ mod tests {
 
     #[test]
     fn text_is_converted_where_ascii_is_not_the_same_in_all_columns() {
-        let sent = requests(&target(false), &[row(Cell::Bytes(b"ascii"), Cell::Bytes(b"x"))]);
+        let sent = requests(&target(false), &[row(Value::Text(b"ascii"), Value::Text(b"x"))]);
         assert_eq!(sent[0].0[7..11], [253, 0, 252, 0]);
     }
 
     #[test]
     fn a_request_takes_rows_until_it_is_large_enough() {
         let long = vec![b'x'; 1000];
-        let rows: Vec<RowBuf> = (0..1000).map(|_| row(Cell::Bytes(&long), Cell::Null)).collect();
+        let rows: Vec<RowBuf> = (0..1000).map(|_| row(Value::Text(&long), Value::Null)).collect();
         let sent = requests(&target(true), &rows);
         assert_eq!(sent.iter().map(|(_, rows)| rows).sum::<u64>(), 1000);
         assert_eq!(sent.len(), 2);

@@ -5,17 +5,15 @@ use super::WireSession;
 use super::answer;
 use super::array::Array;
 use super::link::{Link, malformed};
-use super::read::{self, Described, Done};
+use super::read::{self, Kind, OkPacket};
 use super::request;
+use crate::mysql::DIALECT;
 use crate::mysql::bulk::{self, Inserts, Notice, PIECE_BYTES, Reading, Target};
 use crate::server::statement::start;
 use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::{Cell, RowBuf};
+use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::SqlSession;
-use mysql_common::constants::ColumnType;
-
-/// The number of the character set `binary`.
-const BINARY: u16 = 63;
+use bakeoff_model::value::Value;
 
 /// Warnings read of a statement; of so many it is enough to know that there are more.
 const NOTICES_MAX: usize = 1024;
@@ -39,7 +37,7 @@ struct Part {
 struct Sent {
     rows: u64,
     left: bool,
-    done: Done,
+    done: OkPacket,
 }
 
 impl WireSession {
@@ -66,8 +64,8 @@ impl WireSession {
     /// The table's columns and what they hold; asked once.
     pub(super) async fn target(&mut self, table: &str, columns: &[&str]) -> Result<Target, OpError> {
         let charsets = bulk::charsets_statement(table, columns);
-        let table = bulk::quoted(table);
-        let names: Vec<String> = columns.iter().map(|name| bulk::quoted(name)).collect();
+        let table = DIALECT.quoted(table);
+        let names: Vec<String> = columns.iter().map(|name| DIALECT.quoted(name)).collect();
         let same = |known: &&Target| known.table == table && known.columns.iter().map(|c| &c.name).eq(&names);
         if let Some(known) = self.loader.targets.iter().find(same) {
             return Ok(known.clone());
@@ -75,10 +73,10 @@ impl WireSession {
         let probe = bulk::probe_statement(&table, &names);
         let kinds = self.columns_of(&probe).await;
         let kinds = kinds.map_err(|error| error.with_statement(start(&probe)))?;
-        let all = names.len().to_string();
+        let all = names.len() as i64;
         let mut plain_ascii = false;
         let mut count = |row: &RowBuf| {
-            plain_ascii = matches!(row.cell(0), Some(Cell::Bytes(count)) if count == all.as_bytes());
+            plain_ascii = row.cell(0).and_then(Value::whole_number) == Some(all);
         };
         self.query_text(&charsets, &mut count).await?;
         let columns = names
@@ -104,7 +102,10 @@ impl WireSession {
         }
         let mut rest = packet;
         let count = read::column_count(&mut rest)?;
-        let kinds = answer::describe(&mut self.link, self.terms, count, holds_bytes).await?;
+        let kinds = answer::describe(&mut self.link, self.terms, count, |column| {
+            Kind::of(column) == Kind::Bytes
+        })
+        .await?;
         match self.link.packet().await?.first() {
             Some(0xFE) => Ok(kinds),
             _ => Err(malformed("rows where none were asked for")),
@@ -254,13 +255,10 @@ impl WireSession {
     }
 
     /// Rows stored, which are all that were sent.
-    async fn verify(&mut self, sql: &str, sent: u64, done: Done) -> Result<u64, OpError> {
+    async fn verify(&mut self, sql: &str, sent: u64, done: OkPacket) -> Result<u64, OpError> {
         let mut notices = Vec::new();
         if done.warnings > 0 {
-            let word = |cell: Option<Cell<'_>>| match cell {
-                Some(Cell::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
-                _ => String::new(),
-            };
+            let word = |cell: Option<Value<'_>>| cell.map(|word| word.to_string()).unwrap_or_default();
             let mut note = |row: &RowBuf| {
                 if notices.len() < NOTICES_MAX {
                     notices.push(Notice {
@@ -281,23 +279,10 @@ impl WireSession {
 }
 
 /// The answer to a statement without rows.
-async fn end(link: &mut Link) -> Result<Done, OpError> {
+async fn end(link: &mut Link) -> Result<OkPacket, OpError> {
     match link.packet().await?.split_first() {
-        Some((0x00, rest)) => read::done(rest),
+        Some((0x00, rest)) => read::ok_packet(rest),
         Some((0xFF, error)) => Err(answer::refusal(error)),
         _ => Err(malformed("neither done nor failed")),
     }
-}
-
-fn holds_bytes(column: Described) -> bool {
-    let strings = [
-        ColumnType::MYSQL_TYPE_STRING,
-        ColumnType::MYSQL_TYPE_VAR_STRING,
-        ColumnType::MYSQL_TYPE_VARCHAR,
-        ColumnType::MYSQL_TYPE_TINY_BLOB,
-        ColumnType::MYSQL_TYPE_BLOB,
-        ColumnType::MYSQL_TYPE_MEDIUM_BLOB,
-        ColumnType::MYSQL_TYPE_LONG_BLOB,
-    ];
-    column.character_set == BINARY && strings.contains(&column.kind)
 }

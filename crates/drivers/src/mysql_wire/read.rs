@@ -1,10 +1,10 @@
 //! Values as the protocol writes them, taken from the front of a payload.
 use super::link::malformed;
-use crate::mysql::values::push_unsigned;
+use crate::mysql::values::{push_date_time, push_decimal, push_unsigned};
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
+use bakeoff_model::value::{Civil, Value};
 use mysql_common::constants::ColumnType;
-use mysql_common::value::Value;
 
 const SHORT: &str = "a packet ends too early";
 const LONG: &str = "a packet goes on after its end";
@@ -89,8 +89,13 @@ pub enum Kind {
     Double,
     DateTime,
     Time,
+    Decimal,
+    Text,
     Bytes,
 }
+
+/// The number of the character set `binary`: not text.
+const BINARY: u16 = 63;
 
 /// What a column's description says of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +148,9 @@ impl Kind {
                 _,
             ) => Kind::DateTime,
             (ColumnType::MYSQL_TYPE_TIME, _) => Kind::Time,
-            _ => Kind::Bytes,
+            (ColumnType::MYSQL_TYPE_DECIMAL | ColumnType::MYSQL_TYPE_NEWDECIMAL, _) => Kind::Decimal,
+            _ if column.character_set == BINARY => Kind::Bytes,
+            _ => Kind::Text,
         }
     }
 }
@@ -158,23 +165,25 @@ pub fn binary_row(mut rest: &[u8], columns: &[Kind], row: &mut RowBuf) -> Result
     for (index, kind) in columns.iter().enumerate() {
         // The first two bits of the bitmap mean nothing.
         if nulls[(index + 2) / 8] & (1 << ((index + 2) % 8)) != 0 {
-            row.push_null();
+            row.push(Value::Null);
             continue;
         }
         match kind {
-            Kind::Bytes => row.push_bytes(text(rest)?.unwrap_or_default()),
-            Kind::Long => row.push_int(i32::from_le_bytes(array(rest)?).into()),
-            Kind::LongLong => row.push_int(i64::from_le_bytes(array(rest)?)),
-            Kind::Tiny => row.push_int(i8::from_le_bytes(array(rest)?).into()),
-            Kind::Short => row.push_int(i16::from_le_bytes(array(rest)?).into()),
-            Kind::UnsignedTiny => row.push_int(u8(rest)?.into()),
-            Kind::UnsignedShort => row.push_int(u16(rest)?.into()),
-            Kind::UnsignedLong => row.push_int(u32::from_le_bytes(array(rest)?).into()),
+            Kind::Text => row.push(Value::Text(text(rest)?.unwrap_or_default())),
+            Kind::Bytes => row.push(Value::Bytes(text(rest)?.unwrap_or_default())),
+            Kind::Long => row.push(Value::Int(i32::from_le_bytes(array(rest)?).into())),
+            Kind::LongLong => row.push(Value::Int(i64::from_le_bytes(array(rest)?))),
+            Kind::Tiny => row.push(Value::Int(i8::from_le_bytes(array(rest)?).into())),
+            Kind::Short => row.push(Value::Int(i16::from_le_bytes(array(rest)?).into())),
+            Kind::UnsignedTiny => row.push(Value::Int(u8(rest)?.into())),
+            Kind::UnsignedShort => row.push(Value::Int(u16(rest)?.into())),
+            Kind::UnsignedLong => row.push(Value::Int(u32::from_le_bytes(array(rest)?).into())),
             Kind::UnsignedLongLong => push_unsigned(u64::from_le_bytes(array(rest)?), row),
-            Kind::Float => row.push_float(f32::from_le_bytes(array(rest)?).into()),
-            Kind::Double => row.push_float(f64::from_le_bytes(array(rest)?)),
-            Kind::DateTime => row.push_bytes(&written(date_time(rest)?)),
-            Kind::Time => row.push_bytes(&written(time(rest)?)),
+            Kind::Float => row.push(Value::Float(f32::from_le_bytes(array(rest)?).into())),
+            Kind::Double => row.push(Value::Float(f64::from_le_bytes(array(rest)?))),
+            Kind::Decimal => push_decimal(text(rest)?.unwrap_or_default(), row),
+            Kind::DateTime => push_date_time(date_time(rest)?, row),
+            Kind::Time => row.push(Value::Text(&written(time(rest)?))),
         }
     }
     if rest.is_empty() {
@@ -190,8 +199,8 @@ pub fn text_row(mut rest: &[u8], columns: usize, row: &mut RowBuf) -> Result<(),
     let rest = &mut rest;
     for _ in 0..columns {
         match text(rest)? {
-            Some(value) => row.push_bytes(value),
-            None => row.push_null(),
+            Some(value) => row.push(Value::Text(value)),
+            None => row.push(Value::Null),
         }
     }
     if rest.is_empty() {
@@ -202,29 +211,28 @@ pub fn text_row(mut rest: &[u8], columns: usize, row: &mut RowBuf) -> Result<(),
 }
 
 /// As the server would write it.
-fn written(date_or_time: Value) -> Vec<u8> {
+fn written(date_or_time: mysql_common::value::Value) -> Vec<u8> {
     date_or_time.as_sql(true).trim_matches('\'').as_bytes().to_vec()
 }
 
 /// Zero, four, seven or eleven bytes: what is zero at the end is left out.
-fn date_time(rest: &mut &[u8]) -> Result<Value, OpError> {
+fn date_time(rest: &mut &[u8]) -> Result<Civil, OpError> {
     let length = u8(rest)?;
     let mut all = [0; 11];
     fill(&mut all, rest, length)?;
     let [y0, y1, month, day, hour, minute, second, m0, m1, m2, m3] = all;
-    let micros = u32::from_le_bytes([m0, m1, m2, m3]);
-    Ok(Value::Date(
-        u16::from_le_bytes([y0, y1]),
+    Ok(Civil {
+        year: u16::from_le_bytes([y0, y1]).into(),
         month,
         day,
         hour,
         minute,
         second,
-        micros,
-    ))
+        us: u32::from_le_bytes([m0, m1, m2, m3]),
+    })
 }
 
-fn time(rest: &mut &[u8]) -> Result<Value, OpError> {
+fn time(rest: &mut &[u8]) -> Result<mysql_common::value::Value, OpError> {
     let length = u8(rest)?;
     let mut all = [0; 12];
     fill(&mut all, rest, length)?;
@@ -236,7 +244,14 @@ fn time(rest: &mut &[u8]) -> Result<Value, OpError> {
     if days > DAYS_MAX {
         return Err(malformed("a time of more than a million days"));
     }
-    Ok(Value::Time(negative != 0, days, hour, minute, second, micros))
+    Ok(mysql_common::value::Value::Time(
+        negative != 0,
+        days,
+        hour,
+        minute,
+        second,
+        micros,
+    ))
 }
 
 fn fill(all: &mut [u8], rest: &mut &[u8], length: u8) -> Result<(), OpError> {
@@ -250,31 +265,32 @@ fn fill(all: &mut [u8], rest: &mut &[u8], length: u8) -> Result<(), OpError> {
 
 /// What an OK packet says, its first byte taken off. Also the end of a result set, with the same content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct OkPacket {
     pub affected_rows: u64,
+    /// 0: no key was numbered.
+    pub insert_id: u64,
     pub status: u16,
     pub warnings: u16,
 }
 
 #[inline]
-pub fn done(mut rest: &[u8]) -> Result<Done, OpError> {
+pub fn ok_packet(mut rest: &[u8]) -> Result<OkPacket, OpError> {
     let rest = &mut rest;
-    let affected_rows = length(rest)?.unwrap_or(0);
-    length(rest)?; // the last inserted id
-    Ok(Done {
-        affected_rows,
+    Ok(OkPacket {
+        affected_rows: length(rest)?.unwrap_or(0),
+        insert_id: length(rest)?.unwrap_or(0),
         status: u16(rest)?,
         warnings: u16(rest)?,
     })
 }
 
 /// The same from the older end of a result set: warnings first, and no rows.
-pub fn old_end(mut rest: &[u8]) -> Result<Done, OpError> {
+pub fn old_end(mut rest: &[u8]) -> Result<OkPacket, OpError> {
     let warnings = u16(&mut rest)?;
-    Ok(Done {
-        affected_rows: 0,
+    Ok(OkPacket {
         status: u16(&mut rest)?,
         warnings,
+        ..OkPacket::default()
     })
 }
 
@@ -292,7 +308,7 @@ pub fn error(mut rest: &[u8]) -> (u16, String) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use bakeoff_model::row::Cell;
+    use bakeoff_model::value::{Decimal, Timestamp};
 
     #[test]
     fn lengths_of_every_width_are_read() {
@@ -313,40 +329,50 @@ mod tests {
     fn a_binary_row_keeps_values_and_nulls_in_their_places() {
         let columns = [
             Kind::Long,
-            Kind::Bytes,
+            Kind::Text,
             Kind::Bytes,
             Kind::UnsignedLongLong,
             Kind::Double,
+            Kind::Decimal,
         ];
         let mut payload = vec![1 << 4]; // the third column is null
         payload.extend_from_slice(&(-5i32).to_le_bytes());
         payload.extend_from_slice(b"\x03abc");
         payload.extend_from_slice(&u64::MAX.to_le_bytes());
         payload.extend_from_slice(&0.5f64.to_le_bytes());
+        payload.extend_from_slice(b"\x06-12.30");
         let mut row = RowBuf::default();
         binary_row(&payload, &columns, &mut row).unwrap();
         let cells: Vec<_> = row.cells().collect();
-        let digits = Cell::Bytes(b"18446744073709551615");
+        let digits = Value::Text(b"18446744073709551615");
         assert_eq!(
             cells,
             [
-                Cell::Int(-5),
-                Cell::Bytes(b"abc"),
-                Cell::Null,
+                Value::Int(-5),
+                Value::Text(b"abc"),
+                Value::Null,
                 digits,
-                Cell::Float(0.5)
+                Value::Float(0.5),
+                Value::Decimal(Decimal {
+                    units: -1230,
+                    scale: 2
+                }),
             ]
         );
         assert!(binary_row(&payload[..8], &columns, &mut row).is_err());
     }
 
     #[test]
-    fn dates_and_times_are_written_as_the_server_writes_them() {
+    fn dates_are_moments_and_what_is_none_is_written_as_the_server_writes_it() {
         let mut row = RowBuf::default();
-        let payload = [0, 4, 0xEA, 7, 11, 21, 8, 1, 1, 0, 0, 0, 2, 3, 4];
-        binary_row(&payload, &[Kind::DateTime, Kind::Time], &mut row).unwrap();
-        assert_eq!(row.cell(0), Some(Cell::Bytes(b"2026-11-21")));
-        assert_eq!(row.cell(1), Some(Cell::Bytes(b"-026:03:04")));
+        let payload = [0, 4, 0xEA, 7, 11, 21, 8, 1, 1, 0, 0, 0, 2, 3, 4, 0];
+        binary_row(&payload, &[Kind::DateTime, Kind::Time, Kind::DateTime], &mut row).unwrap();
+        let midnight = Timestamp {
+            us: 1_795_219_200_000_000,
+        };
+        assert_eq!(row.cell(0), Some(Value::Timestamp(midnight)));
+        assert_eq!(row.cell(1), Some(Value::Text(b"-026:03:04")));
+        assert_eq!(row.cell(2), Some(Value::Text(b"0000-00-00 00:00:00.000000")));
     }
 
     #[test]

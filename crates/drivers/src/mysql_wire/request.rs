@@ -1,6 +1,7 @@
 //! Requests, written straight into the connection's buffer.
-use bakeoff_model::sql::Param;
+use bakeoff_model::value::{Civil, Decimal, Value};
 use mysql_common::constants::ColumnType;
+use std::io::Write;
 
 const COM_QUIT: u8 = 0x01;
 const COM_QUERY: u8 = 0x03;
@@ -35,7 +36,7 @@ pub fn close(request: &mut Vec<u8>, statement_id: u32) {
 /// `types`: what the server was last told of this statement's parameters (one byte each, 0 before the first time), and
 /// is told again only when it changes.
 #[inline]
-pub fn execute(request: &mut Vec<u8>, statement_id: u32, types: &mut [u8], params: &[Param<'_>]) {
+pub fn execute(request: &mut Vec<u8>, statement_id: u32, types: &mut [u8], params: &[Value<'_>]) {
     request.push(COM_STMT_EXECUTE);
     request.extend_from_slice(&statement_id.to_le_bytes());
     // No cursor; executed once.
@@ -48,16 +49,19 @@ pub fn execute(request: &mut Vec<u8>, statement_id: u32, types: &mut [u8], param
     let mut changed = false;
     for (index, (param, known)) in params.iter().zip(types.iter_mut()).enumerate() {
         let wanted = match param {
-            Param::Null => {
+            Value::Null => {
                 request[nulls_at + index / 8] |= 1 << (index % 8);
                 if *known != 0 {
                     continue; // any type will do
                 }
                 ColumnType::MYSQL_TYPE_NULL
             }
-            Param::Int(_) => ColumnType::MYSQL_TYPE_LONGLONG,
-            Param::Float(_) => ColumnType::MYSQL_TYPE_DOUBLE,
-            Param::Text(_) | Param::Bytes(_) => ColumnType::MYSQL_TYPE_VAR_STRING,
+            Value::Bool(_) => ColumnType::MYSQL_TYPE_TINY,
+            Value::Int(_) => ColumnType::MYSQL_TYPE_LONGLONG,
+            Value::Float(_) => ColumnType::MYSQL_TYPE_DOUBLE,
+            Value::Decimal(_) => ColumnType::MYSQL_TYPE_NEWDECIMAL,
+            Value::Text(_) | Value::Bytes(_) | Value::Uuid(_) => ColumnType::MYSQL_TYPE_VAR_STRING,
+            Value::Timestamp(_) => ColumnType::MYSQL_TYPE_DATETIME,
         } as u8;
         changed |= *known != wanted;
         *known = wanted;
@@ -70,12 +74,31 @@ pub fn execute(request: &mut Vec<u8>, statement_id: u32, types: &mut [u8], param
     }
     for param in params {
         match *param {
-            Param::Null => {}
-            Param::Int(value) => request.extend_from_slice(&value.to_le_bytes()),
-            Param::Float(value) => request.extend_from_slice(&value.to_le_bytes()),
-            Param::Text(value) | Param::Bytes(value) => text(request, value),
+            Value::Null => {}
+            Value::Bool(value) => request.push(value.into()),
+            Value::Int(value) => request.extend_from_slice(&value.to_le_bytes()),
+            Value::Float(value) => request.extend_from_slice(&value.to_le_bytes()),
+            Value::Decimal(value) => decimal(request, value),
+            Value::Text(value) | Value::Bytes(value) => text(request, value),
+            Value::Timestamp(value) => date_time(request, value.civil()),
+            Value::Uuid(value) => text(request, &value),
         }
     }
+}
+
+/// In digits, which fit in one byte's length.
+fn decimal(request: &mut Vec<u8>, value: Decimal) {
+    let length_at = request.len();
+    request.push(0);
+    let _ = write!(request, "{value}"); // to memory, so it does not fail
+    request[length_at] = (request.len() - length_at - 1) as u8;
+}
+
+fn date_time(request: &mut Vec<u8>, civil: Civil) {
+    request.push(11);
+    request.extend_from_slice(&(civil.year as u16).to_le_bytes());
+    request.extend_from_slice(&[civil.month, civil.day, civil.hour, civil.minute, civil.second]);
+    request.extend_from_slice(&civil.us.to_le_bytes());
 }
 
 /// With its length before it.
@@ -107,23 +130,23 @@ mod tests {
     #[test]
     fn types_are_told_once_and_again_when_they_change() {
         let mut types = [0, 0];
-        let mut written = |params: &[Param<'_>]| {
+        let mut written = |params: &[Value<'_>]| {
             let mut request = vec![];
             execute(&mut request, 7, &mut types, params);
             request
         };
         let head = [0x17, 7, 0, 0, 0, 0, 1, 0, 0, 0];
-        let first = written(&[Param::Int(1), Param::Text(b"ab")]);
+        let first = written(&[Value::Int(1), Value::Text(b"ab")]);
         let told = [0, 1, 8, 0, 253, 0];
         assert_eq!(first, [&head[..], &told, &1i64.to_le_bytes(), b"\x02ab"].concat());
-        let second = written(&[Param::Int(2), Param::Text(b"")]);
+        let second = written(&[Value::Int(2), Value::Text(b"")]);
         assert_eq!(
             second,
             [&head[..], &[0, 0], &2i64.to_le_bytes(), b"\x00"].concat()
         );
-        let null = written(&[Param::Null, Param::Text(b"")]);
+        let null = written(&[Value::Null, Value::Text(b"")]);
         assert_eq!(null, [&head[..], &[1, 0], b"\x00"].concat());
-        let changed = written(&[Param::Float(0.5), Param::Text(b"")]);
+        let changed = written(&[Value::Float(0.5), Value::Text(b"")]);
         let told = [0, 1, 5, 0, 253, 0];
         assert_eq!(
             changed,

@@ -3,6 +3,7 @@
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::record::{FieldValue, Fields, Record};
 use bakeoff_model::row::RowBuf;
+use bakeoff_model::value::Value;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -83,14 +84,14 @@ impl Row {
         let mut values = self.view().values();
         match fields {
             Fields::All => {
-                row.push_bytes(key);
-                values.for_each(|value| row.push_bytes(value));
+                row.push(Value::Text(key));
+                values.for_each(|value| row.push(Value::Text(value)));
             }
-            Fields::AllByName => values.for_each(|value| row.push_bytes(value)),
+            Fields::AllByName => values.for_each(|value| row.push(Value::Text(value))),
             Fields::One(field) => values
                 .nth(field as usize)
                 .iter()
-                .for_each(|value| row.push_bytes(value)),
+                .for_each(|value| row.push(Value::Text(value))),
         }
     }
 }

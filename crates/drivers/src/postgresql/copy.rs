@@ -2,10 +2,11 @@
 //!
 //! In binary every value has to be of its column's type, and the server need not look for its end. A row that does not
 //! suit begins the text, which takes any.
+use super::DIALECT;
 use super::kind::Kind;
 use bakeoff_model::outcome::{FailClass, OpError};
-use bakeoff_model::row::{Cell, RowBuf};
-use bakeoff_model::sql::Param;
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::value::Value;
 use std::io::Write;
 
 /// Held and sent at a time; a row more fits.
@@ -28,8 +29,8 @@ pub struct Table {
 impl Table {
     pub fn new(name: &str, columns: &[&str]) -> Self {
         Self {
-            name: quoted(name),
-            columns: columns.iter().map(|name| quoted(name)).collect(),
+            name: DIALECT.quoted(name),
+            columns: columns.iter().map(|name| DIALECT.quoted(name)).collect(),
             kinds: Box::default(),
         }
     }
@@ -54,10 +55,6 @@ impl Table {
             self.columns.join(", ")
         )
     }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// A load was cut short or stored something else than it was given.
@@ -150,14 +147,14 @@ fn push_binary(row: &RowBuf, kinds: &[Kind], out: &mut Vec<u8>) -> bool {
     let start = out.len();
     out.extend_from_slice(&(kinds.len() as u16).to_be_bytes());
     for (cell, kind) in row.cells().zip(kinds) {
-        if let Cell::Null = cell {
+        if let Value::Null = cell {
             out.extend_from_slice(&(-1i32).to_be_bytes());
             continue;
         }
         let at = out.len();
         out.extend_from_slice(&[0; 4]);
-        let binary = kind.write(&param(cell), out);
-        if !binary && (*kind, matches!(cell, Cell::Bytes(_))) != (Kind::Text, true) {
+        let binary = kind.write(&cell, out);
+        if !binary && (*kind, cell.bytes().is_some()) != (Kind::Text, true) {
             out.truncate(start);
             return false;
         }
@@ -167,15 +164,6 @@ fn push_binary(row: &RowBuf, kinds: &[Kind], out: &mut Vec<u8>) -> bool {
     true
 }
 
-fn param(cell: Cell<'_>) -> Param<'_> {
-    match cell {
-        Cell::Null => Param::Null,
-        Cell::Int(value) => Param::Int(value),
-        Cell::Float(value) => Param::Float(value),
-        Cell::Bytes(value) => Param::Bytes(value),
-    }
-}
-
 fn push_text(row: &RowBuf, kinds: &[Kind], out: &mut Vec<u8>) {
     for (index, (cell, kind)) in row.cells().zip(kinds).enumerate() {
         if index > 0 {
@@ -183,14 +171,13 @@ fn push_text(row: &RowBuf, kinds: &[Kind], out: &mut Vec<u8>) {
         }
         // Memory does not fail to be written to.
         let _ = match cell {
-            Cell::Null => out.write_all(b"\\N"),
-            Cell::Int(value) => write!(out, "{value}"),
-            Cell::Float(value) => write!(out, "{value:e}"),
-            Cell::Bytes(value) if *kind == Kind::Bytea => {
+            Value::Null => out.write_all(b"\\N"),
+            Value::Float(value) => write!(out, "{value:e}"),
+            Value::Text(value) | Value::Bytes(value) if *kind == Kind::Bytea => {
                 out.extend_from_slice(b"\\\\x");
                 value.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
             }
-            Cell::Bytes(value) => {
+            Value::Text(value) | Value::Bytes(value) => {
                 for &byte in value {
                     match byte {
                         b'\\' => out.extend_from_slice(b"\\\\"),
@@ -202,6 +189,7 @@ fn push_text(row: &RowBuf, kinds: &[Kind], out: &mut Vec<u8>) {
                 }
                 Ok(())
             }
+            other => write!(out, "{other}"),
         };
     }
     out.push(b'\n');
@@ -218,16 +206,9 @@ mod tests {
         }
     }
 
-    fn row(cells: [Cell<'_>; 3]) -> RowBuf {
+    fn row(cells: [Value<'_>; 3]) -> RowBuf {
         let mut row = RowBuf::default();
-        for cell in cells {
-            match cell {
-                Cell::Null => row.push_null(),
-                Cell::Int(value) => row.push_int(value),
-                Cell::Float(value) => row.push_float(value),
-                Cell::Bytes(value) => row.push_bytes(value),
-            }
-        }
+        cells.iter().for_each(|cell| row.push(*cell));
         row
     }
 
@@ -244,26 +225,20 @@ mod tests {
     #[test]
     fn a_row_in_text_escapes_what_would_end_a_value() {
         let mut out = Vec::new();
-        let row = row([Cell::Int(-5), Cell::Bytes(b"a\tb\\\n"), Cell::Bytes(b"\0\xff")]);
+        let row = row([Value::Int(-5), Value::Text(b"a\tb\\\n"), Value::Text(b"\0\xff")]);
         push_text(&row, &table().kinds, &mut out);
         assert_eq!(out, b"-5\ta\\tb\\\\\\n\t\\\\x00ff\n");
     }
 
     #[test]
     fn a_row_that_does_not_suit_the_binary_form_begins_the_text() {
-        let fits = || row([Cell::Int(1), Cell::Bytes(b"x"), Cell::Null]);
-        let odd = row([Cell::Int(1 << 40), Cell::Int(7), Cell::Null]);
+        let fits = || row([Value::Int(1), Value::Text(b"x"), Value::Null]);
+        let odd = row([Value::Int(1 << 40), Value::Int(7), Value::Null]);
         let given = [fits(), odd, fits()];
         let mut rest = given.iter();
         let mut next = |row: &mut RowBuf| {
             let Some(given) = rest.next() else { return false };
-            for cell in given.cells() {
-                match cell {
-                    Cell::Int(value) => row.push_int(value),
-                    Cell::Bytes(value) => row.push_bytes(value),
-                    _ => row.push_null(),
-                }
-            }
+            given.cells().for_each(|cell| row.push(cell));
             true
         };
         let table = table();

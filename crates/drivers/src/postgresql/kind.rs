@@ -1,6 +1,6 @@
 //! Types of the server as parameters and columns have them: which values are written and read in binary, and how.
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::Param;
+use bakeoff_model::value::{Decimal, Timestamp, Value};
 use bytes::BufMut;
 use std::io::Write;
 
@@ -13,6 +13,11 @@ pub enum Kind {
     Float4,
     Float8,
     Bytea,
+    /// Written and read as text, digit by digit.
+    Numeric,
+    Timestamp,
+    Date,
+    Uuid,
     /// Its binary form is its text.
     Text,
     /// Whatever else there is: written and read as the server writes it.
@@ -32,42 +37,61 @@ impl Kind {
             18 | 19 | 25 | 705 | 1042 | 1043 => Kind::Text,
             700 => Kind::Float4,
             701 => Kind::Float8,
+            1082 => Kind::Date,
+            // Without and with a time zone: the latter is UTC as it is stored.
+            1114 | 1184 => Kind::Timestamp,
+            1700 => Kind::Numeric,
+            2950 => Kind::Uuid,
             _ => Kind::Other,
         }
     }
 
     /// Of its values in a row: 1 is binary.
     pub fn result_format(self) -> u16 {
-        u16::from(self != Kind::Other)
+        u16::from(!matches!(self, Kind::Other | Kind::Numeric))
     }
 
     /// A value of a row into the buffer; false: it has not the length of its kind.
     #[inline]
     pub fn push(self, value: &[u8], row: &mut RowBuf) -> bool {
         match self {
-            Kind::Text | Kind::Bytea | Kind::Other => row.push_bytes(value),
+            Kind::Text | Kind::Other => row.push(Value::Text(value)),
+            Kind::Bytea => row.push(Value::Bytes(value)),
+            Kind::Numeric => row.push(Decimal::parse(value).map_or(Value::Text(value), Value::Decimal)),
+            Kind::Timestamp => match value.try_into() {
+                Ok(bytes) => push_moment(i64::from_be_bytes(bytes), row),
+                Err(_) => return false,
+            },
+            Kind::Date => match value.try_into() {
+                Ok(bytes) => push_moment(i64::from(i32::from_be_bytes(bytes)).saturating_mul(DAY_US), row),
+                Err(_) => return false,
+            },
+            Kind::Uuid => match value.try_into() {
+                Ok(bytes) => row.push(Value::Uuid(bytes)),
+                Err(_) => return false,
+            },
             Kind::Int4 => match value.try_into() {
-                Ok(bytes) => row.push_int(i32::from_be_bytes(bytes).into()),
+                Ok(bytes) => row.push(Value::Int(i32::from_be_bytes(bytes).into())),
                 Err(_) => return false,
             },
             Kind::Int8 => match value.try_into() {
-                Ok(bytes) => row.push_int(i64::from_be_bytes(bytes)),
+                Ok(bytes) => row.push(Value::Int(i64::from_be_bytes(bytes))),
                 Err(_) => return false,
             },
             Kind::Int2 => match value.try_into() {
-                Ok(bytes) => row.push_int(i16::from_be_bytes(bytes).into()),
+                Ok(bytes) => row.push(Value::Int(i16::from_be_bytes(bytes).into())),
                 Err(_) => return false,
             },
             Kind::Float8 => match value.try_into() {
-                Ok(bytes) => row.push_float(f64::from_be_bytes(bytes)),
+                Ok(bytes) => row.push(Value::Float(f64::from_be_bytes(bytes))),
                 Err(_) => return false,
             },
             Kind::Float4 => match value.try_into() {
-                Ok(bytes) => row.push_float(f32::from_be_bytes(bytes).into()),
+                Ok(bytes) => row.push(Value::Float(f32::from_be_bytes(bytes).into())),
                 Err(_) => return false,
             },
             Kind::Bool => match value {
-                [byte] => row.push_int((*byte).into()),
+                [byte] => row.push(Value::Bool(*byte != 0)),
                 _ => return false,
             },
         }
@@ -77,31 +101,47 @@ impl Kind {
     /// Writes a value that is not null as a parameter of this kind. True: in binary; false: as text, which the server
     /// reads, and may refuse (a number that is too large, for instance).
     #[inline]
-    pub fn write(self, param: &Param<'_>, out: &mut impl BufMut) -> bool {
+    pub fn write(self, param: &Value<'_>, out: &mut impl BufMut) -> bool {
         match (*param, self) {
-            (Param::Null, _) => return false,
-            (Param::Text(value) | Param::Bytes(value), _) => {
+            (Value::Null, _) => return false,
+            (Value::Text(value) | Value::Bytes(value), _) => {
                 out.put_slice(value);
                 return self == Kind::Bytea;
             }
-            (Param::Int(value), Kind::Int8) => out.put_i64(value),
-            (Param::Int(value), Kind::Int4) => match i32::try_from(value) {
+            (Value::Int(value), Kind::Int8) => out.put_i64(value),
+            (Value::Int(value), Kind::Int4) => match i32::try_from(value) {
                 Ok(value) => out.put_i32(value),
                 Err(_) => return as_text(format_args!("{value}"), out),
             },
-            (Param::Int(value), Kind::Int2) => match i16::try_from(value) {
+            (Value::Int(value), Kind::Int2) => match i16::try_from(value) {
                 Ok(value) => out.put_i16(value),
                 Err(_) => return as_text(format_args!("{value}"), out),
             },
-            (Param::Int(value), Kind::Float8) => out.put_f64(value as f64),
-            (Param::Float(value), Kind::Float8) => out.put_f64(value),
-            (Param::Float(value), Kind::Float4) => out.put_f32(value as f32),
-            (Param::Int(value), _) => return as_text(format_args!("{value}"), out),
+            (Value::Int(value), Kind::Float8) => out.put_f64(value as f64),
+            (Value::Float(value), Kind::Float8) => out.put_f64(value),
+            (Value::Float(value), Kind::Float4) => out.put_f32(value as f32),
+            (Value::Bool(value), Kind::Bool) => out.put_u8(value.into()),
+            (Value::Timestamp(value), Kind::Timestamp) => out.put_i64(value.us - EPOCH_US),
+            (Value::Uuid(value), Kind::Uuid) => out.put_slice(&value),
             // With an exponent, else 1e300 has three hundred digits.
-            (Param::Float(value), _) => return as_text(format_args!("{value:e}"), out),
+            (Value::Float(value), _) => return as_text(format_args!("{value:e}"), out),
+            (other, _) => return as_text(format_args!("{other}"), out),
         }
         true
     }
+}
+
+/// The server's moments count from 2000-01-01.
+const EPOCH_US: i64 = 946_684_800_000_000;
+const DAY_US: i64 = 86_400_000_000;
+
+/// `us` after that. The ends of its range are no moments, but before and after all others.
+fn push_moment(us: i64, row: &mut RowBuf) {
+    row.push(match us.checked_add(EPOCH_US) {
+        Some(us) if us != i64::MIN + EPOCH_US => Value::Timestamp(Timestamp { us }),
+        Some(_) => Value::Text(b"-infinity"),
+        None => Value::Text(b"infinity"),
+    });
 }
 
 #[cold]
@@ -114,9 +154,16 @@ fn as_text(value: std::fmt::Arguments<'_>, out: &mut impl BufMut) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_model::row::Cell;
 
-    fn written(kind: Kind, param: Param<'_>) -> (bool, Vec<u8>) {
+    const PRICE: Value<'_> = Value::Decimal(Decimal {
+        units: -1230,
+        scale: 2,
+    });
+    const LEAP_DAY: Value<'_> = Value::Timestamp(Timestamp {
+        us: 951_782_400_000_001,
+    });
+
+    fn written(kind: Kind, param: Value<'_>) -> (bool, Vec<u8>) {
         let mut out = Vec::new();
         (kind.write(&param, &mut out), out)
     }
@@ -124,17 +171,20 @@ mod tests {
     #[test]
     fn what_is_written_in_binary_is_read_back() {
         for (kind, param, cell) in [
-            (Kind::Int2, Param::Int(-2), Cell::Int(-2)),
+            (Kind::Int2, Value::Int(-2), Value::Int(-2)),
             (
                 Kind::Int4,
-                Param::Int(i32::MIN.into()),
-                Cell::Int(i32::MIN.into()),
+                Value::Int(i32::MIN.into()),
+                Value::Int(i32::MIN.into()),
             ),
-            (Kind::Int8, Param::Int(i64::MIN), Cell::Int(i64::MIN)),
-            (Kind::Float8, Param::Float(0.1), Cell::Float(0.1)),
-            (Kind::Float8, Param::Int(3), Cell::Float(3.0)),
-            (Kind::Float4, Param::Float(0.5), Cell::Float(0.5)),
-            (Kind::Bytea, Param::Bytes(b"\0\xff"), Cell::Bytes(b"\0\xff")),
+            (Kind::Int8, Value::Int(i64::MIN), Value::Int(i64::MIN)),
+            (Kind::Float8, Value::Float(0.1), Value::Float(0.1)),
+            (Kind::Float8, Value::Int(3), Value::Float(3.0)),
+            (Kind::Float4, Value::Float(0.5), Value::Float(0.5)),
+            (Kind::Bytea, Value::Bytes(b"\0\xff"), Value::Bytes(b"\0\xff")),
+            (Kind::Bool, Value::Bool(true), Value::Bool(true)),
+            (Kind::Timestamp, LEAP_DAY, LEAP_DAY),
+            (Kind::Uuid, Value::Uuid([7; 16]), Value::Uuid([7; 16])),
         ] {
             let (binary, out) = written(kind, param);
             let mut row = RowBuf::default();
@@ -148,15 +198,34 @@ mod tests {
     }
 
     #[test]
+    fn dates_decimals_and_infinities_have_a_meaning() {
+        let read = |kind: Kind, value: &[u8]| {
+            let mut row = RowBuf::default();
+            assert!(kind.push(value, &mut row));
+            row.cell(0).map(|cell| cell.to_string()).unwrap_or_default()
+        };
+        assert_eq!(
+            read(Kind::Date, &59i32.to_be_bytes()),
+            "2000-02-29 00:00:00.000000"
+        );
+        assert_eq!(read(Kind::Date, &i32::MAX.to_be_bytes()), "infinity");
+        assert_eq!(read(Kind::Timestamp, &i64::MIN.to_be_bytes()), "-infinity");
+        assert_eq!(read(Kind::Numeric, b"-12.30"), "-12.30");
+        assert_eq!(read(Kind::Numeric, b"NaN"), "NaN");
+    }
+
+    #[test]
     fn what_does_not_fit_goes_as_text_for_the_server_to_refuse() {
         for (kind, param, text) in [
-            (Kind::Int4, Param::Int(1 << 31), "2147483648"),
-            (Kind::Int2, Param::Int(-40_000), "-40000"),
-            (Kind::Other, Param::Int(7), "7"),
-            (Kind::Text, Param::Int(7), "7"),
-            (Kind::Other, Param::Float(1e300), "1e300"),
-            (Kind::Int4, Param::Text(b"12"), "12"),
-            (Kind::Text, Param::Text(b"abc"), "abc"),
+            (Kind::Int4, Value::Int(1 << 31), "2147483648"),
+            (Kind::Int2, Value::Int(-40_000), "-40000"),
+            (Kind::Other, Value::Int(7), "7"),
+            (Kind::Numeric, PRICE, "-12.30"),
+            (Kind::Date, LEAP_DAY, "2000-02-29 00:00:00.000001"),
+            (Kind::Text, Value::Int(7), "7"),
+            (Kind::Other, Value::Float(1e300), "1e300"),
+            (Kind::Int4, Value::Text(b"12"), "12"),
+            (Kind::Text, Value::Text(b"abc"), "abc"),
         ] {
             assert_eq!(
                 written(kind, param),

@@ -2,9 +2,9 @@
 //! taken or refused by the server, which clamps none; read back it is written in other units (`64MB` for `65536kB`).
 use super::options::DRIVER;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
-use bakeoff_model::row::Cell;
 use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::SqlSession;
+use bakeoff_model::transaction::Access;
 use std::collections::BTreeMap;
 
 pub struct Settings {
@@ -20,7 +20,9 @@ impl Settings {
         };
         let all: Vec<String> = variables.iter().map(set).collect();
         Ok(Self {
-            isolation: isolation.map(isolation_name).transpose()?,
+            isolation: isolation
+                .map(|level| isolation_name(level).ok_or_else(no_such_level))
+                .transpose()?,
             set_variables: (!all.is_empty()).then(|| format!("SELECT {}", all.join(", "))),
         })
     }
@@ -38,17 +40,14 @@ impl Settings {
             asked.to_uppercase()
         );
         session.execute_text(&set).await?;
-        let mut level = Vec::new();
+        let mut level = String::new();
         let mut each = |row: &bakeoff_model::row::RowBuf| {
-            if let Some(Cell::Bytes(text)) = row.cell(0) {
-                level = text.to_vec();
-            }
+            level = row.cell(0).map(|level| level.to_string()).unwrap_or_default();
         };
         session
             .query_text("SHOW transaction_isolation", &mut each)
             .await?;
-        if level != asked.as_bytes() {
-            let level = String::from_utf8_lossy(&level);
+        if level != asked {
             let what = format!("isolation did not take effect: asked for {asked}, the server says {level}");
             return Err(OpError::fail(FailClass::Refused, "SETTING", what));
         }
@@ -56,18 +55,38 @@ impl Settings {
     }
 }
 
-fn isolation_name(level: Isolation) -> Result<&'static str, Trouble> {
+/// Begins a transaction. That it will only read is not said, as pgbench and sysbench do not.
+pub async fn begin(session: &mut impl SqlSession, access: Access) -> Result<(), OpError> {
+    let begin = match access.isolation {
+        None => "BEGIN".to_owned(),
+        Some(level) => {
+            let name = isolation_name(level)
+                .ok_or_else(|| OpError::fail(FailClass::Refused, "ISOLATION", NO_SUCH_LEVEL))?;
+            format!("BEGIN ISOLATION LEVEL {}", name.to_uppercase())
+        }
+    };
+    session.execute_text(&begin).await.map(drop)
+}
+
+const NO_SUCH_LEVEL: &str =
+    "PostgreSQL has no isolation level read-uncommitted: it takes the name, and gives read-committed";
+
+fn no_such_level() -> Trouble {
+    Trouble::new(
+        TroubleKind::Usage,
+        NO_SUCH_LEVEL,
+        DRIVER,
+        "name read-committed, repeatable-read, snapshot or serializable",
+    )
+}
+
+fn isolation_name(level: Isolation) -> Option<&'static str> {
     match level {
-        Isolation::ReadCommitted => Ok("read committed"),
+        Isolation::ReadCommitted => Some("read committed"),
         // By whichever name: a snapshot is what the server gives, which allows no phantom, but write skew.
-        Isolation::RepeatableRead | Isolation::Snapshot => Ok("repeatable read"),
-        Isolation::Serializable => Ok("serializable"),
-        Isolation::ReadUncommitted => Err(Trouble::new(
-            TroubleKind::Usage,
-            "PostgreSQL has no isolation level read-uncommitted: it takes the name, and gives read-committed",
-            DRIVER,
-            "name read-committed, repeatable-read, snapshot or serializable",
-        )),
+        Isolation::RepeatableRead | Isolation::Snapshot => Some("repeatable read"),
+        Isolation::Serializable => Some("serializable"),
+        Isolation::ReadUncommitted => None,
     }
 }
 

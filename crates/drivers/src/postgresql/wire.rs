@@ -18,7 +18,7 @@ use super::copy::Table;
 use super::errors::{UNREACHED, at_commit, code_of_io, rolled_back, server_error};
 use super::kind::Kind;
 use super::options::{DRIVER, Target};
-use super::settings::Settings;
+use super::settings::{self, Settings};
 use super::{DIALECT, capabilities};
 use crate::records::SqlRecords;
 use crate::server::statement::{shared_start, start};
@@ -29,7 +29,9 @@ use bakeoff_model::driver::{Capabilities, Driver};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, PostgresqlClient, PostgresqlSpec, RunnerKind};
-use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
 use bakeoff_reactor::{Address, Stream};
 use link::{Link, malformed};
 use login::Account;
@@ -172,6 +174,14 @@ impl WireSession {
         })
     }
 
+    /// The server tells no number of a new row; a statement that wants it asks for it (RETURNING).
+    fn done(&self) -> Done {
+        Done {
+            affected: Some(self.end.affected),
+            insert_id: None,
+        }
+    }
+
     /// The server's process that serves this connection.
     pub fn process_id(&self) -> u32 {
         self.key.process
@@ -187,7 +197,7 @@ impl WireSession {
     async fn run(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let prepared = &*self.statements[statement.0 as usize];
@@ -276,7 +286,8 @@ impl SqlSession for WireSession {
         &DIALECT
     }
 
-    async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError> {
+    async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
+        let sql = ask.sql;
         let number = self.statements.len() as u32;
         let name = number.to_string();
         let described = self.describe(&name, sql).await;
@@ -289,16 +300,16 @@ impl SqlSession for WireSession {
     }
 
     #[inline]
-    async fn execute(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<u64, OpError> {
+    async fn execute(&mut self, statement: Statement, params: &[Value<'_>]) -> Result<Done, OpError> {
         self.run(statement, params, &mut |_| {}).await?;
-        Ok(self.end.affected)
+        Ok(self.done())
     }
 
     #[inline]
     async fn query(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         self.run(statement, params, each).await
@@ -308,7 +319,7 @@ impl SqlSession for WireSession {
     async fn query_one(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
     ) -> Result<Option<&RowBuf>, OpError> {
         match self.run(statement, params, &mut |_| {}).await? {
             0 => Ok(None),
@@ -322,9 +333,9 @@ impl SqlSession for WireSession {
         }
     }
 
-    async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError> {
+    async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
         self.run_text(sql, &mut |_| {}).await?;
-        Ok(self.end.affected)
+        Ok(self.done())
     }
 
     async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
@@ -339,22 +350,18 @@ impl SqlSession for WireSession {
     ) -> Result<u64, OpError> {
         let table = self.table(table, columns).await?;
         let whole = self.end.status == answer::IDLE;
-        if whole {
-            self.begin().await?;
+        if !whole {
+            return self.load(&table, next).await;
         }
-        let outcome = match self.load(&table, next).await {
-            Ok(rows) if whole => self.commit().await.map(|()| rows),
-            outcome => outcome,
-        };
-        if whole && outcome.as_ref().is_err_and(|error| !error.connection_lost) {
-            // The first error is the one to tell; a failing rollback shows in the next operation.
-            let _ = self.rollback().await;
-        }
-        outcome
+        self.begin(Access::default()).await?;
+        let rows = self.load(&table, next).await;
+        self.end(rows).await
     }
+}
 
-    async fn begin(&mut self) -> Result<(), OpError> {
-        self.execute_text("BEGIN").await.map(drop)
+impl Transactional for WireSession {
+    async fn begin(&mut self, access: Access) -> Result<(), OpError> {
+        settings::begin(self, access).await
     }
     async fn commit(&mut self) -> Result<(), OpError> {
         self.execute_text("COMMIT").await.map_err(at_commit)?;

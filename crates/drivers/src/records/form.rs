@@ -1,6 +1,6 @@
 //! The statements of a record table, as text and as places in a list.
 use bakeoff_model::record::{Fields, TableSpec, ValueType};
-use bakeoff_model::sql::Dialect;
+use bakeoff_model::sql::{Ask, Dialect};
 use std::fmt::Write;
 
 /// One form of statement on one table.
@@ -51,10 +51,19 @@ impl Form {
         }
     }
 
+    /// Set to what it was given, or gone: a field and a row are so after the second time, too.
+    pub fn ask(self, sql: &str) -> Ask<'_> {
+        match self {
+            Form::Read(_) | Form::Scan(_) | Form::ScanToEnd(_) | Form::Count => Ask::read(sql),
+            Form::Update(_) | Form::Delete => Ask::write(sql).idempotent(),
+            Form::Insert => Ask::write(sql),
+        }
+    }
+
     pub fn sql(self, spec: &TableSpec, dialect: &Dialect) -> String {
         let name = Names { spec, dialect };
         let (table, key) = (name.table(), name.key());
-        let one = placeholder(dialect, 1);
+        let one = dialect.placeholder(1);
         match self {
             Form::Read(selected) => format!(
                 "SELECT {} FROM {table} WHERE {key}={one}",
@@ -62,7 +71,7 @@ impl Form {
             ),
             Form::Scan(selected) => {
                 let columns = name.selected(selected);
-                let limit = placeholder(dialect, 2);
+                let limit = dialect.placeholder(2);
                 format!("SELECT {columns} FROM {table} WHERE {key}>={one} ORDER BY {key} LIMIT {limit}")
             }
             Form::ScanToEnd(selected) => {
@@ -88,9 +97,9 @@ pub fn update(spec: &TableSpec, dialect: &Dialect, fields: &[u32]) -> String {
     let set: Vec<String> = fields
         .iter()
         .enumerate()
-        .map(|(i, &field)| format!("{}={}", name.field(field as usize), placeholder(dialect, i + 1)))
+        .map(|(i, &field)| format!("{}={}", name.field(field as usize), dialect.placeholder(i + 1)))
         .collect();
-    let key = placeholder(dialect, fields.len() + 1);
+    let key = dialect.placeholder(fields.len() + 1);
     format!(
         "UPDATE {} SET {} WHERE {}={key}",
         name.table(),
@@ -140,19 +149,11 @@ pub fn insert(spec: &TableSpec, dialect: &Dialect, rows: usize) -> String {
         sql.push_str(if row == 0 { "(" } else { ", (" });
         for column in 0..columns {
             sql.push_str(if column == 0 { "" } else { ", " });
-            sql.push_str(&placeholder(dialect, row * columns + column + 1));
+            sql.push_str(&dialect.placeholder(row * columns + column + 1));
         }
         sql.push(')');
     }
     sql
-}
-
-fn placeholder(dialect: &Dialect, number: usize) -> String {
-    if dialect.numbered_placeholders {
-        format!("${number}")
-    } else {
-        "?".to_owned()
-    }
 }
 
 struct Names<'a> {
@@ -161,25 +162,16 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// Quoted, and a quote inside doubled: a table's name comes from the plan.
-    fn quoted(&self, identifier: &str) -> String {
-        let (open, close) = self.dialect.quote;
-        format!(
-            "{open}{}{close}",
-            identifier.replace(close, &format!("{close}{close}"))
-        )
-    }
-
     fn table(&self) -> String {
-        self.quoted(&self.spec.name)
+        self.dialect.quoted(&self.spec.name)
     }
 
     fn key(&self) -> String {
-        self.quoted(&self.spec.key_column)
+        self.dialect.quoted(&self.spec.key_column)
     }
 
     fn field(&self, field: usize) -> String {
-        self.quoted(&self.spec.field_names[field])
+        self.dialect.quoted(&self.spec.field_names[field])
     }
 
     fn fields(&self) -> String {
@@ -201,6 +193,7 @@ impl Names<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bakeoff_model::sql::Upsert;
     use std::collections::BTreeSet;
 
     const DIALECT: Dialect = Dialect {
@@ -209,11 +202,15 @@ mod tests {
         key_type: "VARCHAR({})",
         text_type: "TEXT",
         varchar_type: "VARCHAR({})",
+        bytes_type: "BLOB",
+        timestamp_type: "TIMESTAMP",
         auto_key: "INTEGER NOT NULL",
         auto_value: None,
         keys_in_create_table: false,
         table_suffix: " WITH X",
         numbered_placeholders: false,
+        for_update: "",
+        upsert: Upsert::OnConflict,
         max_params: 100,
         rows_per_insert: 10,
         table_exists: "",

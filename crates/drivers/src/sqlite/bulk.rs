@@ -1,9 +1,11 @@
 //! Bulk loads: one prepared INSERT, a row at a time. (Rows that SQLite takes together are bound one by one all the same.)
+use super::DIALECT;
 use super::errors::op_error;
+use super::values::Bound;
 use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::{Cell, RowBuf};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::value::Value;
 use rusqlite::Connection;
-use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 
 /// Rows stored, in the transaction that is open.
 pub fn insert(
@@ -25,26 +27,25 @@ pub fn insert(
         }
         for (i, cell) in row.cells().enumerate() {
             let is_bytes = byte_columns.get(i).copied().unwrap_or(false);
-            insert
-                .raw_bind_parameter(i + 1, Bound { cell, is_bytes })
-                .map_err(failed)?;
+            let value = match cell.bytes() {
+                Some(bytes) if is_bytes => Value::Bytes(bytes),
+                Some(bytes) => Value::Text(bytes),
+                None => cell,
+            };
+            insert.raw_bind_parameter(i + 1, Bound(value)).map_err(failed)?;
         }
         rows += insert.raw_execute().map_err(failed)? as u64;
     }
 }
 
 fn statement(table: &str, columns: &[&str]) -> String {
-    let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
+    let names: Vec<String> = columns.iter().map(|name| DIALECT.quoted(name)).collect();
     let marks = vec!["?"; columns.len()].join(",");
     format!(
         "INSERT INTO {} ({}) VALUES ({marks})",
-        quoted(table),
+        DIALECT.quoted(table),
         names.join(",")
     )
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Which columns hold bytes rather than text, by their declared types: SQLite keeps what it is given, and text does not
@@ -60,22 +61,4 @@ fn byte_columns(connection: &Connection, table: &str, columns: &[&str]) -> rusql
         }
     };
     columns.iter().map(holds_bytes).collect()
-}
-
-struct Bound<'a> {
-    cell: Cell<'a>,
-    is_bytes: bool,
-}
-
-impl ToSql for Bound<'_> {
-    #[inline]
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self.cell {
-            Cell::Null => ValueRef::Null,
-            Cell::Int(value) => ValueRef::Integer(value),
-            Cell::Float(value) => ValueRef::Real(value),
-            Cell::Bytes(value) if self.is_bytes => ValueRef::Blob(value),
-            Cell::Bytes(value) => ValueRef::Text(value),
-        }))
-    }
 }

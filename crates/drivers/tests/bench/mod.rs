@@ -10,8 +10,9 @@ use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_model::driver::{Driver, Endpoint};
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{Record, TableSpec, ValueType};
-use bakeoff_model::row::{Cell, RowBuf};
+use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{IoKind, Isolation, MysqlSpec, NullSpec, PostgresqlSpec, Secret, SqliteSpec};
+use bakeoff_model::value::Value;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -267,7 +268,7 @@ impl Row {
 pub fn texts(row: &RowBuf) -> Vec<Vec<u8>> {
     row.cells()
         .map(|cell| match cell {
-            Cell::Bytes(bytes) => bytes.to_vec(),
+            Value::Text(bytes) => bytes.to_vec(),
             other => panic!("not text: {other:?}"),
         })
         .collect()

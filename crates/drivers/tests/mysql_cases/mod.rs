@@ -3,9 +3,10 @@ use crate::bench::{self, endpoint, mysql_spec, open, row, table};
 use crate::client::{Session, driver, driver_within, run};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table, TableSpec, ValueType};
-use bakeoff_model::row::Cell;
 use bakeoff_model::run::{Isolation, MysqlSpec, Secret};
-use bakeoff_model::sql::{SpeaksSql, SqlSession};
+use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::{Timestamp, Value};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -26,12 +27,9 @@ async fn on_table(mysql: MysqlSpec, spec: &TableSpec) -> Session {
 
 /// The first cell that a query answers, as text.
 pub async fn ask(session: &mut Session, sql: &str) -> Result<String, OpError> {
-    let statement = session.sql().prepare(sql).await?;
+    let statement = session.sql().prepare(&Ask::read(sql)).await?;
     let row = session.sql().query_one(statement, &[]).await?.expect("one row");
-    Ok(match row.cell(0).expect("one cell") {
-        Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        other => format!("{other:?}"),
-    })
+    Ok(row.cell(0).expect("one cell").to_string())
 }
 
 fn assert_lost(error: &OpError) {
@@ -253,13 +251,13 @@ fn a_row_locked_by_another_is_a_conflict() {
             field: 0,
             value: b"x",
         }];
-        holder.begin().await.unwrap();
+        holder.begin(Access::default()).await.unwrap();
         holder.update(T, b"k", &change).await.unwrap();
         let error = waiter.update(T, b"k", &change).await.unwrap_err();
         assert_eq!(error.outcome, Outcome::Fail(FailClass::Conflict), "{error}");
         assert!(!error.connection_lost);
         holder.rollback().await.unwrap();
-        assert_eq!(waiter.update(T, b"k", &change).await.unwrap(), 1);
+        assert_eq!(waiter.update(T, b"k", &change).await.unwrap(), Some(1));
         waiter.drop_table(&table).await.unwrap();
     });
 }
@@ -297,17 +295,19 @@ fn numbers_dates_and_nothing_keep_their_meaning() {
     run(async {
         let mut session = session(spec).await;
         let sql = "SELECT -5, 18446744073709551615, 0.5E0, NULL, DATE '2026-11-21', 'text'";
-        let statement = session.sql().prepare(sql).await.unwrap();
+        let statement = session.sql().prepare(&Ask::read(sql)).await.unwrap();
         let row = session.sql().query_one(statement, &[]).await.unwrap().unwrap();
-        let cells: Vec<Cell<'_>> = row.cells().collect();
-        let digits = Cell::Bytes(b"18446744073709551615");
-        assert_eq!(cells[..4], [Cell::Int(-5), digits, Cell::Float(0.5), Cell::Null]);
-        assert!(
-            matches!(cells[4], Cell::Bytes(date) if date.starts_with(b"2026-11-21")),
-            "{:?}",
-            cells[4]
+        let cells: Vec<Value<'_>> = row.cells().collect();
+        let digits = Value::Text(b"18446744073709551615");
+        assert_eq!(
+            cells[..4],
+            [Value::Int(-5), digits, Value::Float(0.5), Value::Null]
         );
-        assert_eq!(cells[5], Cell::Bytes(b"text"));
+        let midnight = Timestamp {
+            us: 1_795_219_200_000_000,
+        };
+        assert_eq!(cells[4], Value::Timestamp(midnight));
+        assert_eq!(cells[5], Value::Text(b"text"));
     });
 }
 

@@ -112,7 +112,8 @@ impl Sysbench {
         account.inserts_begun.add(bulk.rows);
         bulk.sent = true;
         let stored = match session.execute_text(&bulk.sql).await {
-            Ok(stored) => stored,
+            // Acknowledged, and not counted: stored.
+            Ok(done) => done.affected.unwrap_or(bulk.rows),
             Err(error) if matches!(error.outcome, Outcome::Fail(_)) && !error.connection_lost => {
                 account.inserts_failed.add(bulk.rows);
                 bulk.sent = false;

@@ -1,13 +1,14 @@
 //! Invariants of the data: rows of every table, their ids, the sum of k after a load, and a sample of rows.
 use super::Sysbench;
-use super::numbers::{number, whole_number};
+use super::numbers::number;
 use super::text::{Texts, is_c, is_pad};
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::{Cell, RowBuf};
+use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::CheckSpec;
 use bakeoff_model::run::sysbench::SysbenchScript;
 use bakeoff_model::sql::SqlSession;
+use bakeoff_model::value::Value;
 
 const MOST_EVIDENCE: usize = 10;
 
@@ -162,11 +163,11 @@ impl Sysbench {
 
     fn content_fault(&self, row: &RowBuf, table: u32, id: u64, texts: &mut Texts) -> Option<&'static str> {
         let (k, c, pad) = self.row(table, id, texts);
-        if row.cell(0).and_then(whole_number) != Some(k as i64) {
+        if row.cell(0).and_then(Value::whole_number) != Some(k as i64) {
             Some("k differs")
-        } else if row.cell(1) != Some(Cell::Bytes(c)) {
+        } else if row.cell(1).and_then(Value::bytes) != Some(c) {
             Some("c differs")
-        } else if row.cell(2) != Some(Cell::Bytes(pad)) {
+        } else if row.cell(2).and_then(Value::bytes) != Some(pad) {
             Some("pad differs")
         } else {
             None
@@ -175,11 +176,9 @@ impl Sysbench {
 }
 
 fn shape_fault(row: &RowBuf) -> Option<&'static str> {
-    let has = |cell: usize, shape: fn(&[u8]) -> bool| match row.cell(cell) {
-        Some(Cell::Bytes(text)) => shape(text),
-        _ => false,
-    };
-    if row.cell(0).and_then(whole_number).is_none() {
+    let has =
+        |cell: usize, shape: fn(&[u8]) -> bool| row.cell(cell).and_then(Value::bytes).is_some_and(shape);
+    if row.cell(0).and_then(Value::whole_number).is_none() {
         Some("k is no number")
     } else if !has(1, is_c) {
         Some("c has another shape")

@@ -18,8 +18,10 @@ use super::text::{C_BYTES, PAD_BYTES, looks_like_c};
 use super::thread::{Buffers, Thread, Written};
 use crate::rng::Random;
 use bakeoff_model::outcome::OpError;
-use bakeoff_model::row::{Cell, RowBuf};
-use bakeoff_model::sql::{Param, SqlSession};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::sql::SqlSession;
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
 use bakeoff_model::workload::{Answer, Probe, Queries};
 
 /// User bytes of an integer column.
@@ -71,7 +73,7 @@ impl From<Found> for Answer {
 
 impl Sysbench {
     #[inline]
-    pub(super) async fn event<S: SqlSession, P: Probe>(
+    pub(super) async fn event<S: SqlSession + Transactional, P: Probe>(
         &self,
         thread: &mut Thread,
         session: &mut S,
@@ -89,33 +91,24 @@ impl Sysbench {
         found.map(Answer::from)
     }
 
-    async fn transaction<S: SqlSession>(
+    async fn transaction<S: SqlSession + Transactional>(
         &self,
         steps: &mut Steps,
         thread: &mut Thread,
         session: &mut S,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
-        session.begin().await?;
-        queries.other += 1;
-        let mut error = match self.statements(steps, thread, session, queries).await {
-            Ok(found) => match session.commit().await {
-                Ok(()) => {
-                    queries.other += 1;
-                    return Ok(found);
-                }
-                Err(error) => error,
-            },
-            Err(error) => error,
+        let access = Access {
+            read_only: self.draws.script.reads_only,
+            isolation: None,
         };
-        if !error.connection_lost {
-            match session.rollback().await {
-                Ok(()) => queries.other += 1,
-                // Nobody knows what is still open in this session: it must go.
-                Err(_) => error.connection_lost = true,
-            }
-        }
-        Err(error)
+        session.begin(access).await?;
+        queries.other += 1;
+        let found = self.statements(steps, thread, session, queries).await;
+        let ended = session.end(found).await;
+        // The commit, or the rollback.
+        queries.other += u32::from(!ended.as_ref().is_err_and(|error| error.connection_lost));
+        ended
     }
 
     /// To the end, even where an answer is wrong; the first wrong one counts.
@@ -162,7 +155,7 @@ impl Sysbench {
                 session,
                 &mut thread.buffers.text,
                 (step.kind, step.table),
-                &[Param::Int(step.id as i64)],
+                &[Value::Int(step.id as i64)],
                 &mut |row| shaped &= looks_like_c(row.cell(0)),
             )
             .await?;
@@ -187,7 +180,7 @@ impl Sysbench {
                 session,
                 &mut thread.buffers.text,
                 (step.kind, step.table),
-                &[Param::Int(step.id as i64), Param::Int(step.other as i64)],
+                &[Value::Int(step.id as i64), Value::Int(step.other as i64)],
                 &mut |row| shaped &= looks_like_c(row.cell(0)),
             )
             .await?;
@@ -219,8 +212,8 @@ impl Sysbench {
                 session,
                 &mut thread.buffers.text,
                 (step.kind, step.table),
-                &[Param::Int(step.id as i64), Param::Int(step.other as i64)],
-                &mut |row| null |= matches!(row.cell(0), None | Some(Cell::Null)),
+                &[Value::Int(step.id as i64), Value::Int(step.other as i64)],
+                &mut |row| null |= matches!(row.cell(0), None | Some(Value::Null)),
             )
             .await?;
         Ok(match rows {
@@ -243,7 +236,7 @@ impl Sysbench {
         params.clear();
         let cells = if step.kind == Kind::RandomPoints {
             for _ in 0..self.spec.random_points {
-                params.push(Param::Int(
+                params.push(Value::Int(
                     self.draws.distribution.draw(&mut rng, first, last) as i64
                 ));
             }
@@ -251,7 +244,7 @@ impl Sysbench {
         } else {
             for _ in 0..self.spec.number_of_ranges {
                 let from = self.draws.distribution.draw(&mut rng, first, last) as i64;
-                params.extend([Param::Int(from), Param::Int(from + i64::from(self.spec.delta))]);
+                params.extend([Value::Int(from), Value::Int(from + i64::from(self.spec.delta))]);
             }
             1
         };
@@ -276,13 +269,13 @@ impl Sysbench {
         session: &mut S,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
-        let id = Param::Int(step.id as i64);
+        let id = Value::Int(step.id as i64);
         let Buffers { text, texts, .. } = &mut thread.buffers;
         let asked = (step.kind, step.table);
         let statements = &self.statements;
-        let (rows, bytes) = match step.kind {
+        let (done, bytes) = match step.kind {
             Kind::NonIndexUpdate => {
-                let c = Param::Text(texts.draw_c(&mut Random::new(step.seed)));
+                let c = Value::Text(texts.draw_c(&mut Random::new(step.seed)));
                 (
                     statements.execute(session, text, asked, &[c, id]).await?,
                     C_BYTES as u64,
@@ -292,26 +285,27 @@ impl Sysbench {
                 let (c, pad) = texts.draw(&mut Random::new(step.seed));
                 let row = [
                     id,
-                    Param::Int(step.other as i64),
-                    Param::Text(c),
-                    Param::Text(pad),
+                    Value::Int(step.other as i64),
+                    Value::Text(c),
+                    Value::Text(pad),
                 ];
                 (statements.execute(session, text, asked, &row).await?, ROW_BYTES)
             }
             _ => (statements.execute(session, text, asked, &[id]).await?, INT_BYTES),
         };
         // A write that touched no row is no write, as in the original's statistics.
-        queries.write += u32::from(rows > 0);
-        queries.other += u32::from(rows == 0);
-        if rows > 0 {
+        let touched = done.affected != Some(0);
+        queries.write += u32::from(touched);
+        queries.other += u32::from(!touched);
+        if touched {
             thread.written.statements += 1;
             thread.written.bytes += bytes;
         }
-        Ok(match (step.kind, rows) {
-            (_, 1) | (Kind::Delete, 0) => Found::Right,
+        Ok(match (step.kind, done.affected) {
+            (_, Some(1) | None) | (Kind::Delete, Some(0)) => Found::Right,
             (Kind::Insert, _) => Found::NotStored,
-            (_, 0) if self.draws.script.rows_stay => Found::RowMissing,
-            (_, 0) => Found::Right,
+            (_, Some(0)) if self.draws.script.rows_stay => Found::RowMissing,
+            (_, Some(0)) => Found::Right,
             _ => Found::RowTwice,
         })
     }

@@ -4,7 +4,9 @@ use super::text::Texts;
 use crate::rng::Random;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Dialect, Param, SpeaksSql, SqlSession, Statement};
+use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement, Upsert};
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
 use bakeoff_model::workload::{Probe, Queries};
 use std::future::Future;
 use std::pin::pin;
@@ -16,11 +18,15 @@ static DIALECT: Dialect = Dialect {
     key_type: "TEXT",
     text_type: "TEXT",
     varchar_type: "TEXT",
+    bytes_type: "BLOB",
+    timestamp_type: "TEXT",
     auto_key: "INTEGER NOT NULL NUMBERED",
     auto_value: Some(0),
     keys_in_create_table: true,
     table_suffix: "",
     numbered_placeholders: false,
+    for_update: "",
+    upsert: Upsert::OnConflict,
     max_params: 1000,
     rows_per_insert: 1,
     table_exists: "SELECT 1 FROM tables WHERE name = ?",
@@ -60,13 +66,13 @@ impl Fake {
         }
     }
 
-    fn filled(&self, statement: Statement, params: &[Param<'_>]) -> String {
+    fn filled(&self, statement: Statement, params: &[Value<'_>]) -> String {
         let mut pieces = self.prepared[statement.0 as usize].split('?');
         let mut sql = pieces.next().unwrap().to_owned();
         for (piece, param) in pieces.zip(params) {
             match param {
-                Param::Int(value) => sql.push_str(&value.to_string()),
-                Param::Text(value) => sql.push_str(&format!("'{}'", String::from_utf8_lossy(value))),
+                Value::Int(value) => sql.push_str(&value.to_string()),
+                Value::Text(value) => sql.push_str(&format!("'{}'", String::from_utf8_lossy(value))),
                 other => panic!("{other:?}"),
             }
             sql.push_str(piece);
@@ -85,7 +91,7 @@ impl Fake {
         self.row.clear();
         let mut rows = 1;
         if sql.starts_with("SELECT c") || sql.starts_with("SELECT DISTINCT c") {
-            self.row.push_bytes(c);
+            self.row.push(Value::Text(c));
             if let Some((_, range)) = sql.split_once("id BETWEEN ") {
                 let mut words = range.split(' ');
                 let first: u64 = words.next().unwrap().parse().unwrap();
@@ -93,23 +99,26 @@ impl Fake {
                 rows = last.min(self.table_size) - first + 1;
             }
         } else if sql.starts_with("SELECT id, k, c, pad") {
-            self.row.push_int(1);
-            self.row.push_int(1);
-            self.row.push_bytes(c);
-            self.row.push_bytes(b"pad");
+            self.row.push(Value::Int(1));
+            self.row.push(Value::Int(1));
+            self.row.push(Value::Text(c));
+            self.row.push(Value::Text(b"pad"));
         } else if sql.starts_with("SELECT MAX(id)") {
-            self.row.push_null();
+            self.row.push(Value::Null);
         } else {
-            self.row.push_int(7);
+            self.row.push(Value::Int(7));
         }
         (0..rows).for_each(|_| each(&self.row));
         Ok(rows)
     }
 
-    fn write(&mut self, sql: String) -> Result<u64, OpError> {
+    fn write(&mut self, sql: String) -> Result<Done, OpError> {
         let values = sql.split("), (").count().max(sql.split("),(").count());
         self.ask(sql)?;
-        Ok(if self.empty { 0 } else { values as u64 })
+        Ok(Done {
+            affected: Some(if self.empty { 0 } else { values as u64 }),
+            insert_id: None,
+        })
     }
 }
 
@@ -117,27 +126,27 @@ impl SqlSession for Fake {
     fn dialect(&self) -> &'static Dialect {
         &DIALECT
     }
-    async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError> {
-        self.prepared.push(sql.into());
+    async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
+        self.prepared.push(ask.sql.into());
         Ok(Statement(self.prepared.len() as u32 - 1))
     }
-    async fn execute(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<u64, OpError> {
+    async fn execute(&mut self, statement: Statement, params: &[Value<'_>]) -> Result<Done, OpError> {
         let sql = self.filled(statement, params);
         self.write(sql)
     }
     async fn query(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let sql = self.filled(statement, params);
         self.answer(sql, each)
     }
-    async fn query_one(&mut self, _: Statement, _: &[Param<'_>]) -> Result<Option<&RowBuf>, OpError> {
+    async fn query_one(&mut self, _: Statement, _: &[Value<'_>]) -> Result<Option<&RowBuf>, OpError> {
         Ok(None) // only asked whether tables exist
     }
-    async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError> {
+    async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
         self.write(sql.into())
     }
     async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
@@ -149,11 +158,11 @@ impl SqlSession for Fake {
         columns: &[&str],
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
-        use bakeoff_model::row::Cell::{Bytes, Int};
+        use Value::{Int, Text};
         assert_eq!(columns, ["id", "k", "c", "pad"]);
         let (mut row, mut rows) = (RowBuf::default(), 0);
         while next(&mut row) {
-            let (Some(Int(id)), Some(Int(k)), Some(Bytes(c)), Some(Bytes(pad))) =
+            let (Some(Int(id)), Some(Int(k)), Some(Text(c)), Some(Text(pad))) =
                 (row.cell(0), row.cell(1), row.cell(2), row.cell(3))
             else {
                 panic!("{row:?}");
@@ -164,7 +173,10 @@ impl SqlSession for Fake {
         }
         Ok(rows)
     }
-    async fn begin(&mut self) -> Result<(), OpError> {
+}
+
+impl Transactional for Fake {
+    async fn begin(&mut self, _: Access) -> Result<(), OpError> {
         self.ask("BEGIN".into()).map(drop)
     }
     async fn commit(&mut self) -> Result<(), OpError> {

@@ -6,7 +6,8 @@ use super::steps::Steps;
 use super::thread::{Buffers, Thread, Written};
 use crate::rng::{Random, mix};
 use bakeoff_model::outcome::OpError;
-use bakeoff_model::sql::{Param, SqlSession};
+use bakeoff_model::sql::SqlSession;
+use bakeoff_model::value::Value;
 use bakeoff_model::workload::{Answer, Probe, Queries};
 
 impl Sysbench {
@@ -25,20 +26,20 @@ impl Sysbench {
             return Ok(Answer::Right); // cannot be: the script has one statement
         };
         let id = match (self.spec.auto_inc, session.dialect().auto_value) {
-            (false, _) => Param::Int(self.new_id(thread)),
-            (true, Some(value)) => Param::Int(value),
-            (true, None) => Param::Null,
+            (false, _) => Value::Int(self.new_id(thread)),
+            (true, Some(value)) => Value::Int(value),
+            (true, None) => Value::Null,
         };
         let Buffers { text, texts, .. } = &mut thread.buffers;
         let (c, pad) = texts.draw(&mut Random::new(step.seed));
         let row = [
             id,
-            Param::Int(step.other as i64),
-            Param::Text(c),
-            Param::Text(pad),
+            Value::Int(step.other as i64),
+            Value::Text(c),
+            Value::Text(pad),
         ];
         let asked = (Kind::Insert, step.table);
-        let rows = self.statements.execute(session, text, asked, &row).await?;
+        let done = self.statements.execute(session, text, asked, &row).await?;
         probe.queries(Queries {
             write: 1,
             ..Queries::default()
@@ -47,9 +48,9 @@ impl Sysbench {
             statements: 1,
             bytes: ROW_BYTES,
         };
-        Ok(match rows {
-            1 => Answer::Right,
-            _ => Answer::Wrong("row not stored"),
+        Ok(match done.affected {
+            Some(1) | None => Answer::Right,
+            Some(_) => Answer::Wrong("row not stored"),
         })
     }
 

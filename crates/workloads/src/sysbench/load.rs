@@ -12,6 +12,8 @@ use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::sysbench::SysbenchScript;
 use bakeoff_model::sql::SqlSession;
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
 
 /// Rows of one chunk, and of one transaction: about 2 MB.
 pub const CHUNK_ROWS: u64 = 10_000;
@@ -61,7 +63,7 @@ impl Sysbench {
         }
     }
 
-    pub(super) async fn load<S: SqlSession>(
+    pub(super) async fn load<S: SqlSession + Transactional>(
         &self,
         thread: &mut Thread,
         session: &mut S,
@@ -69,22 +71,16 @@ impl Sysbench {
         count: u64,
     ) -> Result<u64, OpError> {
         thread.account.inserts_begun.add(count);
-        session.begin().await?;
-        let stored = match self.load_units(thread, session, first, count).await {
-            Ok(stored) => session.commit().await.map(|()| stored),
-            Err(error) => Err(error),
-        };
+        session.begin(Access::default()).await?;
+        let stored = self.load_units(thread, session, first, count).await;
+        let stored = session.end(stored).await;
         match &stored {
             Ok(stored) => {
                 thread.account.inserts_acknowledged.add(*stored);
                 thread.account.writes_acknowledged.add(*stored);
                 thread.account.bytes_written.add(*stored * ROW_BYTES);
             }
-            Err(error) if !error.connection_lost => {
-                thread.account.inserts_failed.add(count);
-                // The first error is the one to tell; a failing rollback shows in the next attempt.
-                let _ = session.rollback().await;
-            }
+            Err(error) if !error.connection_lost => thread.account.inserts_failed.add(count),
             Err(_) => {}
         }
         stored
@@ -121,10 +117,10 @@ impl Sysbench {
 
     fn fill_row(&self, table: u32, id: u64, texts: &mut Texts, row: &mut RowBuf) {
         let (k, c, pad) = self.row(table, id, texts);
-        row.push_int(id as i64);
-        row.push_int(k as i64);
-        row.push_bytes(c);
-        row.push_bytes(pad);
+        row.push(Value::Int(id as i64));
+        row.push(Value::Int(k as i64));
+        row.push(Value::Text(c));
+        row.push(Value::Text(pad));
     }
 
     /// k, c and pad of a loaded row. About 120 ns.

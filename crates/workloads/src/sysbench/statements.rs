@@ -7,7 +7,8 @@ use super::text::{C_BYTES, PAD_BYTES};
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
-use bakeoff_model::sql::{Dialect, Param, SqlSession, Statement};
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
+use bakeoff_model::value::Value;
 
 /// Digits and sign.
 const LONGEST_NUMBER: usize = 20;
@@ -57,7 +58,11 @@ impl Statements {
         for table in 1..=self.tables {
             for kind in &self.prepared {
                 let sql = self.forms[*kind as usize].prepared(table, session.dialect());
-                let statement = session.prepare(&sql).await?;
+                let ask = match kind.writes() {
+                    true => Ask::write(&sql),
+                    false => Ask::read(&sql),
+                };
+                let statement = session.prepare(&ask).await?;
                 if statement != self.number(*kind, table) {
                     let message =
                         "statements were prepared in this session before the workload attached to it";
@@ -94,7 +99,7 @@ impl Statements {
         session: &mut S,
         text: &mut String,
         (kind, table): (Kind, u32),
-        params: &[Param<'_>],
+        params: &[Value<'_>],
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         if self.prepared.is_empty() {
@@ -106,15 +111,14 @@ impl Statements {
         }
     }
 
-    /// Rows found.
     #[inline]
     pub async fn execute<S: SqlSession>(
         &self,
         session: &mut S,
         text: &mut String,
         (kind, table): (Kind, u32),
-        params: &[Param<'_>],
-    ) -> Result<u64, OpError> {
+        params: &[Value<'_>],
+    ) -> Result<Done, OpError> {
         if self.prepared.is_empty() {
             session
                 .execute_text(self.written(text, kind, table, params))
@@ -126,7 +130,7 @@ impl Statements {
 
     /// About 20 ns and a few for each value; allocates only while `text` grows to its longest.
     #[inline]
-    fn written<'a>(&self, text: &'a mut String, kind: Kind, table: u32, params: &[Param<'_>]) -> &'a str {
+    fn written<'a>(&self, text: &'a mut String, kind: Kind, table: u32, params: &[Value<'_>]) -> &'a str {
         let mut digits = itoa::Buffer::new();
         text.clear();
         let mut pieces = self.forms[kind as usize].0.iter();
@@ -135,15 +139,15 @@ impl Statements {
         for (i, piece) in pieces.enumerate() {
             text.push_str(piece);
             match params.get(i) {
-                Some(Param::Int(value)) => text.push_str(digits.format(*value)),
-                Some(Param::Text(value) | Param::Bytes(value)) => {
+                Some(Value::Int(value)) => text.push_str(digits.format(*value)),
+                Some(Value::Text(value) | Value::Bytes(value)) => {
                     text.push('\'');
                     // Digits and dashes: nothing to escape.
                     text.push_str(std::str::from_utf8(value).unwrap_or_default());
                     text.push('\'');
                 }
-                Some(Param::Null) => text.push_str("NULL"),
-                Some(Param::Float(_)) | None => {}
+                Some(Value::Null) => text.push_str("NULL"),
+                _ => {}
             }
         }
         text
@@ -156,10 +160,7 @@ impl Form {
         sql.push_str(&table.to_string());
         for (i, piece) in self.0[1..].iter().enumerate() {
             if i > 0 {
-                match dialect.numbered_placeholders {
-                    true => sql.push_str(&format!("${i}")),
-                    false => sql.push('?'),
-                }
+                sql.push_str(&dialect.placeholder(i));
             }
             sql.push_str(piece);
         }

@@ -4,7 +4,8 @@ use super::numbers::number;
 use crate::trouble;
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::sysbench::{IndexTime, SysbenchScript, SysbenchSpec};
-use bakeoff_model::sql::{Dialect, Param, SqlSession};
+use bakeoff_model::sql::{Ask, Dialect, SqlSession};
+use bakeoff_model::value::Value;
 
 pub fn table_name(table: u32) -> String {
     format!("sbtest{table}")
@@ -92,10 +93,10 @@ impl Sysbench {
     async fn refuse_existing<S: SqlSession>(&self, session: &mut S) -> Result<(), Trouble> {
         let looking = |e: &OpError| trouble::setup("look for tables", "sbtest1", e);
         let look = session.dialect().table_exists;
-        let look = session.prepare(look).await.map_err(|e| looking(&e))?;
+        let look = session.prepare(&Ask::read(look)).await.map_err(|e| looking(&e))?;
         for table in 1..=self.spec.tables {
             let name = table_name(table);
-            let found = session.query_one(look, &[Param::Text(name.as_bytes())]).await;
+            let found = session.query_one(look, &[Value::Text(name.as_bytes())]).await;
             if found.map_err(|e| looking(&e))?.is_some() {
                 let hint = "allow dropping it, or name another schema in the plan";
                 return Err(trouble::table_exists(&name, hint));

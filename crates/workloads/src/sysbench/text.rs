@@ -1,6 +1,6 @@
 //! The columns c and pad: groups of eleven random digits joined by dashes.
 use crate::rng::Random;
-use bakeoff_model::row::Cell;
+use bakeoff_model::value::Value;
 
 const GROUP_DIGITS: usize = 11;
 const GROUP_VALUES: u64 = 100_000_000_000;
@@ -68,8 +68,8 @@ static DIGIT_PAIRS: [u8; 200] = {
 
 /// Looks at the length and three dashes; every byte has been touched by whoever copied the row.
 #[inline]
-pub fn looks_like_c(cell: Option<Cell<'_>>) -> bool {
-    matches!(cell, Some(Cell::Bytes(text))
+pub fn looks_like_c(cell: Option<Value<'_>>) -> bool {
+    matches!(cell.and_then(Value::bytes), Some(text)
         if text.len() == C_BYTES && text[11] == b'-' && text[59] == b'-' && text[107] == b'-')
 }
 
@@ -102,7 +102,7 @@ mod tests {
         for _ in 0..1000 {
             let (c, pad) = texts.draw(&mut rng);
             assert_eq!((c.len(), pad.len()), (119, 59));
-            assert!(is_c(c) && is_pad(pad) && looks_like_c(Some(Cell::Bytes(c))));
+            assert!(is_c(c) && is_pad(pad) && looks_like_c(Some(Value::Text(c))));
             assert!(!is_c(pad) && !is_pad(c));
         }
     }
@@ -137,8 +137,8 @@ mod tests {
     fn a_text_cut_short_is_seen() {
         let (mut texts, mut rng) = (Texts::default(), Random::new(3));
         let c = texts.draw_c(&mut rng).to_vec();
-        assert!(!looks_like_c(Some(Cell::Bytes(&c[..118]))));
-        assert!(!looks_like_c(Some(Cell::Null)) && !looks_like_c(None));
+        assert!(!looks_like_c(Some(Value::Text(&c[..118]))));
+        assert!(!looks_like_c(Some(Value::Null)) && !looks_like_c(None));
         let mut wrong = c.clone();
         wrong[40] = b'x';
         assert!(!is_c(&wrong));

@@ -6,7 +6,7 @@ use crate::account::Account;
 use crate::rng::{Stream, mix};
 use crate::stream_hash::StreamHash;
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
-use bakeoff_model::sql::Param;
+use bakeoff_model::value::Value;
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct Buffers {
     pub text: String,
     pub texts: Texts,
     /// Of statements with many values.
-    pub params: Vec<Param<'static>>,
+    pub params: Vec<Value<'static>>,
 }
 
 impl Buffers {

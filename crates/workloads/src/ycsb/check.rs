@@ -4,8 +4,9 @@ use super::{TABLE, Ycsb};
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{Fields, RecordSession};
-use bakeoff_model::row::{Cell, RowBuf};
+use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::CheckSpec;
+use bakeoff_model::value::Value;
 use bakeoff_model::workload::Answer;
 
 const MOST_EVIDENCE: usize = 10;
@@ -84,7 +85,7 @@ impl Ycsb {
         }
         let (shortest, longest) = self.fields.length_bounds();
         for field in 0..field_count {
-            let Some(Cell::Bytes(value)) = row.cell(field as usize + 1) else {
+            let Some(value) = row.cell(field as usize + 1).and_then(Value::bytes) else {
                 return Answer::Wrong("field is not text");
             };
             if !(shortest..=longest).contains(&value.len()) {

@@ -2,6 +2,8 @@
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
 use bakeoff_model::row::RowBuf;
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
 use bakeoff_model::workload::Probe;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -25,6 +27,7 @@ pub struct State {
     /// Errors for the next writes, first one first.
     pub write_errors: Vec<OpError>,
     pub commit_errors: Vec<OpError>,
+    pub rollback_errors: Vec<OpError>,
     /// Acknowledge inserts and say that no row was stored.
     pub ignore_inserts: bool,
     /// Answer scans with this many rows more than asked for.
@@ -56,11 +59,11 @@ pub struct FakeSession {
 fn fill(row: &mut RowBuf, key: &[u8], values: &[Vec<u8>], fields: Fields) {
     row.clear();
     if fields == Fields::All {
-        row.push_bytes(key);
+        row.push(Value::Text(key));
     }
     match fields {
-        Fields::One(field) => row.push_bytes(&values[field as usize]),
-        _ => values.iter().for_each(|value| row.push_bytes(value)),
+        Fields::One(field) => row.push(Value::Text(&values[field as usize])),
+        _ => values.iter().for_each(|value| row.push(Value::Text(value))),
     }
 }
 
@@ -103,33 +106,40 @@ impl RecordSession for FakeSession {
         fill(&mut self.row, key, values, fields);
         Ok(Some(&self.row))
     }
-    async fn insert(&mut self, _: Table, record: Record<'_>) -> Result<u64, OpError> {
+    async fn insert(&mut self, _: Table, record: Record<'_>) -> Result<Option<u64>, OpError> {
         self.store.change(|state| {
             next_error(&mut state.write_errors)?;
             if state.ignore_inserts {
-                return Ok(0);
+                return Ok(Some(0));
             }
             let values = record.values().map(<[u8]>::to_vec).collect();
             match state.rows.insert(record.key.to_vec(), values) {
-                None => Ok(1),
+                None => Ok(Some(1)),
                 Some(_) => Err(OpError::fail(FailClass::Constraint, "dup", "duplicate key")),
             }
         })
     }
-    async fn update(&mut self, _: Table, key: &[u8], values: &[FieldValue<'_>]) -> Result<u64, OpError> {
+    async fn update(
+        &mut self,
+        _: Table,
+        key: &[u8],
+        values: &[FieldValue<'_>],
+    ) -> Result<Option<u64>, OpError> {
         self.store.change(|state| {
             next_error(&mut state.write_errors)?;
             let Some(row) = state.rows.get_mut(key) else {
-                return Ok(0);
+                return Ok(Some(0));
             };
             for value in values {
                 row[value.field as usize] = value.value.to_vec();
             }
-            Ok(1)
+            Ok(Some(1))
         })
     }
-    async fn delete(&mut self, _: Table, key: &[u8]) -> Result<u64, OpError> {
-        Ok(self.store.change(|state| state.rows.remove(key).map_or(0, |_| 1)))
+    async fn delete(&mut self, _: Table, key: &[u8]) -> Result<Option<u64>, OpError> {
+        Ok(self
+            .store
+            .change(|state| Some(state.rows.remove(key).map_or(0, |_| 1))))
     }
     async fn scan(
         &mut self,
@@ -163,7 +173,10 @@ impl RecordSession for FakeSession {
     async fn count(&mut self, _: Table) -> Result<u64, OpError> {
         Ok(self.store.change(|state| state.rows.len() as u64))
     }
-    async fn begin(&mut self) -> Result<(), OpError> {
+}
+
+impl Transactional for FakeSession {
+    async fn begin(&mut self, _: Access) -> Result<(), OpError> {
         self.store.change(|state| {
             assert!(!state.in_transaction, "begun twice");
             state.in_transaction = true;
@@ -183,12 +196,13 @@ impl RecordSession for FakeSession {
     async fn rollback(&mut self) -> Result<(), OpError> {
         self.store.change(|state| {
             state.rollbacks += 1;
+            next_error(&mut state.rollback_errors)?;
             state.in_transaction = false;
             if let Some(before) = state.before.take() {
                 state.rows = before;
             }
-        });
-        Ok(())
+            Ok(())
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 //! The text is exactly the original's: `<key>:<field>`, then again and again `:` and the hash of all so far, cut at
 //! the field's length. So data loaded by either tool verifies with the other.
 use bakeoff_model::record::Fields;
-use bakeoff_model::row::{Cell, RowBuf};
+use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::YcsbSpec;
 use bakeoff_model::short;
 use bakeoff_model::workload::Answer;
@@ -109,10 +109,7 @@ impl RowRule<'_> {
 
 #[inline]
 fn bytes_of(row: &RowBuf, index: usize) -> Option<&[u8]> {
-    match row.cell(index) {
-        Some(Cell::Bytes(bytes)) => Some(bytes),
-        _ => None,
-    }
+    row.cell(index)?.bytes()
 }
 
 /// The key of a row read with [`Fields::All`].
@@ -123,6 +120,7 @@ pub fn key_of(row: &RowBuf) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bakeoff_model::value::Value;
 
     fn integrity_spec(length: u32) -> YcsbSpec {
         YcsbSpec {
@@ -153,7 +151,7 @@ mod tests {
     fn row(cells: &[&[u8]]) -> RowBuf {
         let mut row = RowBuf::default();
         for cell in cells {
-            row.push_bytes(cell);
+            row.push(Value::Text(cell));
         }
         row
     }
@@ -198,7 +196,7 @@ mod tests {
         );
 
         let mut with_null = row(&[b"user7", &values[0]]);
-        with_null.push_null();
+        with_null.push(Value::Null);
         assert_eq!(
             rule.check(&with_null, Some(b"user7"), &mut scratch),
             Answer::Wrong("field is null")

@@ -33,6 +33,7 @@ use bakeoff_model::event::{Check, StateReport};
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::record::{Fields, RecordSession, Table, TableSpec, ValueType};
 use bakeoff_model::run::{CheckSpec, ClientSpec, YcsbSpec};
+use bakeoff_model::transaction::Transactional;
 use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
 use choose::{KeyCursor, KeySpace};
 use draw::{Mix, ScanLimit};
@@ -180,7 +181,7 @@ fn table_spec(spec: &YcsbSpec) -> TableSpec {
     }
 }
 
-impl<S: RecordSession + 'static> Workload<S> for Ycsb {
+impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
     type Worker = Worker;
     type Thread = Thread;
 

@@ -7,7 +7,7 @@ use super::thread::Thread;
 use super::{COMMIT, Ycsb};
 use crate::account::Account;
 use bakeoff_model::outcome::{OpError, Outcome};
-use bakeoff_model::record::RecordSession;
+use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::workload::{Answer, Probe};
 
 #[derive(Debug, Default)]
@@ -44,20 +44,20 @@ impl Transaction {
 
 impl Ycsb {
     /// Before an operation of a group.
-    pub(super) async fn open_group<S: RecordSession>(
+    pub(super) async fn open_group<S: Transactional>(
         &self,
         thread: &mut Thread,
         session: &mut S,
     ) -> Result<(), OpError> {
         if !thread.transaction.open {
-            session.begin().await?;
+            session.begin(Access::default()).await?;
             thread.transaction.open = true;
         }
         Ok(())
     }
 
     /// After an operation of a group: rolls it back if the operation failed, commits it if that was the last one.
-    pub(super) async fn close_group<S: RecordSession, P: Probe>(
+    pub(super) async fn close_group<S: Transactional, P: Probe>(
         &self,
         answer: Result<Answer, OpError>,
         thread: &mut Thread,
@@ -67,11 +67,7 @@ impl Ycsb {
         let answer = match answer {
             Ok(answer) => answer,
             Err(error) => {
-                // What a failed statement leaves of its transaction differs between systems: end it everywhere. A
-                // session on which even that fails is not one to go on with, which its next use will show.
-                if !error.connection_lost {
-                    session.rollback().await.ok();
-                }
+                let error = session.undo(error).await;
                 self.roll_back(thread, probe);
                 return Err(error);
             }
@@ -83,7 +79,7 @@ impl Ycsb {
         Ok(answer)
     }
 
-    pub(super) async fn commit<S: RecordSession, P: Probe>(
+    pub(super) async fn commit<S: Transactional, P: Probe>(
         &self,
         thread: &mut Thread,
         session: &mut S,
@@ -96,17 +92,18 @@ impl Ycsb {
             .as_ref()
             .map_or_else(|error| error.outcome, |()| Outcome::Ok);
         probe.part(COMMIT, outcome, start_ns);
-        match &result {
-            Ok(()) => self.confirm(thread),
+        match result {
+            Ok(()) => {
+                self.confirm(thread);
+                Ok(())
+            }
             Err(error) => {
                 thread.transaction.committing = error.outcome == Outcome::Unknown;
-                if !error.connection_lost {
-                    session.rollback().await.ok();
-                }
+                let error = session.undo(error).await;
                 self.roll_back(thread, probe);
+                Err(error)
             }
         }
-        result
     }
 
     /// The transaction has committed: what waited for it now counts.

@@ -3,6 +3,8 @@
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
 use bakeoff_model::row::RowBuf;
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
 use bakeoff_model::workload::Probe;
 use std::future::Future;
 use std::pin::pin;
@@ -36,20 +38,20 @@ impl RecordSession for Yes {
         if fields == Fields::All || self.row.len() != FIELDS {
             self.row.clear();
             if fields == Fields::All {
-                self.row.push_bytes(key);
+                self.row.push(Value::Text(key));
             }
-            (0..FIELDS).for_each(|_| self.row.push_bytes(b"value"));
+            (0..FIELDS).for_each(|_| self.row.push(Value::Text(b"value")));
         }
         Ok(Some(&self.row))
     }
-    async fn insert(&mut self, _: Table, _: Record<'_>) -> Result<u64, OpError> {
-        Ok(1)
+    async fn insert(&mut self, _: Table, _: Record<'_>) -> Result<Option<u64>, OpError> {
+        Ok(Some(1))
     }
-    async fn update(&mut self, _: Table, _: &[u8], _: &[FieldValue<'_>]) -> Result<u64, OpError> {
-        Ok(1)
+    async fn update(&mut self, _: Table, _: &[u8], _: &[FieldValue<'_>]) -> Result<Option<u64>, OpError> {
+        Ok(Some(1))
     }
-    async fn delete(&mut self, _: Table, _: &[u8]) -> Result<u64, OpError> {
-        Ok(1)
+    async fn delete(&mut self, _: Table, _: &[u8]) -> Result<Option<u64>, OpError> {
+        Ok(Some(1))
     }
     async fn scan(
         &mut self,
@@ -70,7 +72,10 @@ impl RecordSession for Yes {
     async fn count(&mut self, _: Table) -> Result<u64, OpError> {
         Ok(0)
     }
-    async fn begin(&mut self) -> Result<(), OpError> {
+}
+
+impl Transactional for Yes {
+    async fn begin(&mut self, _: Access) -> Result<(), OpError> {
         Ok(())
     }
     async fn commit(&mut self) -> Result<(), OpError> {

@@ -1,7 +1,9 @@
 //! The SQL session: every statement finds what it asks for.
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Dialect, Param, SpeaksSql, SqlSession, Statement};
+use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement, Upsert};
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
 
 static DIALECT: Dialect = Dialect {
     name: "yes",
@@ -9,11 +11,15 @@ static DIALECT: Dialect = Dialect {
     key_type: "TEXT",
     text_type: "TEXT",
     varchar_type: "TEXT",
+    bytes_type: "BLOB",
+    timestamp_type: "TEXT",
     auto_key: "INTEGER NOT NULL",
     auto_value: None,
     keys_in_create_table: true,
     table_suffix: "",
     numbered_placeholders: false,
+    for_update: "",
+    upsert: Upsert::OnConflict,
     max_params: 1000,
     rows_per_insert: 1,
     table_exists: "SELECT 1",
@@ -35,6 +41,13 @@ enum Shape {
     Whole,
 }
 
+fn done(rows: u64) -> Done {
+    Done {
+        affected: Some(rows),
+        insert_id: None,
+    }
+}
+
 fn shape(sql: &str) -> Shape {
     if sql.starts_with("SELECT c") && !sql.starts_with("SELECT count") || sql.starts_with("SELECT DISTINCT") {
         Shape::Text
@@ -49,19 +62,19 @@ impl YesSql {
     pub fn new() -> Self {
         let mut yes = Self::default();
         let c = ["01234567890"; 10].join("-");
-        yes.text.push_bytes(c.as_bytes());
-        yes.number.push_int(1);
-        yes.whole.push_int(1);
-        yes.whole.push_int(1);
-        yes.whole.push_bytes(c.as_bytes());
-        yes.whole.push_bytes(&c.as_bytes()[..59]);
+        yes.text.push(Value::Text(c.as_bytes()));
+        yes.number.push(Value::Int(1));
+        yes.whole.push(Value::Int(1));
+        yes.whole.push(Value::Int(1));
+        yes.whole.push(Value::Text(c.as_bytes()));
+        yes.whole.push(Value::Text(&c.as_bytes()[..59]));
         yes
     }
 
     #[inline]
-    fn answer(&self, shape: Shape, params: &[Param<'_>], each: &mut impl FnMut(&RowBuf)) -> u64 {
+    fn answer(&self, shape: Shape, params: &[Value<'_>], each: &mut impl FnMut(&RowBuf)) -> u64 {
         let (row, rows) = match (shape, params) {
-            (Shape::Text, [Param::Int(first), Param::Int(last)]) => (&self.text, (last - first + 1) as u64),
+            (Shape::Text, [Value::Int(first), Value::Int(last)]) => (&self.text, (last - first + 1) as u64),
             (Shape::Text, _) => (&self.text, 1),
             (Shape::Number, _) => (&self.number, 1),
             (Shape::Whole, _) => (&self.whole, 1),
@@ -75,36 +88,38 @@ impl SqlSession for YesSql {
     fn dialect(&self) -> &'static Dialect {
         &DIALECT
     }
-    async fn prepare(&mut self, sql: &str) -> Result<Statement, OpError> {
-        self.prepared.push(shape(sql));
+    async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
+        self.prepared.push(shape(ask.sql));
         Ok(Statement(self.prepared.len() as u32 - 1))
     }
     #[inline]
-    async fn execute(&mut self, _: Statement, _: &[Param<'_>]) -> Result<u64, OpError> {
-        Ok(1)
+    async fn execute(&mut self, _: Statement, _: &[Value<'_>]) -> Result<Done, OpError> {
+        Ok(done(1))
     }
     #[inline]
     async fn query(
         &mut self,
         statement: Statement,
-        params: &[Param<'_>],
+        params: &[Value<'_>],
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         Ok(self.answer(self.prepared[statement.0 as usize], params, each))
     }
-    async fn query_one(&mut self, _: Statement, _: &[Param<'_>]) -> Result<Option<&RowBuf>, OpError> {
+    async fn query_one(&mut self, _: Statement, _: &[Value<'_>]) -> Result<Option<&RowBuf>, OpError> {
         Ok(Some(&self.text))
     }
-    async fn execute_text(&mut self, sql: &str) -> Result<u64, OpError> {
+    async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
         // One row, or as many as a bulk insert has.
-        Ok(1 + sql.as_bytes().windows(3).filter(|bytes| bytes == b"),(").count() as u64)
+        Ok(done(
+            1 + sql.as_bytes().windows(3).filter(|bytes| bytes == b"),(").count() as u64,
+        ))
     }
     async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
         let mut numbers = sql.split_once("id BETWEEN ").into_iter().flat_map(|(_, range)| {
             range
                 .split(' ')
                 .filter_map(|word| word.parse().ok())
-                .map(Param::Int)
+                .map(Value::Int)
         });
         match (numbers.next(), numbers.next()) {
             (Some(first), Some(last)) => Ok(self.answer(shape(sql), &[first, last], each)),
@@ -119,7 +134,10 @@ impl SqlSession for YesSql {
     ) -> Result<u64, OpError> {
         Ok(0)
     }
-    async fn begin(&mut self) -> Result<(), OpError> {
+}
+
+impl Transactional for YesSql {
+    async fn begin(&mut self, _: Access) -> Result<(), OpError> {
         Ok(())
     }
     async fn commit(&mut self) -> Result<(), OpError> {

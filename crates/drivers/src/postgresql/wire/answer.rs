@@ -115,5 +115,6 @@ impl Reading {
 
 /// Waits for the end of an answer in which nothing more is of interest but an error. For what is not measured.
 pub async fn end(link: &mut Link, row: &mut RowBuf) -> Result<End, OpError> {
+    link.consume(0); // what `next` has handed out
     read(link, None, row, &mut |_| {}).await
 }

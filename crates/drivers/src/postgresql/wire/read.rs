@@ -4,6 +4,7 @@ use crate::postgresql::errors::Said;
 use crate::postgresql::kind::Kind;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
+use bakeoff_model::value::Value;
 
 const SHORT: &str = "a message ends too early";
 const LONG: &str = "a message goes on after its end";
@@ -61,8 +62,8 @@ pub fn row(mut rest: &[u8], kinds: Option<&[Kind]>, row: &mut RowBuf) -> Result<
     let Some(kinds) = kinds else {
         for _ in 0..count {
             match value(rest)? {
-                Some(value) => row.push_bytes(value),
-                None => row.push_null(),
+                Some(value) => row.push(Value::Text(value)),
+                None => row.push(Value::Null),
             }
         }
         return ended(rest);
@@ -74,7 +75,7 @@ pub fn row(mut rest: &[u8], kinds: Option<&[Kind]>, row: &mut RowBuf) -> Result<
         match value(rest)? {
             Some(value) if !kind.push(value, row) => return Err(malformed("a value of another length")),
             Some(_) => {}
-            None => row.push_null(),
+            None => row.push(Value::Null),
         }
     }
     ended(rest)
@@ -162,7 +163,6 @@ pub fn error(mut rest: &[u8]) -> Said<'_> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use bakeoff_model::row::Cell;
 
     #[test]
     fn tags_tell_what_was_written() {
@@ -193,7 +193,12 @@ mod tests {
         let cells: Vec<_> = row.cells().collect();
         assert_eq!(
             cells,
-            [Cell::Int(-5), Cell::Bytes(b"abc"), Cell::Null, Cell::Float(0.5)]
+            [
+                Value::Int(-5),
+                Value::Text(b"abc"),
+                Value::Null,
+                Value::Float(0.5)
+            ]
         );
         for end in 0..content.len() {
             assert!(

@@ -1,6 +1,6 @@
 //! Requests, written straight into the connection's buffer.
 use crate::postgresql::kind::Kind;
-use bakeoff_model::sql::Param;
+use bakeoff_model::value::Value;
 use std::rc::Rc;
 
 const PROTOCOL_3_0: u32 = 3 << 16;
@@ -136,14 +136,14 @@ impl Prepared {
 
     /// Binds the values and executes, as one request. Their number is the statement's.
     #[inline]
-    pub fn execute(&self, request: &mut Vec<u8>, values: &[Param<'_>]) {
+    pub fn execute(&self, request: &mut Vec<u8>, values: &[Value<'_>]) {
         let start = request.len();
         request.extend_from_slice(&self.head);
         let formats = request.len();
         request.resize(formats + 2 * values.len(), 0);
         request.extend_from_slice(&(values.len() as u16).to_be_bytes());
         for (index, (value, kind)) in values.iter().zip(&self.params).enumerate() {
-            if let Param::Null = value {
+            if let Value::Null = value {
                 request.extend_from_slice(&(-1i32).to_be_bytes());
                 continue;
             }
@@ -173,7 +173,7 @@ mod tests {
             "".into(),
         );
         let mut request = Vec::new();
-        prepared.execute(&mut request, &[Param::Int(5), Param::Text(b"ab"), Param::Null]);
+        prepared.execute(&mut request, &[Value::Int(5), Value::Text(b"ab"), Value::Null]);
         let content = [
             &b"\x007\0"[..],
             &[0, 3, 0, 1, 0, 0, 0, 0], // formats: one number, two texts

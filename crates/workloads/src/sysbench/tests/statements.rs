@@ -227,7 +227,7 @@ fn every_session_prepares_what_the_script_needs_under_the_same_numbers() {
 fn a_session_with_statements_of_others_is_refused() {
     let user = User::new(&spec(SysbenchScript::OltpPointSelect));
     let mut session = Fake::new();
-    now(session.prepare("SELECT 1")).unwrap();
+    now(session.prepare(&bakeoff_model::sql::Ask::read("SELECT 1"))).unwrap();
     let error = now(Workload::<Fake>::attach(&user.sysbench, &mut session)).unwrap_err();
     assert_eq!(error.code, "ATTACH");
 }

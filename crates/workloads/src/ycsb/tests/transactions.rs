@@ -1,5 +1,6 @@
 //! Which writes count, and when: bookings, groups, commits, lost sessions.
 use super::*;
+use crate::ycsb::fake::State;
 
 #[test]
 fn bytes_written_are_keys_and_values_of_acknowledged_writes() {
@@ -219,4 +220,36 @@ fn operations_are_listed_with_commit_only_where_there_is_one() {
         OPERATIONS[READ_MODIFY_WRITE_UPDATE].part_of,
         Some(OPERATIONS[READ_MODIFY_WRITE].name)
     );
+}
+
+#[test]
+fn a_session_that_cannot_roll_back_is_not_gone_on_with() {
+    let mut bench = Bench::new(YcsbSpec {
+        ops_per_transaction: 2,
+        ..only(UPDATE)
+    });
+    for errors in [
+        |state: &mut State| state.write_errors = vec![conflict()],
+        |state: &mut State| state.commit_errors = vec![conflict()],
+    ] {
+        bench.store.change(errors);
+        bench
+            .store
+            .change(|state| state.rollback_errors = vec![conflict()]);
+        let error = loop {
+            bench.next();
+            match bench.execute() {
+                Ok(_) => bench.settle(Outcome::Ok, false),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(
+            error.outcome,
+            conflict().outcome,
+            "the first error is the one to tell"
+        );
+        assert!(error.connection_lost);
+        bench.settle(error.outcome, true);
+        bench.store.change(|state| state.in_transaction = false);
+    }
 }
