@@ -70,6 +70,7 @@ bench-rust: setup
 docs: setup
 	$(BIN)/python -m bakeoff.cli.reference > docs/reference/cli.md
 	$(BIN)/python -m bakeoff.cli.metrics_reference > docs/reference/metrics.md
+	$(BIN)/python -m bakeoff.cli.events_reference > docs/reference/events.md
 
 clean:
 	rm -rf $(VENV) target build *.egg-info python/*.egg-info

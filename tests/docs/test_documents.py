@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from bakeoff.cli import metrics_reference, parser
+from bakeoff.cli import events_reference, metrics_reference, parser
 from bakeoff.cli.reference import page, walk
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +27,10 @@ def test_the_command_reference_is_made_from_the_program() -> None:
 
 def test_the_reference_of_metrics_is_made_from_their_list() -> None:
     assert (ROOT / "docs/reference/metrics.md").read_text() == metrics_reference.page(), "run `make docs`"
+
+
+def test_the_reference_of_events_is_made_from_their_models() -> None:
+    assert (ROOT / "docs/reference/events.md").read_text() == events_reference.page(), "run `make docs`"
 
 
 @pytest.mark.parametrize(("document", "line"), commands(), ids=lambda value: str(value)[:60])

@@ -30,7 +30,7 @@ class Line(View):
     def begin(self, slots: list[Slot], done: int) -> None:
         self._total, self._done, self._began = len(slots), done, time.monotonic()
         if done:
-            self.message(f"{done} of {len(slots)} runs are there already")
+            self._say(f"{done} of {len(slots)} runs are there already")
 
     def loading(self, cell: Cell, progress: Progress | None) -> None:
         if progress is None:
@@ -66,17 +66,20 @@ class Line(View):
         self._done += 1
         self._made += 1
         if record.state == "failed":
-            self.message(f"{slot.run} {cell.record.label}: FAILED: {record.failure}")
+            self._say(f"{slot.run} {cell.record.label}: FAILED: {record.failure}")
         elif not self._moving and not self._quiet:
             p99 = record.response.p99_ms
             words = f"p99 {p99:.2f} ms" if p99 is not None else "p99 not stated"
             flag = "" if record.valid else ", INVALID"
-            self.message(
+            self._say(
                 f"[{self._done}/{self._total}] {slot.run} {cell.record.label}: {record.rate_ops_per_s:,.0f} ops/s, "
                 f"{words}, errors {sum(record.errors.values())}{flag}, {self._left()} left"
             )
 
     def message(self, words: str) -> None:
+        self._say(words)
+
+    def _say(self, words: str) -> None:
         say(words, before=CLEAR if self._moving else "")
 
     def close(self) -> None:

@@ -9,11 +9,11 @@ import shutil
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from .. import interrupts
 from ..analysis.wording import bytes_words, seconds_words
-from ..errors import BundleError, ExitCode
+from ..errors import BundleError, ExitCode, PlanError
 from .output import add_json, print_json, say, show, table
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_beside(p)
     p.add_argument("--no-report", action="store_true", help="write no report.html")
     p.add_argument("--quiet", action="store_true", help="show no progress")
-    add_json(p)
+    told = p.add_mutually_exclusive_group()
+    add_json(told)
+    told.add_argument("--events", action="store_true", help="tell what happens as JSON lines on stdout, for programs")
     p.set_defaults(run=run)
 
 
@@ -83,6 +85,8 @@ def run(options: argparse.Namespace) -> int:
     from ..plan.read import read_plan
     from ..schedule.cores import claim, cores_of_all
 
+    if options.events and options.dry_run:
+        raise PlanError("--events tells of runs, and --dry-run makes none", hint="leave one out, or use --json")
     plan = read_plan(options.plan, must_run=not options.dry_run)
     for warning in [] if options.dry_run else plan.warnings:
         say(f"warning: {warning}")
@@ -98,6 +102,8 @@ def run(options: argparse.Namespace) -> int:
             cores.free()  # the report disturbs, but it is no measurement
             return _answer(writer, options)
         except (KeyboardInterrupt, Exception) as error:
+            if options.events:
+                _tell_end(writer, error)
             if not interrupts.meant(error):
                 say(f"stopped; {_kept(writer)}")
                 raise
@@ -217,9 +223,11 @@ def _carry_out(
     options: argparse.Namespace,
 ) -> None:
     from ..schedule.conduct import Conductor
+    from .events import Events
     from .progress import Line
 
-    view = Line(quiet=options.quiet)
+    quiet = options.quiet
+    view = Events(plan, writer.folder, quiet=quiet) if options.events else Line(quiet=quiet)
     try:
         Conductor(plan, writer, view, options.allow_drop, options.work_dir, done, facts, cores.others).carry_out()
     finally:
@@ -233,8 +241,38 @@ def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
 
     bundle = Bundle.open(writer.folder)
     answer = answer_of(bundle)
-    tell(bundle, answer, as_json=options.json, write=not options.no_report)
-    return ExitCode.DONE if all_held(bundle, answer) else ExitCode.CHECK_FAILED
+    code = ExitCode.DONE if all_held(bundle, answer) else ExitCode.CHECK_FAILED
+    if options.events:
+        _tell_answer(bundle, answer, code, write=not options.no_report)
+    else:
+        tell(bundle, answer, as_json=options.json, write=not options.no_report)
+    return code
+
+
+def _tell_answer(bundle: Bundle, answer: Answer, code: ExitCode, *, write: bool) -> None:
+    from ..report.html import write_report
+    from .events import tell
+    from .told import Compared, Done
+
+    for found in answer.comparisons:
+        tell(Compared(objective=answer.objective, comparison=found))
+    report = os.path.abspath(write_report(bundle, answer=answer).html) if write else None
+    for words in bundle.damage:
+        say(f"warning: {words}")
+    folder = os.path.abspath(bundle.folder)
+    tell(Done(state="complete", exit_code=code, error="", headline=answer.headline, bundle=folder, report=report))
+
+
+def _tell_end(writer: BundleWriter, error: BaseException) -> None:
+    """Of a run that ended early, or whose report could not be made."""
+    from .events import tell
+    from .told import Done
+
+    interrupted = interrupts.meant(error)
+    code = ExitCode.INTERRUPTED if interrupted else getattr(error, "exit_code", ExitCode.ENVIRONMENT)
+    state: Literal["interrupted", "failed"] = "interrupted" if interrupted else "failed"
+    folder = os.path.abspath(writer.folder)
+    tell(Done(state=state, exit_code=code, error=str(error), headline=[], bundle=folder, report=None))
 
 
 def all_held(bundle: Bundle, answer: Answer) -> bool:
@@ -265,6 +303,7 @@ def _resume_command(folder: Path, options: argparse.Namespace) -> str:
         "--no-report": options.no_report,
         "--quiet": options.quiet,
         "--json": options.json,
+        "--events": options.events,
     }
     return shlex.join([*words, *(flag for flag, yes in said.items() if yes)])
 
