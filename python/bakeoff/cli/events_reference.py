@@ -15,8 +15,8 @@ goes to standard error. Made from the program's own models by `make docs`.
 
 The first line is `begin`, the last one `done`; a plan that is refused before anything begins has no lines, and its
 sentence is on standard error. `format` in `begin` is {EVENTS_FORMAT}: nothing here is taken away or gets another
-meaning without a greater one. New events and new fields may come without it: pass over what you do not know. All text is ASCII
-with JSON's escapes.
+meaning without a greater one. New events and new fields may come without it: pass over what you do not know. All text
+is ASCII with JSON's escapes.
 
 ```text
 bakeoff run my.toml --events | jq -r 'select(.event == "interval") | [.run, .second, .rate_ops_per_s] | @tsv'
