@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -25,7 +26,11 @@ def meant(error: BaseException) -> bool:
 
 @contextmanager
 def ignored() -> Iterator[None]:
-    """While everything is being stopped, a second Ctrl-C must not leave half of it running."""
+    """While everything is being stopped, a second Ctrl-C must not leave half of it running. Signals reach the main
+    thread alone; in another there is nothing to ignore."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before = {number: signal.signal(number, signal.SIG_IGN) for number in ENDING}
     try:
         yield

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 from bakeoff.errors import EngineError
-from bakeoff.fleet.local import Engines
+from bakeoff.fleet.local import LocalEngines
 from bakeoff.schedule.one_run import SERVER_SILENCE_S, Watcher, notice_frost
 from bakeoff.schedule.order import Slot
 from bakeoff.schedule.sampler import Sampler
@@ -24,7 +24,7 @@ def engine(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_engine_that_only_warns_is_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warning = '{"event":"warning","what":"still here","at_s":0}'
     engine(tmp_path, f"while sleep 0.02; do echo '{warning}'; done", monkeypatch)
-    with Engines("a run") as engines:
+    with LocalEngines("a run") as engines:
         engines.start(tmp_path / "run.json", {}, tmp_path / "engine.log")
         with pytest.raises(EngineError, match="has told of nothing for 0 s"):
             list(engines.events(silence_s=0.3))

@@ -312,7 +312,7 @@ METRICS: tuple[Entry, ...] = (
         "lower",
         "load time",
         "Time that loading the run's data took.",
-        _load(lambda load: load.elapsed_s),
+        _load(lambda load: load.elapsed_s or None),
         per="load",
     ),
     Entry(
@@ -321,7 +321,7 @@ METRICS: tuple[Entry, ...] = (
         "higher",
         "load rate",
         "Rows loaded per second.",
-        _load(lambda load: load.rows_per_s),
+        _load(lambda load: load.rows_per_s or None),
         per="load",
     ),
 )

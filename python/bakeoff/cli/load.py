@@ -62,13 +62,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _load_all(plan: ResolvedPlan, cells: list[Cell], options: argparse.Namespace) -> list[LoadRecord]:
+    from ..fleet.local import LocalHost
     from ..schedule.instance import Instance
     from .progress import Line
 
     view, records = Line(quiet=options.quiet), []
     with tempfile.TemporaryDirectory(prefix="bakeoff-load-") as folder:
         for cell in cells:
-            instance = Instance(plan, cell, Path(folder), allow_drop=options.allow_drop, work=None)
+            instance = Instance(plan, cell, Path(folder), LocalHost(), allow_drop=options.allow_drop, work=None)
             try:
                 records.append(instance.load(partial(view.loading, cell)))
             finally:

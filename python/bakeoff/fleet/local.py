@@ -1,11 +1,4 @@
-"""Engine processes on this machine: start, talk, listen, end. No engine outlives this process: its stdin ends with us.
-
-with Engines() as engines:
-    engines.start(path, env, log)         # once per client
-    engines.wait_ready(timeout_s)
-    engines.begin(unix_ns)
-    for client, event in engines.events(): ...
-"""
+"""Engine processes on this machine. No engine outlives this process: its stdin ends with us."""
 
 from __future__ import annotations
 
@@ -18,7 +11,6 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from pydantic import ValidationError
@@ -52,8 +44,8 @@ class EngineTrouble(BakeoffError):
         self.kind = trouble.kind
 
 
-class Engines:
-    """The clients of one run. Use as a context manager: leaving it ends every process, whatever happened."""
+class LocalEngines:
+    """`host.Engines` as processes of ours."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -63,16 +55,15 @@ class Engines:
         self._grace_s = _GRACE_S
         self._lines: queue.Queue[tuple[int, str | None]] = queue.Queue()
 
-    def __enter__(self) -> Engines:
+    def __enter__(self) -> LocalEngines:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(self, *ended_by: object) -> None:
         self.close()
 
     def start(self, document: Path, env: Mapping[str, str], log: Path) -> None:
-        """Starts one client on `document`. In a process group of its own: Ctrl-C reaches us, and
-        we end its input. In our session, as the private servers are: one share of the processor for each thread
-        (docs/decisions/0007)."""
+        """In a process group of its own: Ctrl-C reaches us, and we end its input. In our session, as the private
+        servers are: one share of the processor for each thread (docs/decisions/0007)."""
         index = len(self._clients)
         with open(log, "ab", opener=_not_through_a_link) as errors:
             process = subprocess.Popen(
@@ -93,7 +84,6 @@ class Engines:
         return [client.process.pid for client in self._clients]
 
     def wait_ready(self, timeout_s: float) -> list[Ready]:
-        """Waits until every client has opened its sessions."""
         ready: dict[int, Ready] = {}
         deadline = time.monotonic() + timeout_s
         for client, event in self.events(deadline):
@@ -111,13 +101,13 @@ class Engines:
     def begin(self, unix_ns: int) -> None:
         self._send(f'{{"control":"start_at","unix_ns":{unix_ns}}}')
 
+    def mark(self, number: int) -> None:
+        self._send(f'{{"control":"mark","id":{number}}}')
+
     def stop(self) -> None:
-        """Ends the run now, without waiting for what is in flight; results come as ever."""
         self._send('{"control":"stop"}\n{"control":"stop"}')
 
     def events(self, deadline: float | None = None, *, silence_s: float | None = None) -> Iterator[tuple[int, Event]]:
-        """Events of all clients as they come, until every client has given its result, or `deadline` (monotonic).
-        Raises EngineError where one that has not ended tells of nothing that goes on for `silence_s`."""
         for client in self._clients:
             client.heard = time.monotonic()
         while not all(client.ended for client in self._clients):
@@ -209,6 +199,15 @@ class Engines:
                 client.process.stdin.flush()
             except (BrokenPipeError, ValueError):
                 continue  # it has ended; `events` says how
+
+
+class LocalHost:
+    """This machine."""
+
+    name = "this machine"
+
+    def engines(self, where: str) -> LocalEngines:
+        return LocalEngines(where)
 
 
 def _not_through_a_link(path: str, flags: int) -> int:

@@ -280,4 +280,6 @@ class LoadRecord(Document):
     rows_per_s: float
     size_on_disk_bytes: int | None
     checks: list[Check]
+    #: What the engine warned of while loading and checking.
+    warnings: list[str] = Field(default_factory=list)
     cells: list[str]

@@ -2,8 +2,8 @@
 
 Every server gets a process group of its own (our Ctrl-C is not its Ctrl-C), stays in our session (one share of the
 processor for each thread, docs/decisions/0007) and dies with its parent, SIGKILL included:
-`setpriv --pdeathsig KILL`. The kernel sends that signal when the *thread* that started the child ends, hence the
-rule that servers are started from the main thread. Started by root, a server runs as `nobody`.
+`setpriv --pdeathsig KILL`. The kernel sends that signal when the *thread* that started the child ends, so all are
+started by one thread that ends with this process. Started by root, a server runs as `nobody`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import shutil
 import signal
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,12 +102,29 @@ def start_ticks(pid: int) -> int | None:
     return None if after_name[0] in ("Z", "X") else int(after_name[19])
 
 
+#: Its thread is begun with the first server and ends with the interpreter.
+_STARTER = ThreadPoolExecutor(1, thread_name_prefix="server starter")
+
+
+def _start(argv: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
+    starting: Future[subprocess.Popen[bytes]] = _STARTER.submit(lambda: subprocess.Popen(argv, **how))
+    try:
+        return starting.result()
+    except BaseException:
+        starting.add_done_callback(_end_unheld)
+        raise
+
+
+def _end_unheld(starting: Future[subprocess.Popen[bytes]]) -> None:
+    """Of a start that was interrupted: nobody else will end it."""
+    if starting.exception() is None:
+        starting.result().kill()
+
+
 class ServerProcess:
     """One running server. `stop` may be called any number of times, also after the server has died by itself."""
 
     def __init__(self, argv: Sequence[str], *, env: Mapping[str, str], log: Path, cwd: Path) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            raise RuntimeError("servers are started from the main thread only: they die with the thread")
         setpriv = shutil.which("setpriv")
         if setpriv is None:
             raise ServerError(
@@ -115,7 +132,7 @@ class ServerProcess:
                 hint="install util-linux, or give the system an `address` of a running server",
             )
         with os.fdopen(open_plain(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode=0o600), "ab") as output:
-            self._process = subprocess.Popen(
+            self._process = _start(
                 [setpriv, "--pdeathsig", "KILL", "--", "sh", "-c", _ONLY_WITH_PARENT, "sh", str(os.getpid()), *argv],
                 env=dict(env),
                 cwd=cwd,

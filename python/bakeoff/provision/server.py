@@ -20,7 +20,7 @@ A system's own server derives from PrivateServer and says what is its product's;
     server.snapshot(path)   clean stop, copy, start again;  restore(path): kill, copy back, start
     server.make_cold()      clean stop, the kernel forgets the files, start
 
-All is called from the main thread (process.py), but for `alive`, `pids` and what `control` connections do.
+All is called from one thread, but for `alive`, `pids` and what `control` connections do.
 """
 
 from __future__ import annotations

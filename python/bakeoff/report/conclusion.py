@@ -52,7 +52,7 @@ def answer_of(bundle: Source, metrics: Sequence[Metric] = ()) -> Answer:
         ],
         compared=contest.factor,
         contestants=contest.contestants,
-        validity=_validity_words(bundle.runs),
+        validity=[*_validity_words(bundle.runs), *_load_warnings(bundle)],
         runs_finished=len(bundle.runs),
         runs_valid=sum(run.valid for run in bundle.runs),
         runs_planned=len(plan.cells) * plan.repetitions,
@@ -77,6 +77,10 @@ def _validity_words(runs: Sequence[RunRecord]) -> list[str]:
         f"{all_of if len(runs) == 1 else f'all {all_of}'} valid" if valid == len(runs) else f"{valid} of {all_of} valid"
     )
     return [first if runs else "no run was finished", *findings_of(runs)]
+
+
+def _load_warnings(bundle: Source) -> list[str]:
+    return [f"the engine warned: {words}" for load in bundle.loads for words in load.warnings]
 
 
 def _incomplete(bundle: Source) -> str:

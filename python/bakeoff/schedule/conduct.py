@@ -11,6 +11,8 @@ from ..bundle.files import write_text
 from ..bundle.resume import refuse_other_facts
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, BundleError, PlanError
+from ..fleet.host import Host
+from ..fleet.local import LocalHost
 from ..interrupts import ignored
 from ..model.boundary import Progress
 from ..model.records import BundleInfo, FactsRecord, RunRecord, Validity
@@ -50,6 +52,7 @@ class Conductor:
     #: Of systems that the bundle's runs were made on before: they must say the same of themselves now.
     facts: dict[str, FactsRecord] = field(default_factory=dict)
     others: Others = tuple
+    host: Host = field(default_factory=LocalHost)
     _told: set[str] = field(default_factory=set)
     _instances: dict[str, Instance] = field(default_factory=dict)
     #: By `load_key`.
@@ -120,7 +123,9 @@ class Conductor:
         if instance is None or not instance.loaded:
             if instance is not None:
                 instance.stop()
-            instance = Instance(self.plan, cell, self.writer.folder, allow_drop=self.allow_drop, work=self.work)
+            instance = Instance(
+                self.plan, cell, self.writer.folder, self.host, allow_drop=self.allow_drop, work=self.work
+            )
             self._instances[cell.instance_key] = instance
             self._give_data(cell, instance)
         if cell.record.id not in self._told:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..bundle.files import make_folder
 from ..errors import PlanError
+from ..fleet.host import Host
 from ..model.boundary import Check, CheckSpec, Progress, RunResult, StateReport
 from ..model.records import FactsRecord, LoadRecord, RunRecord
 from ..plan.resolved import Cell, ResolvedPlan
@@ -17,8 +18,8 @@ from ..provision.instance import InstanceFolder, new_instance
 from ..provision.os_metrics import pin
 from ..systems import SYSTEMS
 from ..systems.base import System
-from . import phases
 from .data import Data, Rows
+from .phases import Phases
 
 
 def file_name(key: str) -> str:
@@ -28,7 +29,9 @@ def file_name(key: str) -> str:
 class Instance:
     """The system of all cells that share an `instance_key`. `stop` may be called at any time and ends everything."""
 
-    def __init__(self, plan: ResolvedPlan, cell: Cell, bundle: Path, *, allow_drop: bool, work: Path | None) -> None:
+    def __init__(
+        self, plan: ResolvedPlan, cell: Cell, bundle: Path, host: Host, *, allow_drop: bool, work: Path | None
+    ) -> None:
         self.plan = plan
         self.cell = cell
         self.allow_drop = allow_drop
@@ -37,6 +40,8 @@ class Instance:
             SYSTEMS[cell.record.kind], workdir=self.folder.path, timeout_s=plan.timeout_s, base_dir=plan.base_dir
         )
         self.bundle = bundle
+        self.host = host
+        self.phases = Phases(host)
         self.logs = make_folder(bundle, f"loads/{file_name(cell.instance_key)}")
         self.data: Data | None = None
         self._rows = Rows(0, 0)  # when this run began
@@ -111,7 +116,7 @@ class Instance:
             return []
         sample = self.plan.check_sample
         expected = CheckSpec(rows_min=rows.least, rows_max=rows.most, sample=sample, after_run=after_run)
-        return phases.check(self.plan, self.cell, self.system, self.logs, expected).checks
+        return self.phases.check(self.plan, self.cell, self.system, self.logs, expected).checks
 
     def _load_record(self, rows: int, elapsed_s: float, checks: list[Check]) -> LoadRecord:
         return LoadRecord(
@@ -122,6 +127,7 @@ class Instance:
             rows_per_s=rows / elapsed_s if elapsed_s > 0 else 0.0,
             size_on_disk_bytes=self.system.size_on_disk_bytes(),
             checks=checks,
+            warnings=self.phases.warnings(),
             cells=[c.record.id for c in self.plan.cells if c.load_key == self.cell.load_key],
         )
 
@@ -191,7 +197,9 @@ class Instance:
             self._tables_begun = True
             ledger.begin(tables, self.cell.workload.data_identity(self.plan.record.seed), self.bundle.name)
         may_drop = self.system.private or self.allow_drop
-        done = phases.load(self.plan, self.cell, self.system, folder, drop_existing=may_drop, on_progress=on_progress)
+        done = self.phases.load(
+            self.plan, self.cell, self.system, folder, drop_existing=may_drop, on_progress=on_progress
+        )
         if ledger is not None:
             ledger.loaded(tables)
         return done

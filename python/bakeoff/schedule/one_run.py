@@ -11,18 +11,18 @@ from ..analysis.validity import overloaded
 from ..bundle.files import write_text
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, EngineError
-from ..fleet.local import Engines
 from ..model.boundary import Check, CheckSpec, Interval, Open, OperationsLimit, Ready, RunResult, TimeLimit
 from ..model.boundary import Warning as EngineWarning
 from ..model.records import RunRecord, ServerSide
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.os_metrics import wait_for_writeback
 from ..systems.base import System
-from . import judge, phases
+from . import judge
 from .cores import Others, cores_of
 from .instance import Instance
 from .merge import Merged, merge_intervals, merge_results
 from .order import Slot
+from .phases import spec
 from .sampler import Sampler
 
 #: Engines open their sessions before the clock starts; 2,500 of them on a slow server take a while.
@@ -87,6 +87,7 @@ def make(
     writer.run_tables(slot.run, timeline.rows, timeline.histograms, measured.sampler.rows())
     record = _record(slot, cell, plan, started, measured, merged, server, checks)
     record.disk_was_quiet = disk_was_quiet
+    record.engine_warnings += instance.phases.warnings()
     record.validity = judge.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
     writer.run_result(record)
     return record
@@ -101,7 +102,7 @@ def _prepare(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, w
         instance.make_cold()
     elif plan.cache == "warm" and instance.system.keeps_data:
         watcher.stage("warming")
-        phases.warm(plan, cell, instance.system, folder)
+        instance.phases.warm(plan, cell, instance.system, folder)
     return disk_is_quiet
 
 
@@ -117,9 +118,9 @@ def _measure(
     system = instance.system
     where = f"run {slot.run}, {cell.record.label}"
     intervals: list[Interval] = []
-    with Engines(where) as engines:
+    with instance.host.engines(where) as engines:
         for client in range(cell.clients):
-            document, env = phases.spec(plan, cell, system, "run", client)
+            document, env = spec(plan, cell, system, "run", client)
             document.workload = instance.work(cell, slot.block)
             document.threads = cell.threads
             document.sessions = cell.sessions
@@ -237,7 +238,7 @@ def _check(
     try:
         if not measured.alive_after:
             raise EngineError("the server had ended, or was frozen", hint="")
-        return phases.check(plan, cell, instance.system, folder, expected).checks
+        return instance.phases.check(plan, cell, instance.system, folder, expected).checks
     except BakeoffError as error:
         return [
             Check(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..bundle.files import write_text
 from ..bundle.write import dumps
-from ..fleet.local import Engines
+from ..fleet.host import Host
 from ..model.boundary import CheckSpec, ClientSpec, Phase, Progress, RunResult, RunSpec
 from ..plan.resolved import Cell, ResolvedPlan
 from ..systems.base import System
@@ -47,48 +48,60 @@ def _workers_beside(system: System) -> int:
     return max(1, len(os.sched_getaffinity(0)) // 2) if shared else 0
 
 
-def load(
-    plan: ResolvedPlan,
-    cell: Cell,
-    system: System,
-    folder: Path,
-    *,
-    drop_existing: bool,
-    on_progress: Callable[[Progress], None],
-) -> RunResult:
-    document, env = spec(plan, cell, system, "load")
-    document.drop_existing = drop_existing
-    # One writer where the database is inside the engine; a few connections where a server can use them.
-    document.threads = 1 if system.capabilities().embedded else 4
-    document.timeout_s = max(60.0, plan.timeout_s)
-    return _carry_out(document, env, folder, f"load of {system.name}", on_progress)
+@dataclass
+class Phases:
+    """The short phases of one system's data, on one host. warned: what the engine warned of in them."""
 
+    host: Host
+    warned: list[str] = field(default_factory=list)
 
-def warm(plan: ResolvedPlan, cell: Cell, system: System, folder: Path) -> RunResult:
-    document, env = spec(plan, cell, system, "warm")
-    document.timeout_s = max(60.0, plan.timeout_s)
-    return _carry_out(document, env, folder, f"warming of {system.name}")
+    def load(
+        self,
+        plan: ResolvedPlan,
+        cell: Cell,
+        system: System,
+        folder: Path,
+        *,
+        drop_existing: bool,
+        on_progress: Callable[[Progress], None],
+    ) -> RunResult:
+        document, env = spec(plan, cell, system, "load")
+        document.drop_existing = drop_existing
+        # One writer where the database is inside the engine; a few connections where a server can use them.
+        document.threads = 1 if system.capabilities().embedded else 4
+        document.timeout_s = max(60.0, plan.timeout_s)
+        return self._carry_out(document, env, folder, f"load of {system.name}", on_progress)
 
+    def warm(self, plan: ResolvedPlan, cell: Cell, system: System, folder: Path) -> RunResult:
+        document, env = spec(plan, cell, system, "warm")
+        document.timeout_s = max(60.0, plan.timeout_s)
+        return self._carry_out(document, env, folder, f"warming of {system.name}")
 
-def check(plan: ResolvedPlan, cell: Cell, system: System, folder: Path, expected: CheckSpec) -> RunResult:
-    document, env = spec(plan, cell, system, "check")
-    document.check = expected
-    return _carry_out(document, env, folder, f"check of {system.name}")
+    def check(self, plan: ResolvedPlan, cell: Cell, system: System, folder: Path, expected: CheckSpec) -> RunResult:
+        document, env = spec(plan, cell, system, "check")
+        document.check = expected
+        return self._carry_out(document, env, folder, f"check of {system.name}")
 
+    def warnings(self) -> list[str]:
+        """Those since they were asked for last."""
+        found, self.warned = self.warned, []
+        return found
 
-def _carry_out(
-    document: RunSpec,
-    env: dict[str, str],
-    folder: Path,
-    where: str,
-    on_progress: Callable[[Progress], None] = lambda _: None,
-) -> RunResult:
-    path = write_text(folder, f"{document.phase}.json", dumps(document))
-    with Engines(where) as engines:
-        engines.start(path, env, folder / "engine.log")
-        engines.wait_ready(max(30.0, document.timeout_s))
-        engines.begin(time.time_ns())
-        for _, event in engines.events(silence_s=max(SILENCE_S, 2 * document.timeout_s)):
-            if isinstance(event, Progress):
-                on_progress(event)
-        return engines.results()[0]
+    def _carry_out(
+        self,
+        document: RunSpec,
+        env: dict[str, str],
+        folder: Path,
+        where: str,
+        on_progress: Callable[[Progress], None] = lambda _: None,
+    ) -> RunResult:
+        path = write_text(folder, f"{document.phase}.json", dumps(document))
+        with self.host.engines(where) as engines:
+            engines.start(path, env, folder / "engine.log")
+            engines.wait_ready(max(30.0, document.timeout_s))
+            engines.begin(time.time_ns())
+            for _, event in engines.events(silence_s=max(SILENCE_S, 2 * document.timeout_s)):
+                if isinstance(event, Progress):
+                    on_progress(event)
+            self.warned += [f"{where}: {warning.what}" for _, warning in engines.warnings]
+            return engines.results()[0]

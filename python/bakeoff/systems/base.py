@@ -1,6 +1,6 @@
 """What the control plane needs from a system under test. One file per kind implements it; `bakeoff.systems` lists them.
 
-Life of a private system (`private = True`), in this order, all from the main thread:
+Life of a private system (`private = True`), in this order, all from one thread:
 
     system = kind.configure(name, options, levels, workdir, timeout_s)    # checks options; nothing starts
     system.start()                      # init if new, start, wait until ready (with a liveness check)

@@ -1,0 +1,62 @@
+"""Where engines run, as the schedule knows it. `local` is this machine; another way of reaching one is another file.
+
+with host.engines("load of mariadb") as engines:
+    engines.start(document, env, log)     # once per client
+    engines.wait_ready(timeout_s)
+    engines.begin(unix_ns)
+    for client, event in engines.events(): ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Protocol, Self
+
+from ..model.boundary import Event, Ready, RunResult, Warning
+
+
+class Engines(Protocol):
+    """The clients of one phase of one run. Leaving the context ends them all, whatever happened. Errors are
+    EngineError, or EngineTrouble with the engine's own words; all is called from one thread."""
+
+    #: What the clients warned of so far, and which of them did.
+    warnings: list[tuple[int, Warning]]
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *ended_by: object) -> None: ...
+
+    def start(self, document: Path, env: Mapping[str, str], log: Path) -> None:
+        """One client more, on `document`; its words go to `log`. Both are files of ours, wherever the client runs; env:
+        the secrets that the document names."""
+
+    def wait_ready(self, timeout_s: float) -> list[Ready]:
+        """Until every client has opened its sessions."""
+
+    def begin(self, unix_ns: int) -> None:
+        """All clients begin (with the warm-up) at this time of the real-time clock."""
+
+    def mark(self, number: int) -> None:
+        """A planned event happens now; every client writes it down on the run's time axis."""
+
+    def stop(self) -> None:
+        """Ends the run now, without waiting for what is in flight; results come as ever."""
+
+    def events(self, deadline: float | None = None, *, silence_s: float | None = None) -> Iterator[tuple[int, Event]]:
+        """Of all clients as they come, until every client has given its result, or `deadline` (monotonic). Raises
+        EngineError where one that has not ended tells of nothing that goes on for `silence_s`."""
+
+    def results(self) -> list[RunResult]: ...
+
+    def pids(self) -> list[int]:
+        """Of the clients that run on this machine, where the sampler can see them."""
+
+
+class Host(Protocol):
+    """name: of the machine, for people."""
+
+    name: str
+
+    def engines(self, where: str) -> Engines:
+        """where: the run and its phase, for error messages."""

@@ -1,0 +1,147 @@
+"""The schedule asks a host for engines, whatever that is. Here it is a script: what each engine answers is written down
+beforehand, and nothing is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self, cast
+
+import pytest
+from bakeoff.errors import EngineError
+from bakeoff.fleet.host import Engines, Host
+from bakeoff.fleet.local import LocalHost
+from bakeoff.model.boundary import (
+    CheckSpec,
+    ClientCost,
+    ClientSpec,
+    ClientVerdict,
+    Event,
+    HistogramDoc,
+    Progress,
+    QueryCounts,
+    Ready,
+    RunResult,
+    RunSpec,
+    StateReport,
+    Warning,
+)
+from bakeoff.schedule.phases import Phases
+
+PROGRESS = [Progress(elapsed_s=1.0, done=10, total=20), Progress(elapsed_s=2.0, done=20, total=20)]
+
+
+class Scripted:
+    """A host whose engines say what they are told to say. asked: what the schedule did, in order."""
+
+    name = "a script"
+
+    def __init__(self, *events: Event) -> None:
+        self.said = list(events)
+        self.asked: list[str] = []
+        self.specs: list[RunSpec] = []
+
+    def engines(self, where: str) -> ScriptedEngines:
+        self.asked.append(where)
+        return ScriptedEngines(self)
+
+
+class ScriptedEngines:
+    def __init__(self, host: Scripted) -> None:
+        self.host = host
+        self.warnings: list[tuple[int, Warning]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ended_by: object) -> None:
+        self.host.asked.append("closed")
+
+    def start(self, document: Path, env: Mapping[str, str], log: Path) -> None:
+        self.host.specs.append(RunSpec.model_validate_json(document.read_text()))
+        self.host.asked.append("start")
+
+    def wait_ready(self, timeout_s: float) -> list[Ready]:
+        self.host.asked.append("ready")
+        return []
+
+    def begin(self, unix_ns: int) -> None:
+        self.host.asked.append("begin")
+
+    def mark(self, number: int) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def events(self, deadline: float | None = None, *, silence_s: float | None = None) -> Iterator[tuple[int, Event]]:
+        for event in self.host.said:
+            if isinstance(event, Warning):
+                self.warnings.append((0, event))
+            yield 0, event
+        if not self.results():
+            raise EngineError("it ended")
+
+    def results(self) -> list[RunResult]:
+        return [event for event in self.host.said if isinstance(event, RunResult)]
+
+    def pids(self) -> list[int]:
+        return []
+
+
+def result(phase: str) -> RunResult:
+    empty = HistogramDoc.empty()
+    return RunResult(
+        format=1, phase=cast(Any, phase), client=ClientSpec(), seed=1, rows=20, elapsed_s=2.0, window_start_s=0.0,
+        window_end_s=2.0, epoch_unix_ns=0, interrupted=False, series=[], unfinished=empty, backlog=empty, revoked=0,
+        due=0, completed=0, ok_from_warm_up=0, lateness=empty, pool_wait=empty, queries=QueryCounts(), retries=0,
+        reconnects=0, connections_lost=0, error_ratio=0.0, error_budget_exceeded=False, errors=[], stream_hashes=[],
+        endpoints=[],
+        cost=ClientCost(
+            cpu_user_s=0, cpu_system_s=0, memory_peak_bytes=0, context_switches_voluntary=0,
+            context_switches_involuntary=0, workers=[], steal_ratio=0, cpu_mhz=None,
+        ),
+        witness=None, verdict=ClientVerdict(), state=StateReport(), checks=[],
+    )  # fmt: skip
+
+
+def setting() -> Sequence[Any]:
+    """A plan, a cell and a system, as far as the short phases look."""
+    plan = SimpleNamespace(record=SimpleNamespace(seed=1), timeout_s=10.0, client_cores=[])
+    cell = SimpleNamespace(
+        workload=SimpleNamespace(spec={"kind": "ycsb"}), clients=1, workers=1, runner=None, io=None, isolation=None
+    )
+    system = SimpleNamespace(
+        name="s", engine_driver=lambda: ({"kind": "null"}, {}), capabilities=lambda: SimpleNamespace(embedded=False)
+    )
+    return plan, cell, system
+
+
+def test_a_phase_runs_on_any_host_and_is_closed_at_its_end(tmp_path: Path) -> None:
+    host, seen = Scripted(*PROGRESS, result("load")), list[Progress]()
+    done = Phases(host).load(*setting(), tmp_path, drop_existing=True, on_progress=seen.append)
+    assert (done.rows, seen) == (20, PROGRESS)
+    assert host.asked == ["load of s", "start", "ready", "begin", "closed"]
+    assert (host.specs[0].phase, host.specs[0].threads, host.specs[0].drop_existing) == ("load", 4, True)
+
+
+def test_what_an_engine_warns_of_in_a_short_phase_is_kept_and_told_once(tmp_path: Path) -> None:
+    warning = Warning(what="clock_source is hpet", at_s=0.0)
+    phases = Phases(Scripted(warning, result("warm")))
+    phases.warm(*setting(), tmp_path)
+    phases.check(*setting(), tmp_path, CheckSpec(rows_min=1, rows_max=1))
+    assert phases.warnings() == ["warming of s: clock_source is hpet", "check of s: clock_source is hpet"]
+    assert phases.warnings() == []
+
+
+def test_an_engine_that_ends_without_a_result_is_closed_all_the_same(tmp_path: Path) -> None:
+    host = Scripted()
+    with pytest.raises(EngineError):
+        Phases(host).warm(*setting(), tmp_path)
+    assert host.asked[-1] == "closed"
+
+
+def test_this_machine_and_a_script_are_hosts() -> None:
+    hosts: list[Host] = [LocalHost(), Scripted()]
+    engines: list[Engines] = [host.engines("nothing") for host in hosts]
+    assert [host.name for host in hosts] == ["this machine", "a script"]
+    assert [each.pids() for each in engines] == [[], []]
