@@ -1,7 +1,7 @@
 //! MariaDB, MySQL, Percona Server and what else speaks their protocol (mysql_async, on tokio).
 //!
-//! A session is one connection, opened with found rows (an UPDATE that changes nothing still counts the row it found),
-//! without a pool and without the client library's statement cache: statements are kept here, by index. Reads use
+//! A session is one connection, which counts found rows (those of an UPDATE that changes nothing, too) unless the
+//! workload needs it otherwise, without a pool and without the client library's statement cache: statements are kept here, by index. Reads use
 //! prepared statements and the binary protocol, and every byte of a row is copied once into the session's buffer.
 //! The client library allocates per operation (a future or two, the parameters, one buffer per column); the wire
 //! client that does not is a driver of its own.
@@ -16,6 +16,7 @@ pub(crate) mod values;
 use crate::records::SqlRecords;
 use crate::server::statement::start;
 use bakeoff_model::driver::{Capabilities, Driver};
+use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
@@ -61,6 +62,7 @@ pub fn capabilities() -> Capabilities {
     Capabilities {
         transactions: true,
         scan: true,
+        affected: vec![Affected::Found, Affected::Changed],
         batch_insert: true,
         isolation: vec![
             Isolation::ReadUncommitted,
@@ -118,10 +120,10 @@ impl Driver for MysqlDriver {
     async fn open(&self, _worker: usize) -> Result<(), Trouble> {
         Ok(())
     }
-    async fn session(&self, _client: &(), endpoint: usize) -> Result<Self::Session, OpError> {
+    async fn session(&self, _client: &(), endpoint: usize, needs: Needs) -> Result<Self::Session, OpError> {
         let target = &self.targets[endpoint % self.targets.len()];
         let opening = async {
-            let conn = Conn::new(target.opts())
+            let conn = Conn::new(target.opts(needs.affected))
                 .await
                 .map_err(|error| connect_failed(target, op_error(&error)))?;
             let mut session = MysqlSession {

@@ -24,6 +24,7 @@ use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::Rows;
 use bakeoff_model::driver::{Capabilities, Driver};
+use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
@@ -92,10 +93,10 @@ impl Driver for WireDriver {
     async fn open(&self, _worker: usize) -> Result<(), Trouble> {
         Ok(())
     }
-    async fn session(&self, _client: &(), endpoint: usize) -> Result<Self::Session, OpError> {
+    async fn session(&self, _client: &(), endpoint: usize, needs: Needs) -> Result<Self::Session, OpError> {
         let (target, whereabouts) = &self.targets[endpoint % self.targets.len()];
         let opening = async {
-            let mut session = WireSession::connect(target, whereabouts)
+            let mut session = WireSession::connect(target, whereabouts, needs.affected)
                 .await
                 .map_err(|error| connect_failed(target, error))?;
             self.settings
@@ -133,11 +134,15 @@ struct Prepared {
 const IN_TRANSACTION: u16 = 1;
 
 impl WireSession {
-    async fn connect(target: &Target, whereabouts: &Whereabouts) -> Result<Self, OpError> {
+    async fn connect(
+        target: &Target,
+        whereabouts: &Whereabouts,
+        affected: Affected,
+    ) -> Result<Self, OpError> {
         let mut last = None;
         for address in &*whereabouts.addresses() {
             match Stream::connect(address).await {
-                Ok(stream) => return Self::log_in(stream, target, address.is_local()).await,
+                Ok(stream) => return Self::log_in(stream, target, address.is_local(), affected).await,
                 Err(error) => last = Some(OpError::lost(code_of_io(&error), error.to_string())),
             }
         }
@@ -145,12 +150,18 @@ impl WireSession {
         Err(last.unwrap_or_else(|| OpError::lost(UNREACHED, "it has no address")))
     }
 
-    async fn log_in(stream: Stream, target: &Target, local: bool) -> Result<Self, OpError> {
+    async fn log_in(
+        stream: Stream,
+        target: &Target,
+        local: bool,
+        affected: Affected,
+    ) -> Result<Self, OpError> {
         let mut link = Link::new(stream);
         let account = Account {
             user: &target.user,
             password: target.password.as_deref().unwrap_or_default(),
             schema: &target.schema,
+            affected,
             trust: match &target.key {
                 _ if local => Trust::Socket,
                 Some(key) => Trust::Key(key),

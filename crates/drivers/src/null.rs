@@ -7,6 +7,7 @@ mod kept;
 mod memory;
 
 use bakeoff_model::driver::{Capabilities, Driver};
+use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
 use bakeoff_model::row::RowBuf;
@@ -39,6 +40,7 @@ pub fn capabilities() -> Capabilities {
     Capabilities {
         transactions: true,
         scan: true,
+        affected: vec![Affected::Found],
         batch_insert: true,
         isolation: Vec::new(),
         cancel: true,
@@ -180,7 +182,7 @@ impl Driver for NullDriver {
             None => Ok(()),
         }
     }
-    async fn session(&self, _client: &(), _endpoint: usize) -> Result<NullSession, OpError> {
+    async fn session(&self, _client: &(), _endpoint: usize, _needs: Needs) -> Result<NullSession, OpError> {
         let _ = FIRST_OPENED_NS.compare_exchange(0, now_ns(), Ordering::Relaxed, Ordering::Relaxed);
         let number = self.sessions.fetch_add(1, Ordering::Relaxed);
         Ok(NullSession {

@@ -9,6 +9,7 @@ pub(crate) mod settings;
 pub mod wire;
 
 use bakeoff_model::driver::Capabilities;
+use bakeoff_model::needs::Affected;
 use bakeoff_model::run::{Isolation, RunnerKind};
 use bakeoff_model::sql::{Dialect, Upsert};
 
@@ -48,6 +49,7 @@ pub fn capabilities() -> Capabilities {
     Capabilities {
         transactions: true,
         scan: true,
+        affected: vec![Affected::Found],
         batch_insert: true,
         isolation: vec![
             Isolation::ReadCommitted,

@@ -10,6 +10,7 @@ mod values;
 
 use crate::records::SqlRecords;
 use bakeoff_model::driver::{Capabilities, Driver};
+use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunnerKind, SqliteSpec};
@@ -53,6 +54,7 @@ pub fn capabilities() -> Capabilities {
     Capabilities {
         transactions: true,
         scan: true,
+        affected: vec![Affected::Found],
         batch_insert: true,
         isolation: vec![Isolation::Serializable],
         cancel: false,
@@ -106,7 +108,7 @@ impl Driver for SqliteDriver {
     async fn open(&self, _worker: usize) -> Result<(), Trouble> {
         Ok(())
     }
-    async fn session(&self, _client: &(), _endpoint: usize) -> Result<Self::Session, OpError> {
+    async fn session(&self, _client: &(), _endpoint: usize, _needs: Needs) -> Result<Self::Session, OpError> {
         let path = &self.spec.path;
         let connection = Connection::open(path).map_err(|error| {
             let mut error = op_error(&error);

@@ -151,7 +151,7 @@ fn timeout(spec: &RunSpec) -> std::time::Duration {
 }
 
 pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
-    let (driver, workload) = (client_kind(spec), workload_kind(&spec.workload));
+    let (driver, workload) = (client_kind(spec), spec.workload.kind());
     let pair = PAIRS
         .iter()
         .find(|pair| pair.driver == driver && pair.workload == workload);
@@ -161,7 +161,7 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
 /// Which of a kind's drivers: a kind may have more than one client library.
 fn client_kind(spec: &RunSpec) -> &'static str {
     let DriverSpec::Mysql(options) = &spec.driver else {
-        return driver_kind(&spec.driver);
+        return spec.driver.kind();
     };
     let fits_library = options.tls.is_some() || spec.runner == Some(RunnerKind::Tokio);
     match options.client {
@@ -172,24 +172,8 @@ fn client_kind(spec: &RunSpec) -> &'static str {
     }
 }
 
-fn driver_kind(spec: &DriverSpec) -> &'static str {
-    match spec {
-        DriverSpec::Null(_) => "null",
-        DriverSpec::Sqlite(_) => "sqlite",
-        DriverSpec::Mysql(_) => "mysql",
-        DriverSpec::Postgresql(_) => "postgresql",
-    }
-}
-
-fn workload_kind(spec: &WorkloadSpec) -> &'static str {
-    match spec {
-        WorkloadSpec::Ycsb(_) => "ycsb",
-        WorkloadSpec::Sysbench(_) => "sysbench",
-    }
-}
-
 fn not_in_build(spec: &RunSpec) -> Trouble {
-    let (driver, workload) = (driver_kind(&spec.driver), workload_kind(&spec.workload));
+    let (driver, workload) = (spec.driver.kind(), spec.workload.kind());
     let (what, hint) = if PAIRS.iter().any(|pair| pair.driver == driver) {
         (
             format!("{driver} cannot be asked what {workload} asks (SQL, for instance)"),

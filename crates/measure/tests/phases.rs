@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // test code throughout
 mod bench;
 use bakeoff_model::event::Event;
+use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{FailClass, Trouble};
 use bakeoff_model::run::{Phase, RunSpec};
 use bench::{Ran, Reply, TestWorkload, cpu_ns, run, spec, try_run, try_run_of};
@@ -25,6 +26,22 @@ fn a_load_stores_every_unit_once_whatever_the_number_of_threads() {
                 .any(|e| matches!(e, Event::Progress(p) if p.done == 1050 && p.total == 1050))
         );
     }
+}
+
+#[test]
+fn what_the_system_does_not_offer_is_refused_before_a_session_is_opened() {
+    let workload = TestWorkload {
+        needs: Needs {
+            transactions: true,
+            ..Needs::default()
+        },
+        opens: Some(0),
+        ..TestWorkload::default()
+    };
+    let trouble = try_run_of(&spec(""), Arc::default(), workload, |_| Reply::Right)
+        .err()
+        .unwrap();
+    assert_eq!(trouble.what, "ycsb needs transactions, which null does not offer");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Order of calls: the engine builds the driver from its spec (once, any thread); each worker calls `open` once and
 //! keeps the client; each session is opened from that client on the same thread and never leaves it. Sessions and
 //! clients need not be `Send`. A session has at most one operation in flight.
+use crate::needs::{Affected, Needs};
 use crate::outcome::{OpError, Trouble};
 use crate::run::RunnerKind;
 use schemars::JsonSchema;
@@ -14,7 +15,10 @@ use serde::{Deserialize, Serialize};
 pub struct Capabilities {
     /// begin/commit/rollback over several operations.
     pub transactions: bool,
+    /// Records in the order of their keys.
     pub scan: bool,
+    /// What an UPDATE can be asked to count; empty: nothing is counted.
+    pub affected: Vec<Affected>,
     pub batch_insert: bool,
     /// Isolation levels that can be asked for, in portable names.
     pub isolation: Vec<crate::run::Isolation>,
@@ -54,9 +58,15 @@ pub trait Driver: Send + Sync + Sized + 'static {
     }
     /// Called once on each worker thread, inside its runner.
     async fn open(&self, worker: usize) -> Result<Self::Client, Trouble>;
-    /// Connects, applies session options (isolation, found rows, session variables) and checks they took effect.
+    /// Connects, applies what is asked of a session (isolation, session variables, what `needs` says of counts) and checks
+    /// that it took effect. `needs` are met by what this driver offers.
     /// `OpError` rather than `Trouble`, because it is also called in the middle of a run to replace a lost session.
-    async fn session(&self, client: &Self::Client, endpoint: usize) -> Result<Self::Session, OpError>;
+    async fn session(
+        &self,
+        client: &Self::Client,
+        endpoint: usize,
+        needs: Needs,
+    ) -> Result<Self::Session, OpError>;
     /// Called once when a phase has come to its end, after the last answer that anybody waits for.
     fn close(&self) -> Result<(), Trouble> {
         Ok(())

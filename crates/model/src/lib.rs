@@ -1,7 +1,8 @@
 //! What crosses the boundary between the two planes, and the interfaces every driver and workload keeps.
 //!
 //! Read [`run`] (what the engine is asked), [`event`] (what it answers), then the interfaces: [`driver`] opens
-//! sessions, [`record`] and [`sql`] are the two shapes of a session, [`workload`] asks the questions, [`outcome`]
+//! sessions, [`record`] and [`sql`] are the two shapes of a session, [`transaction`] what only some have, [`needs`] what is
+//! held against what a driver offers, [`workload`] asks the questions, [`outcome`]
 //! names how each one ended, [`time`] is how anybody waits. Nothing here reads, writes or knows a product's name.
 //!
 //! `schema/*.json` is generated from [`run::RunSpec`] and [`event::Event`] (`bakeoff-engine schema`).
@@ -9,6 +10,7 @@
 
 pub mod driver;
 pub mod event;
+pub mod needs;
 pub mod outcome;
 pub mod record;
 pub mod row;

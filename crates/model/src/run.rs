@@ -208,6 +208,17 @@ pub enum DriverSpec {
     Postgresql(PostgresqlSpec),
 }
 
+impl DriverSpec {
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Null(_) => "null",
+            Self::Sqlite(_) => "sqlite",
+            Self::Mysql(_) => "mysql",
+            Self::Postgresql(_) => "postgresql",
+        }
+    }
+}
+
 /// The test bench of the instrument: a system with known behaviour.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
 #[serde(deny_unknown_fields)]
@@ -361,6 +372,15 @@ fn yes() -> bool {
 pub enum WorkloadSpec {
     Ycsb(YcsbSpec),
     Sysbench(sysbench::SysbenchSpec),
+}
+
+impl WorkloadSpec {
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Ycsb(_) => "ycsb",
+            Self::Sysbench(_) => "sysbench",
+        }
+    }
 }
 
 /// YCSB, core workload (Cooper et al., SoCC 2010), every option resolved. Property names of the original are given

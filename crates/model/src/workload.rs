@@ -5,6 +5,7 @@
 //! `next` (draws the operation; pure arithmetic on the thread's own stream), `execute` once per attempt, `settle` once
 //! with the final outcome. `next` and `execute` may not allocate, lock or format.
 use crate::event::{Check, StateReport};
+use crate::needs::Needs;
 use crate::outcome::{OpError, Outcome, Trouble};
 use crate::run::CheckSpec;
 
@@ -65,10 +66,7 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
     fn witness_operation(&self) -> Option<usize> {
         None
     }
-    /// A user's operations share a transaction, so each user needs a session of its own: no pool.
-    fn keeps_session(&self) -> bool {
-        false
-    }
+    fn needs(&self) -> Needs;
     fn worker(&self, worker: usize) -> Self::Worker;
     fn thread(&self, worker: &Self::Worker, id: ThreadId) -> Self::Thread;
 

@@ -5,6 +5,7 @@ use crate::server::account::reveal;
 use crate::server::address::{Address, place};
 use crate::server::authority;
 use bakeoff_model::driver::Endpoint;
+use bakeoff_model::needs::Affected;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::run::{MysqlSpec, TlsSpec};
 use mysql_async::{Opts, OptsBuilder, SslOpts};
@@ -83,12 +84,12 @@ impl Target {
     }
 
     /// What mysql_async wants to know.
-    pub fn opts(&self) -> Opts {
+    pub fn opts(&self, affected: Affected) -> Opts {
         let builder = OptsBuilder::default()
             .user(Some(&self.user))
             .pass(self.password.as_deref())
             .db_name(Some(&self.schema))
-            .client_found_rows(true)
+            .client_found_rows(affected == Affected::Found)
             .tcp_nodelay(true)
             // Otherwise the library changes over to the unix socket behind our back.
             .prefer_socket(false)

@@ -6,6 +6,7 @@ use crate::mysql::errors::IO;
 use crate::mysql::options::PACKET_BYTES_MAX;
 use crate::mysql::server_key::ServerKey;
 use crate::server;
+use bakeoff_model::needs::Affected;
 use bakeoff_model::outcome::{FailClass, OpError};
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
 use mysql_common::io::ParseBuf;
@@ -31,6 +32,8 @@ pub struct Account<'a> {
     pub user: &'a str,
     pub password: &'a str,
     pub schema: &'a str,
+    /// What an UPDATE is to count.
+    pub affected: Affected,
     pub trust: Trust<'a>,
 }
 
@@ -77,7 +80,11 @@ async fn answer(
     account: &Account<'_>,
     greeting: HandshakePacket<'_>,
 ) -> Result<Terms, OpError> {
-    let (capabilities, extended) = agree(greeting.capabilities(), greeting.mariadb_ext_capabilities());
+    let (capabilities, extended) = agree(
+        greeting.capabilities(),
+        greeting.mariadb_ext_capabilities(),
+        account.affected,
+    );
     let terms = Terms {
         connection_id: greeting.connection_id(),
         no_eof: capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
@@ -142,15 +149,23 @@ async fn answer(
 }
 
 /// What is wanted, as far as the server has it.
-fn agree(offered: CapabilityFlags, extended: MariadbCapabilities) -> (CapabilityFlags, MariadbCapabilities) {
-    let wanted = CapabilityFlags::CLIENT_PROTOCOL_41
+fn agree(
+    offered: CapabilityFlags,
+    extended: MariadbCapabilities,
+    affected: Affected,
+) -> (CapabilityFlags, MariadbCapabilities) {
+    let counts = match affected {
+        Affected::Found => CapabilityFlags::CLIENT_FOUND_ROWS,
+        Affected::Changed => CapabilityFlags::empty(),
+    };
+    let wanted = counts
+        | CapabilityFlags::CLIENT_PROTOCOL_41
         | CapabilityFlags::CLIENT_SECURE_CONNECTION
         | CapabilityFlags::CLIENT_TRANSACTIONS
         | CapabilityFlags::CLIENT_LOCAL_FILES
         | CapabilityFlags::CLIENT_MULTI_RESULTS
         | CapabilityFlags::CLIENT_PS_MULTI_RESULTS
         | CapabilityFlags::CLIENT_DEPRECATE_EOF
-        | CapabilityFlags::CLIENT_FOUND_ROWS
         | CapabilityFlags::CLIENT_PLUGIN_AUTH
         | CapabilityFlags::CLIENT_CONNECT_WITH_DB
         // MySQL's meaning is "long passwords"; a MariaDB that does not offer it reads the extended ones instead.

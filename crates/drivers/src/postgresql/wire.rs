@@ -26,6 +26,7 @@ use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::End;
 use bakeoff_model::driver::{Capabilities, Driver};
+use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, PostgresqlClient, PostgresqlSpec, RunnerKind};
@@ -99,7 +100,7 @@ impl Driver for WireDriver {
     async fn open(&self, _worker: usize) -> Result<(), Trouble> {
         Ok(())
     }
-    async fn session(&self, _client: &(), endpoint: usize) -> Result<Self::Session, OpError> {
+    async fn session(&self, _client: &(), endpoint: usize, _needs: Needs) -> Result<Self::Session, OpError> {
         let (target, whereabouts) = &self.targets[endpoint % self.targets.len()];
         let opening = async {
             let session = WireSession::connect(target, whereabouts).await;

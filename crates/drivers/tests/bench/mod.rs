@@ -8,6 +8,7 @@ use bakeoff_drivers::null::NullDriver;
 use bakeoff_drivers::postgresql;
 use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_model::driver::{Driver, Endpoint};
+use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{Record, TableSpec, ValueType};
 use bakeoff_model::row::RowBuf;
@@ -222,7 +223,7 @@ pub fn run<T>(test: impl Future<Output = T>) -> T {
 
 pub async fn open<D: Driver>(driver: &D) -> Result<D::Session, OpError> {
     let client = driver.open(0).await.expect("open");
-    driver.session(&client, 0).await
+    driver.session(&client, 0, Needs::default()).await
 }
 
 /// A table with three fields, of a name that no other test has.

@@ -1,6 +1,8 @@
 //! What is the MySQL protocol's own: logging in, lost connections, settings, locks. Against a real server.
 use crate::bench::{self, endpoint, mysql_spec, open, row, table};
 use crate::client::{Session, driver, driver_within, run};
+use bakeoff_model::driver::Driver;
+use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table, TableSpec, ValueType};
 use bakeoff_model::run::{Isolation, MysqlSpec, Secret};
@@ -325,5 +327,32 @@ fn a_unix_socket_works_where_the_environment_names_one() {
         })
         .await;
         assert_eq!(ask(&mut session, "SELECT 'there'").await.unwrap(), "there");
+    });
+}
+
+#[test]
+fn an_update_counts_what_the_workload_needs_it_to() {
+    let Some(spec) = mysql_spec() else { return };
+    let table = table("counts");
+    run(async {
+        let driver = driver(spec, None);
+        driver.open(0).await.unwrap();
+        for (affected, counted) in [(Affected::Found, 1), (Affected::Changed, 0)] {
+            let needs = Needs {
+                affected,
+                ..Needs::default()
+            };
+            let mut session = driver.session(&(), 0, needs).await.unwrap();
+            session.attach(std::slice::from_ref(&table)).await.unwrap();
+            session.create_table(&table).await.unwrap();
+            let row = row("k", [b"same", b"", b""]);
+            session.insert(T, row.record()).await.unwrap();
+            let same = [FieldValue {
+                field: 0,
+                value: b"same",
+            }];
+            assert_eq!(session.update(T, b"k", &same).await.unwrap(), Some(counted));
+            session.drop_table(&table).await.unwrap();
+        }
     });
 }

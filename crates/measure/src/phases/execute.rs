@@ -10,6 +10,7 @@ use crate::threads::{affinity, team};
 use crate::words::usage;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::RunResult;
+use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::{Phase, RunSpec, RunnerKind};
 use bakeoff_model::workload::Workload;
@@ -23,7 +24,7 @@ pub fn execute<D: Driver, W: Workload<D::Session>>(
     control: Arc<Control>,
     sink: Sink,
 ) -> Result<RunResult, Trouble> {
-    check_capabilities(spec, &driver, workload.keeps_session())?;
+    check_capabilities(spec, &driver, workload.needs())?;
     if !spec.cores.is_empty() {
         affinity::pin(&spec.cores)?;
     }
@@ -123,8 +124,9 @@ fn choose_runner<D: Driver>(spec: &RunSpec, driver: &D) -> Result<RunnerKind, Tr
     Ok(runner)
 }
 
-fn check_capabilities<D: Driver>(spec: &RunSpec, driver: &D, keeps_session: bool) -> Result<(), Trouble> {
+fn check_capabilities<D: Driver>(spec: &RunSpec, driver: &D, needs: Needs) -> Result<(), Trouble> {
     let can = driver.capabilities();
+    needs.check(spec.workload.kind(), &can, spec.driver.kind())?;
     if let Some(isolation) = spec
         .isolation
         .filter(|isolation| !can.isolation.contains(isolation))
@@ -136,7 +138,7 @@ fn check_capabilities<D: Driver>(spec: &RunSpec, driver: &D, keeps_session: bool
             hint,
         ));
     }
-    if keeps_session && spec.sessions.is_some_and(|sessions| sessions < spec.threads) {
+    if needs.own_session && spec.sessions.is_some_and(|sessions| sessions < spec.threads) {
         return Err(usage(
             "this workload keeps transactions open over several operations, so sessions cannot be pooled",
             "run.json: sessions",

@@ -34,7 +34,10 @@ pub async fn open_by<D: Driver, W: Workload<D::Session>>(
     deadline_ns: u64,
 ) -> Result<D::Session, OpError> {
     let opening = pin!(async {
-        let mut session = job.driver.session(client, endpoint as usize).await?;
+        let mut session = job
+            .driver
+            .session(client, endpoint as usize, job.workload.needs())
+            .await?;
         job.workload.attach(&mut session).await?;
         Ok(session)
     });
@@ -48,7 +51,7 @@ pub async fn open_bare<D: Driver, W: Workload<D::Session>>(
     client: &D::Client,
     cell: &UserCell,
 ) -> Result<D::Session, OpError> {
-    let opening = pin!(job.driver.session(client, 0));
+    let opening = pin!(job.driver.session(client, 0, job.workload.needs()));
     let answer = timed(cell, now_ns() + job.timeout_ns, opening).await;
     answer.unwrap_or_else(|| Err(none_in_time(job)))
 }

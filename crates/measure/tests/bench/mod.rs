@@ -4,6 +4,7 @@
 use bakeoff_measure::{Control, execute};
 use bakeoff_model::driver::{Capabilities, Driver};
 use bakeoff_model::event::{Check, Event, Interval, RunResult, Series, StateReport};
+use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble};
 use bakeoff_model::run::{CheckSpec, RunSpec, RunnerKind};
 use bakeoff_model::time::{epoch_ns, now_ns, sleep_until};
@@ -55,6 +56,7 @@ impl Driver for TestDriver {
         Capabilities {
             transactions: false,
             scan: false,
+            affected: vec![Affected::Found],
             batch_insert: false,
             isolation: vec![],
             cancel: true,
@@ -64,7 +66,7 @@ impl Driver for TestDriver {
     async fn open(&self, _: usize) -> Result<(), Trouble> {
         Ok(())
     }
-    async fn session(&self, _: &(), _: usize) -> Result<TestSession, OpError> {
+    async fn session(&self, _: &(), _: usize, _: Needs) -> Result<TestSession, OpError> {
         if self.opened.fetch_add(1, SeqCst) >= self.opens {
             std::future::pending::<()>().await;
         }
@@ -81,6 +83,7 @@ pub struct TestWorkload {
     pub settled_ns: Option<Arc<AtomicU64>>,
     /// Sessions that its system opens before it is silent for ever; `None`: any number.
     pub opens: Option<u64>,
+    pub needs: Needs,
     /// Users whose state has been made.
     pub made: Arc<AtomicU64>,
     /// Statements of each attempt.
@@ -105,6 +108,9 @@ pub struct TestThread {
 impl Workload<TestSession> for TestWorkload {
     type Worker = ();
     type Thread = TestThread;
+    fn needs(&self) -> Needs {
+        self.needs
+    }
     fn operations(&self) -> &'static [Operation] {
         &[Operation {
             name: "op",

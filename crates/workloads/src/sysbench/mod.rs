@@ -31,6 +31,7 @@ use crate::keys::Permutation;
 use crate::rng::Stream;
 use crate::stream_hash::StreamHash;
 use bakeoff_model::event::{Check, StateReport};
+use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
 use bakeoff_model::run::{CheckSpec, ClientSpec};
@@ -116,6 +117,10 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
 
     fn witness_operation(&self) -> Option<usize> {
         self.draws.script.reads_only.then_some(0)
+    }
+
+    fn needs(&self) -> Needs {
+        needs()
     }
 
     fn worker(&self, _worker: usize) {}
@@ -260,6 +265,15 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
 
     fn state(&self) -> StateReport {
         self.accounts.total()
+    }
+}
+
+/// Whatever the script does: tables are loaded in transactions, and an update is right when it found its row.
+pub fn needs() -> Needs {
+    Needs {
+        transactions: true,
+        affected: Affected::Found,
+        ..Needs::default()
     }
 }
 

@@ -30,6 +30,7 @@ use crate::account::Accounts;
 use crate::rng::Stream;
 use crate::trouble;
 use bakeoff_model::event::{Check, StateReport};
+use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::record::{Fields, RecordSession, Table, TableSpec, ValueType};
 use bakeoff_model::run::{CheckSpec, ClientSpec, YcsbSpec};
@@ -169,6 +170,17 @@ impl Ycsb {
     }
 }
 
+/// Every table is read in order once, before runs.
+pub fn needs(spec: &YcsbSpec) -> Needs {
+    let groups = spec.ops_per_transaction != 1;
+    Needs {
+        transactions: groups,
+        own_session: groups,
+        scan: true,
+        affected: Affected::Found,
+    }
+}
+
 fn table_spec(spec: &YcsbSpec) -> TableSpec {
     TableSpec {
         name: spec.table.clone(),
@@ -197,8 +209,8 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
         (self.spec.read_proportion > 0.0).then_some(READ)
     }
 
-    fn keeps_session(&self) -> bool {
-        self.groups()
+    fn needs(&self) -> Needs {
+        needs(&self.spec)
     }
 
     fn worker(&self, _worker: usize) -> Worker {

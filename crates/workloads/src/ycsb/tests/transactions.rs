@@ -208,7 +208,7 @@ fn operations_are_listed_with_commit_only_where_there_is_one() {
             ..Default::default()
         };
         let ycsb = Ycsb::new(&spec, 1, ClientSpec::default()).unwrap();
-        let keeps = Workload::<FakeSession>::keeps_session(&ycsb);
+        let keeps = Workload::<FakeSession>::needs(&ycsb).own_session;
         (Workload::<FakeSession>::operations(&ycsb).len(), keeps)
     };
     assert_eq!(
