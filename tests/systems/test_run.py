@@ -365,3 +365,28 @@ def lose_a_row(work: Path) -> None:
     (database,) = work.glob("*/data.sqlite")
     with contextlib.closing(sqlite3.connect(database, timeout=20)) as connection, connection:
         connection.execute("DELETE FROM usertable WHERE rowid = (SELECT max(rowid) FROM usertable)")
+
+
+def test_several_workloads_are_asked_of_every_system_and_stand_apart_in_the_report(tmp_path: Path) -> None:
+    work = SQLITE[SQLITE.index("[workload]") : SQLITE.index("[factors]")]
+    works = """
+[workloads.readers]
+kind = "ycsb"
+preset = "c"
+records = 300
+
+[workloads.scripts]
+kind = "sysbench"
+table_size = 300
+"""
+    text = SQLITE.replace(work, works).replace(f"operations = {OPERATIONS:_}", "operations = 200")
+    done = bakeoff("run", write_plan(tmp_path, text.replace("repetitions = 2", "repetitions = 1")), cwd=tmp_path)
+    assert done.code == 0, done.err
+    bundle = only_bundle(tmp_path)
+    found = {(cell.levels["workload"], cell.levels["threads"]): cell.workload for cell in bundle.plan.cells}
+    assert len(found) == 4
+    assert found["readers", 1].startswith("YCSB C")
+    assert found["scripts", 2].startswith("sysbench oltp_read_write")
+    assert len(bundle.loads) == 2
+    assert all(run.valid and run.checks and all(check.ok for check in run.checks) for run in bundle.runs)
+    assert "workload scripts" in done.out

@@ -20,6 +20,7 @@ HEADINGS = {
     (): "## Top of the file",
     ("systems", "*"): "## `[systems.NAME]`",
     ("workload",): "## `[workload]`",
+    ("workloads", "*"): "## `[workload]`",
     ("measure",): "## `[measure]`",
     ("measure", "pacing"): "### `pacing = { ... }`",
     ("measure", "retry"): "### `retry = { ... }`",

@@ -97,3 +97,18 @@ def test_settings_read_as_people_say_them() -> None:
     assert setting_words((("preset", "a"), ("threads", 1))) == "preset a, 1 thread"
     assert setting_words((("threads", 16), ("rate", 5000.0))) == "16 threads, 5,000/s offered"
     assert setting_words((("log_bin", True),)) == "log_bin on"
+
+
+def test_an_option_of_one_workload_is_a_setting_of_it_and_no_contestant() -> None:
+    readers: list[dict[str, Scalar]] = [
+        {"system": system, "workload": "readers", "records": records} for system in ("a", "b") for records in (10, 20)
+    ]
+    scripts: list[dict[str, Scalar]] = [{"system": system, "workload": "scripts"} for system in ("a", "b")]
+    contest = Contest(plan(*readers, *scripts))
+    assert contest.contestants == ["a", "b"]
+    assert [setting_words(setting) for setting in contest.settings] == [
+        "workload readers, records 10",
+        "workload readers, records 20",
+        "workload scripts",
+    ]
+    assert contest.axis is None

@@ -4,6 +4,7 @@ units      "10s", "0.1%", "5k/s" to numbers and back
 document   what a plan may say: the models of its tables
 nearest    one clear sentence out of whatever is wrong with it
 factors    what varies, and where in a system or workload its levels go
+grid       every combination of systems, workloads and levels
 expand     every combination of levels, as cells
 check      combinations that cannot be run
 data       where the data of each run come from

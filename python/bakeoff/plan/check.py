@@ -108,15 +108,15 @@ def check_runner(cell: Cell, kind: type[System], source: Source) -> None:
         raise source.error(what, *_place("io", name, source), hint=only if cell.runner else f"{hint}; {only}")
 
 
-def check_sql(document: PlanDocument, by_name: Kinds, kinds: Kinds, source: Source) -> None:
+def check_sql(asking: str, by_name: Kinds, kinds: Kinds, source: Source) -> None:
     """A workload that asks in SQL, and systems that do not speak it."""
     for name, kind in by_name.items():
         if not kind.capabilities().sql:
             able = ", ".join(other for other, one in kinds.items() if one.capabilities().sql)
             raise source.error(
-                f"{kind.kind} speaks no SQL, so it cannot be asked by {document.workload.kind}",
+                f"{kind.kind} speaks no SQL, so it cannot be asked by {asking}",
                 *("systems", name),
-                hint=f"{document.workload.kind} runs on {able}",
+                hint=f"{asking} runs on {able}",
             )
 
 

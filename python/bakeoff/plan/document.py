@@ -111,7 +111,7 @@ def refuse_literal_secrets(tree: dict[str, Any]) -> None:
 
 
 class WorkloadTable(Table):
-    """[workload]. All other options are the workload's own."""
+    """[workload], [workloads.NAME]. All other options are the workload's own."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -174,6 +174,12 @@ def _known_metric(name: str) -> str:
 class MeasureTable(Table):
     """[measure]."""
 
+    threads: int | None = None
+    sessions: int | None = None
+    clients: int | None = None
+    workers: int | None = None
+    runner: str | None = None
+    io: str | None = None
     pacing: Annotated[OpenLoop | None, BeforeValidator(_pacing)] = None
     warm_up: Seconds = 10.0
     window: Seconds | None = None
@@ -239,7 +245,8 @@ class PlanDocument(Table):
     demonstration: bool = False
     seed: int = Field(default=1, ge=0, lt=2**63)
     systems: dict[str, SystemTable] = Field(min_length=1)
-    workload: WorkloadTable
+    workload: WorkloadTable | None = None
+    workloads: dict[str, WorkloadTable] = Field(default_factory=dict)
     factors: Factors = Field(default_factory=dict)
     cells: list[CellTable] | None = None
     measure: MeasureTable = Field(default_factory=MeasureTable)
@@ -251,6 +258,7 @@ TABLES: dict[tuple[str, ...], type[Table]] = {
     (): PlanDocument,
     ("systems", "*"): SystemTable,
     ("workload",): WorkloadTable,
+    ("workloads", "*"): WorkloadTable,
     ("measure",): MeasureTable,
     ("measure", "pacing"): OpenLoop,
     ("measure", "retry"): RetryTable,
@@ -267,5 +275,7 @@ def keys_of(table: type[Table]) -> list[str]:
 def plan_tree(document: PlanDocument) -> dict[str, Any]:
     """The document as a tree that is itself a plan: defaults filled in, None left out, secrets as names only."""
     tree: dict[str, Any] = document.model_dump(by_alias=True, exclude_none=True)
+    if not document.workloads:
+        del tree["workloads"]
     tree["measure"].setdefault("pacing", "closed")
     return tree

@@ -1,17 +1,12 @@
-"""Every combination of factor levels, as a cell with all that is needed to run it.
-
-A grid multiplies the levels of [factors]; [[cells]] gives them one by one. "system" is always a factor. A thing is said
-once: what is a factor cannot also stand in [systems.NAME], [workload] or [measure].
-"""
+"""Every combination of factor levels, as a cell with all that is needed to run it. A thing is said once: what is a
+factor cannot also stand in [systems.NAME], [workload] or [measure]."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
-from math import prod
 from typing import Any, Protocol, cast
 
 from ..model.boundary import Closed, IoName, Limit, Open, OperationsLimit, Pacing, Retry, RunnerName, TimeLimit
@@ -20,177 +15,18 @@ from ..systems.base import Capabilities, System
 from ..workloads.base import Workload
 from .data import EXISTING_PREFIX
 from .document import PlanDocument
-from .factors import Factor, Source, find_factor, put_option, read_level
+from .factors import Factor, Source, put_option
+from .grid import Combination, Grid, varying, words_of_levels
 from .resolved import Cell
 
-CELLS_MAX = 10_000
 DEFAULT_WINDOW_S = 30.0
 
 
 class Workloads(Protocol):
-    """What expansion asks of the workload of a plan."""
+    """What expansion asks of the workloads of a plan."""
 
-    def options(self) -> Collection[str]:
-        """Names that [workload] may hold, and that may be factors."""
-
-    def resolve(self, levels: dict[str, Scalar]) -> Workload:
-        """The plan's workload with these options added."""
-
-
-@dataclass(frozen=True)
-class Combination:
-    """A system, and a level for each factor that applies to it."""
-
-    system: str
-    levels: dict[str, Scalar]
-
-
-@dataclass(frozen=True)
-class Grid:
-    factors: dict[str, Factor]
-    combinations: list[Combination]
-
-
-def read_grid(document: PlanDocument, workload_options: Collection[str], source: Source) -> Grid:
-    """All combinations of the plan, systems outermost, in the order of the file."""
-    if document.cells is None:
-        return _read_factors(document, workload_options, source)
-    if document.factors:
-        raise source.error(
-            "the plan has both [factors] and [[cells]]", "factors", hint="a grid or a list: keep one of them"
-        )
-    return _read_list(document, document.cells, workload_options, source)
-
-
-def _read_factors(document: PlanDocument, workload_options: Collection[str], source: Source) -> Grid:
-    if "system" in document.factors:
-        hint = "its levels are the tables [systems.NAME]; to run some combinations only, list them in [[cells]]"
-        raise source.error("`system` is always a factor", "factors", "system", hint=hint)
-    factors = {name: find_factor(name, document.systems, workload_options, source) for name in document.factors}
-    levels = {name: _levels(factor, document.factors[name], source) for name, factor in factors.items()}
-    _said_once(document, factors, source)
-    combinations: list[Combination] = []
-    for system in document.systems:
-        names = [name for name, factor in factors.items() if factor.applies_to(system)]
-        _check_size(len(combinations) + prod(len(levels[name]) for name in names), source)
-        for chosen in product(*(levels[name] for name in names)):
-            combinations.append(Combination(system, dict(zip(names, chosen, strict=True))))
-    return Grid(factors, combinations)
-
-
-def _levels(factor: Factor, written: list[Any], source: Source) -> list[Scalar]:
-    levels = [read_level(factor, level, source) for level in written]
-    if twice := first_repeated(levels):
-        raise source.error(f"`{factor.name}` has the level {twice[0]} twice", "factors", factor.name)
-    return levels
-
-
-def first_repeated(values: list[Any]) -> list[Any]:
-    """The first value that stands twice, in a list; empty if there is none. true is not 1."""
-    seen: set[str] = set()
-    for value in values:
-        key = json.dumps(value, sort_keys=True)
-        if key in seen:
-            return [value]
-        seen.add(key)
-    return []
-
-
-def _read_list(
-    document: PlanDocument, tables: list[dict[str, Any]], workload_options: Collection[str], source: Source
-) -> Grid:
-    if not tables:
-        raise source.error("[[cells]] is empty", "cells", hint="give at least one table of levels, or use [factors]")
-    names = list(dict.fromkeys(name for table in tables for name in table if name != "system"))
-    factors = {name: find_factor(name, document.systems, workload_options, source, "cells") for name in names}
-    _said_once(document, factors, source)
-    _same_keys(tables, factors, source)
-    combinations: list[Combination] = []
-    for number, table in enumerate(tables, 1):
-        for system in _systems_of(document, table, number, source):
-            combinations += _listed(system, table, number, factors, combinations, source)
-    _check_size(len(combinations), source)
-    order = list(document.systems)
-    return Grid(factors, sorted(combinations, key=lambda c: order.index(c.system)))
-
-
-def _systems_of(document: PlanDocument, table: dict[str, Any], number: int, source: Source) -> list[str]:
-    if "system" not in table:
-        return list(document.systems)
-    if table["system"] not in document.systems:
-        known = ", ".join(document.systems)
-        raise source.error(
-            f'cell {number} names the unknown system "{table["system"]}"', "cells", hint=f"known: {known}"
-        )
-    return [table["system"]]
-
-
-def _listed(
-    system: str,
-    table: dict[str, Any],
-    number: int,
-    factors: dict[str, Factor],
-    before: list[Combination],
-    source: Source,
-) -> list[Combination]:
-    """This table's combination for one system. A table that differs from an earlier one only in what belongs to
-    another system adds nothing here."""
-    applying = {name: factors[name] for name in table if name != "system" and factors[name].applies_to(system)}
-    levels = {name: read_level(factor, table[name], source, "cells") for name, factor in applying.items()}
-    one = Combination(system, levels)
-    if one not in before:
-        return [one]
-    if len(applying) == len(table.keys() - {"system"}):
-        raise source.error(f"cell {number} repeats an earlier one: {words_of_levels(system, levels)}", "cells")
-    return []
-
-
-def _same_keys(tables: list[dict[str, Any]], factors: dict[str, Factor], source: Source) -> None:
-    shared = [name for name, factor in factors.items() if factor.only is None]
-    for number, table in enumerate(tables, 1):
-        for name in shared:
-            if name not in table:
-                hint = "every table of [[cells]] gives a level to the same keys"
-                raise source.error(f"cell {number} does not say `{name}`", "cells", hint=hint)
-
-
-def _said_once(document: PlanDocument, factors: dict[str, Factor], source: Source) -> None:
-    for system in document.systems:
-        seen: dict[tuple[str, tuple[str, ...]], str] = {}
-        for name, factor in factors.items():
-            if not factor.applies_to(system):
-                continue
-            other = seen.setdefault((factor.target, factor.path), name)
-            if other != name:
-                raise source.error(f"`{name}` and `{other}` are the same thing for {system}", "factors", name)
-
-
-def _check_size(cells: int, source: Source) -> None:
-    if cells > CELLS_MAX:
-        hint = "fewer levels, or the combinations that matter in [[cells]]"
-        raise source.error(f"the plan has {cells:,} cells; at most {CELLS_MAX:,} are allowed", "factors", hint=hint)
-
-
-def words_of_levels(system: str, levels: Mapping[str, Scalar]) -> str:
-    """ "sqlite / preset=a / threads=4"."""
-    return " / ".join([system, *(f"{name}={_level_words(level)}" for name, level in levels.items())])
-
-
-def _level_words(level: Scalar) -> str:
-    if isinstance(level, bool):
-        return "true" if level else "false"
-    return f"{level:g}" if isinstance(level, float) else str(level)
-
-
-def varying(combinations: list[Combination]) -> dict[str, list[Scalar]]:
-    """Every factor with the levels that occur, "system" first."""
-    found: dict[str, list[Scalar]] = {"system": []}
-    for combination in combinations:
-        for name, level in [("system", combination.system), *combination.levels.items()]:
-            levels = found.setdefault(name, [])
-            if not any(level == known and type(level) is type(known) for known in levels):
-                levels.append(level)
-    return found
+    def resolve(self, name: str, levels: dict[str, Scalar]) -> Workload:
+        """The plan's workload of this name with these options added."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +38,8 @@ class Builder:
     kinds: Mapping[str, type[System]]  # by the system's name in the plan
     workloads: Workloads
     source: Source
+    #: Load parameters that do not vary.
+    constants: dict[str, Scalar]
 
     def system_options(self, combination: Combination) -> dict[str, Any]:
         """The table of the system with this combination's levels in their places."""
@@ -220,7 +58,8 @@ class Builder:
             yield self._cell(combination, several)
 
     def workload(self, combination: Combination) -> Workload:
-        return self.workloads.resolve({f.name: level for f, level in self._chosen(combination, "workload")})
+        levels = {factor.path[0]: level for factor, level in self._chosen(combination, "workload")}
+        return self.workloads.resolve(combination.workload, levels)
 
     def _chosen(self, combination: Combination, target: str) -> list[tuple[Factor, Scalar]]:
         pairs = [(self.grid.factors[name], level) for name, level in combination.levels.items()]
@@ -229,7 +68,7 @@ class Builder:
     def _cell(self, combination: Combination, several: set[str]) -> Cell:
         name = combination.system
         table, kind = self.document.systems[name], self.kinds[name]
-        load = {factor.path[0]: level for factor, level in self._chosen(combination, "load")}
+        load = self.constants | {factor.path[0]: level for factor, level in self._chosen(combination, "load")}
         workload = self.workload(combination)
         options = self.system_options(combination)
         clients = _count(load, "clients", 1)
@@ -237,7 +76,7 @@ class Builder:
         durability = self._portable("durability", table.durability, load, name)
         isolation = self._portable("isolation", table.isolation, load, name)
         rate = self.rate_ops_per_s(load.get("rate"), workload, clients)
-        shown = {factor: level for factor, level in combination.levels.items() if factor in several}
+        shown = {factor: level for factor, level in combination.all_levels.items() if factor in several - {"system"}}
         dataset = workload.data_identity(self.document.seed)
         if self.document.measure.data == "existing":
             dataset = EXISTING_PREFIX + dataset
@@ -245,7 +84,7 @@ class Builder:
             id="",  # see identity.py: a cell is whole when the reset and the cache are decided, too
             system=name,
             kind=kind.kind,
-            label=words_of_levels(name, shown),
+            label=words_of_levels({"system": name, **shown}),
             levels={"system": name, **shown},
             threads=threads,
             clients=clients,

@@ -1,7 +1,8 @@
 """What varies, and where in a system or a workload its levels go.
 
 threads = [1, 4]                     how the load is made (LOAD_FACTORS)
-preset = ["a", "c"]                  an option of the workload
+preset = ["a", "c"]                  an option of the workload, or of all [workloads.NAME] that have it
+"readers.records" = [100, 1000]      an option of the workload [workloads.readers] only
 "settings.NAME" = ["1M", "1G"]       a setting of every system, by the server's own name (also: "session.NAME")
 version = ["10.6", "10.11"]          an option of every system (also: path, "start.KEY")
 "mariadb.settings.NAME" = [0, 1]     any of a system's, but of this one only: the others' cells are not multiplied
@@ -9,7 +10,7 @@ version = ["10.6", "10.11"]          an option of every system (also: path, "sta
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ from .units import UnitError, parse_rate_ops_per_s
 BARE_SYSTEM_OPTIONS = ("version", "path", "tls")
 #: Tables inside a system's table.
 _INNER_TABLES = ("settings", "session", "start")
+#: Load parameters that may stand in [measure] where they do not vary.
+LOAD_CONSTANTS = ("threads", "sessions", "clients", "workers", "runner", "io")
 #: More of these is a slip of the keyboard: the engine runs no more threads, and each client is a process.
 MOST = {"threads": 100_000, "sessions": 100_000, "clients": 1_000, "workers": 1_024}
 #: Load parameters whose levels are names, and which may belong to one system only.
@@ -40,15 +43,20 @@ _NAMED: dict[str, tuple[str, ...]] = {
 }
 
 
+#: The options that may be factors, of every workload of the plan by its name; "" where it has only one, without a name.
+Works = Mapping[str, Collection[str]]
+
+
 @dataclass(frozen=True)
 class Factor:
     name: str  # as the plan writes it
     target: Literal["load", "workload", "system"]
     path: tuple[str, ...]  # the parameter, or the place in the system's table
     only: str | None  # the system it belongs to; None: every one
+    works: frozenset[str] | None = None  # the workloads it belongs to; None: every one
 
-    def applies_to(self, system: str) -> bool:
-        return self.only in (None, system)
+    def applies_to(self, system: str, workload: str) -> bool:
+        return self.only in (None, system) and (self.works is None or workload in self.works)
 
 
 @dataclass(frozen=True)
@@ -63,15 +71,15 @@ class Source:
         return PlanError(what, where=where(self.path, self.text, place), hint=hint)
 
 
-def find_factor(
-    name: str, systems: Collection[str], workload_options: Collection[str], source: Source, table: str = "factors"
-) -> Factor:
+def find_factor(name: str, systems: Collection[str], works: Works, source: Source, table: str = "factors") -> Factor:
     """What the name means; PlanError naming the nearest known factor if it means nothing."""
     if name in LOAD_FACTORS:
         return Factor(name, "load", (name,), None)
-    if name in workload_options:
-        return Factor(name, "workload", (name,), None)
+    if having := frozenset(work for work, options in works.items() if name in options):
+        return Factor(name, "workload", (name,), None, having)
     head, _, rest = name.partition(".")
+    if rest in works.get(head, ()):
+        return Factor(name, "workload", (rest,), None, frozenset({head}))
     only = head if rest and head in systems else None
     option = rest if only else name
     if only and option in _NAMED:
@@ -81,23 +89,24 @@ def find_factor(
         return Factor(name, "system", (first, setting), only)
     if (only and option not in LOAD_FACTORS and first not in _INNER_TABLES) or option in BARE_SYSTEM_OPTIONS:
         return Factor(name, "system", tuple(option.split(".")), only)
-    raise _unknown(name, systems, workload_options, source, table)
+    raise _unknown(name, systems, works, source, table)
 
 
-def _unknown(
-    name: str, systems: Collection[str], workload_options: Collection[str], source: Source, table: str
-) -> PlanError:
+def _unknown(name: str, systems: Collection[str], works: Works, source: Source, table: str) -> PlanError:
     head, _, rest = name.partition(".")
     if head in systems and rest in LOAD_FACTORS:
         what, hint = f"`{rest}` cannot be a factor of one system only", f"write {rest}, or list the cells in [[cells]]"
     elif name in keys_of(MeasureTable) or name == "seed":
         what = f"`{name}` cannot be a factor"
         hint = f"`{name}` belongs in [measure]" if name != "seed" else "`seed` belongs at the top of the plan"
+    elif rest and head in works:
+        what, hint = f"`{rest}` is no option of the workload `{head}`", meant(rest, works[head])
     elif rest and rest.split(".")[0] in (*_INNER_TABLES, "version", "path", *_NAMED):
         what, hint = f"unknown system `{head}`", meant(head, systems)
     else:
         what = f"unknown factor `{name}`"
-        hint = meant(name, [*LOAD_FACTORS, *workload_options, *BARE_SYSTEM_OPTIONS, "settings.NAME"])
+        options = dict.fromkeys(option for options in works.values() for option in options)
+        hint = meant(name, [*LOAD_FACTORS, *options, *BARE_SYSTEM_OPTIONS, "settings.NAME"])
     return source.error(what, table, name, hint=hint)
 
 
@@ -118,6 +127,19 @@ def read_level(factor: Factor, level: Any, source: Source, table: str = "factors
     if not 1 <= level <= MOST[name]:
         raise source.error(f"`{name}` must be from 1 to {MOST[name]:,}, not {level}", table, factor.name)
     return level
+
+
+def read_constants(measure: MeasureTable, factors: Collection[Factor], source: Source) -> dict[str, Scalar]:
+    """Load parameters that [measure] gives for all cells; what is a factor cannot stand there too."""
+    found: dict[str, Scalar] = {}
+    for name in LOAD_CONSTANTS:
+        if (said := getattr(measure, name)) is None:
+            continue
+        if any(factor.target == "load" and factor.path == (name,) for factor in factors):
+            hint = "remove it from [measure]"
+            raise source.error(f"`{name}` is said twice, as a factor and in [measure]", "measure", name, hint=hint)
+        found[name] = read_level(Factor(name, "load", (name,), None), said, source, "measure")
+    return found
 
 
 def known_name(kind: str, value: Any, source: Source, *place: str) -> str:

@@ -14,11 +14,13 @@ from dataclasses import replace
 from typing import Any
 
 from .document import PlanDocument
-from .factors import Source
+from .factors import LOAD_CONSTANTS, Source
 from .resolved import Cell
 
 #: Of [measure], what is no part of a run, or is in the cell already, resolved. (`data` is in the data set's name.)
-_NOT_IN_A_RUN = {"repetitions", "objective", "pacing", "window", "operations", "retry", "data", "reset", "cache"}
+_NOT_IN_A_RUN = {
+    *LOAD_CONSTANTS, "repetitions", "objective", "pacing", "window", "operations", "retry", "data", "reset", "cache",
+}  # fmt: skip
 #: 40 bits: two of 10,000 cells share one by chance in 5 of 100,000 plans.
 _DIGITS = 8
 

@@ -28,7 +28,7 @@ def words_of(place: Place) -> str:
     keys = [str(part) for part in place if isinstance(part, str)]
     if len(keys) < 2:
         return "".join(keys)
-    depth = 2 if keys[0] == "systems" else 1
+    depth = 2 if keys[0] in ("systems", "workloads") else 1
     return f"[{'.'.join(keys[:depth])}] {'.'.join(keys[depth:])}".strip()
 
 
@@ -155,7 +155,7 @@ def _named(place: Place) -> str:
 
 def _pattern(table: Place) -> tuple[str, ...]:
     keys = [str(part) for part in table]
-    return ("systems", "*") if keys[:1] == ["systems"] else tuple(keys)
+    return (keys[0], "*") if keys[:1] in (["systems"], ["workloads"]) else tuple(keys)
 
 
 def _table(place: tuple[str, ...]) -> str:

@@ -20,8 +20,9 @@ from ..nearest import meant
 from ..systems.base import System
 from . import check, data
 from .document import MeasureTable, PlanDocument, plan_tree
-from .expand import Builder, Combination, read_grid, varying
-from .factors import Source, known_name
+from .expand import Builder
+from .factors import Source, known_name, read_constants
+from .grid import Combination, read_grid, varying
 from .identity import with_ids
 from .nearest import explain
 from .resolved import Cell, ResolvedPlan
@@ -60,11 +61,12 @@ def resolve(
     by_name = _kinds_by_name(document, kinds, source)
     check.check_measure(document.measure, source)
     warnings = check.check_placement(document.measure, source)
-    workloads = PlanWorkloads(document.workload, source)
-    if workloads.needs_sql():
-        check.check_sql(document, by_name, kinds, source)
-    grid = read_grid(document, workloads.options(), source)
-    builder = Builder(document, grid, by_name, workloads, source)
+    workloads = PlanWorkloads(document, source)
+    for asking in workloads.kinds_in_sql():
+        check.check_sql(asking, by_name, kinds, source)
+    grid = read_grid(document, workloads.works, source)
+    constants = read_constants(document.measure, grid.factors.values(), source)
+    builder = Builder(document, grid, by_name, workloads, source, constants)
     skipped = _find_missing(builder, grid.combinations)
     if must_run:
         check.require(document, skipped, source)
@@ -101,6 +103,7 @@ def read_document(text: str, source: Source) -> PlanDocument:
         raise explain(error, source.path, text) from None
     _refuse_numbers(tree, source)
     _check_systems(document, source)
+    _check_workloads(document, source)
     return document
 
 
@@ -126,6 +129,19 @@ def _check_systems(document: PlanDocument, source: Source) -> None:
         for kind, value in (("durability", table.durability), ("isolation", table.isolation)):
             if value is not None:
                 known_name(kind, value, source, "systems", name, kind)
+
+
+def _check_workloads(document: PlanDocument, source: Source) -> None:
+    if document.workload is None and not document.workloads:
+        hint = 'write a table [workload] with kind = "ycsb", or several [workloads.NAME]'
+        raise source.error("the plan needs `workload`", hint=hint)
+    if document.workload is not None and document.workloads:
+        hint = "give [workload] a name: [workloads.NAME]"
+        raise source.error("the plan has both [workload] and [workloads.NAME]", "workload", hint=hint)
+    for name in document.workloads:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or name in document.systems:
+            hint = "names are letters, digits, _ and -, and other than those of systems"
+            raise source.error(f'"{name}" cannot be the name of a workload', "workloads", name, hint=hint)
 
 
 def _kinds_by_name(document: PlanDocument, kinds: Kinds, source: Source) -> dict[str, type[System]]:
@@ -167,7 +183,8 @@ def _finish(
     cells = with_ids(cells, document, reset, cache, source)
     factors = varying(combinations)
     comparison = _comparison(document, varying(builder.grid.combinations), factors, source)
-    record = _record(document, cells, factors, comparison, reset, cache)
+    constants = {name: [level] for name, level in builder.constants.items()}
+    record = _record(document, cells, factors | constants, comparison, reset, cache)
     warnings += check.advice(document, cells, reset, private, comparison[0])
     return ResolvedPlan(
         path=source.path,
@@ -250,6 +267,9 @@ def _comparison(
     """The factor whose levels are compared, and the level the others are held against. What the plan says must be in
     the plan; where a skipped system took it away, the default takes its place."""
     said = document.compare
+    if said.factor == "workload":
+        hint = "systems are compared within each workload"
+        raise source.error("workloads are never compared with each other", "compare", "factor", hint=hint)
     if said.factor is not None and said.factor not in planned:
         raise source.error(
             f"`{said.factor}` is not a factor of this plan", "compare", "factor", hint=meant(said.factor, planned)
@@ -268,7 +288,7 @@ def _comparison(
 
 
 def _first_varying(factors: dict[str, list[Scalar]]) -> str:
-    return next((name for name, levels in factors.items() if len(levels) > 1), "system")
+    return next((name for name, levels in factors.items() if len(levels) > 1 and name != "workload"), "system")
 
 
 def _among(wanted: Any, levels: list[Scalar]) -> Scalar | None:

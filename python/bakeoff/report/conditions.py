@@ -76,8 +76,10 @@ def _arrivals(bundle: Source) -> str:
 
 
 def _workload(bundle: Source) -> Facts:
-    said = bundle.plan.resolved.get("workload", {})
-    return {f"workload's {name}": _words(value) for name, value in said.items()}
+    plan = bundle.plan.resolved
+    said = {"workload": plan.get("workload", {})}
+    said |= {f"workload {name}": table for name, table in plan.get("workloads", {}).items()}
+    return {f"{which}'s {name}": _words(value) for which, table in said.items() for name, value in table.items()}
 
 
 def _constants(bundle: Source) -> Facts:

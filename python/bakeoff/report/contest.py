@@ -24,10 +24,15 @@ class Contest:
 
     @cached_property
     def shared(self) -> list[str]:
-        """Factors that every cell has a level of, the compared one apart; in the plan's order."""
-        cells = self.plan.cells
-        names = dict.fromkeys(name for cell in cells for name in cell.levels)
-        return [n for n in names if n != self.factor and all(n in cell.levels for cell in cells)]
+        """Factors that every cell of a workload has a level of, the compared one apart; in the plan's order."""
+        names = dict.fromkeys(name for cell in self.plan.cells for name in cell.levels)
+        return [name for name in names if name != self.factor and self._is_everybodys(name)]
+
+    def _is_everybodys(self, name: str) -> bool:
+        has: dict[Scalar | None, set[bool]] = {}
+        for cell in self.plan.cells:
+            has.setdefault(cell.levels.get("workload"), set()).add(name in cell.levels)
+        return all(len(answers) == 1 for answers in has.values())
 
     @cached_property
     def objective(self) -> Metric:
@@ -44,7 +49,7 @@ class Contest:
         return ", ".join([level_words(level), *own])
 
     def setting(self, cell: CellRecord) -> Setting:
-        return tuple((name, cell.levels[name]) for name in self.shared)
+        return tuple((name, cell.levels[name]) for name in self.shared if name in cell.levels)
 
     @cached_property
     def contestants(self) -> list[str]:
@@ -75,7 +80,7 @@ class Contest:
     @cached_property
     def axis(self) -> str | None:
         """The factor to draw values over: threads, else the first whose levels are all numbers."""
-        numeric = [name for name in self.shared if all(_is_number(c.levels[name]) for c in self.plan.cells)]
+        numeric = [name for name in self.shared if all(_is_number(c.levels.get(name)) for c in self.plan.cells)]
         return "threads" if "threads" in numeric else next(iter(numeric), None)
 
     @cached_property
@@ -133,5 +138,5 @@ def level_words(level: Scalar) -> str:
     return f"{level:,g}" if isinstance(level, float) else str(level)
 
 
-def _is_number(level: Scalar) -> bool:
+def _is_number(level: Scalar | None) -> bool:
     return isinstance(level, int | float) and not isinstance(level, bool)
