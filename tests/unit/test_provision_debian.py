@@ -248,18 +248,38 @@ def test_a_network_that_refuses_is_said_with_apts_own_words(
     assert "network" in refused.value.hint
 
 
+@pytest.mark.parametrize(
+    ("file", "machines", "asked"),
+    [
+        (
+            "debian.sources",
+            "Types: deb\nURIs: http://m.example/else\nSuites: x\n\nTypes: deb deb-src\n# a note\n"
+            "URIs: http://m.example/debian\nSuites: stable stable-updates\nComponents: main contrib\nSigned-By: /k.gpg\n",
+            "Types: deb\nURIs: http://m.example/debian\nSuites: sid\nComponents: main\nSigned-By: /k.gpg\n",
+        ),
+        (
+            "debian.list",
+            "deb http://m.example/else x main\ndeb [signed-by=/k.gpg] http://m.example/debian/ stable main contrib\n",
+            "deb [signed-by=/k.gpg] http://m.example/debian/ sid main\n",
+        ),
+    ],
+)
+@needs_dpkg
 def test_another_suite_is_asked_of_the_machines_own_mirror_with_its_keys(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, machines: str, asked: str
 ) -> None:
-    folder = tmp_path_factory.mktemp("bin")
-    targets = ["http://else.example/apt||Packages", "http://m.example/debian/|/k.gpg|Packages"]
-    fake_program(folder, "apt-get", "\n".join(f"echo '{target}'" for target in targets))
-    fake_program(folder, "apt-cache", "exit 0")
-    fake_program(folder, "dpkg-deb", "exit 0")
-    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-    apt.PrivateApt(tmp_path, "sid")
-    assert (tmp_path / "suite.list").read_text() == "deb [signed-by=/k.gpg] http://m.example/debian/ sid main\n"
-    assert f'Dir::Etc::sourcelist "{tmp_path}/suite.list";' in (tmp_path / "apt.conf").read_text()
-    fake_program(folder, "apt-get", "echo 'http://m.example/ubuntu|/k.gpg|Packages'")
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list.d" / file).write_text(machines)
+    monkeypatch.setattr(apt, "_ETC", tmp_path)
+    apt.PrivateApt(tmp_path / "apt", "sid")
+    sources = tmp_path / "apt" / f"suite{Path(file).suffix}"
+    assert sources.read_text().strip() == asked.strip()
+    assert f'Dir::Etc::sourcelist "{sources}";' in (tmp_path / "apt" / "apt.conf").read_text()
+
+
+@needs_dpkg
+def test_a_machine_without_a_debian_mirror_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apt, "_ETC", tmp_path)
+    (tmp_path / "sources.list").write_text("deb http://m.example/ubuntu noble main\n")
     with pytest.raises(ServerError, match="no Debian mirror that could be asked for sid"):
-        apt.PrivateApt(tmp_path, "sid")
+        apt.PrivateApt(tmp_path / "apt", "sid")

@@ -44,6 +44,9 @@ Acquire::https::Timeout "30";
 Debug::NoLocking "true";
 """
 
+_ETC = Path("/etc/apt")
+_DEBIAN_LINE = re.compile(r"^deb\s+(?P<options>\[[^\]]*\]\s+)?(?P<mirror>\S+/debian/?)\s", re.MULTILINE)
+_DEBIAN_STANZA = re.compile(r"^URIs:.*/debian/?\s*$", re.MULTILINE | re.IGNORECASE)
 _HOW_TO_DO_WITHOUT = "or install the server yourself so that it is on the PATH"
 
 
@@ -86,19 +89,19 @@ class PrivateApt:
         self._update_trouble = ""
         self._whose = f"lists of {suite}" if suite else "configured apt sources"
         if suite is not None:
-            self._take_suite(suite, root / "suite.list")
+            self._take_suite(suite, root)
 
-    def _take_suite(self, suite: str, sources: Path) -> None:
+    def _take_suite(self, suite: str, root: Path) -> None:
         """Leaves that suite alone as a source, of the mirror that the machine's Debian comes from."""
-        told = self._run("apt-get", "indextargets", "--format", "$(REPO_URI)|$(SIGNED_BY)|$(IDENTIFIER)").stdout
-        found = re.search(r"^(?P<mirror>\S+/debian/?)\|(?P<keys>.*)\|Packages$", told, re.MULTILINE)
+        found = _of_suite(suite)
         if found is None:
             raise NotOffered(
                 f"this machine's apt has no Debian mirror that could be asked for {suite}",
-                hint=f"add a Debian source to /etc/apt/sources.list.d, {_HOW_TO_DO_WITHOUT}",
+                hint=f"add a Debian source to {_ETC}/sources.list.d, {_HOW_TO_DO_WITHOUT}",
             )
-        keys = f"[signed-by={found['keys']}] " if found["keys"] else ""
-        sources.write_text(f"deb {keys}{found['mirror']} {suite} main\n")
+        extension, text = found
+        sources = root / f"suite{extension}"
+        sources.write_text(text)
         with self._config.open("a", encoding="utf-8") as config:
             config.write(f'Dir::Etc::sourcelist "{sources}";\nDir::Etc::sourceparts "-";\n')
 
@@ -140,6 +143,22 @@ class PrivateApt:
             text=True,
             check=False,
         )
+
+
+def _of_suite(suite: str) -> tuple[str, str] | None:
+    """The machine's first source of Debian with its keys and options, rewritten to name `suite`, and the extension that
+    tells apt how it is written. Both ways of writing sources are in use. None: there is none."""
+    for path in (_ETC / "sources.list", *sorted((_ETC / "sources.list.d").glob("*"))):
+        text = path.read_text(errors="replace") if path.suffix in (".list", ".sources") and path.is_file() else ""
+        if path.suffix == ".list" and (line := _DEBIAN_LINE.search(text)):
+            return ".list", f"deb {line['options'] or ''}{line['mirror']} {suite} main\n"
+        for stanza in re.split(r"\n\s*\n", text) if path.suffix == ".sources" else ():
+            if _DEBIAN_STANZA.search(stanza) and not re.search(r"(?mi)^Enabled:\s*no", stanza):
+                plain = re.sub(r"(?m)^#.*\n", "", stanza + "\n")
+                for field, value in (("Types", "deb"), ("Suites", suite), ("Components", "main")):
+                    plain = re.sub(rf"(?mi)^{field}:.*$", f"{field}: {value}", plain)
+                return ".sources", plain
+    return None
 
 
 def _complaints(stderr: str) -> str:
