@@ -254,7 +254,7 @@ def test_a_network_that_refuses_is_said_with_apts_own_words(
         (
             "debian.sources",
             "Types: deb\nURIs: http://m.example/else\nSuites: x\n\nTypes: deb deb-src\n# a note\n"
-            "URIs: http://m.example/debian\nSuites: stable stable-updates\nComponents: main contrib\nSigned-By: /k.gpg\n",
+            "URIs: http://m.example/debian\nSuites: stable x\nComponents: main contrib\nSigned-By: /k.gpg\n",
             "Types: deb\nURIs: http://m.example/debian\nSuites: sid\nComponents: main\nSigned-By: /k.gpg\n",
         ),
         (

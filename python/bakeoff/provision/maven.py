@@ -49,7 +49,7 @@ class Maven(Source):
 
     def here(self) -> list[Installation]:
         return [
-            Installation(one.version, self.name, f"Maven Central: {one.package_version}", one.root / self._program)
+            Installation(one.version, self.name, f"Maven Central: {_named(one)}", one.root / self._program)
             for one in newest_first(self.stored())
         ]
 
@@ -91,7 +91,11 @@ class Maven(Source):
         say(f"{self._product} {version}: unpacking")
         self._unpack(jar, root)
         part = Part(f"{artifact.group}:{artifact.artifact}", artifact.version, "", found)
-        return Content(version, str(artifact), (part,))
+        return Content(version, version, (part,))
+
+
+def _named(one: Stored) -> str:
+    return ", ".join(f"{part.name}:{part.version}" for part in one.packages)
 
 
 def download(artifact: Artifact, scratch: Path) -> Path:

@@ -37,5 +37,5 @@ class MariaDb(StartedMySql):
         return SOURCES
 
     @classmethod
-    def process_of(cls, installation: Installation) -> type[MySqlProcess]:
+    def process_of(cls, installation: Installation, where: str) -> type[MySqlProcess]:
         return MariaDbProcess

@@ -11,14 +11,12 @@ from bakeoff.systems.mysql_process import MySqlProcess
 class MariaDbProcess(MySqlProcess):
     product = "MariaDB"
     section: ClassVar[str] = "mariadbd"
-    redo: ClassVar[str] = "ib_logfile0"
+    without_tls: ClassVar[dict[str, str]] = {"ssl": "OFF"}
     defaults: ClassVar[dict[str, str]] = {
-        "innodb_buffer_pool_size": "128M",
+        **MySqlProcess.defaults,
         "innodb_log_file_size": "96M",
-        "max_connections": "3000",
         "innodb_buffer_pool_dump_at_shutdown": "OFF",
         "innodb_buffer_pool_load_at_startup": "OFF",
-        "skip_name_resolve": "ON",
     }
 
     def make_data(self) -> None:
@@ -48,6 +46,3 @@ class MariaDbProcess(MySqlProcess):
             f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{self.root_password}';",
             *self.bench_accounts(),
         ]
-
-    def without_tls(self) -> dict[str, str]:
-        return {"ssl": "OFF"}

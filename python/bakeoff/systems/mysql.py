@@ -1,22 +1,42 @@
-"""MySQL and Percona Server."""
+"""MySQL and Percona Server: a private throwaway server by version, or an existing one at an address.
+
+[systems.mysql]
+start = { version = "9.7" }             # or "5.5"
+
+[systems.ours]
+kind = "mysql"
+address = "db1:3306"
+user = "bench"
+password = { env = "DB_PASSWORD" }
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from bakeoff.systems.base import Capabilities
+from bakeoff.provision.installation import Installation, Sources
+from bakeoff.systems import mysql_versions
 from bakeoff.systems.mysql_existing import ExistingMySql
-from bakeoff.systems.mysql_server import family_capabilities
+from bakeoff.systems.mysql_installations import SOURCES
+from bakeoff.systems.mysql_process import MySqlProcess
+from bakeoff.systems.mysql_started import StartedMySql
 
 
-class MySql(ExistingMySql):
+class ExistingMySqlOrPercona(ExistingMySql):
     kind: ClassVar[str] = "mysql"
-    summary: ClassVar[str] = "MySQL or Percona Server: an existing one by `address`"
+
+
+class MySql(StartedMySql):
+    kind: ClassVar[str] = "mysql"
+    summary: ClassVar[str] = (
+        "MySQL: a private instance by version, or an existing one (Percona Server, too) by `address`"
+    )
+    existing: ClassVar[type[ExistingMySql]] = ExistingMySqlOrPercona
 
     @classmethod
-    def capabilities(cls) -> Capabilities:
-        return family_capabilities(private=False)
+    def sources(cls) -> Sources:
+        return SOURCES
 
     @classmethod
-    def available(cls, options: dict[str, Any]) -> str | None:
-        return None if options.get("address") else "bakeoff cannot start one: give an `address`"
+    def process_of(cls, installation: Installation, where: str) -> type[MySqlProcess]:
+        return mysql_versions.process_of(installation.version, where)

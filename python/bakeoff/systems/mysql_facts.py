@@ -82,6 +82,11 @@ class Product:
     def is_mariadb(self) -> bool:
         return self.name == "MariaDB"
 
+    @property
+    def tells_changes(self) -> bool:
+        """Whether it says which settings are not its own defaults: MySQL does from 5.7 on."""
+        return self.is_mariadb or tuple(map(int, self.version.split(".")[:2])) >= (5, 7)
+
 
 @dataclass(frozen=True)
 class Status:
@@ -107,10 +112,21 @@ def read_variables(control: Control) -> dict[str, str]:
     return {str(name).lower(): str(value) for name, value in control.rows("SHOW GLOBAL VARIABLES")}
 
 
+def read_page_size(control: Control) -> int:
+    """InnoDB's, bytes: a variable of newer servers, a status of all."""
+    return int(control.rows("SHOW GLOBAL STATUS LIKE 'Innodb_page_size'")[0][1])
+
+
 def read_settings(control: Control, product: Product, variables: dict[str, str], *, private: bool) -> dict[str, str]:
     """Decisive settings, and others that differ from the product's compiled default: of a server of ours all, of an
-    existing one those that are known to shape a load, because anything else may be its owner's secret."""
-    changed = _changed_in_mariadb(control) if product.is_mariadb else _changed_in_mysql(control)
+    existing one those that are known to shape a load, because anything else may be its owner's secret. A server that
+    does not tell which differ: all that are known to shape a load."""
+    if product.is_mariadb:
+        changed = _changed_in_mariadb(control)
+    elif product.tells_changes:
+        changed = _changed_in_mysql(control)
+    else:
+        changed = set(SHAPING)
     told = {name for name in changed if not _NOT_SETTINGS.search(name)} if private else changed & SHAPING
     return {name: variables[name] for name in sorted(told | set(DECISIVE)) if name in variables}
 

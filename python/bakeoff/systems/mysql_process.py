@@ -43,9 +43,15 @@ class MySqlProcess(PrivateServer):
     #: Section of the option file.
     section: ClassVar[str] = "mysqld"
     #: Of a whole data directory.
-    redo: ClassVar[str]
+    redo: ClassVar[str] = "ib_logfile0"
     #: Differences from the server's own defaults, all for a fair and repeatable throwaway; a plan may set any of them.
-    defaults: ClassVar[dict[str, str]]
+    defaults: ClassVar[dict[str, str]] = {
+        "innodb_buffer_pool_size": "128M",
+        "max_connections": "3000",
+        "skip_name_resolve": "ON",
+    }
+    #: Newer servers would make themselves a certificate, which takes seconds.
+    without_tls: ClassVar[dict[str, str]] = {}
     #: Options of a start after which nothing is in its buffer pool that was there before.
     forgetful: ClassVar[tuple[str, ...]] = ("--innodb-buffer-pool-load-at-startup=OFF",)
 
@@ -68,7 +74,18 @@ class MySqlProcess(PrivateServer):
         """As the load logs in: over "tcp" or the "socket"."""
         address = Address(socket=str(self.socket)) if connect == "socket" else Address("127.0.0.1", self.port)
         tls = Tls(ca_file=str(self.authority)) if self.authority else None
-        return Login(address, BENCH_USER, self.bench_password, tls)
+        return Login(address, BENCH_USER, self.bench_password, tls, self.server_key())
+
+    def server_key(self) -> bytes | None:
+        """To which a password may be encrypted over plain TCP, where logging in needs that; PEM."""
+        return None
+
+    def server_key_file(self) -> Path | None:
+        """The same for the engine."""
+        key, path = self.server_key(), self.folder.path / "server_key.pem"
+        if key is not None:
+            write_private(path, key.decode(), mode=0o644)
+        return path if key is not None else None
 
     def disconnect(self) -> None:
         if self._control is not None:
@@ -94,14 +111,15 @@ class MySqlProcess(PrivateServer):
         self.control.rows("SET GLOBAL innodb_fast_shutdown = 0")
 
     def data_folders(self) -> list[Path]:
-        names = ("innodb_data_home_dir", "innodb_undo_directory", "innodb_log_group_home_dir")
-        elsewhere = (self._variable(name) for name in names)
-        return list(dict.fromkeys([self.data, *(self.data / folder for folder in elsewhere if folder)]))
+        elsewhere = self.variables(("innodb_data_home_dir", "innodb_undo_directory", "innodb_log_group_home_dir"))
+        return list(dict.fromkeys([self.data, *(self.data / folder for folder in elsewhere.values() if folder)]))
 
-    def _variable(self, name: str) -> str:
-        """Empty where this version has none."""
-        rows = self.control.rows("SHOW GLOBAL VARIABLES WHERE Variable_name = %s", name)
-        return str(rows[0][1]) if rows else ""
+    def variables(self, names: Sequence[str]) -> dict[str, str]:
+        """Of these global variables those that this version has, in their order."""
+        asked = ", ".join(["%s"] * len(names))
+        rows = self.control.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({asked})", *names)
+        found = {str(name): str(value) for name, value in rows}
+        return {name: found[name] for name in names if name in found}
 
     # -- starting ---------------------------------------------------------------------------------------------------
 
@@ -166,20 +184,20 @@ class MySqlProcess(PrivateServer):
             "pid_file": str(self.folder.path / "tmp" / "server.pid"),
             "bind_address": "127.0.0.1",
         }
-        options = {**self.defaults, **fixed, **self._tls_options(), **self.spec.settings}
-        lines = [f"{name} = {_config_value(value)}" for name, value in options.items()]
+        options = {**self.defaults, **fixed, **self.tls_settings(), **self.spec.settings}
+        lines = [f"{name} = {_config_value(self.spelled(value))}" for name, value in options.items()]
         write_private(self.config, f"[{self.section}]\n" + "\n".join(lines) + "\n", mode=0o644)
 
-    def _tls_options(self) -> dict[str, str]:
+    def spelled(self, value: str) -> str:
+        """A setting's value as this version's option file wants it."""
+        return value
+
+    def tls_settings(self) -> dict[str, str]:
         if not self.spec.tls:
-            return self.without_tls()
+            return self.without_tls
         files = make_certificate(self.folder.path)
         self.authority = files.authority
         return {"ssl_ca": str(files.authority), "ssl_cert": str(files.certificate), "ssl_key": str(files.key)}
-
-    @abstractmethod
-    def without_tls(self) -> dict[str, str]:
-        """Settings that switch it off: newer servers would make themselves a certificate, which takes seconds."""
 
 
 def own_files(installation: Installation) -> dict[str, str]:

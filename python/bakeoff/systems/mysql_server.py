@@ -140,7 +140,7 @@ class MySqlServer(System):
     def _read_identity(self) -> None:
         """Once after each start: the product, and the page size that dirty pages are counted in."""
         self._product = mysql_facts.read_product(self.control)
-        self._page_size_bytes = int(self.control.value("SELECT @@innodb_page_size"))
+        self._page_size_bytes = mysql_facts.read_page_size(self.control)
         self._status_at = -math.inf
 
     def product(self) -> Product:

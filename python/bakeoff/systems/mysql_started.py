@@ -37,6 +37,14 @@ _OURS = {
     "skip_networking", "skip_ssl", "socket", "ssl", "ssl_ca", "ssl_cert", "ssl_key", "tmpdir", "user",
 }  # fmt: skip
 
+#: In the order that servers take them; not every version has all.
+_DRAINING = {
+    "innodb_max_dirty_pages_pct_lwm": 0,
+    "innodb_max_dirty_pages_pct": 0,
+    "innodb_io_capacity_max": 200_000,
+    "innodb_io_capacity": 100_000,
+}
+
 
 class StartedMySql(MySqlServer):
     """`configure` gives an `existing` where the plan has an address."""
@@ -50,8 +58,8 @@ class StartedMySql(MySqlServer):
 
     @classmethod
     @abstractmethod
-    def process_of(cls, installation: Installation) -> type[MySqlProcess]:
-        """What knows how servers of its version are made and started."""
+    def process_of(cls, installation: Installation, where: str) -> type[MySqlProcess]:
+        """What knows how servers of its version are made and started. Raises PlanError."""
 
     @classmethod
     def configure(
@@ -107,7 +115,7 @@ class StartedMySql(MySqlServer):
         if self._server is None:
             found = self.sources().find(self._start.version)
             spec = ServerSpec(found, self._settings, self._options.schema_, self._start.port, self._tls, self._place)
-            self._server = self.process_of(found)(spec, InstanceFolder(self._workdir), where=self._where)
+            self._server = self.process_of(found, self._where)(spec, InstanceFolder(self._workdir), where=self._where)
         return self._server
 
     @property
@@ -139,27 +147,22 @@ class StartedMySql(MySqlServer):
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
         server = self._made()
         login = server.bench_login(self._start.connect)
+        self._server_key_file = server.server_key_file()
         variable = "BAKEOFF_PASSWORD_" + re.sub(r"\W", "_", self.name).upper()
         driver = self._driver(login, {"env": variable})
         return driver, {variable: server.bench_password}
 
     def drain_debt(self, timeout_s: float) -> bool:
         """Writes back all dirty pages, by settings changed for that time and put back."""
-        names = (
-            "innodb_max_dirty_pages_pct_lwm",
-            "innodb_max_dirty_pages_pct",
-            "innodb_io_capacity_max",
-            "innodb_io_capacity",
-        )
-        before = {name: self.control.value(f"SELECT @@GLOBAL.{name}") for name in names}
+        before = self._made().variables(tuple(_DRAINING))
         try:
-            for name, value in zip(names, (0, 0, 200_000, 100_000), strict=True):
-                self.control.rows(f"SET GLOBAL {name} = {value}")
+            for name in before:
+                self.control.rows(f"SET GLOBAL {name} = {_DRAINING[name]}")
             return self._dirty_pages_gone(timeout_s)
         finally:
             if self.alive():
-                for name in reversed(names):
-                    self.control.rows(f"SET GLOBAL {name} = {before[name]}")
+                for name, value in reversed(before.items()):
+                    self.control.rows(f"SET GLOBAL {name} = {value}")
 
     def _dirty_pages_gone(self, timeout_s: float) -> bool:
         deadline = time.monotonic() + timeout_s

@@ -1,0 +1,103 @@
+"""One private MySQL: what its versions do otherwise than MariaDB, and than each other.
+
+All are given the same memory, the same room for the redo log (96 MB), files per table and writes past the kernel's
+cache, and no binary log, which MariaDB has none of either unless it is told to.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bakeoff.errors import PlanError
+from bakeoff.provision.installation import version_key
+from bakeoff.systems.mysql_installations import TABLES
+from bakeoff.systems.mysql_process import BENCH_USER, MySqlProcess
+
+
+class MySql8Process(MySqlProcess):
+    """From 8.0.30 on."""
+
+    product = "MySQL"
+    redo: ClassVar[str] = "#innodb_redo"
+    without_tls: ClassVar[dict[str, str]] = {"tls_version": "", "auto_generate_certs": "OFF"}
+    defaults: ClassVar[dict[str, str]] = {
+        **MySqlProcess.defaults,
+        "innodb_redo_log_capacity": "96M",
+        "innodb_buffer_pool_dump_at_shutdown": "OFF",
+        "innodb_buffer_pool_load_at_startup": "OFF",
+        "innodb_flush_method": "O_DIRECT",
+        "disable_log_bin": "ON",
+        "mysqlx": "OFF",
+        "secure_file_priv": "NULL",  # the folder it was built with need not be here, and then it does not start
+    }
+
+    def make_data(self) -> None:
+        # Nothing here needs to survive a power cut.
+        options = (f"--defaults-file={self.config}", "--initialize-insecure", "--innodb-flush-method=nosync")
+        done = self.run([self.spec.installation.program, *options])
+        if done.returncode or not self.has_data(self.data):
+            raise self.init_failed(done)
+
+    def server_key(self) -> bytes:
+        rows = self.control.rows("SHOW GLOBAL STATUS LIKE 'Caching_sha2_password_rsa_public_key'")
+        return str(rows[0][1]).encode()
+
+    def accounts(self) -> list[str]:
+        return [
+            f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{self.root_password}';",
+            f"DROP USER IF EXISTS '{BENCH_USER}'@'127.0.0.1', '{BENCH_USER}'@'localhost';",
+            *self.bench_accounts(),
+        ]
+
+
+class MySql5Process(MySqlProcess):
+    """5.5. Its system tables come ready-made with it."""
+
+    product = "MySQL"
+    forgetful: ClassVar[tuple[str, ...]] = ()  # it remembers nothing
+    defaults: ClassVar[dict[str, str]] = {
+        **MySqlProcess.defaults,
+        "innodb_log_file_size": "48M",  # two of them
+        "innodb_flush_method": "O_DIRECT",
+        "innodb_file_per_table": "ON",
+        "sql_mode": "STRICT_TRANS_TABLES",  # what cannot be stored is an error, as with later versions
+        "max_allowed_packet": "16M",
+    }
+
+    def make_data(self) -> None:
+        done = self.run(["cp", "-r", f"{self.spec.installation.base / TABLES}/.", self.data])
+        if done.returncode:
+            raise self.init_failed(done)
+
+    def accounts(self) -> list[str]:
+        return [
+            "DELETE FROM mysql.user WHERE NOT (Host = 'localhost' AND User = 'root');",
+            "DELETE FROM mysql.db;",
+            # Not SET PASSWORD, which left root without one here (5.5.9, 2026-11).
+            f"UPDATE mysql.user SET Password = PASSWORD('{self.root_password}');",
+            "FLUSH PRIVILEGES;",
+            *self.bench_accounts(),
+        ]
+
+    def spelled(self, value: str) -> str:
+        """ON and OFF are words of later versions."""
+        return {"ON": "1", "OFF": "0"}.get(value.upper(), value)
+
+    def tls_settings(self) -> dict[str, str]:
+        if self.spec.tls:
+            raise PlanError("MySQL 5.5 knows no TLS that a client of today speaks", where=f"{self.where}.tls")
+        return {}
+
+
+def process_of(version: str, where: str) -> type[MySqlProcess]:
+    """Raises PlanError."""
+    key = version_key(version)
+    if key >= (8, 0, 30):
+        return MySql8Process
+    if key[:2] == (5, 5):
+        return MySql5Process
+    raise PlanError(
+        f"bakeoff does not know how a private MySQL {version} is made",
+        where=where,
+        hint="it knows 5.5, and 8.0.30 and later; another can be given by `address`",
+    )

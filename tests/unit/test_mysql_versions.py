@@ -1,0 +1,76 @@
+"""How MySQL's versions are told apart, without a server."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+from bakeoff.errors import PlanError
+from bakeoff.systems import mariadb_installations, mysql_installations
+from bakeoff.systems.mysql_facts import Product
+from bakeoff.systems.mysql_versions import MySql5Process, MySql8Process, process_of
+
+MARIADB = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
+MYSQL = "/usr/sbin/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))"
+PERCONA = "/usr/sbin/mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28)"
+
+
+@pytest.mark.parametrize(
+    ("said", "mariadb", "mysql"), [(MARIADB, "10.11.19", None), (MYSQL, None, "9.7.4"), ("", None, None)]
+)
+def test_a_program_is_taken_for_what_it_says_it_is(said: str, mariadb: str | None, mysql: str | None) -> None:
+    """MariaDB's is called mysqld, too."""
+    assert mariadb_installations.version_of(said) == mariadb
+    assert mysql_installations.version_of(said) == mysql
+
+
+def test_percona_server_is_a_mysql() -> None:
+    assert mysql_installations.version_of(PERCONA) == "8.0.36"
+
+
+@pytest.mark.parametrize(
+    ("version", "process"), [("5.5.9", MySql5Process), ("8.0.36", MySql8Process), ("9.7.4", MySql8Process)]
+)
+def test_each_version_is_made_in_its_own_way(version: str, process: type) -> None:
+    assert process_of(version, "systems.m") is process
+
+
+@pytest.mark.parametrize("version", ["5.6.10", "5.7.44", "8.0.20"])
+def test_a_version_that_nobody_has_tried_is_refused(version: str) -> None:
+    with pytest.raises(PlanError, match=f"how a private MySQL {version} is made") as refused:
+        process_of(version, "systems.m")
+    assert "5.5, and 8.0.30 and later" in refused.value.hint
+
+
+@pytest.mark.parametrize(("version", "tells"), [("5.5.9", False), ("5.7.1", True), ("9.7.4", True)])
+def test_an_old_server_does_not_say_which_settings_were_changed(version: str, tells: bool) -> None:
+    assert Product("MySQL", version).tells_changes is tells
+    assert Product("MariaDB", version).tells_changes
+
+
+def test_the_old_server_is_taken_out_of_its_jar(tmp_path: Path) -> None:
+    def packed(files: dict[str, bytes]) -> bytes:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as file:
+            for name, content in files.items():
+                file.writestr(name, content)
+        return buffer.getvalue()
+
+    jar = tmp_path / "db.jar"
+    jar.write_bytes(
+        packed(
+            {
+                "5-5-9/Linux-x86_64/mysqld": b"program",
+                "5-5-9/share_dir.jar": packed({"META-INF/MANIFEST.MF": b"", "share/english/errmsg.sys": b"words"}),
+                "5-5-9/data_dir.jar": packed({"META-INF/MANIFEST.MF": b"", "mysql/user.MYD": b"rows"}),
+            }
+        )
+    )
+    root = tmp_path / "root"
+    root.mkdir()
+    mysql_installations.unpack(jar, root)
+    files = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+    assert files == {"bin/mysqld", "share/english/errmsg.sys", "data/mysql/user.MYD"}
+    assert (root / "bin/mysqld").stat().st_mode & 0o111
