@@ -208,7 +208,6 @@ def test_listed_levels_of_another_system_make_no_duplicates() -> None:
         ),
         ("'settings.x' = [1]", {"systems": OLD}, "its settings are not ours to change", "session"),
         ("", {"systems": f"{SQLITE}\naddress = 'x:1'"}, "sqlite cannot be given an address", ""),
-        ("", {"systems": "[systems.mysql]\nstart = true"}, "mysql cannot be started here", "address"),
         ("", {"systems": f"{SQLITE}\nsetings = {{}}"}, "unknown key", "settings"),
     ],
 )

@@ -121,14 +121,11 @@ def check_sql(asking: str, by_name: Kinds, kinds: Kinds, source: Source) -> None
 
 
 def check_access(system: str, options: dict[str, Any], kind: type[System], source: Source) -> None:
-    """Whether this kind can be started here, or be given an address."""
-    capabilities = kind.capabilities()
-    if "address" in options and not capabilities.existing:
+    """Whether this kind can be given an address, where the plan has one."""
+    if "address" in options and not kind.capabilities().existing:
         raise source.error(
             f"{kind.kind} cannot be given an address", "systems", system, "address", hint="remove `address`"
         )
-    if kind.place(options) is None and not capabilities.private:
-        raise source.error(f"{kind.kind} cannot be started here", "systems", system, hint='write address = "host:port"')
 
 
 def check_placement(measure: MeasureTable, source: Source) -> list[str]:

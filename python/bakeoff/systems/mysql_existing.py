@@ -44,10 +44,6 @@ class ExistingMySql(MySqlServer):
         base_dir: Path,
     ) -> System:
         read = read_family_options(options, isolation, f"systems.{name}")
-        if read.private is not None:
-            raise PlanError(
-                f"bakeoff cannot start a private {cls.kind}", where=f"systems.{name}", hint="give its `address`"
-            )
         return cls(name, read, durability, isolation, timeout_s, base_dir)
 
     def __init__(

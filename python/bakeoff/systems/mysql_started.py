@@ -76,7 +76,10 @@ class StartedMySql(MySqlServer):
         where = f"systems.{name}"
         read = read_family_options(options, isolation, where)
         if read.private is None:
-            return cls.existing(name, read, durability, isolation, timeout_s, base_dir)
+            levels: dict[str, Any] = {"durability": durability, "isolation": isolation}
+            return cls.existing.configure(
+                name, options, **levels, workdir=workdir, timeout_s=timeout_s, base_dir=base_dir
+            )
         refuse_impossible_tls(read, where)
         settings = private_settings(read, durability, DURABILITY, _OURS, where)
         return cls(name, read, read.private, settings, isolation, workdir, base_dir)
