@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.cli import events_reference, metrics_reference, parser
+from bakeoff.cli.options_reference import pages as options_pages
 from bakeoff.cli.reference import page, walk
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +32,11 @@ def test_the_reference_of_metrics_is_made_from_their_list() -> None:
 
 def test_the_reference_of_events_is_made_from_their_models() -> None:
     assert (ROOT / "docs/reference/events.md").read_text() == events_reference.page(), "run `make docs`"
+
+
+def test_tables_of_options_are_made_from_what_the_engine_says() -> None:
+    for path, text in options_pages(ROOT / "docs/reference").items():
+        assert path.read_text() == text, f"{path.name}: run `make docs`"
 
 
 @pytest.mark.parametrize(("document", "line"), commands(), ids=lambda value: str(value)[:60])

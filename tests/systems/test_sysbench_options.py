@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 from bakeoff.errors import BakeoffError
-from bakeoff.fleet.binary import engine_list, engine_path
+from bakeoff.fleet.binary import engine_path
 from bakeoff.model.boundary import EVENT, CheckSpec, OperationsLimit, RunResult, RunSpec
 from bakeoff.systems.mariadb import MariaDb
-from bakeoff.workloads.sysbench import resolve
+from bakeoff.workloads import workloads
+from builders.workloads import decided
 
 from benches.suite.peers.sysbench import PACKAGES
 
@@ -62,11 +63,11 @@ class Engine:
 
     def __call__(self, phase: str, script: str = "oltp_read_write", **options: Any) -> RunResult:
         fields = {key: options.pop(key) for key in list(options) if key in RunSpec.model_fields}
-        workload = resolve({"script": script, "tables": 2, "table_size": ROWS, **options}, self.folder)
+        workload = decided("sysbench", {"script": script, "tables": 2, "table_size": ROWS, **options})
         driver, environment = self.system.engine_driver()
         document = RunSpec(phase=phase, driver=driver, workload=workload.spec, seed=7, threads=2, **fields)  # type: ignore[arg-type]
-        assert workload.hints.retry is not None
-        document.retry = workload.hints.retry
+        assert workload.retry is not None
+        document.retry = workload.retry
         path = self.folder / f"{phase}.json"
         path.write_text(document.model_dump_json())
         done = subprocess.run(
@@ -109,7 +110,7 @@ def sysbench(mariadb: MariaDb, program: tuple[str, dict[str, str]], tmp_path: Pa
 
 @pytest.fixture
 def engine(mariadb: MariaDb, tmp_path: Path) -> Engine:
-    if "sysbench" not in engine_list()["workloads"]:
+    if "sysbench" not in workloads():
         pytest.fail("this engine was built without sysbench")
     return Engine(mariadb, tmp_path)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from bakeoff.model import boundary
-from bakeoff.model.boundary import EVENT, RunSpec
+from bakeoff.model.boundary import ANSWER, EVENT, Request, RunSpec
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "schema"
@@ -22,22 +22,24 @@ def fields(schema: dict[str, Any]) -> set[str]:
     return set(schema.get("properties", {}))
 
 
-RUST = definitions("run.schema.json") | definitions("event.schema.json")
+DOCUMENTS = ("run", "event", "request", "answer")
+RUST = {name: found for document in DOCUMENTS for name, found in definitions(f"{document}.schema.json").items()}
 MIRRORED = {
     name: model
     for name, model in vars(boundary).items()
     if isinstance(model, type) and issubclass(model, boundary.Document) and model is not boundary.Document
 }
 #: Variants of a tagged enum have no name of their own in the schema; the examples cover them.
-VARIANTS = {"Closed", "Open", "TimeLimit", "OperationsLimit"}
+VARIANTS = {"Closed", "Open", "TimeLimit", "OperationsLimit", "Refused"}
 RENAMED = {"HistogramDoc": "Histogram"}
+TAGS = {"event", "answer"}
 
 
 @pytest.mark.parametrize("name", sorted(set(MIRRORED) - VARIANTS))
 def test_every_mirrored_document_has_the_fields_of_the_rust_type(name: str) -> None:
     rust = RUST[RENAMED.get(name, name)]
-    mirrored = {f.alias or n for n, f in MIRRORED[name].model_fields.items()} - {"event"}
-    assert mirrored == fields(rust) - {"event"}
+    mirrored = {f.alias or n for n, f in MIRRORED[name].model_fields.items()} - TAGS
+    assert mirrored == fields(rust) - TAGS
 
 
 def test_every_object_that_the_engine_writes_is_mirrored() -> None:
@@ -53,6 +55,10 @@ def test_examples_are_read_and_written_back_unchanged(path: Path) -> None:
     if "event" in document:
         again = EVENT.validate_python(document).model_dump(by_alias=True)
         again.setdefault("event", document["event"])
+    elif "answer" in document:
+        again = ANSWER.validate_python(document).model_dump()
+    elif "options" in document:
+        again = Request.model_validate(document).model_dump()
     else:
         again = RunSpec.model_validate(document).model_dump(by_alias=True)
         again = {key: value for key, value in again.items() if key in document}

@@ -246,3 +246,12 @@ def test_an_interrupt_while_the_report_is_made_leaves_nothing_half_written(
 def test_json_is_strict() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         print_json({"rate": float("nan")})
+
+
+def test_a_plan_without_an_engine_is_refused_in_one_sentence() -> None:
+    command = [sys.executable, "-m", "bakeoff", "run", "--dry-run", "plans/quickstart.toml"]
+    root, environment = Path(__file__).parents[2], {**os.environ, "BAKEOFF_ENGINE": "/no/engine"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment)
+    assert done.returncode == ExitCode.ENVIRONMENT
+    assert done.stderr.startswith("error: the measuring program bakeoff-engine was not found (/no/engine)")
+    assert "hint: " in done.stderr

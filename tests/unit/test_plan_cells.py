@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from bakeoff.errors import BakeoffError, PlanError, ServerError
-from bakeoff.model.boundary import Closed, Open, OperationsLimit, TimeLimit
+from bakeoff.model.boundary import Closed, Open, OperationsLimit, Refused, Request, Resolved, TimeLimit
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.systems.mariadb import MariaDb
 from bakeoff.systems.mysql_server import DURABILITY
 from bakeoff.systems.mysql_settings import RUN_TIME
+from bakeoff.workloads.resolve import resolve as answers
 
 SQLITE = "[systems.sqlite]"
 MARIADB = "[systems.mariadb]\nstart = true"
@@ -484,12 +486,12 @@ def test_the_plan_goes_before_the_property_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("workload", "factors", "what", "place"),
     [
-        ("records = 0", "", "`records` is 0", "line 5, [workload] records"),
-        ("recods = 5", "", "unknown option `recods` of ycsb", "line 5, [workload] recods"),
+        ("records = 0", "", "`records` cannot be 0", "line 5, [workload] records"),
+        ("recods = 5", "", "unknown option `recods`", "line 5, [workload] recods"),
         ("threads = 5", "", "unknown key `threads`", "line 5, [workload] threads"),
         ("window = '1s'", "", "unknown key `window`", "line 5, [workload] window"),
-        ("preset = 'z'", "", "there is no preset `z`", "line 5, [workload] preset"),
-        ("", "preset = ['a', 'z']", "there is no preset `z`", "line 7, [factors] preset"),
+        ("preset = 'z'", "", '`preset` cannot be "z"', "line 5, [workload] preset"),
+        ("", "preset = ['a', 'z']", '`preset` cannot be "z"', "line 7, [factors] preset"),
         ("ycsb_file = 'none'", "", "the workload file cannot be read", "none"),
     ],
 )
@@ -505,6 +507,19 @@ def test_threads_whose_transactions_span_operations_cannot_share_sessions() -> N
     workload = "preset = 'a'\nops_per_transaction = 10"
     error = refused("threads = [8]\nsessions = [2]", systems=MARIADB, workload=workload)
     assert "keeps its session" in error.what
+
+
+def test_a_plan_asks_the_engine_once_however_many_cells_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def counting(requests: Sequence[Request]) -> list[Resolved | Refused]:
+        asked.append(len(requests))
+        return answers(requests)
+
+    monkeypatch.setattr("bakeoff.plan.workload.resolve", counting)
+    plan = read(f"records = {list(range(1, 51))}\nthreads = [1, 2]", systems=f"{SQLITE}\n{MARIADB}")
+    assert len(plan.cells) == 200
+    assert [number for number in asked if number] == [100]  # 50 sets of options for two drivers
 
 
 READERS = "[workloads.readers]\nkind = 'ycsb'\npreset = 'c'"
@@ -575,14 +590,14 @@ def test_listed_cells_may_name_their_workload() -> None:
         ({"works": f"[workload]\nkind = 'ycsb'\n{SCRIPTS}"}, "both [workload] and [workloads.NAME]", "workload"),
         ({"works": "[workloads.sqlite]\nkind = 'ycsb'"}, '"sqlite" cannot be the name of a workload', "sqlite"),
         ({"works": "[workloads.x]\nkind = 'ycbs'"}, "there is no workload `ycbs`", "[workloads.x] kind"),
-        ({"works": f"{READERS}\nrecords = 0"}, "`records` is 0", "[workloads.readers] records"),
+        ({"works": f"{READERS}\nrecords = 0"}, "`records` cannot be 0", "[workloads.readers] records"),
         ({"works": f"{READERS}\nthreads = 2"}, "unknown key `threads`", "[workloads.readers] threads"),
         ({"factors": "workload = ['readers']"}, "`workload` is always a factor", "[factors] workload"),
         ({"factors": "'readers.record' = [1]"}, "`record` is no option of the workload `readers`", "[factors]"),
         ({"factors": "preset = ['a']"}, "`preset` is said twice, as a factor and in [workloads.readers]", "preset"),
         ({"factors": "records = [1]\n'readers.records' = [2]"}, "are the same thing", "[factors]"),
         ({"rest": "[compare]\nfactor = 'workload'"}, "workloads are never compared", "[compare] factor"),
-        ({"systems": "[systems.null]"}, "null speaks no SQL, so it cannot be asked by sysbench", "null"),
+        ({"systems": "[systems.null]"}, "null cannot be asked what sysbench asks", "null"),
     ],
 )
 def test_what_is_wrong_with_several_workloads_is_told_with_its_place(

@@ -4,6 +4,7 @@ mod control;
 mod exit;
 mod output;
 mod registry;
+mod resolve;
 mod schema;
 
 use bakeoff_measure::Control;
@@ -21,7 +22,8 @@ The measuring process of bakeoff: reads one run, prints one JSON line per event.
   bakeoff-engine run.json               wait for {\"control\":\"start_at\",\"unix_ns\":...} on stdin first
   bakeoff-engine -                      the run document is the first line of stdin
   bakeoff-engine list                   drivers and workloads in this build, and what it may not use here, as JSON
-  bakeoff-engine schema [FOLDER]        JSON Schema of run, event and control; into FOLDER as files
+  bakeoff-engine resolve                options of workloads decided before a run: a request a line in, an answer a line out
+  bakeoff-engine schema [FOLDER]        JSON Schema of run, event, control, request and answer; into FOLDER as files
 
 Control lines on stdin: start_at, mark, stop. End of input means stop and exit; with --now stdin is not read.
 Phases load and run wait for start_at; warm, check and drop begin at once.
@@ -37,6 +39,10 @@ fn main() -> ExitCode {
         ["--help" | "-h" | "help"] => say(HELP),
         ["--version" | "-V"] => say(&format!("bakeoff-engine {}\n", env!("CARGO_PKG_VERSION"))),
         ["list"] => say(&registry::list()),
+        ["resolve"] => match resolve::answer_all(std::io::stdin().lock(), std::io::stdout().lock()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::from(exit::SYSTEM),
+        },
         ["schema"] => say(&schema::all()),
         ["schema", folder] => match schema::write(folder.as_ref()) {
             Ok(()) => ExitCode::SUCCESS,

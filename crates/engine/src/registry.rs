@@ -3,6 +3,7 @@
 use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
+use bakeoff_model::resolve::{Request, Resolved};
 use bakeoff_model::run::{DriverSpec, MysqlClient, RunSpec, RunnerKind, WorkloadSpec};
 use std::sync::Arc;
 
@@ -30,25 +31,35 @@ macro_rules! pair {
     };
 }
 
-const PAIRS: &[Pair] = &[
-    pair!(null, ycsb),
-    #[cfg(feature = "sqlite")]
-    pair!(sqlite, ycsb),
-    #[cfg(feature = "sqlite")]
-    pair!(sqlite, sysbench),
-    #[cfg(feature = "mysql")]
-    pair!(mysql, ycsb),
-    #[cfg(feature = "mysql")]
-    pair!(mysql, sysbench),
-    #[cfg(feature = "mysql")]
-    pair!(mysql_wire, ycsb),
-    #[cfg(feature = "mysql")]
-    pair!(mysql_wire, sysbench),
-    #[cfg(feature = "postgresql")]
-    pair!(postgresql, ycsb),
-    #[cfg(feature = "postgresql")]
-    pair!(postgresql, sysbench),
-];
+/// A workload with every driver that speaks SQL. A driver of SQL is one line here.
+macro_rules! sql {
+    ($workload:ident) => {
+        &[
+            #[cfg(feature = "sqlite")]
+            pair!(sqlite, $workload),
+            #[cfg(feature = "mysql")]
+            pair!(mysql, $workload),
+            #[cfg(feature = "mysql")]
+            pair!(mysql_wire, $workload),
+            #[cfg(feature = "postgresql")]
+            pair!(postgresql, $workload),
+        ]
+    };
+}
+
+/// A workload with every driver that has records by key and no SQL.
+macro_rules! records {
+    ($workload:ident) => {
+        &[pair!(null, $workload)]
+    };
+}
+
+/// A workload is one line here for each shape of database that it can ask.
+const PAIRS: &[&[Pair]] = &[records!(ycsb), sql!(ycsb), sql!(sysbench)];
+
+fn pairs() -> impl Iterator<Item = &'static Pair> {
+    PAIRS.iter().copied().flatten()
+}
 
 /// From the document to a driver. A name here is the driver's kind.
 mod drivers {
@@ -127,21 +138,19 @@ mod workloads {
     use bakeoff_workloads::ycsb::Ycsb;
 
     pub fn ycsb(spec: &RunSpec) -> Result<Ycsb, Trouble> {
-        match &spec.workload {
-            WorkloadSpec::Ycsb(options) => Ycsb::new(options, spec.seed, spec.client),
-            WorkloadSpec::Sysbench(_) => Err(super::not_in_build(spec)),
-        }
+        let WorkloadSpec::Ycsb(options) = &spec.workload else {
+            return Err(super::not_in_build(spec));
+        };
+        Ycsb::new(options, spec.seed, spec.client)
     }
 
     #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
     pub fn sysbench(spec: &RunSpec) -> Result<bakeoff_workloads::sysbench::Sysbench, Trouble> {
-        match &spec.workload {
-            WorkloadSpec::Sysbench(options) => {
-                let threads = (spec.phase == bakeoff_model::run::Phase::Run).then_some(spec.threads);
-                bakeoff_workloads::sysbench::Sysbench::new(options, spec.seed, spec.client, threads)
-            }
-            WorkloadSpec::Ycsb(_) => Err(super::not_in_build(spec)),
-        }
+        let WorkloadSpec::Sysbench(options) = &spec.workload else {
+            return Err(super::not_in_build(spec));
+        };
+        let threads = (spec.phase == bakeoff_model::run::Phase::Run).then_some(spec.threads);
+        bakeoff_workloads::sysbench::Sysbench::new(options, spec.seed, spec.client, threads)
     }
 }
 
@@ -152,9 +161,7 @@ fn timeout(spec: &RunSpec) -> std::time::Duration {
 
 pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
     let (driver, workload) = (client_kind(spec), spec.workload.kind());
-    let pair = PAIRS
-        .iter()
-        .find(|pair| pair.driver == driver && pair.workload == workload);
+    let pair = pairs().find(|pair| pair.driver == driver && pair.workload == workload);
     (pair.ok_or_else(|| not_in_build(spec))?.execute)(spec, control, sink)
 }
 
@@ -173,26 +180,53 @@ fn client_kind(spec: &RunSpec) -> &'static str {
 }
 
 fn not_in_build(spec: &RunSpec) -> Trouble {
-    let (driver, workload) = (spec.driver.kind(), spec.workload.kind());
-    let (what, hint) = if PAIRS.iter().any(|pair| pair.driver == driver) {
-        (
+    match fits(spec.driver.kind(), spec.workload.kind()) {
+        Err(trouble) => trouble,
+        Ok(()) => usage(
+            "this pair of driver and workload is not in the build",
+            "`bakeoff-engine list` shows those that are",
+        ),
+    }
+}
+
+/// Whether a driver of this kind can be asked what the workload asks: what it needs against what the driver offers.
+fn fits(driver: &str, workload: &str) -> Result<(), Trouble> {
+    let is_pair = |driver: &str| pairs().any(|pair| pair.driver == driver && pair.workload == workload);
+    if is_pair(driver) {
+        return Ok(());
+    }
+    let kinds: Vec<&str> = bakeoff_drivers::list().iter().map(|driver| driver.kind).collect();
+    Err(if kinds.contains(&driver) {
+        let able: Vec<&str> = kinds.into_iter().filter(|kind| is_pair(kind)).collect();
+        usage(
             format!("{driver} cannot be asked what {workload} asks (SQL, for instance)"),
-            "`bakeoff-engine list` shows which workloads go with which driver".to_owned(),
+            format!("{workload} runs with the drivers {}", able.join(", ")),
         )
     } else {
-        (
+        usage(
             format!("this engine was built without {driver}"),
             format!("build it with the feature `{driver}`; `bakeoff-engine list` shows what it has"),
         )
-    };
-    Trouble::new(TroubleKind::Usage, what, "run.json: driver.kind", hint)
+    })
+}
+
+fn usage(what: impl Into<String>, hint: impl Into<String>) -> Trouble {
+    Trouble::new(TroubleKind::Usage, what, "driver", hint)
+}
+
+/// What a plan asks before a run: the workload's options decided, held against the driver.
+pub fn resolve(request: &Request) -> Result<Resolved, Trouble> {
+    let resolved = bakeoff_workloads::resolve::resolve(request)?;
+    if let Some(driver) = &request.driver {
+        fits(driver, &request.kind)?;
+    }
+    Ok(resolved)
 }
 
 /// What this build can do, for `bakeoff-engine list`.
 pub fn list() -> String {
     let workloads_of = |kind: &str| -> Vec<&str> {
-        PAIRS
-            .iter()
+        pairs()
             .filter(|pair| pair.driver == kind)
             .map(|pair| pair.workload)
             .collect()
@@ -209,14 +243,11 @@ pub fn list() -> String {
             })
         })
         .collect();
-    let mut workloads: Vec<&str> = PAIRS.iter().map(|pair| pair.workload).collect();
-    workloads.sort_unstable();
-    workloads.dedup();
     let list = serde_json::json!({
         "format": bakeoff_model::FORMAT,
         "engine_version": env!("CARGO_PKG_VERSION"),
         "drivers": drivers,
-        "workloads": workloads,
+        "workloads": bakeoff_workloads::resolve::list(),
         "io_uring_refusal": bakeoff_measure::runner::reactor::io_uring_refusal(),
     });
     format!("{list:#}\n")
@@ -229,7 +260,7 @@ mod tests {
     #[test]
     fn every_driver_in_the_build_runs_a_workload() {
         for driver in bakeoff_drivers::list() {
-            let paired = PAIRS.iter().any(|pair| pair.driver == driver.kind);
+            let paired = pairs().any(|pair| pair.driver == driver.kind);
             assert!(paired, "{} is built but not in PAIRS", driver.kind);
         }
     }

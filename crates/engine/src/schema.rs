@@ -1,19 +1,8 @@
 //! JSON Schema of everything that crosses the boundary, generated from the Rust types.
 use bakeoff_model::outcome::Trouble;
-use bakeoff_model::{event, run};
+use bakeoff_model::{event, resolve, run};
 use schemars::{Schema, SchemaGenerator};
 use std::path::Path;
-
-fn schemas() -> [(&'static str, Schema); 3] {
-    [
-        ("run", run_schema()),
-        ("event", event_schema()),
-        (
-            "control",
-            SchemaGenerator::default().into_root_schema_for::<run::Control>(),
-        ),
-    ]
-}
 
 // The variants of a tagged enum are written out where they stand; by their own names they are definitions too, so that
 // a mirror can be checked type by type.
@@ -23,6 +12,25 @@ macro_rules! schema_with_definitions {
         $(let _ = generator.subschema_for::<$variant>();)+
         generator.into_root_schema_for::<$root>()
     }};
+}
+
+fn schemas() -> [(&'static str, Schema); 5] {
+    [
+        ("run", run_schema()),
+        ("event", event_schema()),
+        (
+            "control",
+            SchemaGenerator::default().into_root_schema_for::<run::Control>(),
+        ),
+        (
+            "request",
+            SchemaGenerator::default().into_root_schema_for::<resolve::Request>(),
+        ),
+        (
+            "answer",
+            schema_with_definitions!(resolve::Answer: resolve::Resolved, Trouble, resolve::Listed),
+        ),
+    ]
 }
 
 fn run_schema() -> Schema {
@@ -45,7 +53,7 @@ pub fn all() -> String {
     format!("{:#}\n", serde_json::Value::Object(document))
 }
 
-/// `run.schema.json`, `event.schema.json`, `control.schema.json`.
+/// Each as `NAME.schema.json`.
 pub fn write(folder: &Path) -> std::io::Result<()> {
     for (name, schema) in schemas() {
         std::fs::write(

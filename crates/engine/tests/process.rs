@@ -274,6 +274,48 @@ fn an_unreachable_server_is_an_error_event_and_exit_code_3() {
 }
 
 #[test]
+fn every_request_gets_an_answer_in_its_order() {
+    let mut resolving = engine()
+        .arg("resolve")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let requests = [
+        r#"{"kind": "ycsb", "options": {"preset": "a"}, "driver": "null"}"#,
+        r#"{"kind": "ycsb", "options": {"recods": 1}}"#,
+        "no JSON",
+        r#"{"kind": "sysbench", "driver": "null"}"#,
+        r#"{"kind": "sysbench", "driver": "oracle"}"#,
+        r#"{"kind": "tpcc"}"#,
+    ];
+    let mut stdin = resolving.stdin.take().unwrap();
+    stdin.write_all(requests.join("\n").as_bytes()).unwrap();
+    drop(stdin);
+    let output = resolving.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let answers: Vec<Value> = output
+        .stdout
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    let told = answers
+        .iter()
+        .map(|answer| answer["label"].as_str().or(answer["where"].as_str()).unwrap());
+    let expected = [
+        "YCSB A (records 1000)",
+        "workload.recods",
+        "request",
+        "driver",
+        "driver",
+        "workload.kind",
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+    let hint = answers[3]["hint"].as_str().unwrap();
+    assert!(hint.contains("sqlite") && !hint.contains("mysql_wire"), "{hint}");
+}
+
+#[test]
 fn what_it_can_do_is_listed_and_what_it_is_told_wrongly_is_refused() {
     let list = engine().arg("list").output().unwrap();
     let list: Value = serde_json::from_slice(&list.stdout).unwrap();
@@ -284,7 +326,8 @@ fn what_it_can_do_is_listed_and_what_it_is_told_wrongly_is_refused() {
             .unwrap()
             .contains(&"thread".into())
     );
-    assert_eq!(list["workloads"], serde_json::json!(["sysbench", "ycsb"]));
+    assert_eq!(list["workloads"][0]["kind"], "ycsb");
+    assert_eq!(list["workloads"][1]["options"][0]["name"], "compat");
     let refusal = &list["io_uring_refusal"];
     assert!(refusal.is_null() || refusal.is_string(), "{list}");
     for word in ["--help", "--version", "schema"] {

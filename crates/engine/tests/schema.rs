@@ -1,6 +1,7 @@
 //! The checked-in schemas are the Rust types, and the examples are read and written back unchanged.
 #![allow(clippy::unwrap_used)] // test code throughout
 use bakeoff_model::event::Event;
+use bakeoff_model::resolve::{Answer, Request};
 use bakeoff_model::run::RunSpec;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ fn schemas_are_those_of_the_rust_types() {
         .output()
         .unwrap();
     let generated: Value = serde_json::from_slice(&generated.stdout).unwrap();
-    for name in ["run", "event", "control"] {
+    for name in ["run", "event", "control", "request", "answer"] {
         let path = folder().join(format!("{name}.schema.json"));
         let checked_in: Value = std::fs::read_to_string(&path).map_or(Value::Null, |text| {
             serde_json::from_str(&text).unwrap_or(Value::Null)
@@ -30,6 +31,14 @@ fn schemas_are_those_of_the_rust_types() {
 }
 
 fn written_back(example: &Value) -> Result<Value, serde_json::Error> {
+    if example.get("answer").is_some() {
+        let answer: Answer = serde_json::from_value(example.clone())?;
+        return serde_json::to_value(answer);
+    }
+    if example.get("options").is_some() {
+        let request: Request = serde_json::from_value(example.clone())?;
+        return serde_json::to_value(request);
+    }
     if example.get("event").is_some() {
         let event: Event = serde_json::from_value(example.clone())?;
         return serde_json::to_value(event);
@@ -46,14 +55,17 @@ fn examples_are_read_and_written_back_unchanged() {
         let example: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
         let back = written_back(&example).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         assert_eq!(back, example, "{}", path.display());
-        seen.push(
-            example
-                .get("event")
-                .map_or("run".into(), |kind| kind.as_str().unwrap().to_owned()),
-        );
+        let kind = ["event", "answer"].iter().find_map(|tag| example.get(tag));
+        let untagged = if example.get("options").is_some() {
+            "request"
+        } else {
+            "run"
+        };
+        seen.push(kind.map_or(untagged.into(), |kind| kind.as_str().unwrap().to_owned()));
     }
     for kind in [
-        "run", "ready", "progress", "interval", "mark", "warning", "result", "error",
+        "run", "ready", "progress", "interval", "mark", "warning", "result", "error", "request", "resolved",
+        "refused",
     ] {
         assert!(seen.iter().any(|s| s == kind), "no example of {kind}");
     }

@@ -3,7 +3,8 @@
 //! Read [`run`] (what the engine is asked), [`event`] (what it answers), then the interfaces: [`driver`] opens
 //! sessions, [`record`] and [`sql`] are the two shapes of a session, [`transaction`] what only some have, [`needs`] what is
 //! held against what a driver offers, [`workload`] asks the questions, [`outcome`]
-//! names how each one ended, [`time`] is how anybody waits. Nothing here reads, writes or knows a product's name.
+//! names how each one ended, [`time`] is how anybody waits; [`options`] are checked and described from their own lines,
+//! and [`resolve`] is what may be asked before a run. Nothing here reads, writes or knows a product's name.
 //!
 //! `schema/*.json` is generated from [`run::RunSpec`] and [`event::Event`] (`bakeoff-engine schema`).
 #![allow(async_fn_in_trait)] // sessions never leave their worker, so nobody needs a `Send` bound
@@ -11,8 +12,10 @@
 pub mod driver;
 pub mod event;
 pub mod needs;
+pub mod options;
 pub mod outcome;
 pub mod record;
+pub mod resolve;
 pub mod row;
 pub mod run;
 pub mod short;

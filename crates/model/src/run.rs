@@ -1,12 +1,15 @@
 //! What the engine is asked: one run, fully resolved. Nothing here has a hidden default that changes a number: the
 //! control plane writes every field, and a person writing by hand may leave out what has a stated default.
 pub mod sysbench;
+mod ycsb;
 
 use crate::driver::Endpoint;
 use crate::outcome::FailClass;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use ycsb::{FieldLength, InsertOrder, Payload, RequestDistribution, ScanLength, YcsbSpec};
 
 /// One document, one run of one client process.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
@@ -381,156 +384,6 @@ impl WorkloadSpec {
             Self::Sysbench(_) => "sysbench",
         }
     }
-}
-
-/// YCSB, core workload (Cooper et al., SoCC 2010), every option resolved. Property names of the original are given
-/// where ours differ.
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields, default)]
-pub struct YcsbSpec {
-    pub table: String,
-    pub key_column: String,
-    pub key_length: u32,
-    /// `fieldnameprefix`
-    pub field_prefix: String,
-    /// Column type of values: absent TEXT, else VARCHAR of this length.
-    pub value_varchar: Option<u32>,
-    /// `recordcount`: rows that exist after the load, over all clients.
-    pub records: u64,
-    /// `insertstart`, `insertcount`: slice of the key space that the load of all clients covers.
-    pub insert_start: u64,
-    pub insert_count: Option<u64>,
-    /// `operationcount`: bounds the scrambled zipfian's range only; the engine's `limit` ends the run.
-    pub operation_count: Option<u64>,
-    pub field_count: u32,
-    pub field_length: u32,
-    pub min_field_length: u32,
-    pub field_length_distribution: FieldLength,
-    pub read_all_fields: bool,
-    pub read_all_fields_by_name: bool,
-    pub write_all_fields: bool,
-    pub data_integrity: bool,
-    /// Weights, normalised by their sum.
-    pub read_proportion: f64,
-    pub update_proportion: f64,
-    pub insert_proportion: f64,
-    pub scan_proportion: f64,
-    pub read_modify_write_proportion: f64,
-    pub request_distribution: RequestDistribution,
-    pub min_scan_length: u32,
-    pub max_scan_length: u32,
-    pub scan_length_distribution: ScanLength,
-    /// Scan without LIMIT, from a key drawn uniformly among the last n in key order, to the end (LX-SCAN reading c).
-    pub scan_last_keys: Option<u64>,
-    pub insert_order: InsertOrder,
-    pub zero_padding: u32,
-    pub payload: Payload,
-    /// Rows per batch and transaction in the load phase (`db.batchsize`).
-    pub batch_size: u32,
-    /// Run phase: 1 (each operation commits), N, or 0 for one transaction per thread (compat).
-    pub ops_per_transaction: u32,
-    /// `core_workload_insertion_retry_limit` and `_interval`: load phase only.
-    pub insertion_retry_limit: u32,
-    pub insertion_retry_interval_s: f64,
-}
-
-impl Default for YcsbSpec {
-    fn default() -> Self {
-        Self {
-            table: "usertable".into(),
-            key_column: "YCSB_KEY".into(),
-            key_length: 255,
-            field_prefix: "FIELD".into(),
-            value_varchar: None,
-            records: 1000,
-            insert_start: 0,
-            insert_count: None,
-            operation_count: None,
-            field_count: 10,
-            field_length: 100,
-            min_field_length: 1,
-            field_length_distribution: FieldLength::Constant,
-            read_all_fields: true,
-            read_all_fields_by_name: false,
-            write_all_fields: false,
-            data_integrity: false,
-            read_proportion: 0.95,
-            update_proportion: 0.05,
-            insert_proportion: 0.0,
-            scan_proportion: 0.0,
-            read_modify_write_proportion: 0.0,
-            request_distribution: RequestDistribution::Uniform,
-            min_scan_length: 1,
-            max_scan_length: 1000,
-            scan_length_distribution: ScanLength::Uniform,
-            scan_last_keys: None,
-            insert_order: InsertOrder::Hashed,
-            zero_padding: 1,
-            payload: Payload::Printable,
-            batch_size: 1000,
-            ops_per_transaction: 1,
-            insertion_retry_limit: 0,
-            insertion_retry_interval_s: 3.0,
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum FieldLength {
-    Constant,
-    Uniform,
-    Zipfian,
-    /// The histogram file's content: block size and (bucket, count) pairs.
-    Histogram {
-        block_size: u32,
-        buckets: Vec<(u32, u64)>,
-    },
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum RequestDistribution {
-    Uniform,
-    /// The original's scrambled zipfian, fixed zeta over 10^10 items.
-    Zipfian,
-    /// Rank by zipf over the table, then a fixed permutation.
-    ZipfianExact {
-        theta: f64,
-    },
-    Latest,
-    Hotspot {
-        data_fraction: f64,
-        operation_fraction: f64,
-    },
-    Sequential,
-    Exponential {
-        percentile: f64,
-        fraction: f64,
-    },
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum ScanLength {
-    Uniform,
-    Zipfian,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum InsertOrder {
-    Hashed,
-    Ordered,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum Payload {
-    /// Uniform over 0x20..=0x7E.
-    Printable,
-    /// The original's masks (RandomByteIterator).
-    Compat,
 }
 
 /// One line on the engine's stdin.

@@ -21,18 +21,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..workloads import WORKLOADS
+    from ..workloads import workloads
 
     if options.json:
         print_json(
             [
                 {"kind": kind, "summary": workload.summary, "option": workload.preset, "presets": workload.presets}
-                for kind, workload in WORKLOADS.items()
+                for kind, workload in workloads().items()
             ]
         )
         return ExitCode.DONE
     blocks = []
-    for kind, workload in WORKLOADS.items():
+    for kind, workload in workloads().items():
         rows = [[f"  {name}", words] for name, words in workload.presets.items()]
         blocks.append(f"{kind}: {workload.summary}\n\n{table(rows, [f'  {workload.preset}', 'what it does'])}")
     show("\n\n".join(blocks))

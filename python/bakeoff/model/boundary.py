@@ -98,6 +98,92 @@ class RunSpec(Document):
     cores: list[int] = Field(default_factory=list)
 
 
+class OptionFile(Document):
+    """Options that a file of the original tool's says."""
+
+    name: str
+    options: dict[str, Any]
+
+
+class Request(Document):
+    """A workload as a plan says it; one line to `bakeoff-engine resolve`, which knows the options and checks them."""
+
+    kind: str
+    options: dict[str, Any] = Field(default_factory=dict)
+    file: OptionFile | None = None
+    driver: str | None = None
+    seed: int = 0
+
+
+class Resolved(Document):
+    """Every option of a workload decided, and what follows from them."""
+
+    answer: Literal["resolved"] = "resolved"
+    #: As the engine reads it (`workload` of run.json).
+    spec: dict[str, Any]
+    #: "YCSB A (records 10000)": what tells the workloads of one report apart.
+    label: str
+    #: Rows that the load phase stores.
+    loaded_rows: int
+    #: User bytes after the load, without what a system adds.
+    size_estimate_bytes: int
+    #: The tables it makes, at least one: of two data sets with the same ones, a schema holds one at a time.
+    tables: list[str]
+    #: Equal for equal loaded data sets, which cells then share.
+    dataset: str
+    #: Whether the run phase changes data.
+    writes: bool
+    #: Operations share transactions, so each user needs a session of its own (no pool).
+    keeps_session: bool
+    #: It asks for other sessions during a run, so a lost one is no sign of trouble.
+    replaces_sessions: bool
+    #: Most threads over all clients, where each needs a table of its own.
+    users_max: int | None
+    #: Which failures are tried again where the plan does not say it.
+    retry: Retry | None
+    #: Where a run may begin on data that other runs have left: what to add to options of `spec` for each of those, so
+    #: that it inserts keys of its own. None: it would insert the same rows again.
+    continues_by: dict[str, int] | None
+    #: What is allowed but will limit the answer, a sentence each.
+    advice: list[str]
+
+
+class Refused(Document):
+    """`where` is `workload`, `workload.OPTION` or `driver`."""
+
+    answer: Literal["refused"] = "refused"
+    what: str
+    where: str
+    hint: str
+    kind: Literal["usage", "server", "environment"]
+
+
+class Described(Document):
+    """One option, a line of a reference page."""
+
+    name: str
+    default: Any
+    #: "a whole number from 1 to 65535"
+    values: str
+    meaning: str
+    #: Where a value is one of several names: each with a few words, empty if it says enough.
+    names: list[tuple[str, str]] = Field(default_factory=list)
+
+
+class Listed(Document):
+    """A workload of the engine, in `bakeoff-engine list`."""
+
+    kind: str
+    summary: str
+    #: The option whose names are the presets.
+    preset: str
+    options: list[Described]
+
+
+Answer = Annotated[Resolved | Refused, Field(discriminator="answer")]
+ANSWER: TypeAdapter[Resolved | Refused] = TypeAdapter(Answer)
+
+
 class HistogramDoc(Document):
     count: int
     out_of_range: int

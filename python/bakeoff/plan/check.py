@@ -108,18 +108,6 @@ def check_runner(cell: Cell, kind: type[System], source: Source) -> None:
         raise source.error(what, *_place("io", name, source), hint=only if cell.runner else f"{hint}; {only}")
 
 
-def check_sql(asking: str, by_name: Kinds, kinds: Kinds, source: Source) -> None:
-    """A workload that asks in SQL, and systems that do not speak it."""
-    for name, kind in by_name.items():
-        if not kind.capabilities().sql:
-            able = ", ".join(other for other, one in kinds.items() if one.capabilities().sql)
-            raise source.error(
-                f"{kind.kind} speaks no SQL, so it cannot be asked by {asking}",
-                *("systems", name),
-                hint=f"{asking} runs on {able}",
-            )
-
-
 def check_access(system: str, options: dict[str, Any], kind: type[System], source: Source) -> None:
     """Whether this kind can be given an address, where the plan has one."""
     if "address" in options and not kind.capabilities().existing:
@@ -246,7 +234,7 @@ def advice(
                 f"{measure.operations // clients * clients} are done"
             )
     for workload in {id(cell.workload): cell.workload for cell in cells}.values():
-        words += workload.advice()
+        words += workload.advice
     return list(dict.fromkeys(words))
 
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from ..model.boundary import Closed, IoName, Limit, Open, OperationsLimit, Pacing, Retry, RunnerName, TimeLimit
 from ..model.records import CellRecord, Scalar
@@ -18,15 +18,9 @@ from .document import PlanDocument
 from .factors import Factor, Source, put_option
 from .grid import Combination, Grid, varying, words_of_levels
 from .resolved import Cell
+from .workload import PlanWorkloads, Question
 
 DEFAULT_WINDOW_S = 30.0
-
-
-class Workloads(Protocol):
-    """What expansion asks of the workloads of a plan."""
-
-    def resolve(self, name: str, levels: dict[str, Scalar]) -> Workload:
-        """The plan's workload of this name with these options added."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +30,7 @@ class Builder:
     document: PlanDocument
     grid: Grid
     kinds: Mapping[str, type[System]]  # by the system's name in the plan
-    workloads: Workloads
+    workloads: PlanWorkloads
     source: Source
     #: Load parameters that do not vary.
     constants: dict[str, Scalar]
@@ -54,12 +48,13 @@ class Builder:
 
     def cells(self, combinations: list[Combination]) -> Iterator[Cell]:
         several = {name for name, levels in varying(combinations).items() if len(levels) > 1}
+        self.workloads.ask(self._question(combination) for combination in combinations)
         for combination in combinations:
             yield self._cell(combination, several)
 
-    def workload(self, combination: Combination) -> Workload:
+    def _question(self, combination: Combination) -> Question:
         levels = {factor.path[0]: level for factor, level in self._chosen(combination, "workload")}
-        return self.workloads.resolve(combination.workload, levels)
+        return Question(combination.workload, combination.system, self.kinds[combination.system].driver, levels)
 
     def _chosen(self, combination: Combination, target: str) -> list[tuple[Factor, Scalar]]:
         pairs = [(self.grid.factors[name], level) for name, level in combination.levels.items()]
@@ -69,7 +64,7 @@ class Builder:
         name = combination.system
         table, kind = self.document.systems[name], self.kinds[name]
         load = self.constants | {factor.path[0]: level for factor, level in self._chosen(combination, "load")}
-        workload = self.workload(combination)
+        workload = self.workloads.resolve(self._question(combination))
         options = self.system_options(combination)
         clients = _count(load, "clients", 1)
         threads = _count(load, "threads", workload.hints.threads or 1)
@@ -77,7 +72,7 @@ class Builder:
         isolation = self._portable("isolation", table.isolation, load, name)
         rate = self.rate_ops_per_s(load.get("rate"), workload, clients)
         shown = {factor: level for factor, level in combination.all_levels.items() if factor in several - {"system"}}
-        dataset = workload.data_identity(self.document.seed)
+        dataset = workload.dataset
         if self.document.measure.data == "existing":
             dataset = EXISTING_PREFIX + dataset
         record = CellRecord(
@@ -165,8 +160,8 @@ class Builder:
 
     def _retry(self, workload: Workload) -> Retry:
         said = self.document.measure.retry
-        if "retry" not in self.document.measure.model_fields_set and workload.hints.retry is not None:
-            return workload.hints.retry
+        if "retry" not in self.document.measure.model_fields_set and workload.retry is not None:
+            return workload.retry
         return Retry(retries=said.retries, on=list(said.on), on_codes=list(said.on_codes), backoff_s=said.backoff)
 
 

@@ -62,8 +62,6 @@ def resolve(
     check.check_measure(document.measure, source)
     warnings = check.check_placement(document.measure, source)
     workloads = PlanWorkloads(document, source)
-    for asking in workloads.kinds_in_sql():
-        check.check_sql(asking, by_name, kinds, source)
     grid = read_grid(document, workloads.works, source)
     constants = read_constants(document.measure, grid.factors.values(), source)
     builder = Builder(document, grid, by_name, workloads, source, constants)

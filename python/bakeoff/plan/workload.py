@@ -1,19 +1,36 @@
-"""The plan's workloads with a cell's levels in them, resolved once for each set of options."""
+"""The plan's workloads with a cell's levels in them, decided by the engine once for each set of options."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import PlanError
+from ..model.boundary import Refused, Request
 from ..model.records import Scalar
 from ..nearest import meant
-from ..workloads import WORKLOADS
-from ..workloads.base import Workload
+from ..workloads import workloads
+from ..workloads.base import Asked, Workload
+from ..workloads.resolve import resolve
 from .document import MeasureTable, PlanDocument, WorkloadTable, keys_of
 from .factors import Source, Works
 from .nearest import LOAD_FACTORS, where
+
+
+@dataclass(frozen=True)
+class Question:
+    """A workload of the plan with these levels, asked of this system."""
+
+    workload: str
+    system: str
+    driver: str
+    levels: dict[str, Scalar]
+
+    @property
+    def key(self) -> str:
+        return json.dumps([self.driver, self.levels], sort_keys=True)
 
 
 class PlanWorkloads:
@@ -21,72 +38,111 @@ class PlanWorkloads:
 
     def __init__(self, document: PlanDocument, source: Source) -> None:
         self._tables = {
-            name: PlanWorkload(table, ("workloads", name), source) for name, table in document.workloads.items()
+            name: PlanWorkload(table, ("workloads", name), document.seed, source)
+            for name, table in document.workloads.items()
         }
         if document.workload is not None:
-            self._tables[""] = PlanWorkload(document.workload, ("workload",), source)
+            self._tables[""] = PlanWorkload(document.workload, ("workload",), document.seed, source)
 
     @property
     def works(self) -> Works:
         return {name: table.options() for name, table in self._tables.items()}
 
-    def kinds_in_sql(self) -> list[str]:
-        """Of workloads that ask in SQL."""
-        return [table.kind for table in self._tables.values() if table.needs_sql()]
+    def ask(self, questions: Iterable[Question]) -> None:
+        """Has all of them answered, which costs one process for each table."""
+        by_table: dict[str, list[Question]] = {}
+        for question in questions:
+            by_table.setdefault(question.workload, []).append(question)
+        for name, of_table in by_table.items():
+            self._tables[name].ask(of_table)
 
-    def resolve(self, name: str, levels: dict[str, Scalar]) -> Workload:
-        return self._tables[name].resolve(levels)
+    def resolve(self, question: Question) -> Workload:
+        """Raises PlanError."""
+        return self._tables[question.workload].resolve(question)
 
 
 class PlanWorkload:
     """One table, with options added by factors."""
 
-    def __init__(self, table: WorkloadTable, place: tuple[str, ...], source: Source) -> None:
+    def __init__(self, table: WorkloadTable, place: tuple[str, ...], seed: int, source: Source) -> None:
         """place: of the table in the plan."""
-        if table.kind not in WORKLOADS:
-            hint = meant(table.kind, WORKLOADS)
+        kinds = workloads()
+        if table.kind not in kinds:
+            hint = meant(table.kind, kinds)
             raise source.error(f"there is no workload `{table.kind}`", *place, "kind", hint=hint)
-        self.kind = table.kind
-        self._where = place
-        self._kind = WORKLOADS[table.kind]
+        self._place = place
+        self._kind = kinds[table.kind]
         self._said: dict[str, Any] = dict(table.model_extra or {})
+        self._seed = seed
         self._source = source
-        self._known: dict[str, Workload] = {}
-        for name in self._said.keys() - set(self._kind.options):
+        self._answers: dict[str, Workload | PlanError] = {}
+        for name in self._said.keys() - set(self._kind.option_names):
             for elsewhere, known in (("factors", LOAD_FACTORS), ("measure", keys_of(MeasureTable))):
                 if name in known:
                     hint = f"`{name}` belongs in [{elsewhere}]"
                     raise source.error(f"unknown key `{name}`", *place, name, hint=hint)
 
-    def needs_sql(self) -> bool:
-        return self._kind.sql
+    def options(self) -> list[str]:
+        return self._kind.option_names
 
-    def options(self) -> Collection[str]:
-        return self._kind.options
+    def ask(self, questions: Iterable[Question]) -> None:
+        """Has those answered that have not been."""
+        new = {question.key: question for question in questions if question.key not in self._answers}
+        asked: dict[str, Asked] = {}
+        for key, question in new.items():
+            try:
+                asked[key] = self._read(question)
+            except PlanError as error:
+                self._answers[key] = error
+        requests = [self._request(new[key].driver, one) for key, one in asked.items()]
+        for (key, one), answer in zip(asked.items(), resolve(requests), strict=True):
+            if isinstance(answer, Refused):
+                self._answers[key] = self._refusal(answer, new[key], one)
+            else:
+                told = {**answer.model_dump(), "advice": [*one.advice, *answer.advice]}
+                self._answers[key] = Workload(**told, hints=one.hints, sources=one.sources)
 
-    def resolve(self, levels: dict[str, Scalar]) -> Workload:
-        for name in levels.keys() & self._said.keys():
+    def resolve(self, question: Question) -> Workload:
+        """Raises PlanError."""
+        self.ask([question])
+        answer = self._answers[question.key]
+        if isinstance(answer, PlanError):
+            raise answer
+        return answer
+
+    def _request(self, driver: str, asked: Asked) -> Request:
+        return Request(kind=self._kind.kind, options=asked.options, file=asked.file, driver=driver, seed=self._seed)
+
+    def _read(self, question: Question) -> Asked:
+        table = f"[{'.'.join(self._place)}]"
+        for name in question.levels.keys() & self._said.keys():
             raise self._source.error(
-                f"`{name}` is said twice, as a factor and in [{'.'.join(self._where)}]",
-                *(*self._where, name),
-                hint=f"remove it from [{'.'.join(self._where)}]",
+                f"`{name}` is said twice, as a factor and in {table}",
+                *(*self._place, name),
+                hint=f"remove it from {table}",
             )
-        key = json.dumps(levels, sort_keys=True)
-        if key not in self._known:
-            self._known[key] = self._resolve({**self._said, **levels})
-        return self._known[key]
-
-    def _resolve(self, options: dict[str, Any]) -> Workload:
+        options = {**self._said, **question.levels}
         try:
-            return self._kind.resolve(options, self._source.base_dir)
+            return self._kind.read(options, self._source.base_dir)
         except PlanError as error:
             if not error.where:
-                error.where = where(self._source.path, self._source.text, self._place(error.what, options))
+                about = next((name for name in options if f"`{name}`" in error.what), "")
+                error.where = self._where(about, question)
             raise
 
-    def _place(self, what: str, options: dict[str, Any]) -> tuple[str, ...]:
-        """The option that the sentence is about stands in the table or is a factor."""
-        about = next((name for name in options if f"`{name}`" in what or f"`{options[name]}`" in what), None)
-        if about is None:
-            return self._where
-        return (*self._where, about) if about in self._said else ("factors", about)
+    def _refusal(self, answer: Refused, question: Question, asked: Asked) -> PlanError:
+        option = answer.where.removeprefix("workload").removeprefix(".")
+        if answer.where == "driver":
+            place = where(self._source.path, self._source.text, ("systems", question.system))
+        elif asked.file is not None and option in asked.file.options and option not in asked.options:
+            place = f"{asked.file.name}, as `{option}`"
+        else:
+            place = self._where(option, question)
+        return PlanError(answer.what, where=place, hint=answer.hint)
+
+    def _where(self, option: str, question: Question) -> str:
+        """Of an option that stands in the table or is a factor."""
+        place = ("factors", option) if option in question.levels else self._place
+        if option in self._said:
+            place = (*self._place, option)
+        return where(self._source.path, self._source.text, place)

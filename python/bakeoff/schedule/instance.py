@@ -195,7 +195,7 @@ class Instance:
                     " or keep them apart by a `schema` of ours",
                 )
             self._tables_begun = True
-            ledger.begin(tables, self.cell.workload.data_identity(self.plan.record.seed), self.bundle.name)
+            ledger.begin(tables, self.cell.workload.dataset, self.bundle.name)
         may_drop = self.system.private or self.allow_drop
         done = self.phases.load(
             self.plan, self.cell, self.system, folder, drop_existing=may_drop, on_progress=on_progress

@@ -69,8 +69,8 @@ def validity(
 
 
 def _connections_lost(record: RunRecord, cell: Cell) -> int:
-    """Without those that the workload itself asked to have replaced (sysbench's `reconnect`)."""
-    if cell.workload.spec.get("reconnect"):
+    """Without those that the workload itself asked to have replaced."""
+    if cell.workload.replaces_sessions:
         return record.connections_lost
     # A session that was given up after a timeout was replaced without having been told that it is lost.
     return max(record.connections_lost, record.reconnects)

@@ -42,7 +42,6 @@ class Capabilities:
     durability: tuple[str, ...]
     runners: tuple[str, ...]  # engine runners, preferred first
     pool: bool  # fewer sessions than threads
-    sql: bool = True  # false: records by key only
     plain_index_on_id: bool = True  # false: rows are numbered by their primary key only
 
 
@@ -108,6 +107,7 @@ class System(ABC):
     """One system of a plan at one set of levels (settings, durability). The order of calls is in the module text."""
 
     kind: ClassVar[str]  # "mariadb": the key `kind` of a plan's [systems.NAME]; also the default for NAME
+    driver: ClassVar[str]  # kind of the engine's driver that speaks to it
     summary: ClassVar[str]  # one line for `bakeoff systems`
     private: bool
     name: str

@@ -6,7 +6,7 @@ import math
 import time
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -82,6 +82,8 @@ def read_family_options(options: dict[str, Any], isolation: str | None, where: s
 class MySqlServer(System):
     """A configured system: everything read through its control connection."""
 
+    driver: ClassVar[str] = "mysql"
+
     def __init__(self, name: str, options: MySqlOptions, isolation: str | None) -> None:
         self.name = name
         self._where = f"systems.{name}"
@@ -122,7 +124,7 @@ class MySqlServer(System):
     def _driver(self, login: Login, secret: dict[str, str] | None) -> dict[str, Any]:
         tls = login.tls
         driver: dict[str, Any] = {
-            "kind": "mysql",
+            "kind": self.driver,
             "endpoints": [{"name": "server", "role": "primary", "address": str(login.address)}],
             "user": login.user,
             "password": secret,

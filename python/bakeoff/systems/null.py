@@ -39,6 +39,7 @@ class NullOptions(Options):
 
 class Null(System):
     kind: ClassVar[str] = "null"
+    driver: ClassVar[str] = "null"
     summary: ClassVar[str] = "no database: answers after a known time (tests of bakeoff itself)"
     private = True
 
@@ -59,7 +60,6 @@ class Null(System):
             durability=(),
             runners=("tokio", "thread", "reactor"),
             pool=True,
-            sql=False,
         )
 
     @classmethod
@@ -97,7 +97,7 @@ class Null(System):
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
         kept = {} if self._rows is None else {"store_path": str(self._rows)}
-        return {"kind": "null", **self._options.model_dump(), **kept}, {}
+        return {"kind": self.driver, **self._options.model_dump(), **kept}, {}
 
     def data_paths(self) -> list[Path]:
         return [] if self._rows is None else [self._rows]

@@ -62,6 +62,7 @@ class SqliteOptions(Options):
 
 class Sqlite(System):
     kind: ClassVar[str] = "sqlite"
+    driver: ClassVar[str] = "sqlite"
     summary: ClassVar[str] = "SQLite, embedded in the engine; nothing to install"
 
     def __init__(
@@ -150,7 +151,7 @@ class Sqlite(System):
         return self._folder / "data.sqlite"
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
-        return {"kind": "sqlite", "path": str(self.file), "pragmas": dict(self._pragmas)}, {}
+        return {"kind": self.driver, "path": str(self.file), "pragmas": dict(self._pragmas)}, {}
 
     def facts(self) -> Facts:
         """The pragmas as set (the engine refuses to run if one did not take), and the file's own properties."""

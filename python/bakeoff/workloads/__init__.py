@@ -1,33 +1,66 @@
-"""What can be asked of a system: the visible list. One entry a workload; its file has the same name."""
+"""What can be asked of a system. Workloads and their options are the engine's (`bakeoff-engine list`, `resolve`); here
+is what only a plan knows of them: the file formats of the original tools, and where else in a plan a thing is said."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
+from ..errors import EngineError
+from ..fleet.binary import engine_list, engine_path
+from ..model.boundary import Described, Listed
 from . import sysbench, ycsb
-from .base import Workload
+from .base import Asked
 
 
 @dataclass(frozen=True)
 class WorkloadKind:
+    kind: str
     summary: str
-    #: Presets by name, each with a few words.
-    presets: Mapping[str, str]
-    #: Names that the plan's [workload] may hold beside `kind`, and that may be factors.
-    options: Collection[str]
-    resolve: Callable[[dict[str, Any], Path], Workload]
-    #: The option that names a preset.
-    preset: str = "preset"
-    #: It asks in SQL, so only systems that speak it can be asked.
-    sql: bool = False
+    #: The option whose names are the presets.
+    preset: str
+    options: list[Described]
+    #: The [workload] table without `kind`, and the folder that its file names are relative to. Raises PlanError.
+    read: Callable[[dict[str, Any], Path], Asked]
+
+    @property
+    def option_names(self) -> list[str]:
+        """What [workload] may hold beside `kind`, and what may be a factor."""
+        return [option.name for option in self.options]
+
+    @property
+    def presets(self) -> dict[str, str]:
+        """By name, each with a few words."""
+        return dict(next(option.names for option in self.options if option.name == self.preset))
 
 
-WORKLOADS: dict[str, WorkloadKind] = {
-    "ycsb": WorkloadKind(ycsb.SUMMARY, ycsb.PRESET_WORDS, ycsb.OPTIONS, ycsb.resolve),
-    "sysbench": WorkloadKind(
-        sysbench.SUMMARY, sysbench.SCRIPT_WORDS, sysbench.OPTIONS, sysbench.resolve, preset="script", sql=True
-    ),
-}
+def _as_said(options: dict[str, Any], _: Path) -> Asked:
+    return Asked(dict(options))
+
+
+#: Kinds with options that only a plan has, or whose table is read in a way of its own.
+_OF_PLANS = {"ycsb": (ycsb.FILE_OPTIONS, ycsb.read), "sysbench": ([], sysbench.read)}
+_LISTED = TypeAdapter(list[Listed])
+
+
+@cache
+def workloads() -> dict[str, WorkloadKind]:
+    """The workloads of this engine, by kind. Raises EngineError."""
+    try:
+        listed = _LISTED.validate_python(engine_list()["workloads"])
+    except ValidationError as error:
+        raise EngineError(
+            f"the measuring program is not of this version: {error.errors()[0]['msg']}",
+            where=str(engine_path()),
+            hint="reinstall it with `pip install .`",
+        ) from error
+    found = {}
+    for one in listed:
+        own, read = _OF_PLANS.get(one.kind, ([], _as_said))
+        found[one.kind] = WorkloadKind(one.kind, one.summary, one.preset, [*own, *one.options], read)
+    return found

@@ -1,13 +1,14 @@
-"""What the plan and the schedule need of a workload whose options are decided; `bakeoff.workloads` lists the kinds."""
+"""What the plan and the schedule need of a workload whose options are decided."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from ..model.boundary import Retry
+from pydantic import Field
+
+from ..model.boundary import OptionFile, Resolved
 
 
 @dataclass(frozen=True)
@@ -19,57 +20,29 @@ class Hints:
     rate_ops_per_s: float | None = None
     operations: int | None = None
     window_s: float | None = None
-    retry: Retry | None = None
 
 
-class Workload(Protocol):
-    """Every option decided. Nothing is generated here: the engine generates data and operations."""
+@dataclass(frozen=True)
+class Asked:
+    """A plan's [workload] in the words of the engine's request."""
 
-    @property
-    def spec(self) -> dict[str, Any]:
-        """As the engine reads it (`workload` of run.json)."""
+    options: dict[str, Any]
+    file: OptionFile | None = None
+    hints: Hints = Hints()
+    #: Files that the options came from; a bundle keeps copies.
+    sources: list[Path] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
 
-    @property
-    def hints(self) -> Hints: ...
 
-    @property
-    def label(self) -> str:
-        """ "YCSB A (records 10000)": what tells the workloads of one report apart."""
+class Workload(Resolved):
+    """Every option decided, and what a file of the original said beside."""
 
-    @property
-    def sources(self) -> Sequence[Path]:
-        """Files that the options came from; a bundle keeps copies."""
-
-    @property
-    def tables(self) -> Sequence[str]:
-        """The tables it makes, at least one: of two data sets with the same ones, a schema holds one at a time."""
-
-    @property
-    def writes(self) -> bool:
-        """Whether the run phase changes data."""
-
-    @property
-    def keeps_session(self) -> bool:
-        """Operations share transactions, so each user needs a session of its own (no pool)."""
-
-    @property
-    def users_max(self) -> int | None:
-        """Most threads over all clients, where each needs a table of its own; None: as many as one likes."""
-
-    @property
-    def loaded_rows(self) -> int:
-        """Rows that the load phase stores."""
-
-    @property
-    def size_estimate_bytes(self) -> int:
-        """User bytes after the load, without what a system adds."""
-
-    def data_identity(self, seed: int) -> str:
-        """Equal for equal loaded data sets, which cells then share."""
+    hints: Hints = Hints()
+    sources: list[Path] = Field(default_factory=list)
 
     def continued(self, turn: int) -> dict[str, Any] | None:
         """`spec` for a run on data in which `turn` runs before may have inserted rows: with other keys than theirs.
         None: it would insert the same rows again."""
-
-    def advice(self) -> list[str]:
-        """What is allowed but will limit the answer, a sentence each."""
+        if self.continues_by is None:
+            return None
+        return self.spec | {name: self.spec[name] + turn * step for name, step in self.continues_by.items()}

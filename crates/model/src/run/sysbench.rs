@@ -1,46 +1,82 @@
-//! sysbench OLTP (tag 1.0.20; 0.5 where said), every option resolved. Names are the original's with `-` as `_`.
+//! The options of sysbench OLTP (tag 1.0.20; 0.5 where said). Of each: its type, default, bounds and meaning, here and
+//! nowhere else; the reference page is made from these lines. Names are the original's with `-` as `_`.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct SysbenchSpec {
+    /// What an event does, see above.
     pub script: SysbenchScript,
+    /// `sbtest1`, `sbtest2`, ...
+    #[schemars(range(min = 1, max = 100_000))]
     pub tables: u32,
+    /// Rows of each table; ids are 32-bit integers with a sign.
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub table_size: u64,
+    /// Rows of a range.
+    #[schemars(range(min = 1))]
     pub range_size: u32,
+    /// Point selects of an event.
     pub point_selects: u32,
+    /// Simple ranges of an event.
     pub simple_ranges: u32,
+    /// Ranges of an event whose k is summed.
     pub sum_ranges: u32,
+    /// Ranges of an event in the order of c.
     pub order_ranges: u32,
+    /// Ranges of an event without repeated c.
     pub distinct_ranges: u32,
+    /// Updates of the indexed column of an event.
     pub index_updates: u32,
+    /// Updates of another column of an event.
     pub non_index_updates: u32,
+    /// Rows that an event deletes and inserts again: two statements each.
     pub delete_inserts: u32,
+    /// false: no ranges.
     pub range_selects: bool,
+    /// No begin and commit: every statement commits.
     pub skip_trx: bool,
+    /// The server numbers rows; false: the client does.
     pub auto_inc: bool,
-    /// A plain index `xid` on id instead of the primary key.
+    /// id gets a plain index `xid` instead of the primary key.
     pub secondary: bool,
+    /// The index `k_1`, `k_2`, ... on k.
     pub create_secondary: bool,
-    /// Appended to CREATE TABLE on MySQL's family; empty: the server's default.
+    /// Storage engine on MySQL's family; empty: the server's default.
     pub mysql_storage_engine: String,
-    /// Another connection after every N events; 0: never.
+    /// Another connection after every n events; 0: never.
     pub reconnect: u32,
-    /// select_random_points
+    /// Values of `select_random_points`. (A statement of MySQL's has 65535 at most.)
+    #[schemars(range(min = 1, max = 65_535))]
     pub random_points: u32,
-    /// select_random_ranges
+    /// Ranges of `select_random_ranges`, two values each.
+    #[schemars(range(min = 1, max = 32_767))]
     pub number_of_ranges: u32,
+    /// Width of each range of `select_random_ranges`.
     pub delta: u32,
+    /// Which rows are asked for, see below.
     pub rand_type: SysbenchRandom,
+    /// gaussian, special: draws whose mean is taken.
+    #[schemars(range(min = 1))]
     pub rand_spec_iter: u32,
+    /// special: per cent of the rows that are special.
+    #[schemars(range(max = 100))]
     pub rand_spec_pct: u32,
+    /// special: per cent of the draws that go to them.
+    #[schemars(range(max = 99))]
     pub rand_spec_res: u32,
+    /// pareto: this share of the rows gets 1 minus this share of the draws.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub rand_pareto_h: f64,
+    /// zipfian: the exponent; 0 is uniform.
+    #[schemars(range(min = 0, max = 100))]
     pub rand_zipfian_exp: f64,
+    /// Whether statements are prepared.
     pub db_ps_mode: PreparedMode,
+    /// How many tables one event touches.
     pub table_choice: TableChoice,
-    /// When the secondary index on k is made.
+    /// When the index on k is made.
     pub index_time: IndexTime,
 }
 
@@ -85,28 +121,42 @@ impl Default for SysbenchSpec {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum SysbenchScript {
+    /// All of it in a transaction: 14 reads and 4 writes.
     OltpReadWrite,
+    /// The 14 reads of it in a transaction.
     OltpReadOnly,
+    /// The 4 writes of it in a transaction.
     OltpWriteOnly,
+    /// One select by primary key.
     OltpPointSelect,
+    /// One update of the indexed column by primary key.
     OltpUpdateIndex,
+    /// One update of another column by primary key.
     OltpUpdateNonIndex,
+    /// One delete by primary key; rows are not put back.
     OltpDelete,
+    /// One insert of a new row.
     OltpInsert,
+    /// Rows into a table of each thread's own, in large multi-row inserts.
     BulkInsert,
+    /// One select of 10 values of the indexed column.
     SelectRandomPoints,
+    /// One count over 10 ranges of the indexed column.
     SelectRandomRanges,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum SysbenchRandom {
+    /// Every row equally often.
     Uniform,
+    /// A bell around the middle.
     Gaussian,
-    /// Default of 1.0, 0.5 and 0.4.
+    /// Most draws go to few rows, in the middle of the table; the rest in a bell around it. Default of 1.0, 0.5 and 0.4.
     Special,
+    /// The first rows get most draws.
     Pareto,
-    /// Of 1.1.
+    /// Row i in proportion to i to a negative power, as in 1.1.
     Zipfian,
 }
 
@@ -119,7 +169,6 @@ pub enum PreparedMode {
     Disable,
 }
 
-/// How many tables one event touches.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum TableChoice {

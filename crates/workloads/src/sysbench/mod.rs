@@ -12,6 +12,7 @@ mod insert;
 mod load;
 mod numbers;
 mod random;
+mod resolve;
 mod script;
 mod statements;
 mod steps;
@@ -42,6 +43,7 @@ use statements::Statements;
 use steps::{Draws, Steps};
 use thread::{Buffers, Written};
 
+pub use resolve::KIND;
 pub use thread::Thread;
 
 /// Raised when the same options and seed give other data or other operations than before. Part of a data set's

@@ -1,129 +1,56 @@
-//! Refuses what cannot be run, before anything starts.
-use super::script::Script;
+//! Refuses what cannot be run, before anything starts. Bounds of single options stand beside them (run/sysbench.rs).
+use super::script::{Script, operations};
 use crate::trouble::{no_such_client, refuse};
+use bakeoff_model::options::check_bounds;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
-
-/// Ids and k are 32-bit integers with a sign.
-const MOST_ROWS: u64 = i32::MAX as u64;
-/// Values of one statement; MySQL's own limit.
-const MOST_VALUES: u32 = 65_535;
 
 /// `users`: of the whole run; `None` in phases before and after it.
 pub fn validate(spec: &SysbenchSpec, client: ClientSpec, users: Option<u64>) -> Result<(), Trouble> {
     if client.count == 0 || client.index >= client.count {
         return Err(no_such_client(client.index, client.count));
     }
+    check_bounds(spec, "workload")?;
     tables(spec, users)?;
-    at_least_1("range_size", u64::from(spec.range_size))?;
-    at_least_1("random_points", u64::from(spec.random_points))?;
-    at_least_1("number_of_ranges", u64::from(spec.number_of_ranges))?;
-    if spec.random_points > MOST_VALUES {
-        return Err(refuse(
-            "random_points",
-            "more values than a statement may have",
-            "ask for 65535 at most",
-        ));
-    }
-    if spec.number_of_ranges > MOST_VALUES / 2 {
-        return Err(refuse(
-            "number_of_ranges",
-            "more values than a statement may have",
-            "ask for 32767 at most",
-        ));
-    }
     if spec.script != SysbenchScript::BulkInsert && Script::new(spec).groups.is_empty() {
-        let hint = "raise the number of one of the script's statements (point_selects, index_updates, ...)";
-        return Err(refuse(
-            "script",
-            "every statement of the script is switched off",
-            hint,
-        ));
+        let what = format!(
+            "an event of `{}` has no statement: all its counts are 0",
+            script_name(spec)
+        );
+        let hint = "give at least one of them a number, such as point_selects = 10";
+        return Err(refuse("script", what, hint));
     }
-    if !spec
-        .mysql_storage_engine
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || c == '_')
-    {
-        let what = format!("`{}` is no name of a storage engine", spec.mysql_storage_engine);
-        return Err(refuse(
-            "mysql_storage_engine",
-            what,
-            "name one, such as innodb, or leave it empty",
-        ));
+    let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !is_name(&spec.mysql_storage_engine) {
+        let what = format!("`mysql_storage_engine` cannot be {:?}", spec.mysql_storage_engine);
+        let hint = "it is the name of an engine, such as \"innodb\", or \"\" for the server's default";
+        return Err(refuse("mysql_storage_engine", what, hint));
     }
-    distribution(spec)
+    Ok(())
 }
 
-fn at_least_1(option: &str, value: u64) -> Result<(), Trouble> {
-    match value {
-        0 => Err(refuse(option, format!("{option} is 0"), "ask for at least 1")),
-        _ => Ok(()),
-    }
+pub fn script_name(spec: &SysbenchSpec) -> &'static str {
+    operations(spec.script)[0].name
 }
 
 fn tables(spec: &SysbenchSpec, users: Option<u64>) -> Result<(), Trouble> {
-    at_least_1("tables", u64::from(spec.tables))?;
-    at_least_1("table_size", spec.table_size)?;
-    if spec.table_size > MOST_ROWS {
-        let what = format!("{} rows are more than ids can number", spec.table_size);
-        return Err(refuse(
-            "table_size",
-            what,
-            "ask for 2147483647 at most, and for more tables",
-        ));
+    use SysbenchScript::{BulkInsert, SelectRandomPoints, SelectRandomRanges};
+    if matches!(spec.script, SelectRandomPoints | SelectRandomRanges) && spec.tables > 1 {
+        let what = format!(
+            "`tables` is {}, and {} asks one table only",
+            spec.tables,
+            script_name(spec)
+        );
+        return Err(refuse("tables", what, "write tables = 1"));
     }
-    let one_table = matches!(
-        spec.script,
-        SysbenchScript::SelectRandomPoints | SysbenchScript::SelectRandomRanges
-    );
-    if one_table && spec.tables > 1 {
-        return Err(refuse(
-            "tables",
-            "this script asks one table only",
-            "set tables to 1",
-        ));
-    }
-    if spec.script == SysbenchScript::BulkInsert
-        && let Some(users) = users.filter(|users| *users > u64::from(spec.tables))
-    {
+    let too_many = users.filter(|users| spec.script == BulkInsert && *users > u64::from(spec.tables));
+    if let Some(users) = too_many {
         let what = format!(
             "{users} threads, each filling a table of its own, and {} tables",
             spec.tables
         );
         return Err(refuse("tables", what, format!("set tables to {users} at least")));
-    }
-    Ok(())
-}
-
-fn distribution(spec: &SysbenchSpec) -> Result<(), Trouble> {
-    at_least_1("rand_spec_iter", u64::from(spec.rand_spec_iter))?;
-    if spec.rand_spec_pct > 100 {
-        return Err(refuse(
-            "rand_spec_pct",
-            "more than all of the rows",
-            "give percent, 0 to 100",
-        ));
-    }
-    if spec.rand_spec_res > 99 {
-        return Err(refuse(
-            "rand_spec_res",
-            "no draw would be left for the bell",
-            "give percent, 0 to 99",
-        ));
-    }
-    if !(spec.rand_pareto_h > 0.0 && spec.rand_pareto_h < 1.0) {
-        let what = format!("{} is no share", spec.rand_pareto_h);
-        return Err(refuse("rand_pareto_h", what, "give a number between 0 and 1"));
-    }
-    if !(0.0..=100.0).contains(&spec.rand_zipfian_exp) {
-        let what = format!("the exponent {} cannot be drawn with", spec.rand_zipfian_exp);
-        return Err(refuse(
-            "rand_zipfian_exp",
-            what,
-            "give a number from 0 (uniform) to 100",
-        ));
     }
     Ok(())
 }

@@ -73,6 +73,15 @@ impl KeyText {
     pub fn longest(&self) -> usize {
         PREFIX.len() + self.zero_padding.max(MOST_DIGITS)
     }
+
+    /// Of most keys below `records`.
+    pub fn common_length(&self, records: u64) -> usize {
+        let digits = match self.order {
+            InsertOrder::Hashed => 19,
+            InsertOrder::Ordered => records.to_string().len(),
+        };
+        PREFIX.len() + self.zero_padding.max(digits)
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ mod integrity;
 mod key_text;
 mod last_keys;
 mod load;
+mod presets;
+mod resolve;
 mod thread;
 mod transaction;
 mod validate;
@@ -42,6 +44,7 @@ use fields::FieldMaker;
 use key_text::KeyText;
 use thread::Sizes;
 
+pub use resolve::KIND;
 pub use thread::Thread;
 
 /// Raised when the same options and seed give other data or other operations than before. Part of a data set's

@@ -1,47 +1,34 @@
-//! Refuses what cannot be run, before anything starts.
+//! Refuses what cannot be run, before anything starts. Bounds of single options stand beside them (run/ycsb.rs).
 use super::key_text::KeyText;
 use crate::trouble::{no_such_client, refuse};
+use bakeoff_model::options::check_bounds;
 use bakeoff_model::outcome::Trouble;
-use bakeoff_model::run::{ClientSpec, FieldLength, RequestDistribution, YcsbSpec};
+use bakeoff_model::run::{ClientSpec, FieldLength, YcsbSpec};
 
 pub fn validate(spec: &YcsbSpec, client: ClientSpec) -> Result<(), Trouble> {
+    check_bounds(spec, "workload")?;
     records(spec)?;
     fields(spec)?;
     mix(spec)?;
-    distribution(&spec.request_distribution)?;
     scans(spec)?;
     if client.count == 0 || client.index >= client.count {
         return Err(no_such_client(client.index, client.count));
     }
-    if !(spec.insertion_retry_interval_s >= 0.0 && spec.insertion_retry_interval_s.is_finite()) {
-        return Err(refuse(
-            "insertion_retry_interval_s",
-            "not a length of time",
-            "give seconds, 0 or more",
-        ));
-    }
     Ok(())
 }
 
+/// Rows that the load of all clients stores.
+pub fn rows(spec: &YcsbSpec) -> u64 {
+    spec.insert_count
+        .unwrap_or(spec.records.saturating_sub(spec.insert_start))
+}
+
 fn records(spec: &YcsbSpec) -> Result<(), Trouble> {
-    if spec.records == 0 {
-        return Err(refuse(
-            "records",
-            "the table would have no records",
-            "ask for at least 1",
-        ));
-    }
-    let count = spec
-        .insert_count
-        .unwrap_or(spec.records.saturating_sub(spec.insert_start));
-    if count == 0
-        || spec
-            .insert_start
-            .checked_add(count)
-            .is_none_or(|end| end > spec.records)
-    {
+    let count = rows(spec);
+    let end = spec.insert_start.checked_add(count);
+    if count == 0 || end.is_none_or(|end| end > spec.records) {
         let what = format!(
-            "the slice {} + {count} does not fit into {} records",
+            "the slice insert_start {} + {count} does not fit into {} records",
             spec.insert_start, spec.records
         );
         return Err(refuse(
@@ -50,14 +37,14 @@ fn records(spec: &YcsbSpec) -> Result<(), Trouble> {
             "insert_start + insert_count must be at most records",
         ));
     }
-    let longest = KeyText {
+    let keys = KeyText {
         order: spec.insert_order,
         zero_padding: spec.zero_padding as usize,
-    }
-    .longest();
-    if longest > spec.key_length as usize {
+    };
+    if keys.longest() > spec.key_length as usize {
         let what = format!(
-            "keys of up to {longest} bytes do not fit into {}",
+            "keys of up to {} bytes do not fit into {}",
+            keys.longest(),
             spec.key_length
         );
         return Err(refuse(
@@ -70,44 +57,26 @@ fn records(spec: &YcsbSpec) -> Result<(), Trouble> {
 }
 
 fn fields(spec: &YcsbSpec) -> Result<(), Trouble> {
-    if spec.field_count == 0 || spec.field_length == 0 {
+    let varies = matches!(
+        spec.field_length_distribution,
+        FieldLength::Uniform | FieldLength::Zipfian
+    );
+    if varies && spec.min_field_length > spec.field_length {
+        let (least, most) = (spec.min_field_length, spec.field_length);
+        let what = format!("`min_field_length` {least} is more than `field_length` {most}");
+        return Err(refuse("min_field_length", what, "lower it"));
+    }
+    let longest = longest_value(spec);
+    if longest == 0 {
+        let hint = "give at least one bucket with a count";
         return Err(refuse(
-            "field_count",
-            "a record needs at least one field of one byte",
-            "raise it",
+            "field_length_distribution",
+            "the histogram of field lengths is empty",
+            hint,
         ));
     }
-    let longest = match &spec.field_length_distribution {
-        FieldLength::Constant => u64::from(spec.field_length),
-        FieldLength::Uniform | FieldLength::Zipfian => {
-            if spec.min_field_length > spec.field_length {
-                let what = format!(
-                    "{} is more than field_length {}",
-                    spec.min_field_length, spec.field_length
-                );
-                return Err(refuse("min_field_length", what, "lower it"));
-            }
-            u64::from(spec.field_length)
-        }
-        FieldLength::Histogram { block_size, buckets } => {
-            if *block_size == 0 || buckets.iter().all(|&(_, count)| count == 0) {
-                let hint = "give a block size and at least one bucket with a count";
-                return Err(refuse(
-                    "field_length_distribution",
-                    "the histogram is empty",
-                    hint,
-                ));
-            }
-            let last = buckets
-                .iter()
-                .map(|&(bucket, _)| u64::from(bucket))
-                .max()
-                .unwrap_or(0);
-            (last + 1) * u64::from(*block_size)
-        }
-    };
-    if spec.value_varchar.is_some_and(|most| longest > u64::from(most)) {
-        let what = format!("values of up to {longest} bytes do not fit into the column");
+    if let Some(most) = spec.value_varchar.filter(|most| longest > u64::from(*most)) {
+        let what = format!("values of up to {longest} bytes do not fit into `value_varchar` {most}");
         return Err(refuse(
             "value_varchar",
             what,
@@ -122,70 +91,52 @@ fn fields(spec: &YcsbSpec) -> Result<(), Trouble> {
         ));
     }
     if spec.data_integrity && spec.field_length_distribution != FieldLength::Constant {
-        let what = "data_integrity needs values of one length";
+        let hint = "write field_length_distribution = \"constant\"";
         return Err(refuse(
             "data_integrity",
-            what,
-            "set field_length_distribution to constant",
+            "`data_integrity` needs values of one length",
+            hint,
         ));
     }
     Ok(())
+}
+
+/// In bytes; 0 where a histogram has none.
+fn longest_value(spec: &YcsbSpec) -> u64 {
+    match &spec.field_length_distribution {
+        FieldLength::Histogram { buckets, .. } if buckets.iter().all(|&(_, count)| count == 0) => 0,
+        FieldLength::Histogram { block_size, buckets } => {
+            let last = buckets.iter().map(|&(bucket, _)| u64::from(bucket)).max();
+            last.map_or(0, |last| (last + 1) * u64::from(*block_size))
+        }
+        _ => u64::from(spec.field_length),
+    }
 }
 
 fn mix(spec: &YcsbSpec) -> Result<(), Trouble> {
-    let weights = spec.proportions();
-    if weights.iter().any(|w| !w.is_finite() || *w < 0.0) || weights.iter().sum::<f64>() <= 0.0 {
-        let what = "the proportions of operations must be 0 or more, and not all 0";
-        return Err(refuse(
-            "read_proportion",
-            what,
-            "give at least one operation a weight",
-        ));
+    if spec.proportions().iter().sum::<f64>() > 0.0 {
+        return Ok(());
     }
-    Ok(())
-}
-
-fn distribution(distribution: &RequestDistribution) -> Result<(), Trouble> {
-    let (ok, what) = match *distribution {
-        RequestDistribution::ZipfianExact { theta } => {
-            (theta > 0.0 && theta < 1.0, "theta must be between 0 and 1")
-        }
-        RequestDistribution::Hotspot {
-            data_fraction,
-            operation_fraction,
-        } => (
-            (0.0..=1.0).contains(&data_fraction) && (0.0..=1.0).contains(&operation_fraction),
-            "the hot spot's fractions must be from 0 to 1",
-        ),
-        RequestDistribution::Exponential { percentile, fraction } => (
-            percentile > 0.0 && percentile < 100.0 && fraction > 0.0 && fraction.is_finite(),
-            "percentile must be between 0 and 100, and fraction above 0",
-        ),
-        _ => (true, ""),
-    };
-    if ok {
-        Ok(())
-    } else {
-        Err(refuse("request_distribution", what, "see the table of options"))
-    }
+    let hint = "give at least one of them a weight, or name a preset";
+    Err(refuse(
+        "read_proportion",
+        "the proportions of all operations are 0",
+        hint,
+    ))
 }
 
 fn scans(spec: &YcsbSpec) -> Result<(), Trouble> {
-    if spec.min_scan_length == 0 || spec.min_scan_length > spec.max_scan_length {
-        let what = format!(
-            "scans of {} to {} rows",
-            spec.min_scan_length, spec.max_scan_length
-        );
-        return Err(refuse(
-            "min_scan_length",
-            what,
-            "give 1 <= min_scan_length <= max_scan_length",
-        ));
+    let (least, most) = (spec.min_scan_length, spec.max_scan_length);
+    if least > most {
+        let what = format!("`min_scan_length` {least} is more than `max_scan_length` {most}");
+        return Err(refuse("min_scan_length", what, "lower it"));
     }
-    let rows = spec.insert_count.unwrap_or(spec.records - spec.insert_start);
-    if spec.scan_last_keys.is_some_and(|n| n == 0 || n > rows) {
-        let what = format!("there are {rows} records to start a scan from");
-        return Err(refuse("scan_last_keys", what, "give 1 to that many"));
+    if let Some(keys) = spec.scan_last_keys.filter(|keys| *keys > rows(spec)) {
+        let what = format!(
+            "`scan_last_keys` {keys} is more than the {} records there are",
+            rows(spec)
+        );
+        return Err(refuse("scan_last_keys", what, "lower it, or raise records"));
     }
     Ok(())
 }
@@ -211,7 +162,7 @@ impl Proportions for YcsbSpec {
 mod tests {
     use super::*;
     use bakeoff_model::outcome::TroubleKind;
-    use bakeoff_model::run::InsertOrder;
+    use bakeoff_model::run::{InsertOrder, RequestDistribution};
 
     #[track_caller]
     fn refused(option: &str, change: impl FnOnce(&mut YcsbSpec)) {

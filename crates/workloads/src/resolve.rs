@@ -1,0 +1,172 @@
+//! From what a plan says of a workload to every option decided, and what follows from them. One kind, one entry in
+//! [`KINDS`]; what is each workload's own stands in its room's `resolve.rs`.
+use crate::trouble::refuse;
+use crate::{sysbench, ycsb};
+use bakeoff_model::options::{Described, Said, Table};
+use bakeoff_model::outcome::{Trouble, TroubleKind};
+use bakeoff_model::resolve::{Listed, Request, Resolved};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::ser::{Formatter, Serializer};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::io;
+
+pub struct Kind {
+    /// As in the run's `workload.kind`.
+    pub kind: &'static str,
+    pub summary: &'static str,
+    /// The option whose names are the presets.
+    pub preset: &'static str,
+    pub describe: fn() -> Vec<Described>,
+    pub resolve: fn(&Request) -> Result<Resolved, Trouble>,
+}
+
+pub const KINDS: &[Kind] = &[ycsb::KIND, sysbench::KIND];
+
+pub fn list() -> Vec<Listed> {
+    let listed = |kind: &Kind| Listed {
+        kind: kind.kind.into(),
+        summary: kind.summary.into(),
+        preset: kind.preset.into(),
+        options: (kind.describe)(),
+    };
+    KINDS.iter().map(listed).collect()
+}
+
+pub fn resolve(request: &Request) -> Result<Resolved, Trouble> {
+    match KINDS.iter().find(|kind| kind.kind == request.kind) {
+        Some(kind) => (kind.resolve)(request),
+        None => {
+            let known: Vec<&str> = KINDS.iter().map(|kind| kind.kind).collect();
+            let hint = format!("it is one of: {}", known.join(", "));
+            Err(refuse(
+                "kind",
+                format!("there is no workload `{}`", request.kind),
+                hint,
+            ))
+        }
+    }
+}
+
+/// Options of a plan that are none of the run's: they say where the others begin.
+pub trait Beside: DeserializeOwned + JsonSchema {
+    type Spec: Serialize + DeserializeOwned + JsonSchema;
+
+    /// What holds where neither the plan nor a file says otherwise.
+    fn base(&self) -> Self::Spec;
+}
+
+pub fn describe<B: Beside>() -> Vec<Described> {
+    table::<B>().describe()
+}
+
+fn table<B: Beside>() -> Table {
+    Table::of::<B>().followed_by(&Table::of::<B::Spec>())
+}
+
+/// A request's options, read.
+pub struct Read<B: Beside> {
+    pub beside: B,
+    pub spec: B::Spec,
+    /// Those that the plan says itself, checked.
+    pub said: Said,
+}
+
+pub fn read<B: Beside>(request: &Request) -> Result<Read<B>, Trouble> {
+    let table = table::<B>();
+    let mut said = request.options.clone();
+    table.check(&mut said, "workload")?;
+    let mut merged = request
+        .file
+        .as_ref()
+        .map(|file| file.options.clone())
+        .unwrap_or_default();
+    table.check(&mut merged, "workload")?;
+    merged.extend(said.clone());
+    let own: Said = Table::of::<B>()
+        .names()
+        .into_iter()
+        .filter_map(|name| merged.remove_entry(name))
+        .collect();
+    let beside: B = typed(Value::Object(own))?;
+    let mut whole = serde_json::to_value(beside.base()).map_err(|error| unreadable(&error))?;
+    if let Value::Object(options) = &mut whole {
+        options.extend(merged);
+    }
+    Ok(Read {
+        spec: typed(whole)?,
+        beside,
+        said,
+    })
+}
+
+fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Trouble> {
+    serde_json::from_value(value).map_err(|error| unreadable(&error))
+}
+
+/// What passed the check of its table and is refused all the same.
+fn unreadable(error: &serde_json::Error) -> Trouble {
+    let hint = "`bakeoff-engine list` shows the options and their values";
+    Trouble::new(TroubleKind::Usage, error.to_string(), "workload", hint)
+}
+
+/// `NAME-VERSION-HASH` over the generator's version, the seed and what shapes tables and rows. As stored beside data sets
+/// and in bundles since their first format: the text under the hash must not change.
+pub fn dataset(kind: &str, generator_version: u32, seed: u64, shape: &Value) -> String {
+    let mut shaped = json!([generator_version, seed, shape]);
+    shaped.sort_all_objects();
+    let mut text = Vec::new();
+    // Neither a value of JSON nor a vector refuses.
+    let _ = shaped.serialize(&mut Serializer::with_formatter(&mut text, Spaced));
+    let mut hash = String::new();
+    for byte in &Sha256::digest(&text)[..6] {
+        let _ = write!(hash, "{byte:02x}");
+    }
+    format!("{kind}-{generator_version}-{hash}")
+}
+
+/// The fields of `spec` with these names.
+pub fn shape(spec: &impl Serialize, names: &[&str]) -> Value {
+    let spec = serde_json::to_value(spec).unwrap_or_default();
+    names
+        .iter()
+        .map(|name| ((*name).to_owned(), spec[*name].clone()))
+        .collect()
+}
+
+/// JSON with a blank after each comma and colon.
+struct Spaced;
+
+impl Formatter for Spaced {
+    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b": ")
+    }
+}
+
+/// Every option that the plan sets, for a label: "payload compat".
+pub fn words(said: &Said, without: &[&str]) -> Vec<String> {
+    let shown = said.iter().filter(|(name, _)| !without.contains(&name.as_str()));
+    shown
+        .map(|(name, value)| format!("{name} {}", value_words(value)))
+        .collect()
+}
+
+fn value_words(value: &Value) -> String {
+    let joined = |words: Vec<String>| words.join(" ");
+    match value {
+        Value::Object(parts) => joined(parts.values().map(value_words).collect()),
+        Value::Array(items) if items.is_empty() => "none".into(),
+        Value::Array(items) => joined(items.iter().map(value_words).collect()),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,316 @@
+//! YCSB before a run: presets, and what follows from the options.
+use super::presets::Preset;
+use super::validate::{Proportions, rows, validate};
+use super::{GENERATOR_VERSION, key_text::KeyText};
+use crate::keys::{THETA, zeta};
+use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
+use bakeoff_model::outcome::Trouble;
+use bakeoff_model::resolve::{Request, Resolved};
+use bakeoff_model::run::{ClientSpec, FieldLength, RequestDistribution, WorkloadSpec, YcsbSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+pub const KIND: Kind = Kind {
+    kind: "ycsb",
+    summary: "records by key: reads, updates, inserts, scans and read-modify-writes (Cooper et al., SoCC 2010)",
+    preset: "preset",
+    describe: describe::<Options>,
+    resolve,
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Options {
+    /// A mix of the table above.
+    #[serde(default)]
+    preset: Option<Preset>,
+}
+
+impl Beside for Options {
+    type Spec = YcsbSpec;
+
+    fn base(&self) -> YcsbSpec {
+        self.preset.map(Preset::spec).unwrap_or_default()
+    }
+}
+
+fn resolve(request: &Request) -> Result<Resolved, Trouble> {
+    let mut read = read::<Options>(request)?;
+    validate(&read.spec, ClientSpec::default())?;
+    let continues_by = continues_by(&mut read.spec);
+    let spec = &read.spec;
+    let [_, updates, inserts, _, read_modify_writes] = spec.proportions();
+    let writes = updates + inserts + read_modify_writes > 0.0;
+    Ok(Resolved {
+        label: label(request, &read),
+        loaded_rows: rows(spec),
+        size_estimate_bytes: (rows(spec) as f64 * (key_length(spec) as f64 + fields_length(spec))) as u64,
+        tables: vec![spec.table.clone()],
+        dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape_of(spec)),
+        writes,
+        keeps_session: spec.ops_per_transaction != 1,
+        replaces_sessions: false,
+        users_max: None,
+        retry: None,
+        continues_by,
+        advice: advice(spec, writes),
+        spec: WorkloadSpec::Ycsb(read.spec),
+    })
+}
+
+/// The mix, the size, and every option that the plan sets beside them.
+fn label(request: &Request, read: &Read<Options>) -> String {
+    let file = request.file.as_ref().map(|file| file.name.as_str());
+    let preset = read
+        .said
+        .get("preset")
+        .and_then(Value::as_str)
+        .map(str::to_uppercase);
+    let mut options = vec![format!("records {}", read.spec.records)];
+    options.extend(words(&read.said, &["preset", "records"]));
+    if read.spec.ops_per_transaction == 0 && !read.said.contains_key("ops_per_transaction") {
+        options.push("one transaction per thread".into());
+    }
+    format!(
+        "YCSB {} ({})",
+        preset.as_deref().or(file).unwrap_or("custom"),
+        options.join(", ")
+    )
+}
+
+/// No run stores so many rows.
+const INSERTS_OF_A_RUN_MAX: u64 = 100_000_000_000;
+
+/// Inserts begin where `records` says, and with another `records` the loaded slice must be named to stay what it is.
+fn continues_by(spec: &mut YcsbSpec) -> Option<BTreeMap<String, u64>> {
+    if spec.insert_proportion == 0.0 {
+        return Some(BTreeMap::new());
+    }
+    if matches!(spec.request_distribution, RequestDistribution::Exponential { .. }) {
+        return None; // it is drawn over `records`
+    }
+    spec.insert_count = Some(rows(spec));
+    Some(BTreeMap::from([("records".to_owned(), INSERTS_OF_A_RUN_MAX)]))
+}
+
+fn advice(spec: &YcsbSpec, writes: bool) -> Vec<String> {
+    let words = "with data_integrity, updates write the values that are there already, and some systems then write nothing";
+    if spec.data_integrity && writes {
+        vec![words.into()]
+    } else {
+        vec![]
+    }
+}
+
+/// The options that shape the table and its rows. How they are loaded, and what is asked of them afterwards, are left out.
+fn shape_of(spec: &YcsbSpec) -> Value {
+    let mut names = vec![
+        "table",
+        "key_column",
+        "key_length",
+        "field_prefix",
+        "value_varchar",
+        "insert_start",
+    ];
+    names.extend([
+        "field_count",
+        "insert_order",
+        "zero_padding",
+        "data_integrity",
+        "field_length_distribution",
+    ]);
+    match spec.field_length_distribution {
+        FieldLength::Histogram { .. } => {}
+        FieldLength::Constant => names.push("field_length"),
+        FieldLength::Uniform | FieldLength::Zipfian => names.extend(["field_length", "min_field_length"]),
+    }
+    if !spec.data_integrity {
+        names.push("payload");
+    }
+    let mut shape = shape(spec, &names);
+    shape["rows"] = json!(rows(spec));
+    shape
+}
+
+/// Of a common key.
+fn key_length(spec: &YcsbSpec) -> usize {
+    let text = KeyText {
+        order: spec.insert_order,
+        zero_padding: spec.zero_padding as usize,
+    };
+    text.common_length(spec.records)
+}
+
+/// Of a record's values together, in the mean.
+fn fields_length(spec: &YcsbSpec) -> f64 {
+    let (shortest, longest) = (f64::from(spec.min_field_length), f64::from(spec.field_length));
+    let length = match &spec.field_length_distribution {
+        FieldLength::Constant => longest,
+        FieldLength::Uniform => (shortest + longest) / 2.0,
+        FieldLength::Zipfian => {
+            // Length i of n, counted from the shortest, has the weight i^-theta.
+            let lengths = u64::from(spec.field_length - spec.min_field_length) + 1;
+            shortest - 1.0 + zeta(lengths, THETA - 1.0) / zeta(lengths, THETA)
+        }
+        FieldLength::Histogram { block_size, buckets } => {
+            let counts: f64 = buckets.iter().map(|&(_, count)| count as f64).sum();
+            let blocks: f64 = buckets
+                .iter()
+                .map(|&(bucket, count)| (f64::from(bucket) + 1.0) * count as f64)
+                .sum();
+            blocks / counts * f64::from(*block_size)
+        }
+    };
+    f64::from(spec.field_count) * length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bakeoff_model::resolve::OptionFile;
+
+    fn request(options: Value) -> Request {
+        let options = options.as_object().unwrap().clone();
+        Request {
+            kind: "ycsb".into(),
+            options,
+            file: None,
+            driver: None,
+            seed: 1,
+        }
+    }
+
+    fn ycsb(options: Value) -> Resolved {
+        resolve(&request(options)).unwrap()
+    }
+
+    fn spec(resolved: Resolved) -> YcsbSpec {
+        let WorkloadSpec::Ycsb(spec) = resolved.spec else {
+            panic!("another workload");
+        };
+        spec
+    }
+
+    #[test]
+    fn an_option_goes_before_the_file_the_file_before_the_preset() {
+        let file = json!({"read_proportion": 0.7, "records": 50, "request_distribution": "latest"});
+        let file = OptionFile {
+            name: "f".into(),
+            options: file.as_object().unwrap().clone(),
+        };
+        let asked = Request {
+            file: Some(file),
+            ..request(json!({"preset": "a", "records": 99}))
+        };
+        let found = spec(resolve(&asked).unwrap());
+        assert_eq!(
+            (found.records, found.read_proportion, found.update_proportion),
+            (99, 0.7, 0.5)
+        );
+        assert_eq!(found.request_distribution, RequestDistribution::Latest);
+        assert_eq!(found.field_count, YcsbSpec::default().field_count);
+    }
+
+    #[test]
+    fn identities_are_those_that_bundles_and_marker_tables_hold() {
+        for (options, dataset) in [
+            (json!({}), "ycsb-1-e01578625892"),
+            (json!({"preset": "a"}), "ycsb-1-e01578625892"),
+            (json!({"preset": "lx-scan"}), "ycsb-1-81b53f6591b7"),
+            (
+                json!({"records": 77, "insert_start": 5, "insert_count": 50, "payload": "compat", "field_length_distribution": "uniform"}),
+                "ycsb-1-3c2f86c829d5",
+            ),
+            (json!({"data_integrity": true}), "ycsb-1-a11cbcf83928"),
+            (
+                json!({"field_length_distribution": {"kind": "histogram", "block_size": 100, "buckets": [[0, 10], [2, 30]]}}),
+                "ycsb-1-7c62749692f3",
+            ),
+            (
+                json!({"field_length_distribution": "zipfian", "min_field_length": 3}),
+                "ycsb-1-380b1e1b9126",
+            ),
+        ] {
+            assert_eq!(ycsb(options.clone()).dataset, dataset, "{options}");
+        }
+        let other_seed = Request {
+            seed: 20_261_121,
+            ..request(json!({}))
+        };
+        assert_eq!(resolve(&other_seed).unwrap().dataset, "ycsb-1-952bda9df01f");
+    }
+
+    #[test]
+    fn the_size_is_rows_times_key_and_values() {
+        let size = |options| ycsb(options).size_estimate_bytes;
+        assert_eq!(size(json!({"records": 100})), 100 * (23 + 1000));
+        assert_eq!(
+            size(json!({"records": 100, "insert_start": 50})),
+            50 * (23 + 1000)
+        );
+        assert_eq!(
+            size(json!({"field_length_distribution": "zipfian", "min_field_length": 3})),
+            235_688
+        );
+        let histogram = json!({"kind": "histogram", "block_size": 100, "buckets": [[0, 10], [2, 30]]});
+        assert_eq!(
+            size(json!({"field_length_distribution": histogram, "field_count": 1})),
+            1000 * (23 + 250)
+        );
+        let at_once =
+            json!({"field_length_distribution": "zipfian", "field_count": 1, "field_length": u32::MAX});
+        assert!(size(at_once) > 0);
+    }
+
+    #[test]
+    fn the_label_tells_the_mix_the_size_and_what_the_plan_says() {
+        assert_eq!(
+            ycsb(json!({"preset": "a", "records": 10_000})).label,
+            "YCSB A (records 10000)"
+        );
+        assert_eq!(
+            ycsb(json!({"field_length": 10})).label,
+            "YCSB custom (records 1000, field_length 10)"
+        );
+        let spelled = json!({"request_distribution": {"kind": "zipfian_exact", "theta": 0.5}, "read_all_fields": false});
+        let label =
+            "YCSB custom (records 1000, request_distribution zipfian_exact 0.5, read_all_fields false)";
+        assert_eq!(ycsb(spelled).label, label);
+    }
+
+    #[test]
+    fn parts_that_are_left_out_have_the_originals_defaults() {
+        let found = spec(ycsb(json!({"request_distribution": "hotspot"}))).request_distribution;
+        assert_eq!(
+            found,
+            RequestDistribution::Hotspot {
+                data_fraction: 0.2,
+                operation_fraction: 0.8
+            }
+        );
+        let exact = spec(ycsb(json!({"request_distribution": "zipfian_exact"}))).request_distribution;
+        assert_eq!(exact, RequestDistribution::ZipfianExact { theta: THETA });
+    }
+
+    #[test]
+    fn a_run_that_goes_on_inserts_beyond_all_that_the_runs_before_it_can_have() {
+        let inserting = ycsb(json!({"preset": "d", "records": 100}));
+        assert_eq!(
+            inserting.continues_by,
+            Some(BTreeMap::from([("records".into(), INSERTS_OF_A_RUN_MAX)]))
+        );
+        assert_eq!(spec(inserting).insert_count, Some(100));
+        assert_eq!(ycsb(json!({"preset": "a"})).continues_by, Some(BTreeMap::new()));
+        let drawn_over_records = json!({"preset": "d", "request_distribution": "exponential"});
+        assert_eq!(ycsb(drawn_over_records).continues_by, None);
+    }
+
+    #[test]
+    fn what_a_mix_does_is_said() {
+        assert!(!ycsb(json!({"preset": "e", "insert_proportion": 0})).writes);
+        assert!(ycsb(json!({"preset": "e"})).writes);
+        assert!(ycsb(json!({"ops_per_transaction": 0})).keeps_session);
+        assert_eq!(ycsb(json!({"data_integrity": true})).advice.len(), 1);
+    }
+}

@@ -1,0 +1,59 @@
+"""Tables of options in the reference pages, made from what the engine says of each: `python -m
+bakeoff.cli.options_reference docs/reference`. They stand between two marks; the rest of a page is written by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ..model.boundary import Described
+from ..workloads import workloads
+
+_MARKED = re.compile(r"(<!-- (\w+): made by `make docs` -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def pages(folder: Path) -> dict[Path, str]:
+    """Each page that has such tables, with them as they must be."""
+    found = {}
+    for kind, workload in workloads().items():
+        tables = {
+            "options": options_table(workload.options, preset=workload.preset),
+            "presets": presets_table(workload.presets),
+        }
+        page = folder / "workloads" / f"{kind}.md"
+        found[page] = with_tables(page.read_text(), tables)
+    return found
+
+
+def with_tables(text: str, tables: dict[str, str]) -> str:
+    return _MARKED.sub(lambda mark: f"{mark[1]}{tables[mark[2]]}{mark[3]}", text)
+
+
+def options_table(options: Iterable[Described], *, preset: str) -> str:
+    """`preset`: the option whose names have a table of their own, above this one."""
+    rows = [
+        f"| `{o.name}` | {_default(o.default)} | {'see above' if o.name == preset else o.values} | {o.meaning} |\n"
+        for o in options
+    ]
+    return "".join(["| option | default | values | meaning |\n|---|---|---|---|\n", *rows])
+
+
+def presets_table(presets: dict[str, str]) -> str:
+    rows = [f"| `{name}` | {words} |\n" for name, words in presets.items()]
+    return "".join(["| preset | |\n|---|---|\n", *rows])
+
+
+def _default(value: Any) -> str:
+    """As a plan would write it."""
+    if isinstance(value, dict):
+        return _default(value["kind"])
+    return "none" if value is None else f"`{json.dumps(value)}`"
+
+
+if __name__ == "__main__":
+    for page, text in pages(Path(sys.argv[1])).items():
+        page.write_text(text)
