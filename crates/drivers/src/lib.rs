@@ -17,7 +17,7 @@ mod server;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
-use bakeoff_model::driver::Capabilities;
+use bakeoff_model::needs::Capabilities;
 use bakeoff_model::run::RunnerKind;
 
 /// What one kind of driver is and can do, known without opening anything.

@@ -15,8 +15,8 @@ pub(crate) mod values;
 
 use crate::records::SqlRecords;
 use crate::server::statement::start;
-use bakeoff_model::driver::{Capabilities, Driver};
-use bakeoff_model::needs::{Affected, Needs};
+use bakeoff_model::driver::Driver;
+use bakeoff_model::needs::{Affected, Capabilities, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};

@@ -6,8 +6,8 @@
 mod kept;
 mod memory;
 
-use bakeoff_model::driver::{Capabilities, Driver};
-use bakeoff_model::needs::{Affected, Needs};
+use bakeoff_model::driver::Driver;
+use bakeoff_model::needs::{Affected, Capabilities, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
 use bakeoff_model::row::RowBuf;

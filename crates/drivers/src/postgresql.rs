@@ -8,8 +8,7 @@ pub(crate) mod options;
 pub(crate) mod settings;
 pub mod wire;
 
-use bakeoff_model::driver::Capabilities;
-use bakeoff_model::needs::Affected;
+use bakeoff_model::needs::{Affected, Capabilities};
 use bakeoff_model::run::{Isolation, RunnerKind};
 use bakeoff_model::sql::{Dialect, Upsert};
 

@@ -201,6 +201,22 @@ fn an_operation_that_hangs_is_unknown_at_no_less_than_its_timeout_and_the_rest_g
 }
 
 #[test]
+fn a_node_that_says_it_will_not_serve_is_left_for_another_where_there_is_one() {
+    let ended = |endpoints| {
+        let workload = TestWorkload {
+            endpoints,
+            ..TestWorkload::default()
+        };
+        let script = |n| if n == 3 { Reply::Leave } else { Reply::Right };
+        let ran = try_run_of(&spec(&operations(10)), Arc::default(), workload, script).unwrap();
+        let operations: Vec<u64> = ran.result.endpoints.iter().map(|e| e.operations).collect();
+        (operations, ran.opened, ran.result.connections_lost)
+    };
+    assert_eq!(ended(2), (vec![4, 6], 2, 0));
+    assert_eq!(ended(1), (vec![10], 1, 0), "there is no other");
+}
+
+#[test]
 fn a_lost_connection_is_replaced_and_the_gap_shows_in_response_time_only() {
     let ran = run(&spec(&operations(2)), |n| {
         if n == 0 { Reply::Lost } else { Reply::Right }

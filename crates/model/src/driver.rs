@@ -3,40 +3,9 @@
 //! Order of calls: the engine builds the driver from its spec (once, any thread); each worker calls `open` once and
 //! keeps the client; each session is opened from that client on the same thread and never leaves it. Sessions and
 //! clients need not be `Send`. A session has at most one operation in flight.
-use crate::needs::{Affected, Needs};
+use crate::needs::{Capabilities, Needs};
 use crate::outcome::{OpError, Trouble};
 use crate::run::RunnerKind;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// What a driver can do, so that a plan which asks for more is refused before anything starts.
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct Capabilities {
-    /// begin/commit/rollback over several operations.
-    pub transactions: bool,
-    /// Records in the order of their keys.
-    pub scan: bool,
-    /// What an UPDATE can be asked to count; empty: nothing is counted.
-    pub affected: Vec<Affected>,
-    pub batch_insert: bool,
-    /// Isolation levels that can be asked for, in portable names.
-    pub isolation: Vec<crate::run::Isolation>,
-    /// Whether operations may be cancelled by a timeout (false: the call blocks until the engine returns).
-    pub cancel: bool,
-    pub tls: bool,
-}
-
-/// Name, role and address of one place to connect to. Every record carries the node it talked to.
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct Endpoint {
-    pub name: String,
-    /// `primary`, `replica`, ...; free text of the system's own.
-    pub role: String,
-    /// `host:port`, or a path beginning with `/` for a unix socket.
-    pub address: String,
-}
 
 pub trait Driver: Send + Sync + Sized + 'static {
     /// Runners that suit the client library, preferred one first. Workloads are compiled for these and no others.

@@ -1,6 +1,6 @@
 //! What a workload needs, held against what a driver offers, before anything starts.
-use crate::driver::Capabilities;
 use crate::outcome::{Trouble, TroubleKind};
+use crate::run::Isolation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,24 @@ pub struct Needs {
     pub affected: Affected,
     /// A user's operations share a transaction, so each user needs a session of its own: no pool.
     pub own_session: bool,
+}
+
+/// What a driver can do, so that a plan which asks for more is refused before anything starts.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Capabilities {
+    /// begin/commit/rollback over several operations.
+    pub transactions: bool,
+    /// Records in the order of their keys.
+    pub scan: bool,
+    /// What an UPDATE can be asked to count; empty: nothing is counted.
+    pub affected: Vec<Affected>,
+    pub batch_insert: bool,
+    /// Isolation levels that can be asked for, in portable names.
+    pub isolation: Vec<Isolation>,
+    /// Whether operations may be cancelled by a timeout (false: the call blocks until the engine returns).
+    pub cancel: bool,
+    pub tls: bool,
 }
 
 /// Which rows an UPDATE counts.

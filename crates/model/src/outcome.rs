@@ -115,6 +115,9 @@ pub struct Failure {
     pub outcome: Outcome,
     /// The session can no longer be used; the worker drops it and opens another with back-off.
     pub connection_lost: bool,
+    /// The node itself says that it will not serve (it shuts down, is not ready, is read-only): others may. The worker goes
+    /// to another where there is one.
+    pub leave_node: bool,
     /// The system's own code, as text (`1213`, `40001`, `SQLITE_BUSY`).
     pub code: String,
     pub message: String,
@@ -146,6 +149,7 @@ impl OpError {
         Self(Box::new(Failure {
             outcome,
             connection_lost,
+            leave_node: false,
             code: printable(code.into()),
             message: printable(message.into()),
             statement: None,
@@ -159,6 +163,11 @@ impl OpError {
     /// The connection is gone and the operation may or may not have been applied.
     pub fn lost(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Outcome::Unknown, true, code, message)
+    }
+
+    pub fn leaving_node(mut self) -> Self {
+        self.leave_node = true;
+        self
     }
 
     pub fn with_statement(mut self, statement: impl Into<String>) -> Self {

@@ -3,7 +3,7 @@
 pub mod sysbench;
 mod ycsb;
 
-use crate::driver::Endpoint;
+use crate::endpoint::Endpoint;
 use crate::outcome::FailClass;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

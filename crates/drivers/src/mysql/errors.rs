@@ -35,6 +35,7 @@ const OVERLOAD: &[u16] = &[
 const REFUSED: &[u16] = &[
     1044, 1045, // access denied
     1046, 1049, // no database
+    1047, // the node is not ready (Galera)
     1050, 1051, 1054, // table exists, unknown table, unknown column
     1064, // syntax
     1095, 1130, 1133, 1141, 1142, 1143, 1147, // rights
@@ -61,6 +62,9 @@ const LOST: &[u16] = &[
     3169, // killed
     4031, // disconnected for inactivity
 ];
+
+/// The node says that it will not serve: not ready (Galera), shutting down, read-only.
+const LEAVE: &[u16] = &[1047, 1053, 1290, 1836];
 
 /// A commit, perhaps that of a single statement, was begun and not brought to its end.
 const DURING_COMMIT: u16 = 1180;
@@ -129,6 +133,12 @@ pub fn code_of_io(error: &io::Error) -> &'static str {
 /// An error as the server numbers it.
 #[cold]
 pub fn server_error(number: u16, message: &str) -> OpError {
+    let mut error = classed(number, message);
+    error.leave_node = LEAVE.contains(&number);
+    error
+}
+
+fn classed(number: u16, message: &str) -> OpError {
     let code = number.to_string();
     if LOST.contains(&number) {
         return OpError::lost(code, message);
@@ -204,6 +214,15 @@ mod tests {
             (single.outcome, single.connection_lost),
             (Outcome::Unknown, false)
         );
+    }
+
+    #[test]
+    fn a_node_that_will_not_serve_is_left() {
+        for number in LEAVE {
+            assert!(server_error(*number, "m").leave_node, "{number}");
+        }
+        assert!(!server_error(1213, "m").leave_node && !server_error(1927, "m").leave_node);
+        assert_eq!(server_error(1047, "m").outcome, Outcome::Fail(FailClass::Refused));
     }
 
     #[test]

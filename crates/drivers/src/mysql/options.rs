@@ -4,7 +4,7 @@ use super::server_key::ServerKey;
 use crate::server::account::reveal;
 use crate::server::address::{Address, place};
 use crate::server::authority;
-use bakeoff_model::driver::Endpoint;
+use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::needs::Affected;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::run::{MysqlSpec, TlsSpec};

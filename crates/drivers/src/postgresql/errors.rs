@@ -28,6 +28,9 @@ const CLASSES: &[(&str, FailClass)] = &[
     ("55", FailClass::Refused),
 ];
 
+/// The node says that it will not serve: read-only, shutting down, starting up.
+const LEAVE: &[&str] = &["25006", "57P01", "57P03"];
+
 /// Whether the statement took effect is not known.
 const UNCERTAIN: &[&str] = &[
     "40003", // statement completion unknown
@@ -57,17 +60,22 @@ pub fn server_error(said: Said<'_>) -> OpError {
     };
     // After these the server ends the connection; a statement that was on its way may have committed.
     let ends = matches!(said.severity, "FATAL" | "PANIC") || said.state.starts_with("08");
-    if ends || UNCERTAIN.contains(&said.state) {
-        return OpError::new(Outcome::Unknown, ends, said.state, message);
-    }
-    OpError::fail(class(said.state), said.state, message)
+    let mut error = if ends || UNCERTAIN.contains(&said.state) {
+        OpError::new(Outcome::Unknown, ends, said.state, message)
+    } else {
+        OpError::fail(class(said.state), said.state, message)
+    };
+    error.leave_node = LEAVE.contains(&said.state);
+    error
 }
 
 /// The same of a server that has not let us in yet: nothing was asked of it.
 #[cold]
 pub fn at_login(said: Said<'_>) -> OpError {
-    let error = server_error(said);
-    OpError::fail(class(said.state), &*error.code, &*error.message)
+    let mut error = server_error(said);
+    error.outcome = Outcome::Fail(class(said.state));
+    error.connection_lost = false;
+    error
 }
 
 fn class(state: &str) -> FailClass {
@@ -123,6 +131,15 @@ mod tests {
             message: "m",
             detail: None,
         }
+    }
+
+    #[test]
+    fn a_node_that_will_not_serve_is_left() {
+        assert!(server_error(said("ERROR", "25006")).leave_node);
+        assert!(
+            server_error(said("FATAL", "57P01")).leave_node && at_login(said("FATAL", "57P03")).leave_node
+        );
+        assert!(!server_error(said("ERROR", "40001")).leave_node);
     }
 
     #[test]

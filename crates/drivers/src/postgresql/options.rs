@@ -2,7 +2,7 @@
 use super::errors;
 use crate::server::account::reveal;
 use crate::server::address::{Address, place};
-use bakeoff_model::driver::Endpoint;
+use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::run::PostgresqlSpec;
 use std::time::Duration;

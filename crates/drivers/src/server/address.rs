@@ -1,6 +1,6 @@
 //! Addresses as a document writes them.
 use super::whereabouts::Whereabouts;
-use bakeoff_model::driver::Endpoint;
+use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,6 +16,8 @@ impl How {
     pub const RIGHT: How = How::new(Outcome::Ok);
     const LOST: u8 = 0x80;
     const NAMED: u8 = 0x40;
+    const LEFT: u8 = 0x20;
+    const OUTCOME: u8 = 0x0F;
 
     pub const fn new(outcome: Outcome) -> Self {
         How(outcome.index() as u8)
@@ -26,17 +28,26 @@ impl How {
         How(self.0 | if lost { Self::LOST } else { 0 })
     }
 
+    /// Its session must be replaced, by one at another node.
+    pub const fn and_left(self, left: bool) -> Self {
+        How(self.0 | if left { Self::LEFT | Self::LOST } else { 0 })
+    }
+
     /// The retry policy names it.
     pub const fn and_named(self, named: bool) -> Self {
         How(self.0 | if named { Self::NAMED } else { 0 })
     }
 
     pub fn outcome(self) -> Outcome {
-        Outcome::ALL[usize::from(self.0 & !(Self::LOST | Self::NAMED))]
+        Outcome::ALL[usize::from(self.0 & Self::OUTCOME)]
     }
 
     pub fn session_lost(self) -> bool {
         self.0 & Self::LOST != 0
+    }
+
+    pub fn node_left(self) -> bool {
+        self.0 & Self::LEFT != 0
     }
 
     pub fn is_named(self) -> bool {
@@ -98,6 +109,9 @@ mod tests {
                     (how.outcome(), how.session_lost(), how.is_named()),
                     (outcome, lost, named)
                 );
+                assert!(!how.node_left());
+                let left = how.and_left(true);
+                assert!(left.node_left() && left.session_lost() && left.outcome() == outcome);
             }
         }
     }

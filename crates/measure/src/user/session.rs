@@ -64,6 +64,8 @@ fn none_in_time<D, W>(job: &Job<D, W>) -> OpError {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Since {
     Lost,
+    /// Its node said that it will not serve.
+    Left,
     /// The workload asked for it.
     Wanted,
 }
@@ -73,8 +75,8 @@ pub enum Since {
 const LOYAL_NS: u64 = 5_000_000_000;
 
 /// Closes the session there is and tries again and again until there is another (true) or the window ends (false): at the
-/// same endpoint for 5 s, then at the next one each time (what follows is recorded as that endpoint's). The first try
-/// after a loss waits a little; one that was asked for does not.
+/// same endpoint for 5 s, unless that one says that it will not serve, then at the next one each time (what follows is
+/// recorded as that endpoint's). The first try after a loss waits a little; one that was asked for does not.
 pub async fn reopen<D: Driver, W: Workload<D::Session>>(
     job: &Job<D, W>,
     client: &D::Client,
@@ -84,8 +86,12 @@ pub async fn reopen<D: Driver, W: Workload<D::Session>>(
     since: Since,
 ) -> bool {
     slot.session = None;
+    let endpoints = job.driver.endpoints();
+    if since == Since::Left {
+        slot.endpoint = following(slot.endpoint, endpoints);
+    }
     let mut backoff = Backoff::new(now_ns() ^ u64::from(slot.endpoint));
-    let mut pauses = since == Since::Lost;
+    let mut pauses = since != Since::Wanted;
     let begun_ns = now_ns();
     loop {
         let pause_ns = if std::mem::replace(&mut pauses, true) {
@@ -97,19 +103,20 @@ pub async fn reopen<D: Driver, W: Workload<D::Session>>(
         if !wait_in_window(at_ns, axis).await {
             return false;
         }
-        if let Ok(session) = open(job, client, cell, slot.endpoint).await {
-            slot.session = Some(session);
-            return true;
+        let error = match open(job, client, cell, slot.endpoint).await {
+            Ok(session) => {
+                slot.session = Some(session);
+                return true;
+            }
+            Err(error) => error,
+        };
+        if error.leave_node || now_ns() - begun_ns >= LOYAL_NS {
+            slot.endpoint = following(slot.endpoint, endpoints);
         }
-        slot.endpoint = next_endpoint(slot.endpoint, job.driver.endpoints(), now_ns() - begun_ns);
     }
 }
 
-/// Where to try after `endpoint` has failed, `refused_ns` after the first try.
-fn next_endpoint(endpoint: u32, endpoints: usize, refused_ns: u64) -> u32 {
-    if refused_ns < LOYAL_NS {
-        return endpoint;
-    }
+fn following(endpoint: u32, endpoints: usize) -> u32 {
     (endpoint + 1) % endpoints.max(1) as u32
 }
 
@@ -154,11 +161,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_tries_its_own_endpoint_for_a_while_and_then_the_others_in_turn() {
-        assert_eq!(next_endpoint(1, 3, LOYAL_NS - 1), 1);
-        assert_eq!(next_endpoint(1, 3, LOYAL_NS), 2);
-        assert_eq!(next_endpoint(2, 3, LOYAL_NS + 1), 0);
-        assert_eq!(next_endpoint(0, 1, u64::MAX), 0, "there is no other");
+    fn endpoints_are_tried_in_turn() {
+        assert_eq!(following(1, 3), 2);
+        assert_eq!(following(2, 3), 0);
+        assert_eq!(following(0, 1), 0, "there is no other");
     }
 
     #[test]

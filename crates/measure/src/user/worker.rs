@@ -150,7 +150,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
                 *left -= u64::from(free_at_ns >= worker.writer.axis.window_start_ns);
             }
             let goes_on = if how.session_lost() {
-                self.replace(session, Since::Lost, free_at_ns).await
+                self.replace(session, since(how), free_at_ns).await
             } else if worker.job.workload.wants_new_session(&self.thread) {
                 self.replace(session, Since::Wanted, free_at_ns).await
             } else {
@@ -333,13 +333,18 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         let at_s = self.axis().seconds(now_ns());
         let name = self.worker.job.workload.operations()[operation].name;
         recorder.samples.offer(name, outcome, endpoint, at_s, &fault);
-        if lost {
+        let leaves =
+            matches!(failed, Some(Err(error)) if error.leave_node) && self.worker.job.driver.endpoints() > 1;
+        if lost || leaves {
             self.tell_lost(&fault, endpoint, at_s);
-            add(&recorder.counters.connections_lost, u64::from(failed.is_some()));
+            add(
+                &recorder.counters.connections_lost,
+                u64::from(lost && failed.is_some()),
+            );
         }
         let retry = &self.worker.job.spec.retry;
         let named = matches!(failed, Some(Err(error)) if names(retry, error));
-        How::new(outcome).and_lost(lost).and_named(named)
+        How::new(outcome).and_lost(lost).and_named(named).and_left(leaves)
     }
 
     fn tell_lost(&self, fault: &Fault<'_>, endpoint: u32, at_s: f64) {
@@ -365,7 +370,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         self.worker.writer.retry();
         let pause_s = self.worker.job.spec.retry.backoff_s * f64::from(attempts);
         sleep(Duration::from_secs_f64(pause_s)).await;
-        !how.session_lost() || self.replace(slot, Since::Lost, u64::MAX).await
+        !how.session_lost() || self.replace(slot, since(how), u64::MAX).await
     }
 
     /// Opens another session in the place of this one; false when the window ended first. In a closed loop the next
@@ -399,6 +404,10 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         self.unwaited += 1;
         self.unwaited.is_multiple_of(TURN)
     }
+}
+
+fn since(how: How) -> Since {
+    if how.node_left() { Since::Left } else { Since::Lost }
 }
 
 /// In a closed loop an operation is due when the last one ended.

@@ -2,9 +2,9 @@
 #![allow(dead_code, clippy::unwrap_used)] // test code throughout; each file uses its part
 
 use bakeoff_measure::{Control, execute};
-use bakeoff_model::driver::{Capabilities, Driver};
+use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{Check, Event, Interval, RunResult, Series, StateReport};
-use bakeoff_model::needs::{Affected, Needs};
+use bakeoff_model::needs::{Affected, Capabilities, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble};
 use bakeoff_model::run::{CheckSpec, RunSpec, RunnerKind};
 use bakeoff_model::time::{epoch_ns, now_ns, sleep_until};
@@ -20,6 +20,8 @@ pub enum Reply {
     Wrong,
     Fail(FailClass),
     Lost,
+    /// The node will not serve.
+    Leave,
     Hang,
     After(Duration),
     /// Ns of the clock.
@@ -38,6 +40,7 @@ pub struct TestDriver {
     pub opened: Arc<AtomicU64>,
     /// From this session on none is opened: the system is asked, and says nothing.
     pub opens: u64,
+    pub endpoints: usize,
 }
 
 pub struct TestSession(Script);
@@ -63,6 +66,9 @@ impl Driver for TestDriver {
             tls: false,
         }
     }
+    fn endpoints(&self) -> usize {
+        self.endpoints
+    }
     async fn open(&self, _: usize) -> Result<(), Trouble> {
         Ok(())
     }
@@ -84,6 +90,8 @@ pub struct TestWorkload {
     /// Sessions that its system opens before it is silent for ever; `None`: any number.
     pub opens: Option<u64>,
     pub needs: Needs,
+    /// Of its system; 0: one.
+    pub endpoints: usize,
     /// Users whose state has been made.
     pub made: Arc<AtomicU64>,
     /// Statements of each attempt.
@@ -152,6 +160,7 @@ impl Workload<TestSession> for TestWorkload {
             Reply::Wrong => return Ok(Answer::Wrong("told to lie")),
             Reply::Fail(class) => return Err(OpError::fail(class, "F", "told to fail").with_statement("ask")),
             Reply::Lost => return Err(OpError::lost("L", "told to hang up")),
+            Reply::Leave => return Err(OpError::fail(FailClass::Refused, "R", "read-only").leaving_node()),
             Reply::Hang => std::future::pending().await,
             Reply::After(pause) => sleep_until(now_ns() + pause.as_nanos() as u64).await,
             Reply::At(ns) => sleep_until(ns).await,
@@ -246,6 +255,7 @@ impl TestWorkload {
         match session.0(number) {
             Reply::Fail(class) => return Err(OpError::fail(class, "F", "told to fail")),
             Reply::Lost => return Err(OpError::lost("L", "told to hang up")),
+            Reply::Leave => return Err(OpError::fail(FailClass::Refused, "R", "read-only").leaving_node()),
             Reply::Hang => std::future::pending().await,
             Reply::After(pause) => sleep_until(now_ns() + pause.as_nanos() as u64).await,
             Reply::At(ns) => sleep_until(ns).await,
@@ -299,6 +309,7 @@ pub fn try_run_of(
         runners: &[RunnerKind::Tokio, RunnerKind::Thread],
         opened: Arc::default(),
         opens: workload.opens.unwrap_or(u64::MAX),
+        endpoints: workload.endpoints.max(1),
     };
     let (opened, executed, settled) = (
         driver.opened.clone(),
