@@ -229,3 +229,31 @@ def test_a_timeout_finer_than_it_can_be_kept_is_refused_with_the_reason() -> Non
     assert error.what == "`timeout` is too short: 0.009 s"
     assert error.hint == "at least 0.01 s, because overdue operations are looked for once a millisecond"
     resolve(plan("timeout = '10ms'"), Path("."))
+
+
+def test_what_the_command_line_sets_takes_the_place_of_what_the_plan_says() -> None:
+    said = ["measure.window=5s", "factors.threads=[1, 4]", "seed=7", "measure.repetitions = 6", "title=Said = here"]
+    found = resolve(plan("window = '9s'\nwarm_up = '1s'"), Path("."), said=said)
+    record = found.record
+    assert (record.window_s, record.warm_up_s, record.seed, record.repetitions) == (5.0, 1.0, 7, 6)
+    assert record.title == "Said = here"
+    assert record.factors["threads"] == [1, 4]
+    assert found.text.endswith("# --set measure.repetitions = 6\n# --set title=Said = here\n")
+
+
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        ("measure.window", "sets nothing"),
+        ("=5", "sets nothing"),
+        ("a b = 5", "sets nothing"),
+        ("measure.windw=5s", "unknown key `windw`"),
+        ("measure=5", "must be a table"),
+        ("systems.sqlite.password=hunter2", "a secret is never written in a plan"),
+    ],
+)
+def test_what_cannot_be_set_is_refused_as_in_the_plan(said: str, what: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        resolve(plan(), Path("."), said=[said])
+    assert what in caught.value.what
+    assert caught.value.hint or "table" in what

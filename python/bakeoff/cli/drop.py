@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ExitCode, PlanError
 from .output import add_json, print_json, say, show, table
+from .run import add_plan
 
 if TYPE_CHECKING:
     from ..systems.base import Found
@@ -22,7 +22,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog="example:\n  bakeoff drop my.toml\n  bakeoff drop my.toml --yes",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    p.add_argument("plan", type=Path, help="the plan, a TOML file")
+    add_plan(p)
     p.add_argument("--yes", action="store_true", help="drop them")
     add_json(p)
     p.set_defaults(run=run)
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     from ..plan.read import read_plan
     from ..plan.tables import existing_loads, ledger_of
 
-    plan = read_plan(options.plan)
+    plan = read_plan(options.plan, said=options.said)
     found: dict[str, list[Found]] = {}
     for cell in existing_loads(plan):
         with ledger_of(plan, cell) as ledger:

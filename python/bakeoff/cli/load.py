@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..analysis.wording import bytes_words, seconds_words
 from ..errors import ExitCode, PlanError
 from .output import add_json, print_json, say, show, table
-from .run import add_beside
+from .run import add_beside, add_plan
 
 if TYPE_CHECKING:
     from ..model.records import LoadRecord
@@ -27,7 +27,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog='example:\n  bakeoff load my.toml\n  bakeoff run my.toml      with data = "existing" in [measure]',
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    p.add_argument("plan", type=Path, help="the plan, a TOML file")
+    add_plan(p)
     p.add_argument("--allow-drop", action="store_true", help="drop tables of the plan's names, whoever made them")
     add_beside(p)
     p.add_argument("--quiet", action="store_true", help="show no progress")
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     from ..plan.tables import existing_loads
     from ..schedule.cores import claim, cores_of_all
 
-    plan = read_plan(options.plan)
+    plan = read_plan(options.plan, said=options.said)
     cells = existing_loads(plan)
     if not cells:
         raise PlanError(

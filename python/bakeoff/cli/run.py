@@ -36,7 +36,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog="example:\n  bakeoff run my.toml --dry-run\n  bakeoff run my.toml\n  bakeoff run my.toml --resume",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    p.add_argument("plan", type=Path, help="the plan, a TOML file")
+    add_plan(p)
     p.add_argument("--dry-run", action="store_true", help="print cells, repetitions, time and disk; start nothing")
     p.add_argument(
         "--resume",
@@ -59,6 +59,22 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_json(told)
     told.add_argument("--events", action="store_true", help="tell what happens as JSON lines on stdout, for programs")
     p.set_defaults(run=run)
+
+
+def add_plan(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("plan", type=Path, help="the plan, a TOML file")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="said",
+        metavar="KEY=VALUE",
+        help="say this instead of what the plan says: measure.window=5s; may be repeated",
+    )
+
+
+def _said(options: argparse.Namespace) -> list[str]:
+    return [word for words in options.said for word in ("--set", words)]
 
 
 def add_beside(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.events and options.dry_run:
         raise PlanError("--events tells of runs, and --dry-run makes none", hint="leave one out, or use --json")
-    plan = read_plan(options.plan, must_run=not options.dry_run)
+    plan = read_plan(options.plan, must_run=not options.dry_run, said=options.said)
     for warning in [] if options.dry_run else plan.warnings:
         say(f"warning: {warning}")
     if options.dry_run:
@@ -172,7 +188,7 @@ def _bundle(
         created=utc_now(),
         title=plan.record.title,
         state="running",
-        command=f"bakeoff run {shlex.quote(str(options.plan))}",
+        command=shlex.join(["bakeoff", "run", str(options.plan), *_said(options)]),
         demonstration=plan.record.demonstration,
         skipped=plan.skipped,
         engine_sha256=engine_sha256(),
@@ -294,6 +310,7 @@ def _kept(writer: BundleWriter) -> str:
 def _resume_command(folder: Path, options: argparse.Namespace) -> str:
     """That continues this run as it was asked for, from any folder."""
     words = [*_program(), "run", os.path.abspath(options.plan), "--resume", os.path.abspath(folder)]
+    words += _said(options)
     if options.work_dir:
         words += ["--work-dir", os.path.abspath(options.work_dir)]
     said = {

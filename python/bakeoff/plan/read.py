@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from .factors import Source, known_name, read_constants
 from .grid import Combination, read_grid, varying
 from .identity import with_ids
 from .nearest import explain
+from .overrides import note, override
 from .resolved import Cell, ResolvedPlan
 from .workload import PlanWorkloads
 
@@ -32,9 +33,11 @@ WITNESS_RATE_OPS_PER_S = 100.0
 Kinds = Mapping[str, type[System]]
 
 
-def read_plan(path: Path, *, kinds: Kinds | None = None, must_run: bool = True) -> ResolvedPlan:
-    """The plan in this file. Raises PlanError, or ServerError when this machine lacks a system that is not optional
-    (`must_run = False`, for a dry run: then it is a warning)."""
+def read_plan(
+    path: Path, *, kinds: Kinds | None = None, must_run: bool = True, said: Sequence[str] = ()
+) -> ResolvedPlan:
+    """The plan in this file; said: KEY=VALUE that take the place of what it says. Raises PlanError, or ServerError when
+    this machine lacks a system that is not optional (`must_run = False`, for a dry run: then it is a warning)."""
     try:
         text = read_text(path, encoding="utf-8-sig")  # editors on Windows begin a file with a mark
     except FileNotFoundError:
@@ -45,15 +48,21 @@ def read_plan(path: Path, *, kinds: Kinds | None = None, must_run: bool = True) 
         raise PlanError(f"cannot read the plan: {error.strerror}", where=str(path)) from None
     except UnicodeDecodeError:
         raise PlanError("the plan is not UTF-8 text", where=str(path), hint="plans are TOML files") from None
-    return resolve(text, path.parent, path=path, kinds=kinds, must_run=must_run)
+    return resolve(text, path.parent, path=path, kinds=kinds, must_run=must_run, said=said)
 
 
 def resolve(
-    text: str, base_dir: Path, *, path: Path | None = None, kinds: Kinds | None = None, must_run: bool = True
+    text: str,
+    base_dir: Path,
+    *,
+    path: Path | None = None,
+    kinds: Kinds | None = None,
+    must_run: bool = True,
+    said: Sequence[str] = (),
 ) -> ResolvedPlan:
     """The plan with this text; relative paths in it start at `base_dir`. `kinds`: for tests, instead of SYSTEMS."""
-    source = Source(path, text, base_dir)
-    document = read_document(text, source)
+    source = Source(path, note(text, said), base_dir)
+    document = read_document(text, source, said)
     if kinds is None:
         from ..systems import SYSTEMS
 
@@ -80,7 +89,7 @@ def resolve(
     return plan
 
 
-def read_document(text: str, source: Source) -> PlanDocument:
+def read_document(text: str, source: Source, said: Sequence[str] = ()) -> PlanDocument:
     """The text as models: syntax, keys, types and units."""
     try:
         tree = tomllib.loads(text)
@@ -95,6 +104,7 @@ def read_document(text: str, source: Source) -> PlanDocument:
         raise PlanError("the plan nests too deeply", where=place, hint="a plan is a few tables of keys") from None
     except ValueError:  # of all the numbers of Python's that TOML has, only whole ones can be too long to read
         raise PlanError("the plan holds a number of thousands of digits", where=str(source.path or "")) from None
+    override(tree, said)
     try:
         document = PlanDocument.model_validate(tree)
     except ValidationError as error:
