@@ -1,4 +1,4 @@
-"""A real MariaDB for whoever needs one: fetched if this machine has none, started once, shared by the session."""
+"""Real servers for whoever needs one: fetched if this machine has none, started once, shared by the session."""
 
 from __future__ import annotations
 
@@ -11,17 +11,28 @@ from typing import cast
 
 import pytest
 from bakeoff.provision.installation import Installation
+from bakeoff.systems import mariadb_installations, postgresql_installations
 from bakeoff.systems.mariadb import MariaDb
-from bakeoff.systems.mariadb_installations import SOURCES
+from bakeoff.systems.postgresql import PostgreSql
 from builders.systems import configured
 
 
 @pytest.fixture(scope="session")
 def mariadb_program() -> Installation:
     """A MariaDB server of this machine, or else a fetched one (needs apt and the network)."""
-    if not SOURCES.here():
-        SOURCES.install(None, None, lambda _: None)
-    return SOURCES.find(None)
+    sources = mariadb_installations.SOURCES
+    if not sources.here():
+        sources.install(None, None, lambda _: None)
+    return sources.find(None)
+
+
+@pytest.fixture(scope="session")
+def postgresql_program() -> Installation:
+    """A PostgreSQL server of this machine, or else a fetched one (needs Maven and the network)."""
+    sources = postgresql_installations.SOURCES
+    if not sources.here():
+        sources.install(None, None, lambda _: None)
+    return sources.find(None)
 
 
 @pytest.fixture
@@ -39,6 +50,20 @@ def mariadb(mariadb_program: Installation) -> Iterator[MariaDb]:
     folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
     os.chmod(folder, 0o755)
     system = cast(MariaDb, configured("mariadb", folder / "mariadb", {"start": True}))
+    try:
+        system.start()
+        yield system
+    finally:
+        system.stop()
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def postgresql(postgresql_program: Installation) -> Iterator[PostgreSql]:
+    """A running private PostgreSQL, for tests that leave it as they found it."""
+    folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
+    os.chmod(folder, 0o755)
+    system = cast(PostgreSql, configured("postgresql", folder / "postgresql", {"start": True}))
     try:
         system.start()
         yield system

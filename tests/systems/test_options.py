@@ -26,6 +26,7 @@ def refusal(kind: str, options: dict[str, Any], **levels: Any) -> PlanError:
     [
         ("mariadb", {"adress": "db1"}, "systems.mariadb.adress", "did you mean `address`?"),
         ("mariadb", {"start": {"versoin": "10"}}, "systems.mariadb.start.versoin", "did you mean `version`?"),
+        ("postgresql", {"address": "a", "databse": "x"}, "systems.postgresql.databse", "did you mean `database`?"),
         ("mysql", {"address": "a", "tls": {"cafile": "x"}}, "systems.mysql.tls.cafile", "did you mean `ca_file`?"),
         ("sqlite", {"setings": {}}, "systems.sqlite.setings", "did you mean `settings`?"),
         ("null", {"latency_ms": 1}, "systems.null.latency_ms", "did you mean `latency_ns`?"),
@@ -52,6 +53,20 @@ def test_what_is_no_server_as_asked_for_is_told_with_what_to_do(error: Exception
     told = explain(error, Login(Address("db1", 3306), "bench", "secret"), "systems.ours")
     assert hint in told.hint
     assert "secret" not in f"{told} {told.hint}"
+
+
+def test_postgresql_has_no_level_that_would_be_another_in_truth() -> None:
+    started = {"start": True}
+    assert "known: full, none" in refusal("postgresql", started, durability="relaxed").hint
+    uncommitted = refusal("postgresql", started, isolation="read-uncommitted")
+    assert "gives read-committed" in uncommitted.what
+    for level in ("repeatable-read", "snapshot"):
+        configured("postgresql", Path("/nowhere"), started, isolation=level)
+
+
+def test_postgresql_is_found_by_the_folder_of_its_socket_too() -> None:
+    system = configured("postgresql", Path("/"), {"address": "/run/postgresql/"})
+    assert system.engine_driver()[0]["endpoints"][0]["address"] == "/run/postgresql/.s.PGSQL.5432"
 
 
 def test_a_password_is_not_put_at_risk_by_the_choice_of_a_client() -> None:

@@ -15,6 +15,8 @@ import pytest
 from bakeoff.model.durability import NOTHING, read
 from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.postgresql import PostgreSql
+from bakeoff.systems.postgresql_control import Control as PostgreSqlControl
 from bakeoff.systems.sqlite import DURABILITY as SQLITE_LEVELS
 from builders.systems import configured
 
@@ -60,6 +62,37 @@ def _commit_to_mariadb(system: MariaDb) -> None:
         cursor.execute("CREATE TABLE t (id INT PRIMARY KEY)")
         for number in range(COMMITS):
             cursor.execute("INSERT INTO t VALUES (%s)", (number,))
+
+
+@pytest.mark.servers
+@pytest.mark.usefixtures("postgresql_program")
+@pytest.mark.parametrize("level", ["full", "none"])
+def test_postgresql_loses_when_killed_what_its_level_says(place: Path, level: str) -> None:
+    settings = {"wal_writer_delay": "10s", "autovacuum": "off"}
+    options = {"start": {"settings": settings}}
+    system = cast(PostgreSql, configured("postgresql", place / "a", options, durability=level))
+    system.start()
+    try:
+        survival = read(system.facts().portable)
+        _commit_to_postgresql(system)
+        system.server.kill()
+        system.start()
+        left = system.control.value("SELECT count(*) FROM t")
+    finally:
+        system.stop()
+    assert survival is not None
+    assert survival.level == level
+    assert (left == COMMITS) == (survival.lost_when_killed == NOTHING), left
+
+
+def _commit_to_postgresql(system: PostgreSql) -> None:
+    control = PostgreSqlControl(system.server.bench_login("tcp"), "bakeoff", where="")
+    control.rows("SET synchronous_commit = on")
+    control.rows("CREATE TABLE t (id int PRIMARY KEY)")
+    control.rows("RESET synchronous_commit")
+    for number in range(COMMITS):
+        control.rows(f"INSERT INTO t VALUES ({number})")
+    control.close()
 
 
 _COMMIT_TO_SQLITE = """

@@ -6,11 +6,13 @@ from bakeoff.systems.base import System
 from bakeoff.systems.mariadb import MariaDb
 from bakeoff.systems.mysql import MySql
 from bakeoff.systems.null import Null
+from bakeoff.systems.postgresql import PostgreSql
 from bakeoff.systems.sqlite import Sqlite
 
 SYSTEMS: dict[str, type[System]] = {
     "mariadb": MariaDb,
     "mysql": MySql,
+    "postgresql": PostgreSql,
     "sqlite": Sqlite,
     "null": Null,
 }

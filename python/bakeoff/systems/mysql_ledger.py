@@ -1,20 +1,18 @@
 """Which tables of an existing schema are ours: written down in the schema itself, in the table `bakeoff_tables`.
 
 A table is ours if the ledger says so and it is still the one of which it said so: loaded, and made when the ledger
-says; or being loaded, and made since. So a table that a user made under the same name later is the user's. While we are
-at work we hold a lock of the server, which ends with its connection: nobody else takes our tables for left behind.
+says; or being loaded, and made since. So a table that a user made under the same name later is the user's.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from bakeoff.errors import ServerError
-from bakeoff.systems.base import Found, Ledger
+from bakeoff.systems.base import Found
+from bakeoff.systems.claimed_ledger import ClaimedLedger, Said
 from bakeoff.systems.mysql_control import Control
 from bakeoff.systems.mysql_facts import quoted
 from bakeoff.systems.server_login import Login
@@ -32,50 +30,14 @@ _COLUMNS = """(
 )"""
 
 
-@dataclass
-class _Claim:
-    """A connection that holds a schema for all ledgers of this process that work in it."""
-
-    control: Control
-    ledgers: int = 0
-
-
-#: By server and schema.
-_claims: dict[tuple[str, str], _Claim] = {}
-
-
-class MySqlLedger(Ledger):
+class MySqlLedger(ClaimedLedger):
     def __init__(self, login: Login, schema: str, where: str) -> None:
+        super().__init__(str(login.address), schema)
         self._login = login
         self._schema = schema
         self._where = where
-        self._key = (str(login.address), schema)
-        self._claimed = False
 
-    def claim(self) -> None:
-        """ServerError if another bakeoff is at work in the schema."""
-        if self._claimed:
-            return
-        if self._key not in _claims:
-            _claims[self._key] = _Claim(self._connect())
-        _claims[self._key].ledgers += 1
-        self._claimed = True
-
-    def release(self) -> None:
-        """Lets others into the schema when none of this process is at work there any more."""
-        if "_looking" in vars(self):
-            self._looking.close()
-        if not self._claimed:
-            return
-        self._claimed = False
-        claim = _claims[self._key]
-        claim.ledgers -= 1
-        if claim.ledgers == 0:
-            del _claims[self._key]
-            claim.control.close()
-
-    def _connect(self) -> Control:
-        """A connection that has the schema's lock."""
+    def _locked(self) -> Control:
         control = Control(self._login, where=self._where, timeout_s=_TIMEOUT_S)
         control.rows(f"SET SESSION wait_timeout = {_IDLE_MAX_S}")
         name = "bakeoff." + hashlib.sha256(self._schema.encode()).hexdigest()[:24]
@@ -90,9 +52,7 @@ class MySqlLedger(Ledger):
             )
         return control
 
-    @cached_property
-    def _looking(self) -> Control:
-        """A connection for those that only look."""
+    def _unlocked(self) -> Control:
         return Control(self._login, where=self._where)
 
     def begin(self, tables: Sequence[str], dataset: str, bundle: str) -> None:
@@ -128,10 +88,10 @@ class MySqlLedger(Ledger):
 
     def there(self, tables: Sequence[str]) -> list[Found]:
         made = self._made()
-        said: dict[str, _Said] = {}
+        said: dict[str, Said] = {}
         if TABLE in made:
             for name, dataset, state, at in self._rows(f"SELECT name, dataset, state, at FROM {self._name(TABLE)}"):
-                said[str(name)] = _Said(str(dataset), str(state) == "loaded", int(at))
+                said[str(name)] = Said(str(dataset), str(state) == "loaded", int(at))
         return [_found(name, made[self._fold(name)], said.get(name)) for name in tables if self._fold(name) in made]
 
     def _make_schema(self) -> None:
@@ -158,22 +118,9 @@ class MySqlLedger(Ledger):
     def _name(self, table: str) -> str:
         return f"{quoted(self._schema)}.{quoted(table)}"
 
-    def _rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
-        control = _claims[self._key].control if self._claimed else self._looking
-        return control.rows(sql, *parameters)
 
-
-@dataclass(frozen=True)
-class _Said:
-    """What the ledger says of a table."""
-
-    dataset: str
-    loaded: bool
-    at: int
-
-
-def _found(name: str, made: int | None, said: _Said | None) -> Found:
+def _found(name: str, made: int | None, said: Said | None) -> Found:
     """made: when the table was, by the server's clock; None of a view."""
-    if made is None or said is None or not (made == said.at if said.loaded else made >= said.at):
+    if made is None or said is None or not (made == said.mark if said.loaded else made >= said.mark):
         return Found(name, ours=False)
-    return Found(name, ours=True, whole=said.loaded, dataset=said.dataset)
+    return said.of(name)

@@ -1,0 +1,226 @@
+"""One private PostgreSQL: its files, its process, its accounts. Knows nothing of plans beyond the settings it is given.
+
+It listens on 127.0.0.1 and a unix socket. Its superuser has no password and is reached over the socket alone, by the
+user that bakeoff runs as: the kernel tells the server who that is (`peer`). The bench user gets a password made for
+this instance at each start, so a data directory copied from another instance opens with ours. Who may log in stands in
+files of ours outside the data directory, whose own let nobody in.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from bakeoff.errors import BakeoffError, ServerError
+from bakeoff.provision.certificate import make_certificate
+from bakeoff.provision.files import write_private
+from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.os_metrics import family, process_table
+from bakeoff.provision.process import end_process, start_ticks
+from bakeoff.provision.server import PrivateServer, ServerSpec
+from bakeoff.systems.postgresql_control import SOCKET_NAME, Control, literal, quoted
+from bakeoff.systems.postgresql_log import explain_failed_start
+from bakeoff.systems.server_login import Address, Login, Tls
+
+BENCH_USER = "bench"
+_SUPERUSER = "postgres"
+#: Where extensions of ours lie, out of the way of the plan's tables.
+_MONITOR = "bakeoff_monitor"
+#: VACUUM and ANALYZE of all that was loaded.
+_SETTLE_TIMEOUT_S = 3600.0
+#: Differences from the server's own defaults, all for a fair and repeatable throwaway; a plan may set any of them.
+DEFAULTS = {"shared_buffers": "128MB", "max_connections": "3000", "password_encryption": "scram-sha-256"}
+
+
+class PostgreSqlProcess(PrivateServer):
+    product = "PostgreSQL"
+    stop_signal = signal.SIGINT  # "fast": connections are ended, and all is written
+    socket_name = f"{SOCKET_NAME}65535"  # the longest; the server puts its port in
+
+    def __init__(self, spec: ServerSpec, folder: InstanceFolder, *, where: str) -> None:
+        super().__init__(spec, folder, where=where)
+        self.authority: Path | None = None  # the certificate that clients are to trust, if there is TLS
+        self._control: Control | None = None
+
+    # -- talking ----------------------------------------------------------------------------------------------------
+
+    @property
+    def control(self) -> Control:
+        """Statements in the plan's database as superuser, over the socket."""
+        if self._control is None:
+            self._control = self.control_of(self.spec.schema)
+        return self._control
+
+    def control_of(self, database: str, timeout_s: float = 5.0) -> Control:
+        """One more connection, which whoever asks for it closes."""
+        login = Login(self._socket_address(), _SUPERUSER, "")
+        return Control(login, database, where=self.where, timeout_s=timeout_s)
+
+    def bench_login(self, connect: str) -> Login:
+        """As the load logs in: over "tcp" or the "socket"."""
+        address = self._socket_address() if connect == "socket" else Address("127.0.0.1", self.port)
+        tls = Tls(ca_file=str(self.authority)) if self.authority else None
+        return Login(address, BENCH_USER, self.bench_password, tls)
+
+    def _socket_address(self) -> Address:
+        return Address(socket=str(self.socket.with_name(f"{SOCKET_NAME}{self.port}")))
+
+    def disconnect(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+
+    def answers(self) -> bool:
+        control = self.control_of(_SUPERUSER)
+        try:
+            return bool(control.value("SELECT 1") == 1)
+        except ServerError:
+            return False
+        finally:
+            control.close()
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    def start(self, *options: str) -> None:
+        if self.alive():
+            return
+        super().start(*options)
+        try:
+            self._make_accounts()
+        except BaseException:
+            self.kill()
+            raise
+
+    def stop(self) -> None:
+        processes = self._processes()
+        super().stop()
+        _end(processes)
+
+    def kill(self) -> None:
+        """The processes of connections end by themselves when the first has gone, but later than it."""
+        processes = self._processes()
+        super().kill()
+        _end(processes)
+
+    def pids(self) -> list[int]:
+        """The first, and all that it has started: one for each connection, and those that write."""
+        first = super().pids()
+        return family(first, process_table()) if first else []
+
+    def _processes(self) -> dict[int, int]:
+        """With their ticks, so that none is taken for another."""
+        return {pid: ticks for pid in self.pids() if (ticks := start_ticks(pid)) is not None}
+
+    # -- data -------------------------------------------------------------------------------------------------------
+
+    def has_data(self, folder: Path) -> bool:
+        return (folder / "PG_VERSION").is_file()
+
+    def make_data(self) -> None:
+        tool = self.spec.installation.tool("initdb")
+        if tool is None:
+            raise ServerError(
+                f"initdb is missing beside {self.spec.installation.program}",
+                where=self.where,
+                hint="install the whole PostgreSQL server package",
+            )
+        # Texts sort by their bytes, on every machine alike. Nothing here needs to survive a power cut.
+        how = [f"--username={_SUPERUSER}", "--auth=reject", "--encoding=UTF8", "--locale=C", "--no-sync"]
+        done = self.run([tool, "-D", self.data, *how])
+        if done.returncode or not self.has_data(self.data):
+            raise self.init_failed(done)
+
+    def data_are_whole(self) -> bool:
+        running, elsewhere = self.data / "postmaster.pid", self.data / "pg_tblspc"
+        return self.has_data(self.data) and not running.exists() and not os.listdir(elsewhere)
+
+    def before_snapshot(self) -> None:
+        """Dead rows removed and statistics made, as a server does by itself sooner or later; the stop writes all."""
+        control = self.control_of(self.spec.schema, _SETTLE_TIMEOUT_S)
+        try:
+            control.rows("VACUUM (ANALYZE)")
+        finally:
+            control.close()
+
+    # -- starting ---------------------------------------------------------------------------------------------------
+
+    def command(self, options: Sequence[str]) -> list[str | Path]:
+        return [self.spec.installation.program, f"--config-file={self.config}", "-p", str(self.port), *options]
+
+    def explain(self, log: str, how_it_ended: str) -> BakeoffError:
+        return explain_failed_start(log, how_it_ended, where=self.where, port=self.port, known=self._known_settings)
+
+    def _known_settings(self) -> list[str]:
+        """As the server itself tells, one a line: `name TAB ...`."""
+        told = self.run([self.spec.installation.program, "--describe-config"]).stdout
+        return [line.partition("\t")[0] for line in told.splitlines() if "\t" in line]
+
+    def _make_accounts(self) -> None:
+        """The bench user with this instance's password, its database, and what we need for looking."""
+        database, control = self.spec.schema, self.control_of(_SUPERUSER)
+        try:
+            if not control.rows("SELECT 1 FROM pg_roles WHERE rolname = $1", BENCH_USER):
+                control.rows(f"CREATE ROLE {BENCH_USER}")
+            control.rows(f"ALTER ROLE {BENCH_USER} LOGIN PASSWORD {literal(self.bench_password)}")
+            if not control.rows("SELECT 1 FROM pg_database WHERE datname = $1", database):
+                control.rows(f"CREATE DATABASE {quoted(database)} OWNER {BENCH_USER}")
+        finally:
+            control.close()
+        if self.control.rows("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_buffercache'"):
+            self.control.rows(f"CREATE SCHEMA IF NOT EXISTS {_MONITOR}")
+            self.control.rows(f"CREATE EXTENSION IF NOT EXISTS pg_buffercache SCHEMA {_MONITOR}")
+
+    # -- configuration ----------------------------------------------------------------------------------------------
+
+    @property
+    def config(self) -> Path:
+        return self.folder.path / "postgresql.conf"
+
+    def write_config(self) -> None:
+        fixed = {
+            "data_directory": str(self.data),
+            "hba_file": str(self._write("pg_hba.conf", self._who_may_log_in())),
+            "ident_file": str(self._write("pg_ident.conf", f"ours {_our_name()} {_SUPERUSER}\n")),
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": str(self.socket.parent),
+        }
+        options = {**DEFAULTS, **fixed, **self._tls_options(), **self.spec.settings}
+        self._write(self.config.name, "".join(f"{name} = {_config_value(text)}\n" for name, text in options.items()))
+
+    def _who_may_log_in(self) -> str:
+        over_tcp = "hostssl" if self.spec.tls else "host"
+        bench = f'"{self.spec.schema.replace(chr(34), chr(34) * 2)}" {BENCH_USER}'
+        return (
+            f"local all {_SUPERUSER} peer map=ours\n"
+            f"local {bench} scram-sha-256\n"
+            f"{over_tcp} {bench} 127.0.0.1/32 scram-sha-256\n"
+        )
+
+    def _tls_options(self) -> dict[str, str]:
+        if not self.spec.tls:
+            return {}
+        files = make_certificate(self.folder.path)
+        self.authority = files.authority
+        return {"ssl": "on", "ssl_cert_file": str(files.certificate), "ssl_key_file": str(files.key)}
+
+    def _write(self, name: str, text: str) -> Path:
+        path = self.folder.path / name
+        write_private(path, text, mode=0o644)
+        return path
+
+
+def _our_name() -> str:
+    return pwd.getpwuid(os.geteuid()).pw_name
+
+
+def _end(processes: dict[int, int]) -> None:
+    for pid, ticks in processes.items():
+        end_process(pid, ticks)
+
+
+def _config_value(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"
