@@ -77,6 +77,7 @@ WRONG = {
     "response.p50_ms is 500, above p95_ms": put("response", "p50_ms", value=500.0),
     "response.mean_ms is 3, but": put("response", "mean_ms", value=3.0),
     "operations.0: 1 read ended ok, but": put("operations", 0, "ok", value=1),
+    "has a window of 1.5 s, and the plan says 3 s": lambda d: d.update(window_s=1.5, rate_ops_per_s=d["ok"] / 1.5),
     "of block 9, and the plan has 2": put("block", value=9),
     "is of run b02-c01": put("id", value="b02-c01"),
     "is of cell c77, which the plan does not have": put("cell", value="c77"),
@@ -203,6 +204,14 @@ def test_what_is_no_file_of_the_bundle_is_not_read(
         victim.unlink()
         victim.symlink_to("/dev/zero")
     assert any(name.removeprefix("runs/") in said for said in sentences(folder))
+
+
+def test_a_result_that_is_a_link_is_said_to_be_one(folder: Path, tmp_path: Path) -> None:
+    (folder / FIRST).rename(tmp_path / "outside")
+    (folder / FIRST).symlink_to(tmp_path / "outside")
+    assert sentences(folder) == [
+        "b01-c01/result.json is a link, and links in a bundle are not followed: they may lead anywhere"
+    ]
 
 
 @pytest.mark.parametrize("name", ["facts", "runs", "runs/b01-c01"])

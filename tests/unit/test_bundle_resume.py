@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.resume import Present, hashes, refuse_changes, refuse_other_facts, words_of_break
-from bakeoff.bundle.write import hold
+from bakeoff.bundle.write import BundleWriter, hold
 from bakeoff.errors import BakeoffError, BundleError
 from bakeoff.model.records import BundleInfo, MachineFacts, PlanRecord
 from builders.bundles import Story, write_bundle
@@ -51,6 +51,15 @@ def test_the_same_again_and_a_grown_plan_are_no_change(bundle: Bundle) -> None:
     refuse_changes(bundle, grown)
     assert "new cells: 1" in words_of_break(bundle, grown, 4)
     assert "4 runs" in words_of_break(bundle, grown, 4)
+
+
+def test_a_damaged_run_that_will_be_made_again_is_told(tmp_path: Path) -> None:
+    damaged = write_bundle(tmp_path / "b", STORY)
+    (damaged.folder / "runs/b01-c01/result.json").write_text("{")
+    writer = BundleWriter(damaged.folder)
+    writer.resume(present(Bundle.open(damaged.folder)), "title = 't'")
+    told = Bundle.open(damaged.folder).info.messages
+    assert "found when it was continued: b01-c01/result.json cannot be read" in told[1]
 
 
 def test_another_engine_is_named_with_both_builds(bundle: Bundle) -> None:

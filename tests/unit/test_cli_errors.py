@@ -49,12 +49,25 @@ def test_a_bug_is_called_one_and_shows_no_traceback(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_output_that_cannot_be_written_is_an_error_and_not_noise_at_exit() -> None:
-    command = [sys.executable, "-m", "bakeoff", "workloads"]
+def test_a_report_is_made_although_the_answer_cannot_be_printed(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", Story(threads=(1,), presets=("a",), repetitions=1, window_s=2)).folder
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "bakeoff", "report", str(bundle)]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
+    assert done.returncode == ExitCode.ENVIRONMENT
+    assert f"report  {bundle / 'report.html'}" in done.stderr
+    assert "error: standard output cannot be written" in done.stderr
+    assert (bundle / "report.html").is_file()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [["workloads"], ["--help"], ["run", "--help"], ["--version"]])
+def test_output_that_cannot_be_written_is_an_error_and_not_noise_at_exit(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "bakeoff", *arguments]
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
     assert done.returncode == ExitCode.ENVIRONMENT
-    assert done.stderr.startswith("error: No space left on device\n")
+    assert done.stderr.startswith("error: standard output cannot be written: No space left on device\n")
     assert "Exception ignored" not in done.stderr
 
 

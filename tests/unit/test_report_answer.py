@@ -206,6 +206,8 @@ def test_an_interrupted_bundle_says_so_and_still_answers(tmp_path: Path) -> None
     found = answer_of(Bundle.open(bundle.folder))
     assert found.incomplete == "Not the whole plan: it was interrupted; 16 of 20 runs are here."
     assert {c.verdict for c in found.comparisons} == {"too few"}
+    assert {c.validity for c in found.cells} == {"valid; 4 of 5 made"}
+    assert found.validity[0] == "all 16 runs are valid"
 
 
 def test_an_empty_bundle_has_an_answer_too(tmp_path: Path) -> None:

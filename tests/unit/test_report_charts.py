@@ -13,7 +13,7 @@ from bakeoff.charts import png, server, sweep
 from bakeoff.charts.panel import apart
 from bakeoff.charts.png import Conversion
 from bakeoff.charts.scales import Linear, Log, Nines, Points, for_latency
-from bakeoff.charts.series import Series, pixels
+from bakeoff.charts.series import EMPTY, Series, pixels
 from bakeoff.charts.spectrum import Curve, Facet, spectrum
 from bakeoff.charts.sweep import Line, Place, Repetition
 from bakeoff.charts.throughput import throughput
@@ -180,7 +180,7 @@ def test_an_invalid_run_is_dashed_in_the_overview() -> None:
 
 def test_long_runs_are_drawn_in_steps_and_keep_their_mean() -> None:
     series = Series(np.arange(3600.0), np.random.default_rng(1).normal(100, 5, 3600))
-    thin = series.thinned()
+    (thin,) = series.drawn()
     assert len(thin) == 300
     assert thin.values.mean() == pytest.approx(series.values.mean())
 
@@ -188,6 +188,15 @@ def test_long_runs_are_drawn_in_steps_and_keep_their_mean() -> None:
 def test_seconds_without_a_value_are_left_out() -> None:
     series = Series.of(np.arange(3.0), np.asarray([1.0, np.nan, 3.0]))
     assert series.seconds.tolist() == [0.0, 2.0]
+
+
+def test_a_line_ends_where_a_second_is_missing_and_another_begins_after_it() -> None:
+    values = np.asarray([1.0, 2.0, np.nan, np.nan, 3.0, np.nan, 4.0, 5.0])
+    lines = Series.of(np.arange(8.0) + 0.5, values).drawn()
+    assert [line.values.tolist() for line in lines] == [[1.0, 2.0], [3.0], [4.0, 5.0]]
+    late = Series(np.asarray([0.0, 1.02, 1.98, 3.01]), np.ones(4))
+    assert len(late.drawn()) == 1
+    assert EMPTY.drawn() == []
 
 
 def test_server_panels_show_the_operating_system_first_and_few_of_the_servers_own() -> None:

@@ -164,6 +164,15 @@ def test_hostile_names_and_messages_are_shown_and_never_run(tmp_path: Path) -> N
     assert "{{7*7}}" in page.text
 
 
+def test_what_steers_a_terminal_or_turns_letters_is_shown_as_its_escape(tmp_path: Path) -> None:
+    story = replace(
+        SMALL, title="a\x1b[31m title\u202e", contenders=(replace(MARIADB, name="red\x1b]0;x\u202edb"), SQLITE)
+    )
+    page = write_report(write_bundle(tmp_path / "bundle", story)).html.read_text()
+    assert not set(page) & {"\x1b", "\u202e"}
+    assert "a\\x1b[31m title\\u202e" in page
+
+
 def test_hostile_names_leave_chart_files_well_formed(tmp_path: Path) -> None:
     paths = write_report(hostile_bundle(tmp_path))
     drawings = [path for path in paths.charts if path.suffix == ".svg"]

@@ -12,7 +12,7 @@ import pytest
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
-from bakeoff.errors import BundleError
+from bakeoff.errors import BundleError, PlanError
 from bakeoff.model.records import FactsRecord, Validity
 from bakeoff.report.occasions import Occasions, compare
 from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
@@ -42,6 +42,8 @@ def held(old: Bundle, new: Bundle, *allowed: str) -> Occasions:
 
 
 def changed(bundle: Bundle, **fields: Any) -> Bundle:
+    """Its runs are read before: they would not be those of another plan."""
+    assert bundle.runs
     bundle.plan = bundle.plan.model_copy(update=fields)
     return bundle
 
@@ -92,6 +94,12 @@ def test_what_makes_a_comparison_meaningless_is_refused_unless_told(
     found = held(old, new, key)
     assert {change.key for change in found.changed} == {key}
     assert found.comparisons[0].ratio is not None
+
+
+def test_a_misspelt_key_of_what_may_differ_is_refused_with_the_nearest(pair: tuple[Bundle, Bundle]) -> None:
+    with pytest.raises(PlanError, match="nothing that may differ is called 'windo'") as refused:
+        held(*pair, "windo")
+    assert refused.value.hint == "did you mean `window`?"
 
 
 def test_other_data_durability_and_isolation_are_refused(pair: tuple[Bundle, Bundle]) -> None:

@@ -3,6 +3,7 @@ whole stays usable. Nothing is followed out of the folder, and nothing is read w
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import zlib
@@ -29,6 +30,8 @@ TABLE_MAX_BYTES = 256 << 20
 TABLE_CELLS_MAX = 50_000_000
 PACKED_MAX_BYTES = 256 << 20
 UNPACKED_MAX_BYTES = 4 << 30
+#: A window is the plan's by the clock of the engines, which all begin and end it together.
+WINDOW_SLACK_RATIO = 0.01
 _CHUNK_BYTES = 1 << 20
 
 D = TypeVar("D", bound=Document)
@@ -116,6 +119,9 @@ class Bundle:
             raise BundleError(f"{name} is of run {run.id}")
         if not 1 <= run.block <= self.plan.repetitions:
             raise BundleError(f"{name} is of block {run.block}, and the plan has {self.plan.repetitions}")
+        planned_s = self.plan.window_s if self.plan.operations is None else None
+        if run.valid and planned_s is not None and abs(run.window_s - planned_s) > WINDOW_SLACK_RATIO * planned_s:
+            raise BundleError(f"{name} has a window of {run.window_s:g} s, and the plan says {planned_s:g} s")
         if (run.block, run.cell) in others:
             raise BundleError(f"{name} is of the same cell and block as {others[run.block, run.cell].id}")
 
@@ -257,6 +263,11 @@ def _short(name: str) -> str:
 
 def _cut_short(name: str, error: Exception) -> BundleError:
     why = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        return BundleError(
+            f"{_short(name)} is a link, and links in a bundle are not followed: they may lead anywhere",
+            hint="put the file itself in its place, or copy the bundle again",
+        )
     return BundleError(
         f"{_short(name)} cannot be read: it is cut short or damaged ({why})",
         hint="copy the bundle again, or delete that run's folder and continue it with --resume",

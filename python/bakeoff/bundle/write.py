@@ -85,6 +85,10 @@ class BundleWriter:
         resume.refuse_changes(bundle, now)
         finished = sum(run.state == "done" for run in bundle.runs)
         told = [resume.words_of_break(bundle, now, finished)] if finished else []
+        told += [
+            f"found when it was continued: {damage} (a run without its result was made again)"
+            for damage in bundle.damage
+        ]
         files.write_text(self.folder, "plan.toml", plan_text)
         self._write("plan.json", now.plan)
         changes = {

@@ -14,11 +14,13 @@ FloatArray = NDArray[np.float64]
 
 #: More points than this are not told apart on paper; longer runs are drawn in steps of several seconds.
 POINTS_MAX = 300
+#: Looks at a server are some milliseconds early or late; a missing one leaves twice the distance.
+_GAP_RATIO = 1.75
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """seconds, values: of equal length, seconds ascending, no gaps within: what is missing is left out."""
+    """seconds, values: of equal length, seconds ascending; what is missing is left out."""
 
     seconds: FloatArray
     values: FloatArray
@@ -48,9 +50,24 @@ class Series:
         count = int(np.searchsorted(self.seconds, second + 0.5))
         return self if count == len(self) else Series(self.seconds[:count], self.values[:count])
 
-    def thinned(self) -> Series:
-        """At most POINTS_MAX points: means over steps of as many seconds as that takes, each at its step's begin."""
+    def drawn(self) -> list[Series]:
+        """As lines of at most about POINTS_MAX points together: one ends where a second is missing, and another begins
+        after it. What happened in between is not known, or was nothing."""
         step = math.ceil(len(self) / POINTS_MAX)
+        return [piece._thinned(step) for piece in self._unbroken()]
+
+    def _unbroken(self) -> list[Series]:
+        if len(self) < 2:
+            return [self] if len(self) else []
+        apart = np.diff(self.seconds)
+        breaks = np.flatnonzero(apart > _GAP_RATIO * np.percentile(apart, 25)) + 1
+        return [
+            Series(seconds, values)
+            for seconds, values in zip(np.split(self.seconds, breaks), np.split(self.values, breaks), strict=True)
+        ]
+
+    def _thinned(self, step: int) -> Series:
+        """Means over steps of so many points, each at its step's begin."""
         if step <= 1:
             return self
         starts = np.arange(0, len(self), step)

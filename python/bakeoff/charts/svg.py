@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from html import escape
 
+from ..printable import printable
+
 #: Characters that no XML document may hold, not even escaped.
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
@@ -95,7 +97,7 @@ class Canvas:
 
 def clean(words: str) -> str:
     """Text as it may stand in XML and HTML, in an element and in an attribute."""
-    return escape(_ILLEGAL.sub("\ufffd", words), quote=True)
+    return escape(_ILLEGAL.sub("\ufffd", printable(words)), quote=True)
 
 
 def text_width(words: str, size: float = 11) -> float:

@@ -162,10 +162,9 @@ def _lines(
 ) -> None:
     with canvas.group(**panel.readable(name, x_unit="s", y_unit=unit)):
         for run in runs:
-            shown = part(run).thinned()
-            if not len(shown):
+            pieces = part(run).drawn()
+            if not pieces:
                 continue
-            xs, ys = pixels(panel.x_scale, shown.seconds), pixels(panel.y_scale, shown.values)
             style = {**stroke(run.series, width=1.1, opacity=0.75), "stroke-dasharray": dash}
             if not run.valid:
                 style |= {"class": "invalid", "stroke-width": 1.6, "stroke": INVALID, "stroke-dasharray": "4 3"}
@@ -174,4 +173,12 @@ def _lines(
                 data_rep=str(run.repetition),
                 data_name=f"{run.name}, repetition {run.repetition}",
             ):
-                canvas.polyline(zip(xs.tolist(), ys.tolist(), strict=True), **style)
+                for piece in pieces:
+                    xs, ys = pixels(panel.x_scale, piece.seconds), pixels(panel.y_scale, piece.values)
+                    points = list(zip(xs.tolist(), ys.tolist(), strict=True))
+                    canvas.polyline(points if len(points) > 1 else _dot(*points[0]), **style)
+
+
+def _dot(x: float, y: float) -> list[tuple[float, float]]:
+    """A second between two that are missing: a line of one point would not be seen."""
+    return [(x - 1, y), (x + 1, y)]

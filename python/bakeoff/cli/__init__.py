@@ -17,7 +17,7 @@ from typing import NoReturn
 from .. import __version__, interrupts
 from ..errors import BakeoffError, ExitCode, PlanError
 from . import compare, doctor, drop, export, load, report, run, systems, workloads
-from .output import flush, forget, open_streams, say
+from .output import flush, forget, open_streams, say, show
 
 COMMANDS = (run, load, drop, report, compare, export, systems, workloads, doctor)
 
@@ -54,6 +54,12 @@ _NAMING_FOLDERS = ("HOME", "BAKEOFF_CACHE", "XDG_CACHE_HOME", "TMPDIR")
 class _Parser(argparse.ArgumentParser):
     """Complains as everything else does."""
 
+    def _print_message(self, message: str, file: object = None) -> None:
+        """Help and version, which argparse prints without looking whether it could."""
+        if message:
+            show(message.removesuffix("\n"))
+            flush()
+
     def error(self, message: str) -> NoReturn:
         say(self.format_usage(), end="")
         say(f"{self.prog}: error: {message}")
@@ -64,8 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if closed := open_streams():
         say_error(closed)
         return closed.exit_code
-    options = parser().parse_args(arguments)
+    options = argparse.Namespace(debug=False)
     try:
+        options = parser().parse_args(arguments)
         _refuse_undecodable(sys.argv[1:] if arguments is None else arguments)
         code = int(options.run(options))
         flush()

@@ -10,16 +10,13 @@ import argparse
 import io
 import json
 import os
-import re
 import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
 from ..columns import aligned
 from ..errors import BakeoffError
-
-#: Control characters but for line end and tab; marks that turn the direction of letters; halves of letters.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+from ..printable import printable
 
 
 def add_json(parser: argparse._ActionsContainer) -> None:
@@ -47,17 +44,12 @@ def _nowhere() -> TextIO:
     return open(os.devnull, "w")
 
 
-def printable(text: str) -> str:
-    """The text without what would steer a terminal or turn its letters around. Line ends and tabs stay."""
-    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-
-
 def show(text: str = "") -> None:
     """What was asked for, to stdout."""
     try:
         sys.stdout.write(printable(text) + "\n")
-    except BrokenPipeError:
-        forget(sys.stdout)
+    except OSError as error:
+        _lose_stdout(error)
 
 
 def print_json(document: Any) -> None:
@@ -69,8 +61,17 @@ def flush() -> None:
     """A full disk is noticed here, not by Python at exit."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        forget(sys.stdout)
+    except OSError as error:
+        _lose_stdout(error)
+
+
+def _lose_stdout(error: OSError) -> None:
+    """A reader that has gone had enough; anything else lost what was asked for."""
+    forget(sys.stdout)
+    if not isinstance(error, BrokenPipeError):
+        raise BakeoffError(
+            f"standard output cannot be written: {error.strerror}", hint="send it to a file on a disk with room"
+        ) from error
 
 
 def forget(stream: TextIO) -> None:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ExitCode, PlanError
+from ..errors import BakeoffError, ExitCode, PlanError
 from .metrics import add_metric, named
 from .output import add_json, flush, print_json, say, show
 
@@ -49,14 +49,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def tell(bundle: Bundle, answer: Answer, *, out: Path | None = None, as_json: bool, write: bool = True) -> None:
-    """The answer, and report.html unless it is unwanted. Whatever becomes of the report, the answer is printed."""
+    """The answer, and report.html unless it is unwanted: each is made whatever becomes of the other."""
     from ..report.html import write_report
     from ..report.text import render_text
 
     html: Path | None = None
-    if not as_json:
-        show(f"{render_text(answer)}\n\nbundle  {bundle.folder}")
-        flush()
+    unprinted = None if as_json else _unprinted(f"{render_text(answer)}\n\nbundle  {bundle.folder}")
     try:
         html = write_report(bundle, out, answer).html if write else None
     finally:
@@ -65,8 +63,21 @@ def tell(bundle: Bundle, answer: Answer, *, out: Path | None = None, as_json: bo
         if as_json:
             document = {"bundle": str(bundle.folder), "report": html and str(html), "damage": bundle.damage}
             print_json({**document, "answer": answer.model_dump()})
+    if unprinted:
+        say(f"report  {html}" if html else "")
+        raise unprinted
     if html is not None and not as_json:
         show(f"report  {html}")
+
+
+def _unprinted(answer: str) -> BakeoffError | None:
+    """Prints the answer; why it could not be, where the report is to be made all the same."""
+    try:
+        show(answer)
+        flush()
+    except BakeoffError as error:
+        return error
+    return None
 
 
 def _sysbench(bundle: Bundle, options: argparse.Namespace) -> int:

@@ -151,7 +151,8 @@ def _validity_of(planned: int, runs: Sequence[RunRecord], findings: Sequence[str
         return "not run"
     if valid == 0:
         return "NOT VALID"
-    if valid < planned:
-        return f"{valid} of {planned} valid"
+    if valid < len(runs):
+        return f"{valid} of {len(runs)} valid"
+    made = [f"{len(runs)} of {planned} made"] if len(runs) < planned else []
     kinds = list(dict.fromkeys(words.split(": ")[1].split(" (")[0] for words in findings))
-    return f"valid; see {', '.join(kinds)}" if kinds else "valid"
+    return "; ".join(["valid", *made, *([f"see {', '.join(kinds)}"] if kinds else [])])

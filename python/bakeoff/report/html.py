@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..bundle.files import write_bytes, write_text
+from ..printable import printable
 from .answer import Answer
 from .conclusion import answer_of
 from .source import Source
@@ -60,7 +61,7 @@ def render_html(bundle: Source, answer: Answer, figures: Figures) -> str:
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
-        finalize=_unbroken,
+        finalize=_shown,
     )
     script = resources.files(__package__).joinpath("templates", "report.js").read_text(encoding="utf-8")
     page: dict[str, Any] = page_of(bundle, answer, figures)
@@ -69,9 +70,9 @@ def render_html(bundle: Source, answer: Answer, figures: Figures) -> str:
     )
 
 
-def _unbroken(value: Any) -> Any:
-    """A number and its per cent sign stay on one line."""
-    return value.replace(" %", "\u00a0%") if type(value) is str else value
+def _shown(value: Any) -> Any:
+    """What others wrote does not turn the page's letters around; a number and its per cent sign stay on one line."""
+    return printable(value).replace(" %", "\u00a0%") if type(value) is str else value
 
 
 def _hash(script: str) -> str:

@@ -15,14 +15,25 @@ from ..analysis.compare import Comparison, judge
 from ..analysis.estimate import Estimate, Obstacle, RunValue, unpaired
 from ..analysis.metric import Metric
 from ..analysis.wording import counted
-from ..errors import BundleError
+from ..errors import BundleError, PlanError
 from ..model.records import CellRecord, PlanRecord, RunRecord, Scalar
-from .conditions import Change, changes
+from ..nearest import meant
+from .conditions import CELL_CONDITIONS, CONDITIONS, Change, changes
 from .run_values import run_values, same_operations
 from .source import Source
 
 BEFORE, AFTER = "before", "after"
 Key = tuple[tuple[str, Any], ...]
+#: What cells are matched by, and the field of a cell that has it.
+_MATCHED = {
+    "system": "system",
+    "kind": "kind",
+    "threads": "threads",
+    "clients": "clients",
+    "rate": "rate_ops_per_s",
+    "workload": "workload",
+}
+_OPERATIONS = "operations"
 
 
 @dataclass(frozen=True)
@@ -45,7 +56,9 @@ def compare(
     is given twice, or if something differs that makes the comparison meaningless and is not allowed.
     """
     _refuse_copies(before, after)
-    names = _varying([*before, *after]) - set(allowed)
+    varying = _varying([*before, *after])
+    _refuse_unknown(allowed, varying)
+    names = varying - set(allowed)
     then, now = ([_by_key(bundle, names, allowed) for bundle in side] for side in (before, after))
     common = [key for key in then[0] if all(key in cells for cells in (*then, *now))]
     if not common:
@@ -78,14 +91,7 @@ def _varying(bundles: Sequence[Source]) -> set[str]:
 def _by_key(bundle: Source, names: Collection[str], allowed: Collection[str]) -> dict[Key, CellRecord]:
     found: dict[Key, CellRecord] = {}
     for cell in bundle.plan.cells:
-        parts = {
-            "system": cell.system,
-            "kind": cell.kind,
-            "threads": cell.threads,
-            "clients": cell.clients,
-            "rate": cell.rate_ops_per_s,
-            "workload": cell.workload,
-        }
+        parts = {key: getattr(cell, field) for key, field in _MATCHED.items()}
         parts |= {f"level {name}": _level(bundle.plan, cell, name) for name in names}
         key = tuple(sorted((name, part) for name, part in parts.items() if name not in allowed))
         if key in found:
@@ -129,7 +135,7 @@ def _different_work(
 
 
 def _other_work(label: str) -> Change:
-    return Change("operations", f"operations of {label}", "one stream", "another", "meaningless")
+    return Change(_OPERATIONS, f"operations of {label}", "one stream", "another", "meaningless")
 
 
 def _refuse(meaningless: Sequence[Change], bundles: Sequence[Source]) -> None:
@@ -142,6 +148,16 @@ def _refuse(meaningless: Sequence[Change], bundles: Sequence[Source]) -> None:
         where=_titles(bundles),
         hint=f"measure both alike, or, where that difference is what you ask about, say {allow}",
     )
+
+
+def _refuse_unknown(allowed: Collection[str], factors: Collection[str]) -> None:
+    """A misspelt key would allow nothing, and the refusal that follows would name another."""
+    known = sorted({*(c.key for c in CONDITIONS), *(c.key for c in CELL_CONDITIONS), _OPERATIONS, *_MATCHED, *factors})
+    for key in allowed:
+        if key not in known:
+            raise PlanError(
+                f"nothing that may differ is called {key!r}", where="--allow-different", hint=meant(key, known)
+            )
 
 
 def _refuse_copies(before: Sequence[Source], after: Sequence[Source]) -> None:

@@ -36,10 +36,9 @@
     if (!panels.has(svg)) {
       panels.set(svg, all("g.panel", svg).map((group) => {
         const [x, y, width, height] = group.dataset.plot.split(",").map(Number);
-        const lines = all("polyline", group).map((line) => ({
-          owner: line.parentNode,
-          points: line.getAttribute("points").split(" ").map((p) => p.split(",").map(Number)),
-        }));
+        const owners = new Set(all("polyline", group).map((line) => line.parentNode)); // one line may have gaps
+        const pointsOf = (line) => line.getAttribute("points").split(" ").map((p) => p.split(",").map(Number));
+        const lines = [...owners].map((owner) => ({ owner, points: all("polyline", owner).flatMap(pointsOf) }));
         return { group, x, y, width, height, lines, xs: axis(group.dataset.x), ys: axis(group.dataset.y) };
       }));
     }
