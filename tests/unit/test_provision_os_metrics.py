@@ -110,3 +110,44 @@ def test_pinning_moves_every_thread() -> None:
         core = min(os.sched_getaffinity(0))
         os_metrics.pin(process.pid, [core])
         assert os.sched_getaffinity(process.pid) == {core}
+
+
+_THREE = """
+import mmap, os, time
+shared = mmap.mmap(-1, 64 << 20)
+for page in range(0, 64 << 20, 4096):
+    shared[page] = 1
+for _ in range(2):
+    if os.fork() == 0:
+        for page in range(0, 64 << 20, 4096):
+            shared[page]
+        os.write(1, b"ready\\n")
+        time.sleep(3600)
+time.sleep(3600)
+"""
+
+
+def test_memory_that_processes_share_is_counted_once() -> None:
+    """As of a server with a process for each connection and one cache."""
+    with running(_THREE) as first:
+        assert first.stdout is not None
+        first.stdout.readline()
+        sample = os_metrics.sample_processes([first.pid])
+        for pid in os_metrics.family([first.pid], os_metrics.process_table()):
+            os.kill(pid, 9)
+    assert sample.gauges["processes"] == 3
+    assert 64 << 20 <= sample.gauges["rss_bytes"] < 2 * (64 << 20)
+    assert "shared_bytes" not in sample.gauges
+
+
+def test_cpu_time_of_a_connections_process_stays_when_it_has_ended() -> None:
+    code = (
+        "import os, time\n"
+        "if os.fork() == 0:\n"
+        "    while time.process_time() < 0.3: pass\n"
+        "    os._exit(0)\n"
+        "os.wait(); print(1, flush=True); time.sleep(3600)"
+    )
+    with running(code) as server:
+        counters = os_metrics.sample_processes([server.pid]).counters
+    assert counters["cpu_user_s"] + counters["cpu_system_s"] >= 0.25

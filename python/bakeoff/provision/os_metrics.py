@@ -1,7 +1,8 @@
 """What the operating system says about servers and about the machine. Linux; what cannot be read is absent, not zero.
 
 `counters` only grow, and the caller makes rates of them; `gauges` are of the moment. Names end with their unit.
-A process's share is its own and that of its living descendants.
+A process's share is its own and that of its descendants, of those that have ended as well: a server may have a process
+for each connection.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ _CGROUP = "/sys/fs/cgroup"
 #: Below this much in the kernel's write-back queues the disk counts as quiet: other programs always dirty a little.
 WRITEBACK_QUIET_BYTES = 8 << 20
 SWITCHES_THREADS_MAX = 300
+#: A gauge that goes into `rss_bytes`.
+_SHARED = "shared_bytes"
 #: Flag of a process that is the kernel's own (include/linux/sched.h).
 _PF_KTHREAD = 0x200000
 
@@ -34,7 +37,8 @@ def sample_processes(pids: list[int], table: dict[int, Process] | None = None) -
     counters: cpu_user_s, cpu_system_s, read_bytes and write_bytes (to storage), read_calls, write_calls,
     context_switches_voluntary, context_switches_involuntary. gauges: rss_bytes, threads, processes.
     Switches are counted for processes of up to SWITCHES_THREADS_MAX threads. A figure that one of the processes
-    withholds (another user's /proc/PID/io) is left out for all.
+    withholds (another user's /proc/PID/io) is left out for all. Memory that may be shared is counted once, as much as
+    the process has that has most of it: a cache that all have would be counted for each.
     """
     samples = [one for pid in family(pids, table or process_table()) if (one := _sample_process(pid)) is not None]
     total = Sample(
@@ -43,6 +47,7 @@ def sample_processes(pids: list[int], table: dict[int, Process] | None = None) -
     )
     if samples:
         total.gauges["processes"] = float(len(samples))
+        total.gauges["rss_bytes"] -= total.gauges.pop(_SHARED) - max(one.gauges[_SHARED] for one in samples)
     return total
 
 
@@ -149,13 +154,24 @@ def _sample_process(pid: int) -> Sample | None:
     stat = _text(f"{_PROC}/{pid}/stat").rpartition(")")[2].split()
     if len(stat) < 22 or stat[0] == "Z":
         return None
+    user, system, ended_user, ended_system = (int(word) / _TICKS_PER_S for word in stat[11:15])
     sample = Sample(
-        counters={"cpu_user_s": int(stat[11]) / _TICKS_PER_S, "cpu_system_s": int(stat[12]) / _TICKS_PER_S},
-        gauges={"rss_bytes": float(int(stat[21]) * _PAGE_BYTES), "threads": float(stat[17])},
+        counters={"cpu_user_s": user + ended_user, "cpu_system_s": system + ended_system},
+        gauges={
+            "rss_bytes": float(int(stat[21]) * _PAGE_BYTES),
+            _SHARED: _shared_bytes(pid),
+            "threads": float(stat[17]),
+        },
     )
     _read_io(pid, sample)
     _read_switches(pid, sample)
     return sample
+
+
+def _shared_bytes(pid: int) -> float:
+    """Resident pages of files and of shared memory."""
+    words = _text(f"{_PROC}/{pid}/statm").split()
+    return float(int(words[2]) * _PAGE_BYTES) if len(words) > 2 else 0.0
 
 
 def _read_io(pid: int, sample: Sample) -> None:
