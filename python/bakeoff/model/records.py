@@ -112,6 +112,8 @@ class FactsRecord(Document):
     #: What the plan asked for, by the system's own names (to show what was set on purpose).
     declared: dict[str, str]
     private: bool
+    #: It ran inside the client's process.
+    embedded: bool = False
     #: Always empty, and written so that bundles made before can be read: each run says what made its load.
     client_library: str = ""
     runner: str = ""

@@ -169,7 +169,7 @@ def _entry(
         name=name,
         product=" | ".join(dict.fromkeys(f.product for f in facts)),
         version=" | ".join(dict.fromkeys(f.version for f in facts)),
-        where="private instance" if facts[0].private else "existing server",
+        where="private instance" if facts[0].private else "existing file" if facts[0].embedded else "existing server",
         client=client,
         settings=dict(sorted(own.items())),
         declared=sorted(on_purpose & own.keys()),

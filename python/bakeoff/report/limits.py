@@ -40,7 +40,9 @@ def _workload(cells: Sequence[CellAnswer]) -> str:
 
 
 def _machine(bundle: Source) -> str:
-    if any(facts.private for facts in bundle.facts.values()):
+    if bundle.facts and all(facts.embedded for facts in bundle.facts.values()):
+        return "The database ran inside the client's process, and its CPU time is the client's: no server was between."
+    if any(facts.private and not facts.embedded for facts in bundle.facts.values()):
         return (
             f"Client and server shared one machine of {bundle.machine.cores} cores: they competed for CPU, and no"
             " network lay between them. Compare the sum of client and server CPU per operation."

@@ -245,6 +245,7 @@ class Instance:
             portable=portable,
             declared=self.system.declared(),
             private=self.system.private,
+            embedded=self.system.capabilities().embedded,
         )
 
     def stop(self) -> None:

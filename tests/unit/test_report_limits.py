@@ -1,0 +1,48 @@
+"""What a report says that its figures do not show, by how their runs were made."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from bakeoff.report.limits import limits_of
+
+
+def limits(
+    *, reset: str = "restore", data: str = "load", facts: tuple[tuple[bool, bool], ...] = ((True, False),)
+) -> str:
+    """facts: of each system, whether it is private and whether it is embedded."""
+    plan = SimpleNamespace(
+        reset=reset, resolved={"measure": {"data": data}}, pacing="open loop", window_s=60.0, repetitions=5
+    )
+    told = {str(n): SimpleNamespace(private=private, embedded=embedded) for n, (private, embedded) in enumerate(facts)}
+    machine = SimpleNamespace(cores=2, memory_bytes=10**9)
+    bundle = SimpleNamespace(plan=plan, facts=told, machine=machine, damage=[])
+    return " ".join(limits_of(cast(Any, bundle), []))
+
+
+def test_runs_that_begin_where_others_ended_are_said_not_to_be_independent() -> None:
+    assert "repetitions are not independent of their order" in limits(reset="none")
+    assert "independent" not in limits()
+
+
+def test_data_that_were_there_before_are_said_to_be_checked_in_part() -> None:
+    assert "rests on who loaded them" in limits(data="existing")
+    assert "rests on" not in limits()
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        (((True, False),), "shared one machine of 2 cores"),
+        (((False, False),), "Network and server machine are outside"),
+        (((True, False), (False, False)), "shared one machine"),
+        (((True, True), (False, False)), "Network and server machine are outside"),
+        (((True, True), (False, True)), "inside the client's process"),
+    ],
+)
+def test_where_the_databases_ran_is_said_of_those_that_were_servers(
+    facts: tuple[tuple[bool, bool], ...], words: str
+) -> None:
+    assert words in limits(facts=facts)
