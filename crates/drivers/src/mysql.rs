@@ -47,7 +47,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
     timestamp_type: "DATETIME(6)",
     auto_key: "INTEGER NOT NULL AUTO_INCREMENT",
     auto_value: Some(0),
-    keys_in_create_table: true,
     // No ENGINE: the server's default_storage_engine is a setting like any other.
     table_suffix: "",
     numbered_placeholders: false,
@@ -64,6 +63,7 @@ pub fn capabilities() -> Capabilities {
         scan: true,
         affected: vec![Affected::Found, Affected::Changed],
         batch_insert: true,
+        plain_index: true,
         isolation: vec![
             Isolation::ReadUncommitted,
             Isolation::ReadCommitted,

@@ -42,6 +42,7 @@ pub fn capabilities() -> Capabilities {
         scan: true,
         affected: vec![Affected::Found],
         batch_insert: true,
+        plain_index: false,
         isolation: Vec::new(),
         cancel: true,
         tls: false,

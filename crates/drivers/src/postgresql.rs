@@ -34,7 +34,6 @@ pub(crate) static DIALECT: Dialect = Dialect {
     timestamp_type: "TIMESTAMP",
     auto_key: "SERIAL",
     auto_value: None,
-    keys_in_create_table: false,
     table_suffix: "",
     numbered_placeholders: true,
     for_update: " FOR UPDATE",
@@ -50,6 +49,7 @@ pub fn capabilities() -> Capabilities {
         scan: true,
         affected: vec![Affected::Found],
         batch_insert: true,
+        plain_index: false,
         isolation: vec![
             Isolation::ReadCommitted,
             Isolation::RepeatableRead,

@@ -37,7 +37,6 @@ static DIALECT: Dialect = Dialect {
     // An integer primary key is the row's own number.
     auto_key: "INTEGER NOT NULL",
     auto_value: None,
-    keys_in_create_table: false,
     table_suffix: "",
     numbered_placeholders: false,
     // There is one writer at a time.
@@ -56,6 +55,7 @@ pub fn capabilities() -> Capabilities {
         scan: true,
         affected: vec![Affected::Found],
         batch_insert: true,
+        plain_index: false,
         isolation: vec![Isolation::Serializable],
         cancel: false,
         tls: false,

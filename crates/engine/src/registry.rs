@@ -189,7 +189,7 @@ fn not_in_build(spec: &RunSpec) -> Trouble {
     }
 }
 
-/// Whether a driver of this kind can be asked what the workload asks: what it needs against what the driver offers.
+/// Whether a driver of this kind has sessions of the shape that the workload asks.
 fn fits(driver: &str, workload: &str) -> Result<(), Trouble> {
     let is_pair = |driver: &str| pairs().any(|pair| pair.driver == driver && pair.workload == workload);
     if is_pair(driver) {
@@ -216,9 +216,15 @@ fn usage(what: impl Into<String>, hint: impl Into<String>) -> Trouble {
 
 /// What a plan asks before a run: the workload's options decided, held against the driver.
 pub fn resolve(request: &Request) -> Result<Resolved, Trouble> {
-    let resolved = bakeoff_workloads::resolve::resolve(request)?;
-    if let Some(driver) = &request.driver {
-        fits(driver, &request.kind)?;
+    let (resolved, needs) = bakeoff_workloads::resolve::resolve(request)?;
+    if let Some(kind) = &request.driver {
+        fits(kind, &request.kind)?;
+        for driver in bakeoff_drivers::list()
+            .iter()
+            .filter(|driver| driver.kind == kind)
+        {
+            needs.check(&request.kind, &driver.capabilities, kind)?;
+        }
     }
     Ok(resolved)
 }

@@ -288,6 +288,7 @@ fn every_request_gets_an_answer_in_its_order() {
         r#"{"kind": "sysbench", "driver": "null"}"#,
         r#"{"kind": "sysbench", "driver": "oracle"}"#,
         r#"{"kind": "tpcc"}"#,
+        r#"{"kind": "sysbench", "options": {"secondary": true}, "driver": "sqlite"}"#,
     ];
     let mut stdin = resolving.stdin.take().unwrap();
     stdin.write_all(requests.join("\n").as_bytes()).unwrap();
@@ -309,6 +310,7 @@ fn every_request_gets_an_answer_in_its_order() {
         "driver",
         "driver",
         "workload.kind",
+        "driver",
     ];
     assert_eq!(told.collect::<Vec<_>>(), expected);
     let hint = answers[3]["hint"].as_str().unwrap();

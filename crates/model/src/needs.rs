@@ -15,6 +15,8 @@ pub struct Needs {
     pub affected: Affected,
     /// A user's operations share a transaction, so each user needs a session of its own: no pool.
     pub own_session: bool,
+    /// Tables whose id has a plain index in place of the primary key.
+    pub plain_index: bool,
 }
 
 /// What a driver can do, so that a plan which asks for more is refused before anything starts.
@@ -28,6 +30,8 @@ pub struct Capabilities {
     /// What an UPDATE can be asked to count; empty: nothing is counted.
     pub affected: Vec<Affected>,
     pub batch_insert: bool,
+    /// CREATE TABLE may list plain indexes (`KEY name (column)`) and have no primary key.
+    pub plain_index: bool,
     /// Isolation levels that can be asked for, in portable names.
     pub isolation: Vec<Isolation>,
     /// Whether operations may be cancelled by a timeout (false: the call blocks until the engine returns).
@@ -67,6 +71,9 @@ impl Needs {
         if self.scan && !offers.scan {
             return Some("scans in the order of keys");
         }
+        if self.plain_index && !offers.plain_index {
+            return Some("a plain index in place of the primary key");
+        }
         let counts = offers.affected.is_empty() || offers.affected.contains(&self.affected);
         match self.affected {
             _ if counts => None,
@@ -85,6 +92,7 @@ mod tests {
         scan: false,
         affected: vec![],
         batch_insert: false,
+        plain_index: false,
         isolation: vec![],
         cancel: false,
         tls: false,
@@ -117,5 +125,10 @@ mod tests {
         assert!(told(changed, &found).is_err());
         let scan = Needs { scan: true, ..none };
         assert!(told(scan, &found).is_err());
+        let plain_index = Needs {
+            plain_index: true,
+            ..none
+        };
+        assert!(told(plain_index, &found).is_err());
     }
 }

@@ -70,8 +70,6 @@ pub struct Dialect {
     pub auto_key: &'static str,
     /// What an INSERT gives such a key to have it numbered; `None`: null.
     pub auto_value: Option<i64>,
-    /// CREATE TABLE may list plain indexes (`KEY name (column)`).
-    pub keys_in_create_table: bool,
     /// Appended to CREATE TABLE (`ENGINE=InnoDB`, ` WITHOUT ROWID`), or empty.
     pub table_suffix: &'static str,
     /// Placeholder style: `?` everywhere, or `$1`, `$2`, ...

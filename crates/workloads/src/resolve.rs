@@ -2,6 +2,7 @@
 //! [`KINDS`]; what is each workload's own stands in its room's `resolve.rs`.
 use crate::trouble::refuse;
 use crate::{sysbench, ycsb};
+use bakeoff_model::needs::Needs;
 use bakeoff_model::options::{Described, Said, Table};
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{Listed, Request, Resolved};
@@ -21,7 +22,7 @@ pub struct Kind {
     /// The option whose names are the presets.
     pub preset: &'static str,
     pub describe: fn() -> Vec<Described>,
-    pub resolve: fn(&Request) -> Result<Resolved, Trouble>,
+    pub resolve: fn(&Request) -> Result<(Resolved, Needs), Trouble>,
 }
 
 pub const KINDS: &[Kind] = &[ycsb::KIND, sysbench::KIND];
@@ -36,7 +37,8 @@ pub fn list() -> Vec<Listed> {
     KINDS.iter().map(listed).collect()
 }
 
-pub fn resolve(request: &Request) -> Result<Resolved, Trouble> {
+/// The options decided, and what the workload then needs of a driver.
+pub fn resolve(request: &Request) -> Result<(Resolved, Needs), Trouble> {
     match KINDS.iter().find(|kind| kind.kind == request.kind) {
         Some(kind) => (kind.resolve)(request),
         None => {

@@ -64,9 +64,6 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
     if most is not None and users > most:
         what = f"{asks} has {users} threads, each of which fills a table of its own, and {most} tables"
         raise source.error(what, "factors", "threads", hint=f"write tables = {users} in [workload]")
-    if cell.workload.spec.get("secondary") and not capabilities.plain_index_on_id:
-        what = f"{asks}: {kind} numbers rows by their primary key only, so it has no `secondary`"
-        raise source.error(what, "workload", "secondary", hint=f"leave `secondary` out of plans with {kind}")
     for what, level, offered in (
         ("isolation", cell.isolation, capabilities.isolation),
         ("durability", cell.durability, capabilities.durability),

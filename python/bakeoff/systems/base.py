@@ -42,7 +42,6 @@ class Capabilities:
     durability: tuple[str, ...]
     runners: tuple[str, ...]  # engine runners, preferred first
     pool: bool  # fewer sessions than threads
-    plain_index_on_id: bool = True  # false: rows are numbered by their primary key only
 
 
 @dataclass(frozen=True)

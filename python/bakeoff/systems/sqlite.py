@@ -89,7 +89,6 @@ class Sqlite(System):
             durability=tuple(DURABILITY),
             runners=("thread",),
             pool=False,
-            plain_index_on_id=False,
         )
 
     @classmethod

@@ -206,7 +206,6 @@ mod tests {
         timestamp_type: "TIMESTAMP",
         auto_key: "INTEGER NOT NULL",
         auto_value: None,
-        keys_in_create_table: false,
         table_suffix: " WITH X",
         numbered_placeholders: false,
         for_update: "",

@@ -61,6 +61,7 @@ impl Driver for TestDriver {
             scan: false,
             affected: vec![Affected::Found],
             batch_insert: false,
+            plain_index: false,
             isolation: vec![],
             cancel: true,
             tls: false,

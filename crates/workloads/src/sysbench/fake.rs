@@ -22,7 +22,6 @@ static DIALECT: Dialect = Dialect {
     timestamp_type: "TEXT",
     auto_key: "INTEGER NOT NULL NUMBERED",
     auto_value: Some(0),
-    keys_in_create_table: true,
     table_suffix: "",
     numbered_placeholders: false,
     for_update: "",

@@ -122,7 +122,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
     }
 
     fn needs(&self) -> Needs {
-        needs()
+        needs(&self.spec)
     }
 
     fn worker(&self, _worker: usize) {}
@@ -271,9 +271,10 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
 }
 
 /// Whatever the script does: tables are loaded in transactions, and an update is right when it found its row.
-pub fn needs() -> Needs {
+pub fn needs(spec: &SysbenchSpec) -> Needs {
     Needs {
         transactions: true,
+        plain_index: spec.secondary,
         affected: Affected::Found,
         ..Needs::default()
     }

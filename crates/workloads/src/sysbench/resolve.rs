@@ -1,9 +1,10 @@
 //! sysbench before a run: another version's ways, which errors are ignored, and what follows from the options.
-use super::GENERATOR_VERSION;
 use super::script::Script;
 use super::validate::{script_name, validate};
+use super::{GENERATOR_VERSION, needs};
 use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
 use crate::trouble::refuse;
+use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::resolve::{Request, Resolved};
 use bakeoff_model::run::sysbench::{
@@ -75,7 +76,7 @@ impl Beside for Options {
     }
 }
 
-fn resolve(request: &Request) -> Result<Resolved, Trouble> {
+fn resolve(request: &Request) -> Result<(Resolved, Needs), Trouble> {
     let read = read::<Options>(request)?;
     let spec = &read.spec;
     validate(spec, ClientSpec::default(), None)?;
@@ -86,7 +87,8 @@ fn resolve(request: &Request) -> Result<Resolved, Trouble> {
         u64::from(spec.tables) * spec.table_size
     };
     let is_bulk = spec.script == SysbenchScript::BulkInsert;
-    Ok(Resolved {
+    let needs = needs(spec);
+    let resolved = Resolved {
         label: label(&read),
         loaded_rows,
         size_estimate_bytes: loaded_rows * ROW_BYTES,
@@ -95,7 +97,7 @@ fn resolve(request: &Request) -> Result<Resolved, Trouble> {
             .collect(),
         dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape_of(spec)),
         writes: !Script::new(spec).reads_only,
-        keeps_session: false, // an event is a whole transaction
+        keeps_session: needs.own_session,
         replaces_sessions: spec.reconnect > 0,
         users_max: is_bulk.then_some(spec.tables),
         // Ids that the client makes up are the same in every run; other scripts make none, or put back what they took.
@@ -103,7 +105,8 @@ fn resolve(request: &Request) -> Result<Resolved, Trouble> {
         advice: advice(spec, &retry),
         retry: Some(retry),
         spec: WorkloadSpec::Sysbench(read.spec),
-    })
+    };
+    Ok((resolved, needs))
 }
 
 /// Script, size, and every option that the plan sets beside them.
@@ -233,7 +236,7 @@ mod tests {
     }
 
     fn sysbench(options: Value) -> Resolved {
-        resolve(&request(options)).unwrap()
+        resolve(&request(options)).unwrap().0
     }
 
     #[test]

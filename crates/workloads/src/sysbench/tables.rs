@@ -61,17 +61,6 @@ impl Sysbench {
         session: &mut S,
         drop_existing: bool,
     ) -> Result<(), Trouble> {
-        if self.spec.secondary && !session.dialect().keys_in_create_table {
-            let what = format!(
-                "{} numbers rows by their primary key only",
-                session.dialect().name
-            );
-            return Err(trouble::refuse(
-                "secondary",
-                what,
-                "leave `secondary` off for this system",
-            ));
-        }
         if drop_existing {
             self.drop_tables(session).await?;
         } else {

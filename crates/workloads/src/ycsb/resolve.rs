@@ -1,9 +1,10 @@
 //! YCSB before a run: presets, and what follows from the options.
 use super::presets::Preset;
 use super::validate::{Proportions, rows, validate};
-use super::{GENERATOR_VERSION, key_text::KeyText};
+use super::{GENERATOR_VERSION, key_text::KeyText, needs};
 use crate::keys::{THETA, zeta};
 use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
+use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::resolve::{Request, Resolved};
 use bakeoff_model::run::{ClientSpec, FieldLength, RequestDistribution, WorkloadSpec, YcsbSpec};
@@ -35,28 +36,30 @@ impl Beside for Options {
     }
 }
 
-fn resolve(request: &Request) -> Result<Resolved, Trouble> {
+fn resolve(request: &Request) -> Result<(Resolved, Needs), Trouble> {
     let mut read = read::<Options>(request)?;
     validate(&read.spec, ClientSpec::default())?;
     let continues_by = continues_by(&mut read.spec);
     let spec = &read.spec;
     let [_, updates, inserts, _, read_modify_writes] = spec.proportions();
     let writes = updates + inserts + read_modify_writes > 0.0;
-    Ok(Resolved {
+    let needs = needs(spec);
+    let resolved = Resolved {
         label: label(request, &read),
         loaded_rows: rows(spec),
         size_estimate_bytes: (rows(spec) as f64 * (key_length(spec) as f64 + fields_length(spec))) as u64,
         tables: vec![spec.table.clone()],
         dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape_of(spec)),
         writes,
-        keeps_session: spec.ops_per_transaction != 1,
+        keeps_session: needs.own_session,
         replaces_sessions: false,
         users_max: None,
         retry: None,
         continues_by,
         advice: advice(spec, writes),
         spec: WorkloadSpec::Ycsb(read.spec),
-    })
+    };
+    Ok((resolved, needs))
 }
 
 /// The mix, the size, and every option that the plan sets beside them.
@@ -182,7 +185,7 @@ mod tests {
     }
 
     fn ycsb(options: Value) -> Resolved {
-        resolve(&request(options)).unwrap()
+        resolve(&request(options)).unwrap().0
     }
 
     fn spec(resolved: Resolved) -> YcsbSpec {
@@ -203,7 +206,7 @@ mod tests {
             file: Some(file),
             ..request(json!({"preset": "a", "records": 99}))
         };
-        let found = spec(resolve(&asked).unwrap());
+        let found = spec(resolve(&asked).unwrap().0);
         assert_eq!(
             (found.records, found.read_proportion, found.update_proportion),
             (99, 0.7, 0.5)
@@ -238,7 +241,7 @@ mod tests {
             seed: 20_261_121,
             ..request(json!({}))
         };
-        assert_eq!(resolve(&other_seed).unwrap().dataset, "ycsb-1-952bda9df01f");
+        assert_eq!(resolve(&other_seed).unwrap().0.dataset, "ycsb-1-952bda9df01f");
     }
 
     #[test]

@@ -15,7 +15,6 @@ static DIALECT: Dialect = Dialect {
     timestamp_type: "TEXT",
     auto_key: "INTEGER NOT NULL",
     auto_value: None,
-    keys_in_create_table: true,
     table_suffix: "",
     numbered_placeholders: false,
     for_update: "",
