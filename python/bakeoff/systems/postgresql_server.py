@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import abstractmethod
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -92,6 +92,8 @@ def read_postgresql_options(options: dict[str, Any], isolation: str | None, wher
 class PostgreSqlServer(System):
     """A configured system: everything read through its control connection."""
 
+    driver: ClassVar[str] = "postgresql"
+
     def __init__(self, name: str, options: PostgreSqlOptions, isolation: str | None) -> None:
         self.name = name
         self._where = f"systems.{name}"
@@ -133,7 +135,7 @@ class PostgreSqlServer(System):
     def _driver(self, login: Login, secret: dict[str, str] | None) -> dict[str, Any]:
         tls = login.tls
         return {
-            "kind": "postgresql",
+            "kind": self.driver,
             "endpoints": [{"name": "server", "role": "primary", "address": str(login.address)}],
             "user": login.user,
             "password": secret,
