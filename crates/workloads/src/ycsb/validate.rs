@@ -186,7 +186,8 @@ mod tests {
             (s.insert_start, s.insert_count) = (900, Some(200))
         });
         refused("insert_start", |s| s.insert_start = 1000);
-        refused("insert_start", |s| s.insert_count = Some(u64::MAX));
+        refused("insert_count", |s| s.insert_count = Some(u64::MAX));
+        refused("insert_start", |s| s.insert_count = Some(i64::MAX as u64));
         refused("key_length", |s| s.key_length = 20);
         refused("key_length", |s| {
             (s.insert_order, s.zero_padding) = (InsertOrder::Ordered, 300)
