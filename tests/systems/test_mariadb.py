@@ -487,7 +487,7 @@ import json, sys, time
 from pathlib import Path
 from bakeoff.provision.process import start_ticks
 from bakeoff.systems import SYSTEMS
-system = SYSTEMS["mariadb"].configure("m", {"start": True}, durability=None, isolation=None,
+system = SYSTEMS["mariadb"].configure("m", {"start": json.loads(sys.argv[2])}, durability=None, isolation=None,
     workdir=Path(sys.argv[1]) / "m", timeout_s=10.0, base_dir=Path("/"))
 system.start()
 uid = Path(f"/proc/{system.pids()[0]}").stat().st_uid
@@ -498,7 +498,7 @@ time.sleep(60)
 
 @contextmanager
 def starter(
-    place: Path, *prefix: str, python: str = sys.executable
+    place: Path, *prefix: str, python: str = sys.executable, start: object = True
 ) -> Iterator[tuple[subprocess.Popen[str], list[Any]]]:
     """Another bakeoff that starts a server and then does nothing; and what it says about the server."""
     paths = [str(Path(__file__).parents[2] / "python"), sysconfig.get_path("purelib")]
@@ -508,7 +508,7 @@ def starter(
         "BAKEOFF_CACHE": str(cache_dir()),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    argv = [*prefix, python, "-c", STARTER, str(place)]
+    argv = [*prefix, python, "-c", STARTER, str(place), json.dumps(start)]
     with subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE, text=True, cwd="/") as process:
         try:
             assert process.stdout is not None

@@ -32,6 +32,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     one = verbs.add_parser("install", help="fetch a server into the cache")
     one.add_argument("what", metavar="KIND[@VERSION]", help="such as mariadb, or mariadb@10.11; default: the newest")
     one.add_argument("--from", dest="source", metavar="SOURCE", help="one of those that `bakeoff systems` lists for it")
+    one.add_argument("--image", metavar="NAME", help="pull this container image instead, such as mysql:8.4")
     add_json(one)
     one.set_defaults(run=run_install)
     one = verbs.add_parser("remove", help="remove an installed server from the cache")
@@ -91,11 +92,26 @@ def _offer(source: Mapping[str, Any]) -> str:
 
 def run_install(options: argparse.Namespace) -> int:
     sources, version = _asked(options.what)
+    if options.image:
+        return _pull(sources, options.image, options.json)
     done = sources.install(version, options.source, say)
     if options.json:
         print_json(done.as_dict())
     else:
         show(f"{done.name} {done.version} is installed in {done.folder} ({bytes_words(done.size_bytes)})")
+    return ExitCode.DONE
+
+
+def _pull(sources: Sources, image: str, as_json: bool) -> int:
+    from ..provision.container import pull
+
+    if sources.in_images is None:
+        raise PlanError(f"{sources.kind} is not started from images")
+    digest = pull(image)
+    if as_json:
+        print_json({"image": image, "digest": digest})
+    else:
+        show(f'{image} is here ({digest}): start = {{ image = "{image}" }}')
     return ExitCode.DONE
 
 

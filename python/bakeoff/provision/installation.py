@@ -14,8 +14,8 @@ A system names its sources in order of preference, and everything else follows f
     process = installation.start([installation.program, ...], log=log, cwd=folder)
 
 An installation is whatever can be run by the path of its program. A program built for another C library is no
-exception: debian.py puts a word in its place that starts it with its own. A container image is one, too (container.py):
-there `run` and `start` go through podman or docker.
+exception: debian.py puts a word in its place that starts it with its own. What is in a container image is one, too
+(container.py): there `run` and `start` go through podman or docker, and `installation_for` finds either.
 
 To write another source: a class with `here`, and `fetch` with `lacks` and `versions` if it can obtain anything; keep
 what is fetched with store.py, which checks, locks and renames.
@@ -26,7 +26,7 @@ from __future__ import annotations
 import os
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,6 +52,11 @@ class Installation:
     def base(self) -> Path:
         """The folder that holds bin, lib and share."""
         return self.program.resolve().parent.parent
+
+    @property
+    def moved(self) -> bool:
+        """Whether its files lie elsewhere than it was built for."""
+        return True
 
     def tool(self, *names: str) -> Path | None:
         """The first of its companions that is there."""
@@ -114,12 +119,22 @@ class NotOffered(ServerError):
 
 
 @dataclass(frozen=True)
+class Named:
+    """Servers by the names that they may have in an image, preferred first; version_of as of OnPath."""
+
+    programs: tuple[str, ...]
+    version_of: Callable[[str], str | None]
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Sources:
     """The sources of one kind of system, preferred first."""
 
     kind: str
     what: str  # "MariaDB server"
     all: tuple[Source, ...]
+    in_images: Named | None = None  # None: it is not started from images
 
     def here(self) -> list[Installation]:
         """Every installation that can be used now, in order of preference."""

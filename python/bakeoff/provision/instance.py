@@ -90,6 +90,10 @@ class InstanceFolder:
         running = tuple((pid, ticks) for pid, ticks in known.servers if start_ticks(pid) == ticks)
         self._change(replace(known, servers=(*running, (pid, ticks))))
 
+    def record_runtime(self, runtime: str) -> None:
+        """What has started containers for this instance, before it does."""
+        self._change(replace(self._known(), runtime=runtime))
+
     def remove(self) -> None:
         """Removes everything, also what other objects for this folder have added."""
         _remove(self.path, self._known())
@@ -122,7 +126,7 @@ class InstanceFolder:
                 hint="wait for it to end, or run in another folder",
             ) from None
         if owner := Owner.read(self.path):  # as it was left
-            owner.end_servers()
+            owner.end_servers(self.path)
         return replace(ours, extra=owner.extra if owner else ())
 
     def _refuse_closed(self, path: Path) -> None:
@@ -155,7 +159,7 @@ def remove_stale(parent: Path) -> list[Path]:
         if found := hold_of_the_dead(folder):
             owner, lock = found
             with lock:
-                owner.end_servers()
+                owner.end_servers(folder)
                 _remove(folder, owner)
             gone.append(folder)
     return gone

@@ -14,6 +14,7 @@ from typing import Any
 
 from bakeoff.errors import BakeoffError
 from bakeoff.locks import Held, Holder, Lock, open_plain
+from bakeoff.provision.container import remove_containers
 from bakeoff.provision.files import file_system, write_private
 from bakeoff.provision.process import end_process
 
@@ -45,12 +46,14 @@ class Host:
 
 @dataclass(frozen=True)
 class Owner:
-    """What the record in a folder says. servers: (pid, start in clock ticks). extra: folders elsewhere."""
+    """What the record in a folder says. servers: (pid, start in clock ticks). extra: folders elsewhere. runtime: what
+    has started containers, or ""."""
 
     pid: int
     host: Host
     servers: tuple[tuple[int, int], ...] = ()
     extra: tuple[str, ...] = ()
+    runtime: str = ""
 
     def write(self, folder: Path) -> None:
         """`folder` is ours alone, so nobody can put a link where we write."""
@@ -82,7 +85,7 @@ class Owner:
                 return None
             servers = tuple((int(pid), int(ticks)) for pid, ticks in record["servers"])
             extra = tuple(os.fspath(path) for path in record["extra"])
-            return cls(int(record["pid"]), Host(**record["host"]), servers, extra)
+            return cls(int(record["pid"]), Host(**record["host"]), servers, extra, str(record.get("runtime", "")))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
@@ -95,8 +98,10 @@ class Owner:
         shared = kind in _SHARED or kind.startswith("fuse")
         return shared or not here.machine_id or self.host.machine_id != here.machine_id
 
-    def end_servers(self) -> None:
+    def end_servers(self, folder: Path) -> None:
         """Those that still run; process numbers of another boot or container name nobody here."""
+        if self.runtime:
+            remove_containers(self.runtime, folder)
         here = Host.here()
         if (self.host.boot_id, self.host.pid_namespace) == (here.boot_id, here.pid_namespace):
             for pid, ticks in self.servers:

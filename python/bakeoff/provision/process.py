@@ -124,7 +124,9 @@ def _end_unheld(starting: Future[subprocess.Popen[bytes]]) -> None:
 class ServerProcess:
     """One running server. `stop` may be called any number of times, also after the server has died by itself."""
 
-    def __init__(self, argv: Sequence[str], *, env: Mapping[str, str], log: Path, cwd: Path) -> None:
+    def __init__(
+        self, argv: Sequence[str], *, env: Mapping[str, str], log: Path, cwd: Path, as_account: bool = True
+    ) -> None:
         setpriv = shutil.which("setpriv")
         if setpriv is None:
             raise ServerError(
@@ -140,10 +142,15 @@ class ServerProcess:
                 stdout=output,
                 stderr=output,
                 process_group=0,
-                **_identity(),
+                **(_identity() if as_account else {}),
             )
         self.pid = self._process.pid
         self.start_ticks = start_ticks(self.pid) or 0
+
+    @property
+    def server_pid(self) -> int:
+        """Of the server itself, where our child only stands for it."""
+        return self.pid
 
     def alive(self) -> bool:
         return self._process.poll() is None

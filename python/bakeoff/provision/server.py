@@ -38,6 +38,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from bakeoff.errors import BakeoffError, ServerError
+from bakeoff.provision.container import ImageInstallation
 from bakeoff.provision.files import copy_tree, forget_pages, write_private
 from bakeoff.provision.installation import Installation
 from bakeoff.provision.instance import InstanceFolder
@@ -195,7 +196,7 @@ class PrivateServer(ABC):
         return self._process is not None and self._process.alive()
 
     def pids(self) -> list[int]:
-        return [self._process.pid] if self._process is not None and self._process.alive() else []
+        return [self._process.server_pid] if self._process is not None and self._process.alive() else []
 
     def remove(self) -> None:
         self.kill()
@@ -275,6 +276,8 @@ class PrivateServer(ABC):
         begin = time.monotonic()
         files = {self.folder.path / name: text for name, text in self.secret_files().items()}
         log_begin = self.log.stat().st_size if self.log.exists() else 0
+        if isinstance(self.spec.installation, ImageInstallation):
+            self.folder.record_runtime(self.spec.installation.runtime)
         try:
             for path, text in files.items():
                 write_private(path, text, for_server=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Sources
+from bakeoff.provision.installation import Named, Sources
 from bakeoff.provision.on_path import OnPath
 
 _PACKAGES = PackageSet(("mariadb-server-core", "mariadb-client-core"), "usr/sbin/mariadbd")
@@ -26,4 +26,5 @@ SOURCES = Sources(
         Debian("mariadb", _PACKAGES, suite="trixie"),
         Debian("mariadb", _PACKAGES, suite="sid"),
     ),
+    Named(("mariadbd", "mysqld"), version_of, ("--no-defaults",)),
 )

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Sources
+from bakeoff.provision.installation import Named, Sources
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.provision.on_path import OnPath
 
@@ -51,4 +51,5 @@ SOURCES = Sources(
         Debian("mysql", _PACKAGES, suite="sid"),
         Maven("mysql", {"5.5.9": _JAR}, unpack, "bin/mysqld"),
     ),
+    Named(("mysqld",), version_of, ("--no-defaults",)),
 )

@@ -160,7 +160,8 @@ class MySqlProcess(PrivateServer):
 
     def _refuse_odd_names(self) -> None:
         """The script that makes a data directory is a shell's, and takes a name apart at its blanks."""
-        for path in (self.data, self.folder.path, self.spec.installation.base):
+        programs = [self.spec.installation.base] if self.spec.installation.moved else []
+        for path in (self.data, self.folder.path, *programs):
             if odd := _ODD.search(str(path)):
                 raise ServerError(
                     f"{self.product} cannot make its data where a folder's name holds {odd[0]!r}: {path}",
@@ -202,6 +203,8 @@ class MySqlProcess(PrivateServer):
 
 def own_files(installation: Installation) -> dict[str, str]:
     """Options that tell a copy which is not where it was built to be where its own files are."""
+    if not installation.moved:
+        return {}
     base = installation.base
     found = {
         name: next((base / place for place in places if (base / place).is_dir()), None)

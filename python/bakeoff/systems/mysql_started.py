@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bakeoff.errors import BakeoffError
+from bakeoff.provision.container import installation_for
 from bakeoff.provision.files import allocated_bytes
 from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
@@ -90,7 +91,8 @@ class StartedMySql(MySqlServer):
         if read.address is not None:
             return None
         try:
-            cls.sources().find(read.private.version if read.private else None)
+            start = read.private or StartOptions()
+            installation_for(cls.sources(), start.version, start.image)
         except BakeoffError as error:
             return f"{error.what} ({error.hint})" if error.hint else error.what
         return None
@@ -116,7 +118,7 @@ class StartedMySql(MySqlServer):
     def _made(self) -> MySqlProcess:
         """The server, its folder made at the first call."""
         if self._server is None:
-            found = self.sources().find(self._start.version)
+            found = installation_for(self.sources(), self._start.version, self._start.image)
             spec = ServerSpec(found, self._settings, self._options.schema_, self._start.port, self._tls, self._place)
             self._server = self.process_of(found, self._where)(spec, InstanceFolder(self._workdir), where=self._where)
         return self._server
@@ -210,4 +212,9 @@ class StartedMySql(MySqlServer):
 
     def _own_facts(self) -> dict[str, str]:
         adjusted = adjusted_settings(self._made().log_tail(10_000))
-        return {"transport": self._start.connect, **({"adjusted": "; ".join(adjusted)} if adjusted else {})}
+        installation = self._made().spec.installation.described
+        return {
+            "transport": self._start.connect,
+            "installation": installation,
+            **({"adjusted": "; ".join(adjusted)} if adjusted else {}),
+        }

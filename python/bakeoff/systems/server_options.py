@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bakeoff.errors import PlanError
 from bakeoff.systems.options import Options, Password, Settings, read_options
@@ -21,10 +21,17 @@ class StartOptions(Options):
     """A private instance."""
 
     version: str | None = None  # None: whichever is found
+    image: str | None = None  # a container's, in place of `version`
     settings: Settings = Field(default_factory=dict)
     path: str | None = None  # a folder on the storage to be tested; None: with everything else
     port: int | None = Field(default=None, gt=0, lt=65536)  # None: a free one
     connect: Literal["tcp", "socket"] = "tcp"  # what the load goes over
+
+    @model_validator(mode="after")
+    def _one_program(self) -> StartOptions:
+        if self.version is not None and self.image is not None:
+            raise ValueError("`version` and `image` exclude each other: leave out one of the two")
+        return self
 
 
 class ServerOptions(Options):
