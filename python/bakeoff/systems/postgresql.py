@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bakeoff.errors import BakeoffError, ServerError
+from bakeoff.provision.container import installation_for
 from bakeoff.provision.files import allocated_bytes
 from bakeoff.provision.installation import Sources
 from bakeoff.provision.instance import InstanceFolder
@@ -87,7 +88,8 @@ class PostgreSql(PostgreSqlServer):
         if read.address is not None:
             return None
         try:
-            SOURCES.find(read.private.version if read.private else None)
+            start = read.private or StartOptions()
+            installation_for(SOURCES, start.version, start.image)
         except BakeoffError as error:
             return f"{error.what} ({error.hint})" if error.hint else error.what
         return None
@@ -113,7 +115,8 @@ class PostgreSql(PostgreSqlServer):
     def server(self) -> PostgreSqlProcess:
         """The instance, its folder made at the first call."""
         if self._server is None:
-            found, start = SOURCES.find(self._start.version), self._start
+            start = self._start
+            found = installation_for(SOURCES, start.version, start.image)
             tls = bool(self._options.tls)
             spec = ServerSpec(found, self._settings, self._options.database, start.port, tls, self._place)
             self._server = PostgreSqlProcess(spec, InstanceFolder(self._workdir), where=self._where)
