@@ -100,7 +100,7 @@ def test_runs_are_paired_by_block_and_those_without_a_partner_are_noted() -> Non
 def test_a_run_without_a_value_makes_the_cell_not_comparable(value: float | None) -> None:
     found = compare([*times(B[:6], 2), value], B, P99)
     assert found.verdict == "not comparable"
-    assert found.words == "not compared: the p99 of A is zero or not defined in 1 of 7 runs"
+    assert found.words == "not compared: the p99 of A is zero, not defined or only a lower bound in 1 of 7 runs"
     assert found.other_value is None
     assert found.base_value is not None
 

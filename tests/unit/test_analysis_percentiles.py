@@ -73,3 +73,11 @@ def test_a_spectrum_ends_where_the_failures_begin() -> None:
     points = distribution({"ok": ok(900), "fail_other": ok(100)}).spectrum(50)
     assert points[-1].quantile <= 0.9
     assert points[-1].value_ns == pytest.approx(900_000, rel=0.02)
+
+
+def test_a_percentile_that_timeouts_reach_down_to_is_a_lower_bound() -> None:
+    """2 % timed out after a second: nobody knows how long they would have taken."""
+    answered = Histogram.from_values([1_000_000] * 9_800)
+    spread = distribution({"ok": answered, "unknown": Histogram.from_values([1_000_000_000] * 200)})
+    assert (spread.percentile(0.95).at_least, spread.percentile(0.95).words) == (False, "1.00 ms")
+    assert (spread.percentile(0.99).at_least, spread.percentile(0.99).words) == (True, "at least 1.00 s")

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.response import merge_documents
 from bakeoff.analysis.wording import milliseconds_words
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli.run import all_held
+from bakeoff.model.boundary import Series
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.report.answer import Answer
 from bakeoff.report.conclusion import answer_of
@@ -373,3 +375,53 @@ def test_each_operation_is_told_apart(tmp_path: Path) -> None:
     assert read.response.p95_ms is not None
     assert update.response.p95_ms is not None
     assert read.response.p95_ms < update.response.p95_ms
+
+
+def timed_out(run: RunRecord) -> RunRecord:
+    """Two operations in a hundred had no answer within a second."""
+    unknown = run.ok // 50
+    waited = to_document(Histogram.from_values([1_000_000_000] * unknown))
+    series = [
+        *run.series,
+        Series(operation="read", part_of=None, outcome="unknown", count=unknown, response=waited, service=waited),
+    ]
+    headline = merge_documents([run.headline, waited])
+    changes = {"errors": {"unknown": unknown}, "series": series, "headline": headline, "completed": run.ok + unknown}
+    return run.model_copy(update={**changes, "operations": []})
+
+
+def test_a_percentile_among_timeouts_reads_at_least_and_is_not_compared(tmp_path: Path) -> None:
+    story = replace(
+        SMALL, threads=(8,), objective="latency_p99", change=lambda run: timed_out(run) if only(run, "c01") else run
+    )
+    _, found = answer(tmp_path, story)
+    cell = found.cells[0]
+    assert cell.response.at_least == ["p99_ms", "p999_ms"]
+    assert "at least 1.00 s" in render_text(found)
+    assert found.comparisons[0].verdict == "not comparable"
+    assert "the p99 of mariadb is zero, not defined or only a lower bound in 5 of 5 runs" in found.comparisons[0].words
+
+
+def test_runs_of_different_occasions_are_not_paired(tmp_path: Path) -> None:
+    """A plan that grew puts its new cells into the old blocks, after all of them."""
+    later = replace(
+        SMALL,
+        threads=(8,),
+        change=lambda run: run.model_copy(update={"order": run.order + 100}) if only(run, "c02") else run,
+    )
+    _, found = answer(tmp_path, later)
+    assert found.comparisons[0].verdict == "not comparable"
+    assert "different occasions (in 5 of 5 blocks other blocks' runs lie between the two)" in found.comparisons[0].words
+
+
+def test_a_run_that_was_made_again_later_is_said_to_be_apart_from_its_partner(tmp_path: Path) -> None:
+    again = replace(
+        SMALL,
+        threads=(8,),
+        change=lambda run: run.model_copy(update={"order": 100}) if only(run, "c02", 2) else run,
+    )
+    _, found = answer(tmp_path, again)
+    assert found.comparisons[0].better == "mariadb"
+    assert any(
+        note.startswith("in 1 of 5 blocks other blocks' runs lie between") for note in found.comparisons[0].notes
+    )

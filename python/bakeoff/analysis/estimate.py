@@ -238,7 +238,8 @@ def _obstacle(
         undefined = sum(not _has_log(value) for value in runs)
         if undefined:  # leaving these runs out would compare the survivors
             label = objective.label
-            words = f"not compared: the {label} of {name} is zero or not defined in {undefined} of {len(runs)} runs"
+            what = "is zero, not defined or only a lower bound"
+            words = f"not compared: the {label} of {name} {what} in {undefined} of {len(runs)} runs"
             return Obstacle("not comparable", words)
     return None
 

@@ -55,6 +55,8 @@ class Metric:
     about: str
     of: Callable[[Observed], float | None]
     per: Literal["run", "load"] = "run"
+    #: Whether the value is only the least that it can be.
+    at_least: Callable[[Observed], bool] = lambda _: False
     #: The operation or the column that the name ends in.
     part: str = ""
 

@@ -25,6 +25,8 @@ class Percentile:
     quantile: float
     value_ns: int | None
     words: str
+    #: Operations that timed out, of which nobody knows how long they would have taken, reach down to it.
+    at_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,14 @@ class Distribution:
     failed: operations that ended `fail` or `wrong`: above every value.
     revoked: counted `ok` in `waited`, but their transaction did not commit: above every value too. Which values they
         had is not known, so the smallest ones are taken away; the percentile can only come out higher for it.
+    unknown: those in `waited` that timed out or lost their connection, at the time they had waited. A percentile that
+        they reach down to is a lower bound.
     """
 
     waited: Histogram
     failed: int = 0
     revoked: int = 0
+    unknown: int = 0
 
     @property
     def count(self) -> int:
@@ -58,7 +63,8 @@ class Distribution:
             have, need = count_words(self.count), count_words(samples_needed(q))
             return Percentile(q, None, f"too few samples ({have} of {need})")
         value = self.waited.value_at_rank(rank)
-        return Percentile(q, value, duration_words(value))
+        at_least = rank > self.waited.count - self.unknown
+        return Percentile(q, value, f"{'at least ' if at_least else ''}{duration_words(value)}", at_least)
 
     def spectrum(self, points: int = 200) -> list[SpectrumPoint]:
         return self.waited.spectrum(points, failed=self.failed, revoked=self.revoked)
@@ -80,4 +86,5 @@ def distribution(
     waited = [histograms[outcome] for outcome in _WAITED if outcome in histograms]
     waited += [h for h in (unfinished, backlog) if h is not None]
     failed = sum(h.count for outcome, h in histograms.items() if outcome not in _WAITED)
-    return Distribution(merge(waited), failed, revoked)
+    unknown = histograms["unknown"].count if "unknown" in histograms else 0
+    return Distribution(merge(waited), failed, revoked, unknown)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from ..model.records import LoadRecord
@@ -33,9 +34,12 @@ class Entry:
     of: Of
     of_operation: OfOperation | None = None
     per: Literal["run", "load"] = "run"
+    #: Of the percentile at this quantile.
+    quantile: float | None = None
 
     def metric(self) -> Metric:
-        return Metric(self.name, self.unit, self.better, self.label, self.about, self.of, self.per)
+        at_least = partial(_at_least, self.quantile, "")
+        return Metric(self.name, self.unit, self.better, self.label, self.about, self.of, self.per, at_least)
 
     def metric_of(self, operation: str) -> Metric:
         of_operation = self.of_operation
@@ -43,9 +47,13 @@ class Entry:
             hint = f"operations have of their own: {', '.join(e.name for e in METRICS if e.of_operation)}"
             raise UnknownMetric(f"`{self.name}` is not told of single operations", hint)
         name, label, about = f"{self.name}.{operation}", f"{operation} {self.label}", f"{self.about} Of {operation}."
-        return Metric(
-            name, self.unit, self.better, label, about, lambda seen: of_operation(seen, operation), part=operation
-        )
+        at_least, of = partial(_at_least, self.quantile, operation), lambda seen: of_operation(seen, operation)
+        return Metric(name, self.unit, self.better, label, about, of, at_least=at_least, part=operation)
+
+
+def _at_least(quantile: float | None, operation: str, seen: Observed) -> bool:
+    spread = seen.response_of(operation) if operation else seen.response
+    return quantile is not None and spread is not None and spread.percentile(quantile).at_least
 
 
 class UnknownMetric(ValueError):
@@ -146,6 +154,7 @@ def _percentile(name: str) -> Entry | None:
         f"Response time that {quantile * 100:.10g} % of the operations did not exceed; failed ones rank above it.",
         lambda seen: value_ms(seen.response),
         lambda seen, operation: value_ms(seen.response_of(operation)),
+        quantile=quantile,
     )
 
 

@@ -37,6 +37,7 @@ def merged_distribution(runs: Sequence[RunRecord]) -> Distribution:
         waited=merge([decode(run.headline) for run in runs]),
         failed=sum(_failed(run) for run in runs),
         revoked=sum(run.revoked for run in runs),
+        unknown=sum(run.errors.get("unknown", 0) for run in runs),
     )
 
 
@@ -65,6 +66,7 @@ def percentiles(spread: Distribution, *, overloaded: bool = False) -> Percentile
         max_ms=max_ms,
         mean_ms=None if mean_ns is None else mean_ns / 1e6,
         words={name: p.words for name, p in found.items() if p.value_ns is None},
+        at_least=[name for name, p in found.items() if p.at_least],
     )
 
 

@@ -9,6 +9,7 @@ from ..analysis.wording import seconds_words
 from ..model.boundary import Interval, Progress
 from ..model.records import RunRecord
 from ..plan.resolved import Cell
+from ..report.answer import time_words
 from ..schedule.conduct import View, seconds_left
 from ..schedule.order import Slot
 from .output import say
@@ -68,8 +69,7 @@ class Line(View):
         if record.state == "failed":
             self._say(f"{slot.run} {cell.record.label}: FAILED: {record.failure}")
         elif not self._moving and not self._quiet:
-            p99 = record.response.p99_ms
-            words = f"p99 {p99:.2f} ms" if p99 is not None else "p99 not stated"
+            words = f"p99 {time_words(record.response, 'p99_ms') or 'not stated'}"
             flag = "" if record.valid else ", INVALID"
             self._say(
                 f"[{self._done}/{self._total}] {slot.run} {cell.record.label}: {record.rate_ops_per_s:,.0f} ops/s, "

@@ -155,6 +155,8 @@ class Percentiles(Document):
     max_ms: float | None = None
     mean_ms: float | None = None
     words: dict[str, str] = Field(default_factory=dict)
+    #: Those that operations which timed out reach down to: their value is a lower bound.
+    at_least: list[str] = Field(default_factory=list)
 
 
 class OperationSummary(Document):

@@ -6,12 +6,21 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from ..analysis.wording import milliseconds_words
 from ..model.boundary import Document
 from ..model.records import OperationSummary, Percentiles, Scalar
 from .statements import StatementFigures
 
 #: The percentiles of `Percentiles`.
 QUANTILE_WORDS = {"p50_ms": "p50", "p95_ms": "p95", "p99_ms": "p99", "p999_ms": "p99.9"}
+
+
+def time_words(response: Percentiles, name: str) -> str | None:
+    """One of `response` for people: "1.25 ms", "at least 1.00 s"; None where it is not stated."""
+    value: float | None = getattr(response, name)
+    if value is None:
+        return None
+    return f"{'at least ' if name in response.at_least else ''}{milliseconds_words(value)}"
 
 
 class Spread(Document):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..analysis import compare
 from ..analysis.estimate import Estimate, Obstacle, paired
+from ..analysis.wording import counted
 from ..model import durability
 from ..model.records import CellRecord, FactsRecord, RunRecord
 from .answer import ComparisonAnswer
@@ -48,7 +50,29 @@ def _estimate(contest: Contest, base: CellRecord, other: CellRecord, bundle: Sou
         obstacle = Obstacle("not comparable", f"not compared: {why}")
         return Estimate(words, objective, *names, "paired", 0, None, None, obstacle)
     values = [run_values(bundle, runs[cell.id], objective) for cell in (base, other)]
-    return paired(words, objective, *names, *values)
+    found = paired(words, objective, *names, *values)
+    apart, together = _apart(runs[base.id], runs[other.id], runs)
+    if not apart:
+        return found
+    where = f"in {apart} of {counted(apart + together, 'block', 'blocks')} other blocks' runs lie between the two"
+    if apart > together:
+        why = (
+            f"not compared: their runs were made on different occasions ({where}); run the plan anew, without --resume"
+        )
+        return replace(found, finding=Obstacle("not comparable", why))
+    return replace(found, notes=(*found.notes, f"{where}: what drifted meanwhile is in the difference"))
+
+
+def _apart(base: Sequence[RunRecord], other: Sequence[RunRecord], runs: Runs) -> tuple[int, int]:
+    """Blocks whose two runs were not, and were, made one after the other: a plan that grew, or a failed run that was
+    made again, puts a run into an old block on a later day."""
+    block_at = {run.order: run.block for found in runs.values() for run in found}
+    order_of = {run.block: run.order for run in other}
+    spans = [(run.block, sorted((run.order, order_of[run.block]))) for run in base if run.block in order_of]
+    apart = sum(
+        any(block_at.get(order, block) != block for order in range(first, last)) for block, (first, last) in spans
+    )
+    return apart, len(spans) - apart
 
 
 def _refusal(base: CellRecord, other: CellRecord, runs: Runs, facts: Facts) -> str:

@@ -22,7 +22,7 @@ from ..charts.spectrum import spectrum
 from ..charts.svg import Canvas
 from ..charts.throughput import throughput
 from ..model.records import CellRecord, RunRecord
-from .answer import QUANTILE_WORDS, Answer, CellAnswer, Spread
+from .answer import QUANTILE_WORDS, Answer, CellAnswer, Spread, time_words
 from .contest import Contest, Setting, level_words, setting_words
 from .run_values import observed
 from .runs import runs_by_cell, used_runs
@@ -117,6 +117,8 @@ class _Reading:
     of_cell: Callable[[CellAnswer], Edges]
     of_run: Callable[[RunRecord], float | None]
     words: Callable[[float], str]
+    #: Of a cell, where there is more to say than its value.
+    said: Callable[[CellAnswer], str | None] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,7 @@ class _Maker:
         words = reading.words
         value, low, high = reading.of_cell(cell) if cell.valid else (None, None, None)
         where = f"{cell.contestant}{f', {cell.setting_words}' if cell.setting_words else ''}"
-        said = "" if value is None else f"{where}: {words(value)}"
+        said = "" if value is None else f"{where}: {reading.said(cell) or words(value)}"
         if low is not None and high is not None:
             said += f" ({words(low)} to {words(high)})"
         repetitions = [
@@ -264,7 +266,12 @@ def _percentile(name: str) -> _Reading:
         value: float | None = getattr(cell.response, name)
         return (None, None, None) if value is None else (value, *cell.response_ranges.get(name, (None, None)))
 
-    return _Reading(of_cell, lambda run: getattr(run.response, name), milliseconds_words)
+    return _Reading(
+        of_cell,
+        lambda run: getattr(run.response, name),
+        milliseconds_words,
+        lambda cell: time_words(cell.response, name),
+    )
 
 
 def _spread_edges(spread: Spread | None) -> Edges:

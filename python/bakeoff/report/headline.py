@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.metric import Metric
-from ..analysis.wording import milliseconds_words, percent_words, rate_words
-from .answer import CellAnswer, ComparisonAnswer
+from ..analysis.wording import percent_words, rate_words
+from .answer import CellAnswer, ComparisonAnswer, time_words
 from .contest import Contest, Setting, setting_words
 
 #: So many settings are named in a headline; more are only counted.
@@ -120,8 +120,8 @@ def _alone(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
     if not cell.valid:
         return []
     where = setting_words(contest.middle)
-    p99 = cell.response.p99_ms
-    times = f", p99 {milliseconds_words(p99)}" if p99 is not None else ""
+    p99 = time_words(cell.response, "p99_ms")
+    times = f", p99 {p99}" if p99 else ""
     return [f"{cell.contestant}{f' at {where}' if where else ''}: {rate_words(cell.rate_ops_per_s.value)}{times}."]
 
 

@@ -9,14 +9,14 @@ from typing import Any
 from markupsafe import Markup
 
 from ..analysis.registry import metric
-from ..analysis.wording import bytes_words, grouped, milliseconds_words, rate_words
+from ..analysis.wording import bytes_words, grouped, rate_words
 from ..charts import latency, spectrum, throughput, timeline
 from ..charts import metric as metric_chart
 from ..charts.interval import interval, reach_of
 from ..charts.style import COLOURS, DARK_COLOURS
 from ..model.boundary import Check, ErrorSample
 from ..model.records import LoadRecord, Percentiles, RunRecord
-from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer
+from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, time_words
 from .config_diff import configuration_of
 from .contest import Contest, setting_words
 from .figures import Figures
@@ -134,9 +134,7 @@ def _operations(cell: CellAnswer) -> Iterator[dict[str, Any]]:
 
 def _times(response: Percentiles) -> Iterator[dict[str, str]]:
     for name in (*QUANTILE_WORDS, "max_ms"):
-        value = getattr(response, name)
-        words = response.words.get(name, "")
-        yield {"value": "–" if value is None else milliseconds_words(value), "words": words}
+        yield {"value": time_words(response, name) or "–", "words": response.words.get(name, "")}
 
 
 def _cpu(cell: CellAnswer) -> str:
@@ -169,7 +167,7 @@ def _run(contest: Contest, run: RunRecord) -> dict[str, Any]:
         "setting": setting_words(contest.setting(cell)),
         "block": run.block,
         "rate": grouped(run.rate_ops_per_s) if run.state == "done" else "–",
-        "p99": "–" if run.response.p99_ms is None else milliseconds_words(run.response.p99_ms),
+        "p99": time_words(run.response, "p99_ms") or "–",
         "valid": run.valid,
         "against": against,
         "untested": f"not tested: {untested}" if untested else "",

@@ -23,11 +23,16 @@ def observed(bundle: Source, run: RunRecord) -> Observed:
 
 
 def run_values(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> dict[int, RunValue]:
-    """By block, in the metric's unit; None where it is not defined, Invalid where the run does not count. What a load
-    says is one value however many runs share its data, whatever became of them."""
+    """By block, in the metric's unit; None where it is not defined or only a lower bound, Invalid where the run does
+    not count. What a load says is one value however many runs share its data, whatever became of them."""
     if metric.per == "load":
         return {run.block: metric.of(observed(bundle, run)) for run in runs[:1]}
-    return {run.block: metric.of(observed(bundle, run)) if run.valid else Invalid(causes(run)) for run in runs}
+    return {run.block: _value(observed(bundle, run), metric) if run.valid else Invalid(causes(run)) for run in runs}
+
+
+def _value(seen: Observed, metric: Metric) -> float | None:
+    """A lower bound is held against nothing."""
+    return None if metric.at_least(seen) else metric.of(seen)
 
 
 def _server_mean(bundle: Source, run: RunRecord, column: str) -> float | None:

@@ -9,7 +9,7 @@ from ..analysis.metric import Metric
 from ..analysis.registry import metric
 from ..analysis.wording import grouped, milliseconds_words
 from ..columns import aligned, rule
-from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread
+from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread, time_words
 from .headline import TYPICAL_WORDS, value_words
 
 _WIDTH = 110
@@ -124,11 +124,12 @@ def statement_words(cell: CellAnswer) -> list[str]:
         return ["-"] * len(STATEMENT_HEADS)
     queries_per_s = (found.queries_per_s, found.reads_per_s, found.writes_per_s, found.others_per_s)
     rare = (found.ignored_errors_per_s, found.reconnects_per_s)
-    times = (found.min_ms, cell.response.mean_ms, cell.response.p95_ms, cell.response.max_ms)
+    fastest = None if found.min_ms is None else milliseconds_words(found.min_ms)
+    times = (fastest, *(time_words(cell.response, name) for name in ("mean_ms", "p95_ms", "max_ms")))
     return [
         *(grouped(value) for value in (found.transactions_per_s, *queries_per_s)),
         *(f"{value:.2f}" for value in rare),
-        *("-" if value is None else milliseconds_words(value) for value in times),
+        *(words or "-" for words in times),
     ]
 
 
@@ -137,11 +138,11 @@ def _figures(cell: CellAnswer) -> list[str]:
     if rate is None:
         return ["-"] * (len(_HEADS) - 1) + [cell.validity]
     interval = "-" if rate.low is None or rate.high is None else f"{grouped(rate.low)}..{grouped(rate.high)}"
-    times = [getattr(response, name) for name in (*QUANTILE_WORDS, "max_ms")]
+    times = [time_words(response, name) for name in (*QUANTILE_WORDS, "max_ms")]
     return [
         grouped(rate.value),
         interval,
-        *("-" if value is None else milliseconds_words(value) for value in times),
+        *(words or "-" for words in times),
         error_words(cell),
         *("-" if v is None else grouped(v) for v in (cell.client_cpu_us_per_op, cell.server_cpu_us_per_op)),
         cell.validity,
