@@ -66,6 +66,19 @@ class Found:
     dataset: str = ""  # of ours
 
 
+@dataclass(frozen=True)
+class Node:
+    """One server of a system; a system of one server is a list of one."""
+
+    name: str
+    role: str
+    address: str  # as the engine's document wants it
+    pids: tuple[int, ...] = ()  # those of its processes that we may watch: none of an existing one
+
+    def endpoint(self) -> dict[str, str]:
+        return {"name": self.name, "role": self.role, "address": self.address}
+
+
 class Ledger(ABC):
     """What an existing system remembers of the tables that bakeoff made there, so that no other is ever taken for one.
     Names are those of the plan's workload, in the plan's schema. All raise ServerError."""
@@ -197,9 +210,13 @@ class System(ABC):
         """The settings that the plan asked for, by the system's own names, those that its durability means included."""
         return {}
 
-    def pids(self) -> list[int]:
-        """Server processes to watch; empty for embedded and existing systems."""
+    def nodes(self) -> list[Node]:
+        """Its servers, once it has started; none where the system lives in the engine's process."""
         return []
+
+    def pids(self) -> list[int]:
+        """Server processes to watch, of all nodes; empty for embedded and existing systems."""
+        return [pid for node in self.nodes() for pid in node.pids]
 
     def may_run_here_unseen(self) -> bool:
         """Whether a server may be on this machine without being among `pids`: its CPU time looks like another's."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems import mysql_facts
-from bakeoff.systems.base import System
+from bakeoff.systems.base import Node, System
 from bakeoff.systems.durability import of_innodb
 from bakeoff.systems.mysql_control import DEFAULT_PORT, Control
 from bakeoff.systems.mysql_ledger import MySqlLedger
@@ -118,6 +118,9 @@ class ExistingMySql(MySqlServer):
             with suppress(ServerError):
                 return bool(self.control.value("SELECT 1") == 1)
         return False
+
+    def nodes(self) -> list[Node]:
+        return [Node("server", "primary", str(self._address))]
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
         """The engine finds the password where we do; it is not passed on."""

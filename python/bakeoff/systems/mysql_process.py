@@ -72,9 +72,11 @@ class MySqlProcess(PrivateServer):
 
     def bench_login(self, connect: str) -> Login:
         """As the load logs in: over "tcp" or the "socket"."""
-        address = Address(socket=str(self.socket)) if connect == "socket" else Address("127.0.0.1", self.port)
         tls = Tls(ca_file=str(self.authority)) if self.authority else None
-        return Login(address, BENCH_USER, self.bench_password, tls, self.server_key())
+        return Login(self.bench_address(connect), BENCH_USER, self.bench_password, tls, self.server_key())
+
+    def bench_address(self, connect: str) -> Address:
+        return Address(socket=str(self.socket)) if connect == "socket" else Address("127.0.0.1", self.port)
 
     def server_key(self) -> bytes | None:
         """To which a password may be encrypted over plain TCP, where logging in needs that; PEM."""

@@ -125,7 +125,7 @@ class MySqlServer(System):
         tls = login.tls
         driver: dict[str, Any] = {
             "kind": self.driver,
-            "endpoints": [{"name": "server", "role": "primary", "address": str(login.address)}],
+            "endpoints": [node.endpoint() for node in self.nodes()],
             "user": login.user,
             "password": secret,
             "schema": self._options.schema_,

@@ -17,7 +17,7 @@ from bakeoff.provision.files import allocated_bytes
 from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
-from bakeoff.systems.base import System
+from bakeoff.systems.base import Node, System
 from bakeoff.systems.mysql_control import Control
 from bakeoff.systems.mysql_existing import ExistingMySql
 from bakeoff.systems.mysql_log import adjusted_settings
@@ -146,8 +146,11 @@ class StartedMySql(MySqlServer):
     def declared(self) -> dict[str, str]:
         return dict(self._settings)
 
-    def pids(self) -> list[int]:
-        return self._server.pids() if self._server else []
+    def nodes(self) -> list[Node]:
+        if self._server is None:
+            return []
+        address = self._server.bench_address(self._start.connect)
+        return [Node("server", "primary", str(address), tuple(self._server.pids()))]
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
         server = self._made()

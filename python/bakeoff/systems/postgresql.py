@@ -23,7 +23,7 @@ from bakeoff.provision.files import allocated_bytes
 from bakeoff.provision.installation import Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
-from bakeoff.systems.base import Capabilities, System
+from bakeoff.systems.base import Capabilities, Node, System
 from bakeoff.systems.options import read_options
 from bakeoff.systems.postgresql_control import Control
 from bakeoff.systems.postgresql_existing import ExistingPostgreSql
@@ -139,8 +139,11 @@ class PostgreSql(PostgreSqlServer):
     def declared(self) -> dict[str, str]:
         return dict(self._settings)
 
-    def pids(self) -> list[int]:
-        return self._server.pids() if self._server else []
+    def nodes(self) -> list[Node]:
+        if self._server is None:
+            return []
+        address = self._server.bench_address(self._start.connect)
+        return [Node("server", "primary", str(address), tuple(self._server.pids()))]
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
         login = self.server.bench_login(self._start.connect)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems import postgresql_facts
-from bakeoff.systems.base import Capabilities, System
+from bakeoff.systems.base import Capabilities, Node, System
 from bakeoff.systems.durability import of_postgresql
 from bakeoff.systems.postgresql_control import DEFAULT_PORT, SOCKET_NAME, Control, NoDatabase, quoted
 from bakeoff.systems.postgresql_ledger import PostgreSqlLedger
@@ -130,6 +130,9 @@ class ExistingPostgreSql(PostgreSqlServer):
             with suppress(ServerError):
                 return bool(self.control.value("SELECT 1") == 1)
         return False
+
+    def nodes(self) -> list[Node]:
+        return [Node("server", "primary", str(self._address))]
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
         """The engine finds the password where we do; it is not passed on."""

@@ -61,9 +61,11 @@ class PostgreSqlProcess(PrivateServer):
 
     def bench_login(self, connect: str) -> Login:
         """As the load logs in: over "tcp" or the "socket"."""
-        address = self._socket_address() if connect == "socket" else Address("127.0.0.1", self.port)
         tls = Tls(ca_file=str(self.authority)) if self.authority else None
-        return Login(address, BENCH_USER, self.bench_password, tls)
+        return Login(self.bench_address(connect), BENCH_USER, self.bench_password, tls)
+
+    def bench_address(self, connect: str) -> Address:
+        return self._socket_address() if connect == "socket" else Address("127.0.0.1", self.port)
 
     def _socket_address(self) -> Address:
         return Address(socket=str(self.socket.with_name(f"{SOCKET_NAME}{self.port}")))

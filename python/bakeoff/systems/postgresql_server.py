@@ -136,7 +136,7 @@ class PostgreSqlServer(System):
         tls = login.tls
         return {
             "kind": self.driver,
-            "endpoints": [{"name": "server", "role": "primary", "address": str(login.address)}],
+            "endpoints": [node.endpoint() for node in self.nodes()],
             "user": login.user,
             "password": secret,
             "database": self._options.database,
