@@ -12,7 +12,6 @@ from bakeoff.plan.units import (
     parse_duration_s,
     parse_rate_ops_per_s,
     parse_ratio,
-    parse_size_bytes,
 )
 
 
@@ -29,32 +28,6 @@ def test_a_duration_without_a_known_unit_is_refused_with_a_hint(text: Any) -> No
     with pytest.raises(UnitError) as caught:
         parse_duration_s(text)
     assert '"10s"' in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("1G", 2**30),
-        ("1g", 2**30),
-        ("1GiB", 2**30),
-        ("1GB", 10**9),
-        ("64MiB", 64 * 2**20),
-        ("64M", 64 * 2**20),
-        ("16K", 16384),
-        ("2T", 2**41),
-        ("512B", 512),
-        ("1_024K", 2**20),
-        (0, 0),
-    ],
-)
-def test_sizes_follow_the_letters_of_database_servers(text: Any, size: int) -> None:
-    assert parse_size_bytes(text) == size
-
-
-@pytest.mark.parametrize("text", [64, "64", "64 megs", "64Mb/s", True])
-def test_a_size_without_a_known_unit_is_refused(text: Any) -> None:
-    with pytest.raises(UnitError):
-        parse_size_bytes(text)
 
 
 @pytest.mark.parametrize(("text", "ratio"), [("0.1%", 0.001), (0.001, 0.001), ("100%", 1), (0, 0), ("0.5", 0.5)])

@@ -1,4 +1,4 @@
-"""Quantities as people write them in a plan: "10s", "64MiB", "0.1%", "5k/s". Wrong ones raise UnitError with a hint.
+"""Quantities as people write them in a plan: "10s", "0.1%", "5k/s". Wrong ones raise UnitError with a hint.
 
 A bare number is refused wherever its unit would have to be guessed.
 """
@@ -10,12 +10,6 @@ import re
 from typing import Any
 
 _DURATIONS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-#: K, M, G, T alone are what database servers mean by them: powers of 1024.
-_SIZES_BYTES = {
-    "B": 1,
-    **{f"{letter}{ending}": 1 << (10 * power) for power, letter in enumerate("KMGT", 1) for ending in ("", "iB")},
-    **{f"{letter}B": int(10.0 ** (3 * power)) for power, letter in enumerate("KMGT", 1)},
-}
 _RATES_PER_S = {"/s": 1.0, "/min": 1 / 60, "/m": 1 / 60, "/h": 1 / 3600}
 _COUNT = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
 #: The engine's own bounds; they keep nanoseconds within 64 bits.
@@ -46,20 +40,6 @@ def parse_duration_s(value: Any) -> float:
     if seconds > DURATION_MAX_S:
         raise UnitError(f'"{value}" is longer than a year', hint)
     return seconds
-
-
-def parse_size_bytes(value: Any) -> int:
-    """Bytes from "1G" (= "1GiB", 1024^3), "64MiB", "1GB" (1000^3), "512B"."""
-    hint = 'sizes are written with B, K, M, G or T (powers of 1024), as in "64M" or "1GiB"; "1GB" is 1000^3 bytes'
-    if _is_number(value):
-        if value == 0:
-            return 0
-        raise UnitError(f"a size needs a unit: {value} may be bytes or megabytes", hint)
-    number, unit = _split(value, "a size", hint)
-    factor = _SIZES_BYTES.get(unit[:1].upper() + unit[1:])
-    if factor is None:
-        raise UnitError(f'{_unknown(unit)} in the size "{value}"', hint)
-    return round(number * factor)
 
 
 def parse_ratio(value: Any) -> float:
