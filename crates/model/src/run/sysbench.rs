@@ -45,6 +45,8 @@ pub struct SysbenchSpec {
     pub create_secondary: bool,
     /// Storage engine on MySQL's family; empty: the server's default.
     pub mysql_storage_engine: String,
+    /// Appended to CREATE TABLE, as in 1.1: `ROW_FORMAT=COMPRESSED`. Not to the tables of `bulk_insert`.
+    pub create_table_options: String,
     /// Another connection after every n events; 0: never.
     pub reconnect: u32,
     /// Values of `select_random_points`. (A statement of MySQL's has 65535 at most.)
@@ -101,6 +103,7 @@ impl Default for SysbenchSpec {
             secondary: false,
             create_secondary: true,
             mysql_storage_engine: "innodb".into(),
+            create_table_options: String::new(),
             reconnect: 0,
             random_points: 10,
             number_of_ranges: 10,

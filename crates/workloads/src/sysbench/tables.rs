@@ -27,9 +27,13 @@ fn create_table(spec: &SysbenchSpec, table: u32, dialect: &Dialect) -> String {
         "" => String::new(),
         engine => format!(" /*! ENGINE = {engine} */"),
     };
+    let options = match &*spec.create_table_options {
+        "" => String::new(),
+        options => format!(" {options}"),
+    };
     format!(
         "CREATE TABLE sbtest{table} (id {id}, {k}, c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, \
-         {key} (id)){engine}{}",
+         {key} (id)){engine}{}{options}",
         dialect.table_suffix
     )
 }

@@ -32,13 +32,14 @@ fn tables_are_those_of_the_original() {
         auto_inc: false,
         secondary: true,
         mysql_storage_engine: String::new(),
+        create_table_options: "COMMENT 'x'".into(),
         index_time: IndexTime::BeforeRows,
         ..one_table()
     };
     assert_eq!(
         made(&other)[1..],
         [
-            format!("CREATE TABLE sbtest1 (id INTEGER NOT NULL, {COLUMNS}, KEY xid (id))"),
+            format!("CREATE TABLE sbtest1 (id INTEGER NOT NULL, {COLUMNS}, KEY xid (id)) COMMENT 'x'"),
             "CREATE INDEX k_1 ON sbtest1(k)".to_owned(),
         ]
     );
