@@ -7,9 +7,9 @@ use bakeoff_model::outcome::{FailClass, Outcome, TroubleKind};
 use bakeoff_model::run::RunnerKind;
 use bakeoff_model::time::now_ns;
 use bench::{Ran, Reply, TestWorkload, run, spec, try_run, try_run_of};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const HALF_A_SECOND: &str = r#","limit":{"kind":"time","window_s":0.5}"#;
@@ -198,6 +198,42 @@ fn an_operation_that_hangs_is_unknown_at_no_less_than_its_timeout_and_the_rest_g
     assert_eq!(ran.settled, [(Outcome::Unknown, true)]);
     assert_eq!(meanwhile.load(SeqCst), 50, "all of the other user's");
     assert_eq!(ran.result.errors[0].code, "timeout");
+}
+
+#[test]
+fn a_user_of_a_closed_loop_thinks_between_its_operations() {
+    const PAUSE_NS: u64 = 5_000_000;
+    let workload = TestWorkload {
+        pause_ns: PAUSE_NS,
+        ..TestWorkload::default()
+    };
+    let begun: Arc<Mutex<Vec<u64>>> = Arc::default();
+    let times = begun.clone();
+    let ran = try_run_of(&spec(&operations(5)), Arc::default(), workload, move |_| {
+        times.lock().unwrap().push(now_ns());
+        Reply::Right
+    })
+    .unwrap();
+    assert_eq!(ran.count(Outcome::Ok), 5);
+    let begun = begun.lock().unwrap();
+    let pauses: Vec<u64> = begun.windows(2).map(|two| two[1] - two[0]).collect();
+    assert!(pauses.iter().all(|&ns| ns >= PAUSE_NS), "{pauses:?}");
+    let response_ns = ran.series(Outcome::Ok).unwrap().response.min_ns;
+    assert!(
+        response_ns < begun[4] - begun[0],
+        "thinking is no part of it: {response_ns}"
+    );
+}
+
+#[test]
+fn a_window_that_ends_while_a_user_thinks_does_not_wait_for_it() {
+    let workload = TestWorkload {
+        pause_ns: 3_600_000_000_000,
+        ..TestWorkload::default()
+    };
+    let spec = spec(r#","limit":{"kind":"time","window_s":0.05}"#);
+    let ran = try_run_of(&spec, Arc::default(), workload, |_| Reply::Right).unwrap();
+    assert_eq!(ran.executed, 1);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! Order of calls. `create`, then `load_chunk` over `0..load_units` by many sessions at once, then `check`; or, for a
 //! run, each OS thread makes a `worker` state, each user a `thread` state on it, and then for each operation:
-//! `next` (draws the operation; pure arithmetic on the thread's own stream), `execute` once per attempt, `settle` once
-//! with the final outcome. `next` and `execute` may not allocate, lock or format.
+//! `next` (draws the operation; pure arithmetic on the thread's own stream), `pause_ns`, `execute` once per attempt, `settle`
+//! once with the final outcome. (The operation drawn last may never be executed: the window has ended.) `next` and `execute` may not allocate, lock or format.
 use crate::event::{Check, StateReport};
 use crate::needs::Needs;
 use crate::outcome::{OpError, Outcome, Trouble};
@@ -75,6 +75,12 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
 
     /// Draws the next operation; returns its index into `operations()`. Cost: tens of nanoseconds.
     fn next(&self, worker: &Self::Worker, thread: &mut Self::Thread) -> usize;
+    /// How long a user of a closed loop thinks between the end of its last operation and the one drawn last, which falls due
+    /// then. No session is held meanwhile where there is a pool.
+    #[inline]
+    fn pause_ns(&self, _thread: &Self::Thread) -> u64 {
+        0
+    }
     /// One attempt at the operation drawn last.
     async fn execute<P: Probe>(
         &self,

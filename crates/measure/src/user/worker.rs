@@ -49,7 +49,7 @@ pub struct Worker<D: Driver, W: Workload<D::Session>> {
 
 /// When a user's next operation is due.
 pub enum Pace {
-    /// When the last one ended. `left`: operations still to end after the warm-up.
+    /// When the last one ended and the user has thought. `left`: operations still to end after the warm-up.
     Closed {
         left: u64,
     },
@@ -127,8 +127,16 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             return slot;
         }
         loop {
+            let is_over = matches!(self.user.pace, Pace::Closed { left } if left == 0 || free_at_ns >= self.axis().window_end_ns());
+            if is_over {
+                break;
+            }
+            let operation = worker.job.workload.next(&worker.state, &mut self.thread);
             let begin = match &mut self.user.pace {
-                Pace::Closed { left } => closed(*left, &worker.writer.axis, free_at_ns),
+                Pace::Closed { .. } => match worker.job.workload.pause_ns(&self.thread) {
+                    0 => Begin::Now { due_ns: free_at_ns },
+                    pause_ns => self.think(free_at_ns + pause_ns).await,
+                },
                 Pace::Scheduled(schedule) => match schedule.claim() {
                     Some(after_ns) => self.wait_for_slot(after_ns, free_at_ns).await,
                     None => Begin::Over,
@@ -144,7 +152,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             let Some(session) = &mut slot else {
                 break;
             };
-            let how = self.operation(due_ns, session).await;
+            let how = self.operation(operation, due_ns, session).await;
             free_at_ns = self.ended_ns;
             if let Pace::Closed { left } = &mut self.user.pace {
                 *left -= u64::from(free_at_ns >= worker.writer.axis.window_start_ns);
@@ -167,6 +175,14 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             }
         }
         slot
+    }
+
+    /// Until the operation is due, or the window has ended.
+    async fn think(&self, due_ns: u64) -> Begin {
+        match self.sleep_until_due(due_ns).await {
+            true => Begin::Now { due_ns },
+            false => Begin::Over,
+        }
     }
 
     /// Until the slot `after_ns` after the epoch, or the window has ended.
@@ -235,13 +251,12 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         Some(slot)
     }
 
-    /// Draws one operation and sees it through to its end, retries included. One function with few others to wait for,
+    /// Sees the operation drawn last through to its end, retries included. One function with few others to wait for,
     /// because what one that is waited for takes and keeps goes through memory.
     #[inline]
-    async fn operation(&mut self, due_ns: u64, slot: &mut Slot<D::Session>) -> How {
+    async fn operation(&mut self, operation: usize, due_ns: u64, slot: &mut Slot<D::Session>) -> How {
         let worker = self.worker;
         let workload = &worker.job.workload;
-        let operation = workload.next(&worker.state, &mut self.thread);
         worker.writer.set_in_flight(self.user.index, due_ns);
         let mut attempts = 0;
         loop {
@@ -408,15 +423,6 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
 
 fn since(how: How) -> Since {
     if how.node_left() { Since::Left } else { Since::Lost }
-}
-
-/// In a closed loop an operation is due when the last one ended.
-#[inline]
-fn closed(left: u64, axis: &Axis, free_at_ns: u64) -> Begin {
-    if left == 0 || free_at_ns >= axis.window_end_ns() {
-        return Begin::Over;
-    }
-    Begin::Now { due_ns: free_at_ns }
 }
 
 pub async fn yield_once() {

@@ -93,6 +93,8 @@ pub struct TestWorkload {
     pub needs: Needs,
     /// Of its system; 0: one.
     pub endpoints: usize,
+    /// Before every operation of a user but its first.
+    pub pause_ns: u64,
     /// Users whose state has been made.
     pub made: Arc<AtomicU64>,
     /// Statements of each attempt.
@@ -144,6 +146,9 @@ impl Workload<TestSession> for TestWorkload {
     fn next(&self, _: &(), thread: &mut TestThread) -> usize {
         thread.drawn += 1;
         0
+    }
+    fn pause_ns(&self, thread: &TestThread) -> u64 {
+        if thread.drawn > 1 { self.pause_ns } else { 0 }
     }
     async fn execute<P: Probe>(
         &self,
