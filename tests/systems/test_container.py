@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from test_mariadb import starter
 
 pytestmark = pytest.mark.servers
 
-IMAGE = "localhost/bakeoff-test-mariadb:1"
+IMAGE = "localhost/bakeoff-test-servers:1"
 
 
 def podman(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -36,14 +37,16 @@ def image() -> Iterator[str]:
         pytest.skip("only root builds the image from the machine's packages")
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         files = Path(folder) / "files.tar"
-        packages = "--include=mariadb-server-core,mariadb-client-core"
+        packages = "--include=mariadb-server-core,mariadb-client-core,postgresql"
         suite = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
         done = subprocess.run(
             ["mmdebstrap", "--variant=minbase", packages, suite, files], capture_output=True, text=True
         )
         if done.returncode:
             pytest.skip(f"no image can be built here: {done.stderr.strip()[-200:]}")
-        assert podman("import", str(files), IMAGE).returncode == 0
+        (server,) = (name for name in _names(files) if name.endswith("/bin/postgres"))
+        path = f"ENV PATH=/{Path(server).parent}:/usr/sbin:/usr/bin:/sbin:/bin"
+        assert podman("import", "--change", path, str(files), IMAGE).returncode == 0
         files.unlink()
         # Where the usual runtime refuses (control groups of both versions at once), another may not.
         config = Path(folder) / "containers.conf"
@@ -59,6 +62,11 @@ def image() -> Iterator[str]:
             yield IMAGE
         finally:
             podman("rmi", "--force", IMAGE)
+
+
+def _names(archive: Path) -> list[str]:
+    with tarfile.open(archive) as files:
+        return [name.removeprefix("./") for name in files.getnames()]
 
 
 def containers() -> list[str]:
@@ -82,6 +90,18 @@ def test_a_server_in_a_container_is_a_server_like_any_other(image: str, place: P
         system.stop()
     assert containers() == []
     assert "Shutdown complete" in system.log_tail()
+
+
+def test_postgresql_starts_from_an_image_too(image: str, place: Path) -> None:
+    system = configured("postgresql", place / "a", {"start": {"image": image}})
+    try:
+        system.start()
+        assert len(system.pids()) > 1  # it starts processes of its own
+        assert f"image {image} (sha256:" in system.facts().portable["installation"]
+        assert len(containers()) == 1
+    finally:
+        system.stop()
+    assert containers() == []
 
 
 def test_what_a_killed_bakeoff_left_running_is_removed_by_the_next(image: str, place: Path) -> None:

@@ -192,4 +192,4 @@ class PostgreSql(PostgreSqlServer):
             control.close()
 
     def _own_facts(self) -> dict[str, str]:
-        return {"transport": self._start.connect}
+        return {"transport": self._start.connect, "installation": self.server.spec.installation.described}

@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-from bakeoff.provision.installation import Source, Sources
+from bakeoff.provision.installation import Named, Source, Sources
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.provision.on_path import OnPath
 
@@ -47,4 +47,4 @@ def _sources() -> tuple[Source, ...]:
     return on_path, Maven("postgresql", artifacts, _unpack, "bin/postgres")
 
 
-SOURCES = Sources("postgresql", "PostgreSQL server", _sources())
+SOURCES = Sources("postgresql", "PostgreSQL server", _sources(), Named(("postgres",), version_of))
