@@ -39,6 +39,7 @@ pub const ALL_RUNNERS: &[RunnerKind] = &[RunnerKind::Reactor, RunnerKind::Tokio]
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "mysql",
     quote: ('`', '`'),
+    lower_case_names: false,
     key_type: "VARCHAR({})",
     text_type: "TEXT",
     varchar_type: "VARCHAR({})",
@@ -47,6 +48,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     timestamp_type: "DATETIME(6)",
     auto_key: "INTEGER NOT NULL AUTO_INCREMENT",
     auto_value: Some(0),
+    number_after: None,
     // No ENGINE: the server's default_storage_engine is a setting like any other.
     table_suffix: "",
     numbered_placeholders: false,

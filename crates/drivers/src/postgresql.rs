@@ -1,9 +1,12 @@
-//! PostgreSQL and what else speaks its protocol, through our own client on the reactor ([`wire`]).
+//! PostgreSQL and what else speaks its protocol, through two clients: our own on the reactor ([`wire`]), and
+//! tokio-postgres on tokio (`library`), which has TLS.
 //!
 //! An UPDATE counts the rows it found, changed or not: the server knows no other count.
 pub(crate) mod copy;
 pub(crate) mod errors;
 pub(crate) mod kind;
+#[cfg(feature = "tokio_postgres")]
+pub mod library;
 pub(crate) mod options;
 pub(crate) mod settings;
 pub mod wire;
@@ -27,6 +30,7 @@ pub const LIBRARY: &str = match cfg!(feature = "tokio_postgres") {
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "postgresql",
     quote: ('"', '"'),
+    lower_case_names: true,
     key_type: "VARCHAR({})",
     text_type: "TEXT",
     varchar_type: "VARCHAR({})",
@@ -34,13 +38,14 @@ pub(crate) static DIALECT: Dialect = Dialect {
     timestamp_type: "TIMESTAMP",
     auto_key: "SERIAL",
     auto_value: None,
+    number_after: Some("SELECT setval(pg_get_serial_sequence('{table}', '{column}'), {last})"),
     table_suffix: "",
     numbered_placeholders: true,
     for_update: " FOR UPDATE",
     upsert: Upsert::OnConflict,
     max_params: 65_535,
     rows_per_insert: 100,
-    table_exists: "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass(quote_ident($1::text)) AND relkind IN ('r', 'p')",
+    table_exists: "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass(quote_ident(lower($1::text))) AND relkind IN ('r', 'p')",
 };
 
 pub fn capabilities() -> Capabilities {

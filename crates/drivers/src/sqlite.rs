@@ -29,6 +29,7 @@ pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Thread];
 static DIALECT: Dialect = Dialect {
     name: "sqlite",
     quote: ('"', '"'),
+    lower_case_names: false,
     key_type: "VARCHAR({})",
     text_type: "TEXT",
     varchar_type: "VARCHAR({})",
@@ -37,6 +38,7 @@ static DIALECT: Dialect = Dialect {
     // An integer primary key is the row's own number.
     auto_key: "INTEGER NOT NULL",
     auto_value: None,
+    number_after: None,
     table_suffix: "",
     numbered_placeholders: false,
     // There is one writer at a time.

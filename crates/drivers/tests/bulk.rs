@@ -8,7 +8,7 @@ use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
-use bench::{Bench, Mysql, MysqlWire, Sqlite, open};
+use bench::{Bench, Mysql, MysqlWire, PostgresqlLibrary, PostgresqlWire, Sqlite, open};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const COLUMNS: [&str; 5] = ["id", "b", "t", "i", "f"];
@@ -32,14 +32,16 @@ fn plain(id: i64) -> Values {
     }
 }
 
-fn awkward() -> Vec<Values> {
+/// `has_nul`: the system's text may hold the character.
+fn awkward(has_nul: bool) -> Vec<Values> {
     let separators = b"\t\n\r\\\\N\\t'\"`,();--\0\x1a \xf0\t\xe2\\\xff\n";
     let bytes = [(0..=255).collect(), separators.to_vec(), vec![], b"\\N".to_vec()];
     let texts = [
         "",
         "\\N",
         "NULL",
-        "tab\tnewline\nback\\slash'quote\"\0nul",
+        "tab\tnewline\nback\\slash'quote\"\r",
+        if has_nul { "a\0nul" } else { "" },
         "Grüße, 数据 🦀",
         "'; DROP TABLE x; --",
         "ends in \\",
@@ -102,14 +104,23 @@ async fn fresh<S: SqlSession>(session: &mut S, name: &str) -> String {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let table = format!("bulk{}_{number}_{name}", std::process::id());
     sql(session, &format!("DROP TABLE IF EXISTS {table}")).await;
-    let text = match session.dialect().name {
+    let (bytes, text) = match session.dialect().name {
         // The schema's character set may be any.
-        "mysql" => "TEXT CHARACTER SET utf8mb4",
-        _ => "TEXT",
+        "mysql" => ("BLOB", "TEXT CHARACTER SET utf8mb4"),
+        name => (blob(name), "TEXT"),
     };
-    let columns = format!("id BIGINT NOT NULL PRIMARY KEY, b BLOB, t {text}, i BIGINT, f DOUBLE");
+    let numbers = "i BIGINT, f DOUBLE PRECISION";
+    let columns = format!("id BIGINT NOT NULL PRIMARY KEY, b {bytes}, t {text}, {numbers}");
     sql(session, &format!("CREATE TABLE {table} ({columns})")).await;
     table
+}
+
+/// The type of as many bytes as there may be.
+fn blob(dialect: &str) -> &'static str {
+    match dialect {
+        "postgresql" => "BYTEA",
+        _ => "LONGBLOB",
+    }
 }
 
 async fn drop_table(session: &mut impl SqlSession, table: &str) {
@@ -158,7 +169,7 @@ async fn stored<S: SqlSession>(session: &mut S, table: &str) -> Vec<Values> {
 
 async fn every_value_arrives_as_it_was_given<S: SqlSession>(session: &mut S) {
     let table = fresh(session, "values").await;
-    let rows = awkward();
+    let rows = awkward(session.dialect().name != "postgresql");
     assert_eq!(load(session, &table, &rows).await.unwrap(), rows.len() as u64);
     assert_eq!(stored(session, &table).await, rows);
     drop_table(session, &table).await;
@@ -189,7 +200,8 @@ async fn no_rows_and_many_rows_are_loaded<S: SqlSession>(session: &mut S) {
 async fn a_row_larger_than_the_buffer_is_loaded<S: SqlSession>(session: &mut S) {
     let table = fresh(session, "large").await;
     drop_table(session, &table).await;
-    sql(session, &format!("CREATE TABLE {table} (id INT, l LONGBLOB)")).await;
+    let bytes = blob(session.dialect().name);
+    sql(session, &format!("CREATE TABLE {table} (id INT, l {bytes})")).await;
     let large: Vec<u8> = (0..900_000u32).map(|i| ((i * 7) >> 3) as u8).collect();
     let mut id = 0;
     let mut next = |row: &mut RowBuf| {
@@ -299,6 +311,12 @@ macro_rules! cases {
         }
         mod mysql {
             $(#[test] fn $case() { super::on!(super::Mysql, session => super::$case(session).await) })*
+        }
+        mod postgresql_wire {
+            $(#[test] fn $case() { super::on!(super::PostgresqlWire, session => super::$case(session).await) })*
+        }
+        mod postgresql_library {
+            $(#[test] fn $case() { super::on!(super::PostgresqlLibrary, session => super::$case(session).await) })*
         }
     };
 }
@@ -514,3 +532,96 @@ mysql_cases!(
     stores_nothing_where_a_value_would_be_changed,
     stores_nothing_where_null_would_become_a_default,
 );
+
+async fn stores_nothing_where_postgresql_refuses_a_value<S: SqlSession>(session: &mut S) {
+    let bad: [(&str, &[u8]); 5] = [
+        ("VARCHAR(3)", b"four"),
+        ("SMALLINT", b"40000"),
+        ("TEXT", b"a\xff\tb"),
+        ("TEXT", b"nul\0"),
+        ("INT", b""),
+    ];
+    for (n, (kind, value)) in bad.iter().enumerate() {
+        let table = fresh(session, &format!("refused{n}")).await;
+        sql(session, &format!("ALTER TABLE {table} ADD COLUMN v {kind}")).await;
+        let mut id = 0;
+        let mut next = |row: &mut RowBuf| {
+            id += 1;
+            row.push(Value::Int(id));
+            row.push(Value::Text(if id == 2 { value } else { b"1" }));
+            id <= 3
+        };
+        let outcome = session.bulk_insert(&table, &["id", "v"], &mut next).await;
+        let error = outcome.unwrap_err();
+        assert_eq!(
+            error.outcome,
+            Outcome::Fail(FailClass::Constraint),
+            "{kind}: {error}"
+        );
+        assert_eq!(stored(session, &table).await, [], "{kind}");
+        drop_table(session, &table).await;
+    }
+}
+
+async fn goes_on_in_text_where_a_value_is_not_of_its_columns_type<S: SqlSession>(session: &mut S) {
+    let table = fresh(session, "on").await;
+    let mut id = 0;
+    let mut next = |row: &mut RowBuf| {
+        id += 1;
+        row.push(Value::Int(id));
+        row.push(Value::Text(b"\\ \xff"));
+        match id {
+            500 => row.push(Value::Text(b"0.5")),
+            _ => row.push(Value::Float(0.5)),
+        }
+        id <= 1000
+    };
+    assert_eq!(
+        session
+            .bulk_insert(&table, &["id", "b", "f"], &mut next)
+            .await
+            .unwrap(),
+        1000
+    );
+    let found = stored(session, &table).await;
+    assert!(
+        found
+            .iter()
+            .all(|row| row.f == Some(0.5) && row.b.as_deref() == Some(b"\\ \xff"))
+    );
+    assert_eq!(found.len(), 1000);
+    drop_table(session, &table).await;
+}
+
+macro_rules! postgresql_cases {
+    ($($case:ident),* $(,)?) => {
+        mod postgresql_wire_only {
+            $(#[test] fn $case() { super::on!(super::PostgresqlWire, session => super::$case(session).await) })*
+        }
+        mod postgresql_library_only {
+            $(#[test] fn $case() { super::on!(super::PostgresqlLibrary, session => super::$case(session).await) })*
+        }
+    };
+}
+
+postgresql_cases!(
+    refuses_numbers_that_the_column_cannot_hold,
+    stores_nothing_where_postgresql_refuses_a_value,
+    goes_on_in_text_where_a_value_is_not_of_its_columns_type,
+);
+
+async fn refuses_numbers_that_the_column_cannot_hold<S: SqlSession>(session: &mut S) {
+    let table = fresh(session, "numbers").await;
+    sql(session, &format!("ALTER TABLE {table} ALTER COLUMN i TYPE INT")).await;
+    let rows = [
+        plain(1),
+        Values {
+            i: Some(1 << 40),
+            ..plain(2)
+        },
+    ];
+    let error = load(session, &table, &rows).await.unwrap_err();
+    assert_eq!(&*error.code, "22003", "{error}");
+    assert_eq!(stored(session, &table).await, []);
+    drop_table(session, &table).await;
+}

@@ -442,5 +442,6 @@ conformance!(
     sqlite: bench::Sqlite,
     mysql: bench::Mysql,
     wire: bench::MysqlWire,
-    postgresql_wire: bench::PostgresqlWire
+    postgresql_wire: bench::PostgresqlWire,
+    postgresql_library: bench::PostgresqlLibrary
 );

@@ -8,7 +8,7 @@ use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{Ask, Done, SpeaksSql, SqlSession};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
-use bench::{Bench, Mysql, MysqlWire, PostgresqlWire, Sqlite, open};
+use bench::{Bench, Mysql, MysqlWire, PostgresqlLibrary, PostgresqlWire, Sqlite, open};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const COLUMNS: [&str; 7] = ["id", "i", "f", "d", "t", "b", "at"];
@@ -199,6 +199,7 @@ macro_rules! cases {
         cases!(wire: MysqlWire, [$($case),*]);
         cases!(mysql: Mysql, [$($case),*]);
         cases!(postgresql: PostgresqlWire, [$($case),*]);
+        cases!(postgresql_library: PostgresqlLibrary, [$($case),*]);
     };
     ($module:ident: $bench:ident, [$($case:ident),*]) => {
         mod $module {

@@ -4,7 +4,7 @@ use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{Request, Resolved};
-use bakeoff_model::run::{DriverSpec, MysqlClient, RunSpec, RunnerKind, WorkloadSpec};
+use bakeoff_model::run::{DriverSpec, MysqlClient, PostgresqlClient, RunSpec, RunnerKind, WorkloadSpec};
 use std::sync::Arc;
 
 struct Pair {
@@ -43,6 +43,8 @@ macro_rules! sql {
             pair!(mysql_wire, $workload),
             #[cfg(feature = "postgresql")]
             pair!(postgresql, $workload),
+            #[cfg(feature = "tokio_postgres")]
+            pair!(tokio_postgres, $workload),
         ]
     };
 }
@@ -130,6 +132,20 @@ mod drivers {
             _ => Err(not_in_build(spec)),
         }
     }
+
+    #[cfg(feature = "tokio_postgres")]
+    pub fn tokio_postgres(
+        spec: &RunSpec,
+    ) -> Result<bakeoff_drivers::postgresql::library::LibraryDriver, Trouble> {
+        match &spec.driver {
+            DriverSpec::Postgresql(options) => bakeoff_drivers::postgresql::library::LibraryDriver::new(
+                options,
+                spec.isolation,
+                super::timeout(spec),
+            ),
+            _ => Err(not_in_build(spec)),
+        }
+    }
 }
 
 /// From the document to a workload. A name here is the workload's kind.
@@ -167,15 +183,21 @@ pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunR
 
 /// Which of a kind's drivers: a kind may have more than one client library.
 fn client_kind(spec: &RunSpec) -> &'static str {
-    let DriverSpec::Mysql(options) = &spec.driver else {
-        return spec.driver.kind();
-    };
-    let fits_library = options.tls.is_some() || spec.runner == Some(RunnerKind::Tokio);
-    match options.client {
-        Some(MysqlClient::Wire) => "mysql_wire",
-        Some(MysqlClient::MysqlAsync) => "mysql",
-        None if fits_library => "mysql",
-        None => "mysql_wire",
+    let on_tokio = spec.runner == Some(RunnerKind::Tokio);
+    match &spec.driver {
+        DriverSpec::Mysql(options) => match options.client {
+            Some(MysqlClient::Wire) => "mysql_wire",
+            Some(MysqlClient::MysqlAsync) => "mysql",
+            None if options.tls.is_some() || on_tokio => "mysql",
+            None => "mysql_wire",
+        },
+        DriverSpec::Postgresql(options) => match options.client {
+            Some(PostgresqlClient::Wire) => "postgresql",
+            Some(PostgresqlClient::TokioPostgres) => "tokio_postgres",
+            None if options.tls.is_some() || on_tokio => "tokio_postgres",
+            None => "postgresql",
+        },
+        other => other.kind(),
     }
 }
 

@@ -333,6 +333,9 @@ pub struct PostgresqlSpec {
     /// Which client library speaks to the server. Default: our own wire client, or tokio-postgres where there is TLS.
     #[serde(default)]
     pub client: Option<PostgresqlClient>,
+    /// The password was made for this server and ends with it, so that nothing is lost with it.
+    #[serde(default)]
+    pub throwaway_password: bool,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]

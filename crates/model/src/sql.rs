@@ -59,6 +59,8 @@ pub struct Dialect {
     pub name: &'static str,
     /// Opening and closing quote of an identifier.
     pub quote: (char, char),
+    /// A name that is not quoted is lower-case: so are ours, or they would not meet the tables of tools that do not quote.
+    pub lower_case_names: bool,
     /// A key column's type, `{}` standing for its length.
     pub key_type: &'static str,
     pub text_type: &'static str,
@@ -68,8 +70,10 @@ pub struct Dialect {
     pub timestamp_type: &'static str,
     /// Type of an integer primary key that the system numbers where nobody else does.
     pub auto_key: &'static str,
-    /// What an INSERT gives such a key to have it numbered; `None`: null.
+    /// What an INSERT gives such a key to have it numbered; `None`: the column is left out.
     pub auto_value: Option<i64>,
+    /// Where rows are numbered regardless of keys that were given: has `{table}` number its `{column}` from `{last}` on.
+    pub number_after: Option<&'static str>,
     /// Appended to CREATE TABLE (`ENGINE=InnoDB`, ` WITHOUT ROWID`), or empty.
     pub table_suffix: &'static str,
     /// Placeholder style: `?` everywhere, or `$1`, `$2`, ...
@@ -98,7 +102,11 @@ impl Dialect {
     /// Quoted, and a quote inside doubled: names come from plans.
     pub fn quoted(&self, identifier: &str) -> String {
         let (open, close) = self.quote;
-        let doubled = identifier.replace(close, &format!("{close}{close}"));
+        let name = match self.lower_case_names {
+            true => identifier.to_ascii_lowercase(),
+            false => identifier.to_owned(),
+        };
+        let doubled = name.replace(close, &format!("{close}{close}"));
         format!("{open}{doubled}{close}")
     }
 

@@ -202,7 +202,7 @@ mod tests {
     fn table() -> Table {
         Table {
             kinds: [Kind::Int4, Kind::Text, Kind::Bytea].into(),
-            ..Table::new("t", &["a", "b\"", "c"])
+            ..Table::new("T", &["a", "b\"", "c"])
         }
     }
 

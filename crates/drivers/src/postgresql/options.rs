@@ -131,6 +131,7 @@ mod tests {
             tls,
             session_variables: Default::default(),
             client: None,
+            throwaway_password: false,
         };
         Target::all(&spec)
             .err()

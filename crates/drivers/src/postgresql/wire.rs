@@ -29,7 +29,7 @@ use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::{Capabilities, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::{Isolation, PostgresqlClient, PostgresqlSpec, RunnerKind};
+use bakeoff_model::run::{Isolation, PostgresqlSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
@@ -57,12 +57,12 @@ impl WireDriver {
         isolation: Option<Isolation>,
         timeout: Duration,
     ) -> Result<Self, Trouble> {
-        if spec.tls.is_some() || spec.client == Some(PostgresqlClient::TokioPostgres) {
+        if spec.tls.is_some() {
             return Err(Trouble::new(
                 TroubleKind::Usage,
-                "this engine was built without tokio-postgres, the client that has TLS",
+                "the wire client has no TLS",
                 "postgresql driver: client",
-                "leave `client` and `tls` out",
+                "leave `client` out, or set it to \"tokio_postgres\"",
             ));
         }
         let located = |target: Target| {

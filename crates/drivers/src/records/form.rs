@@ -199,6 +199,7 @@ mod tests {
     const DIALECT: Dialect = Dialect {
         name: "test",
         quote: ('"', '"'),
+        lower_case_names: false,
         key_type: "VARCHAR({})",
         text_type: "TEXT",
         varchar_type: "VARCHAR({})",
@@ -206,6 +207,7 @@ mod tests {
         timestamp_type: "TIMESTAMP",
         auto_key: "INTEGER NOT NULL",
         auto_value: None,
+        number_after: None,
         table_suffix: " WITH X",
         numbered_placeholders: false,
         for_update: "",
@@ -291,6 +293,20 @@ mod tests {
             update(&spec(), &numbered, &[1]),
             r#"UPDATE "t" SET "b"=$1 WHERE "k"=$2"#
         );
+    }
+
+    #[test]
+    fn names_are_lower_case_where_unquoted_ones_are() {
+        let spec = TableSpec {
+            name: "UserTable".into(),
+            ..spec()
+        };
+        let folding = Dialect {
+            lower_case_names: true,
+            ..DIALECT
+        };
+        assert_eq!(drop_table(&spec, &folding), r#"DROP TABLE IF EXISTS "usertable""#);
+        assert_eq!(drop_table(&spec, &DIALECT), r#"DROP TABLE IF EXISTS "UserTable""#);
     }
 
     #[test]

@@ -98,6 +98,16 @@ impl Bench for PostgresqlWire {
     }
 }
 
+/// The same server through tokio-postgres.
+pub struct PostgresqlLibrary;
+
+impl Bench for PostgresqlLibrary {
+    type Driver = postgresql::library::LibraryDriver;
+    fn driver() -> Option<Self::Driver> {
+        postgresql_spec().map(|spec| postgresql_library_driver(spec, None))
+    }
+}
+
 pub fn sqlite_file() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -161,6 +171,7 @@ pub fn postgresql_spec() -> Option<PostgresqlSpec> {
         tls: None,
         session_variables: Default::default(),
         client: None,
+        throwaway_password: true,
     })
 }
 
@@ -196,6 +207,13 @@ pub fn postgresql_wire_driver(
     isolation: Option<Isolation>,
 ) -> postgresql::wire::WireDriver {
     postgresql::wire::WireDriver::new(&spec, isolation, TIMEOUT).unwrap()
+}
+
+pub fn postgresql_library_driver(
+    spec: PostgresqlSpec,
+    isolation: Option<Isolation>,
+) -> postgresql::library::LibraryDriver {
+    postgresql::library::LibraryDriver::new(&spec, isolation, TIMEOUT).unwrap()
 }
 
 pub fn wire_driver(spec: MysqlSpec, isolation: Option<Isolation>) -> WireDriver {

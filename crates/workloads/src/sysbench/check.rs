@@ -1,7 +1,7 @@
 //! Invariants of the data: rows of every table, their ids, the sum of k after a load, and a sample of rows.
 use super::Sysbench;
 use super::numbers::number;
-use super::text::{Texts, is_c, is_pad};
+use super::text::{Texts, is_c, is_pad, unpadded};
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
@@ -165,9 +165,9 @@ impl Sysbench {
         let (k, c, pad) = self.row(table, id, texts);
         if row.cell(0).and_then(Value::whole_number) != Some(k as i64) {
             Some("k differs")
-        } else if row.cell(1).and_then(Value::bytes) != Some(c) {
+        } else if unpadded(row.cell(1)) != Some(c) {
             Some("c differs")
-        } else if row.cell(2).and_then(Value::bytes) != Some(pad) {
+        } else if unpadded(row.cell(2)) != Some(pad) {
             Some("pad differs")
         } else {
             None
@@ -176,8 +176,7 @@ impl Sysbench {
 }
 
 fn shape_fault(row: &RowBuf) -> Option<&'static str> {
-    let has =
-        |cell: usize, shape: fn(&[u8]) -> bool| row.cell(cell).and_then(Value::bytes).is_some_and(shape);
+    let has = |cell: usize, shape: fn(&[u8]) -> bool| unpadded(row.cell(cell)).is_some_and(shape);
     if row.cell(0).and_then(Value::whole_number).is_none() {
         Some("k is no number")
     } else if !has(1, is_c) {

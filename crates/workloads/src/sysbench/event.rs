@@ -129,9 +129,11 @@ impl Sysbench {
                 }
                 Kind::SumRange => self.sum_range(step, thread, session).await?,
                 Kind::RandomPoints | Kind::RandomRanges => self.random_select(step, thread, session).await?,
-                Kind::IndexUpdate | Kind::NonIndexUpdate | Kind::Delete | Kind::Insert => {
-                    self.write(step, thread, session, queries).await?
-                }
+                Kind::IndexUpdate
+                | Kind::NonIndexUpdate
+                | Kind::Delete
+                | Kind::Insert
+                | Kind::InsertWithoutId => self.write(step, thread, session, queries).await?,
             };
             queries.read += u32::from(!step.kind.writes());
             if first == Found::Right {

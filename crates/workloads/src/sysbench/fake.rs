@@ -15,6 +15,7 @@ use std::task::{Context, Poll, Waker};
 static DIALECT: Dialect = Dialect {
     name: "fake",
     quote: ('"', '"'),
+    lower_case_names: false,
     key_type: "TEXT",
     text_type: "TEXT",
     varchar_type: "TEXT",
@@ -22,6 +23,7 @@ static DIALECT: Dialect = Dialect {
     timestamp_type: "TEXT",
     auto_key: "INTEGER NOT NULL NUMBERED",
     auto_value: Some(0),
+    number_after: None,
     table_suffix: "",
     numbered_placeholders: false,
     for_update: "",

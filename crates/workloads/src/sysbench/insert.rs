@@ -25,21 +25,24 @@ impl Sysbench {
         let Some(step) = steps.next(&self.draws) else {
             return Ok(Answer::Right); // cannot be: the script has one statement
         };
-        let id = match (self.spec.auto_inc, session.dialect().auto_value) {
-            (false, _) => Value::Int(self.new_id(thread)),
-            (true, Some(value)) => Value::Int(value),
-            (true, None) => Value::Null,
+        let id = match self.spec.auto_inc {
+            false => Some(self.new_id(thread)),
+            true => session.dialect().auto_value,
         };
         let Buffers { text, texts, .. } = &mut thread.buffers;
         let (c, pad) = texts.draw(&mut Random::new(step.seed));
         let row = [
-            id,
+            id.map_or(Value::Null, Value::Int),
             Value::Int(step.other as i64),
             Value::Text(c),
             Value::Text(pad),
         ];
-        let asked = (Kind::Insert, step.table);
-        let done = self.statements.execute(session, text, asked, &row).await?;
+        let (kind, row) = match id {
+            Some(_) => (Kind::Insert, &row[..]),
+            None => (Kind::InsertWithoutId, &row[1..]),
+        };
+        let asked = (kind, step.table);
+        let done = self.statements.execute(session, text, asked, row).await?;
         probe.queries(Queries {
             write: 1,
             ..Queries::default()

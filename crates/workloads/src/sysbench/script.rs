@@ -14,18 +14,20 @@ pub enum Kind {
     NonIndexUpdate,
     Delete,
     Insert,
+    /// Numbered by the system, which wants the column left out for it.
+    InsertWithoutId,
     RandomPoints,
     RandomRanges,
 }
 
 impl Kind {
-    pub const COUNT: usize = 11;
+    pub const COUNT: usize = 12;
 
     #[inline]
     pub fn writes(self) -> bool {
         matches!(
             self,
-            Self::IndexUpdate | Self::NonIndexUpdate | Self::Delete | Self::Insert
+            Self::IndexUpdate | Self::NonIndexUpdate | Self::Delete | Self::Insert | Self::InsertWithoutId
         )
     }
 }

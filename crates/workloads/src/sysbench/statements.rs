@@ -201,6 +201,10 @@ fn forms(spec: &SysbenchSpec) -> [Form; Kind::COUNT] {
             ")",
         ],
     );
+    set(
+        Kind::InsertWithoutId,
+        vec!["INSERT INTO sbtest", " (k, c, pad) VALUES (", ", ", ", ", ")"],
+    );
     let mut points = vec!["SELECT id, k, c, pad FROM sbtest", " WHERE k IN ("];
     points.extend(std::iter::repeat_n(", ", spec.random_points as usize - 1));
     points.push(")");

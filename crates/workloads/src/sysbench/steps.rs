@@ -106,7 +106,7 @@ impl Steps {
             Kind::SimpleRange | Kind::SumRange | Kind::OrderRange | Kind::DistinctRange => {
                 self.step.other = self.step.id + draws.range_size - 1;
             }
-            Kind::Insert => {
+            Kind::Insert | Kind::InsertWithoutId => {
                 self.step.other = draws.id(&mut self.rng);
                 self.step.seed = self.rng.bits();
             }

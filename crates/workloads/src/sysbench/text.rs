@@ -66,10 +66,17 @@ static DIGIT_PAIRS: [u8; 200] = {
     pairs
 };
 
+/// What was written. The columns are a character longer, and some systems fill CHAR with blanks and read them back.
+#[inline]
+pub fn unpadded(cell: Option<Value<'_>>) -> Option<&[u8]> {
+    let text = cell?.bytes()?;
+    Some(text.strip_suffix(b" ").unwrap_or(text))
+}
+
 /// Looks at the length and three dashes; every byte has been touched by whoever copied the row.
 #[inline]
 pub fn looks_like_c(cell: Option<Value<'_>>) -> bool {
-    matches!(cell.and_then(Value::bytes), Some(text)
+    matches!(unpadded(cell), Some(text)
         if text.len() == C_BYTES && text[11] == b'-' && text[59] == b'-' && text[107] == b'-')
 }
 
@@ -139,6 +146,9 @@ mod tests {
         let c = texts.draw_c(&mut rng).to_vec();
         assert!(!looks_like_c(Some(Value::Text(&c[..118]))));
         assert!(!looks_like_c(Some(Value::Null)) && !looks_like_c(None));
+        let filled = |blanks: usize| [&c[..], &vec![b' '; blanks]].concat();
+        assert!(looks_like_c(Some(Value::Text(&filled(1)))));
+        assert!(!looks_like_c(Some(Value::Text(&filled(2)))));
         let mut wrong = c.clone();
         wrong[40] = b'x';
         assert!(!is_c(&wrong));

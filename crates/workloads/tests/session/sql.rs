@@ -8,6 +8,7 @@ use bakeoff_model::value::Value;
 static DIALECT: Dialect = Dialect {
     name: "yes",
     quote: ('"', '"'),
+    lower_case_names: false,
     key_type: "TEXT",
     text_type: "TEXT",
     varchar_type: "TEXT",
@@ -15,6 +16,7 @@ static DIALECT: Dialect = Dialect {
     timestamp_type: "TEXT",
     auto_key: "INTEGER NOT NULL",
     auto_value: None,
+    number_after: None,
     table_suffix: "",
     numbered_placeholders: false,
     for_update: "",

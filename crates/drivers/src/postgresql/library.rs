@@ -1,0 +1,470 @@
+//! The same servers through tokio-postgres, on tokio: for TLS, and to hold our own client against.
+//!
+//! A session is one connection with a task beside it that reads and writes; both allocate per operation.
+mod numeric;
+mod tls;
+mod values;
+
+use super::copy::{self, Rows, Table};
+use super::errors::{self, Said, at_commit, at_login, code_of_io, rolled_back, server_error};
+use super::kind::Kind;
+use super::options::{DRIVER, Target, socket};
+use super::settings::{self, Settings};
+use super::{DIALECT, capabilities};
+use crate::records::SqlRecords;
+use crate::server::address::Address;
+use crate::server::statement::{shared_start, start};
+use bakeoff_model::driver::Driver;
+use bakeoff_model::needs::{Capabilities, Needs};
+use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::run::{Isolation, PostgresqlSpec, RunnerKind};
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
+use bytes::Bytes;
+use futures_util::{SinkExt, TryStreamExt};
+use std::error::Error as _;
+use std::io;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::error::Severity;
+use tokio_postgres::{Client, Config, Error, NoTls, SimpleQueryMessage};
+use values::{Given, Raw};
+
+pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio];
+
+pub struct LibraryDriver {
+    targets: Vec<Target>,
+    tls: Option<Arc<rustls::ClientConfig>>,
+    settings: Settings,
+    connect_timeout: Duration,
+}
+
+impl LibraryDriver {
+    /// Finds password and certificates; connects to nothing. `timeout` bounds connecting, too.
+    pub fn new(
+        spec: &PostgresqlSpec,
+        isolation: Option<Isolation>,
+        timeout: Duration,
+    ) -> Result<Self, Trouble> {
+        let targets = Target::all(spec)?;
+        let open = |target: &Target| !target.address.is_socket() && target.password.is_some();
+        // The library says the password itself where it is asked for it, and cannot be told not to.
+        if spec.tls.is_none() && !spec.throwaway_password && targets.iter().any(open) {
+            return Err(Trouble::new(
+                TroubleKind::Usage,
+                "the client tokio-postgres gives the password to whoever answers, if asked over plain TCP",
+                "postgresql driver: client",
+                "set `tls`, connect over a unix socket, or leave `client` out",
+            ));
+        }
+        Ok(Self {
+            targets,
+            tls: spec
+                .tls
+                .as_ref()
+                .map(|tls| tls::config(tls, DRIVER))
+                .transpose()?,
+            settings: Settings::new(&spec.session_variables, isolation)?,
+            connect_timeout: timeout,
+        })
+    }
+
+    async fn connect(&self, target: &Target) -> Result<Client, Error> {
+        let mut config = Config::new();
+        config
+            .user(&target.user)
+            .dbname(&target.database)
+            .application_name("bakeoff");
+        if let Some(password) = &target.password {
+            config.password(password);
+        }
+        match &target.address {
+            Address::Tcp { host, port } => config.host(host).port(*port),
+            Address::Socket(path) => match socket(path) {
+                Some((folder, port)) => config.host_path(folder).port(port),
+                None => config.host_path(path),
+            },
+        };
+        // The connection's task ends with the client.
+        Ok(match &self.tls {
+            None => {
+                let (client, connection) = config.ssl_mode(SslMode::Disable).connect(NoTls).await?;
+                tokio::spawn(connection);
+                client
+            }
+            Some(tls) => {
+                let connect = tls::Connect(tls.clone());
+                let (client, connection) = config.ssl_mode(SslMode::Require).connect(connect).await?;
+                tokio::spawn(connection);
+                client
+            }
+        })
+    }
+}
+
+impl Driver for LibraryDriver {
+    const RUNNERS: &'static [RunnerKind] = RUNNERS;
+    type Client = ();
+    type Session = SqlRecords<LibrarySession>;
+
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+    fn client(&self) -> &'static str {
+        "tokio-postgres"
+    }
+    fn endpoints(&self) -> usize {
+        self.targets.len()
+    }
+    async fn open(&self, _worker: usize) -> Result<(), Trouble> {
+        Ok(())
+    }
+    async fn session(&self, _client: &(), endpoint: usize, _needs: Needs) -> Result<Self::Session, OpError> {
+        let target = &self.targets[endpoint % self.targets.len()];
+        let opening = async {
+            let client = self.connect(target).await;
+            let client = client.map_err(|error| {
+                let error = said(&error).map_or_else(|| op_error(&error), at_login);
+                target.connect_failed(error)
+            })?;
+            let mut session = LibrarySession {
+                client,
+                statements: Vec::new(),
+                row: RowBuf::default(),
+                tables: Vec::new(),
+                in_transaction: false,
+                failed: false,
+                busy: false,
+                tls: self.tls.clone(),
+            };
+            let set = self.settings.apply(&mut session).await;
+            set.map_err(|error| target.named(error))?;
+            Ok(session)
+        };
+        match tokio::time::timeout(self.connect_timeout, opening).await {
+            Ok(outcome) => outcome.map(SqlRecords::new),
+            Err(_) => Err(target.timed_out(self.connect_timeout)),
+        }
+    }
+}
+
+pub struct LibrarySession {
+    client: Client,
+    statements: Vec<Prepared>,
+    row: RowBuf,
+    tables: Vec<Table>,
+    in_transaction: bool,
+    /// A statement of the transaction has failed.
+    failed: bool,
+    /// An answer is waited for.
+    busy: bool,
+    tls: Option<Arc<rustls::ClientConfig>>,
+}
+
+impl Drop for LibrarySession {
+    /// As in our own client: the server does not look whether anybody still waits.
+    fn drop(&mut self) {
+        if !self.busy {
+            return;
+        }
+        let (token, tls) = (self.client.cancel_token(), self.tls.take());
+        tokio::spawn(async move {
+            match tls {
+                Some(tls) => token.cancel_query(tls::Connect(tls)).await,
+                None => token.cancel_query(NoTls).await,
+            }
+        });
+    }
+}
+
+struct Prepared {
+    statement: tokio_postgres::Statement,
+    params: Box<[Kind]>,
+    columns: Box<[Kind]>,
+    /// The beginning of its text, for errors.
+    sql: Rc<str>,
+}
+
+fn said(error: &Error) -> Option<Said<'_>> {
+    let said = error.as_db_error()?;
+    Some(Said {
+        severity: match said.parsed_severity() {
+            Some(Severity::Fatal | Severity::Panic) => "FATAL",
+            _ => "ERROR",
+        },
+        state: said.code().code(),
+        message: said.message(),
+        detail: said.detail(),
+    })
+}
+
+#[cold]
+fn op_error(error: &Error) -> OpError {
+    if let Some(said) = said(error) {
+        return server_error(said);
+    }
+    let mut causes = vec![error.to_string()];
+    let (mut code, mut cause) = ("CLIENT", error.source());
+    while let Some(inner) = cause {
+        if inner.is::<rustls::Error>() {
+            code = errors::TLS;
+        } else if let Some(inner) = inner.downcast_ref::<io::Error>() {
+            code = match inner.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
+                true => errors::TLS,
+                false => code_of_io(inner),
+            };
+        }
+        causes.push(inner.to_string());
+        cause = inner.source();
+    }
+    // Without a source: the server does not speak TLS.
+    if error.to_string().contains("TLS") {
+        code = errors::TLS;
+    }
+    OpError::lost(code, causes.join(": "))
+}
+
+fn done(affected: u64) -> Done {
+    Done {
+        affected: Some(affected),
+        insert_id: None,
+    }
+}
+
+impl LibrarySession {
+    /// Runs the statement and hands each row to `each` through the session's buffer. Rows seen, rows written.
+    async fn run(
+        &mut self,
+        statement: Statement,
+        params: &[Value<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<(u64, u64), OpError> {
+        self.busy = true;
+        let answer = self.answer(statement, params, each).await;
+        self.busy = false;
+        self.failed |= answer.is_err();
+        answer
+    }
+
+    async fn answer(
+        &mut self,
+        statement: Statement,
+        params: &[Value<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<(u64, u64), OpError> {
+        let prepared = &self.statements[statement.0 as usize];
+        let failed = |error: OpError| error.with_statement(&*prepared.sql);
+        if params.len() != prepared.params.len() {
+            let what = format!(
+                "{} parameters wanted, {} given",
+                prepared.params.len(),
+                params.len()
+            );
+            return Err(failed(OpError::fail(FailClass::Refused, "CLIENT", what)));
+        }
+        let given = params.iter().zip(&prepared.params).map(Given::new);
+        let rows = self.client.query_raw(&prepared.statement, given).await;
+        let mut rows = pin!(rows.map_err(|error| failed(op_error(&error)))?);
+        let mut seen = 0;
+        while let Some(found) = rows.try_next().await.map_err(|error| failed(op_error(&error)))? {
+            self.row.clear();
+            for (index, kind) in prepared.columns.iter().enumerate() {
+                let value: Option<Raw<'_>> =
+                    found.try_get(index).map_err(|error| failed(op_error(&error)))?;
+                match value {
+                    None => self.row.push(Value::Null),
+                    Some(Raw(value)) if values::push(*kind, value, &mut self.row) => {}
+                    Some(_) => return Err(failed(OpError::lost("PROTOCOL", "a value of another length"))),
+                }
+            }
+            seen += 1;
+            each(&self.row);
+        }
+        Ok((seen, rows.rows_affected().unwrap_or(0)))
+    }
+
+    /// The same for a statement in text.
+    async fn run_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<(u64, u64), OpError> {
+        self.busy = true;
+        let answer = self.client.simple_query(sql).await;
+        self.busy = false;
+        self.failed |= answer.is_err();
+        let answer = answer.map_err(|error| op_error(&error).with_statement(start(sql)))?;
+        let (mut seen, mut affected, mut since) = (0, 0, 0);
+        for message in answer {
+            match message {
+                SimpleQueryMessage::Row(found) => {
+                    self.row.clear();
+                    for index in 0..found.len() {
+                        match found.get(index) {
+                            Some(value) => self.row.push(Value::Text(value.as_bytes())),
+                            None => self.row.push(Value::Null),
+                        }
+                    }
+                    since += 1;
+                    each(&self.row);
+                }
+                // A count of rows that were read is none of rows that were written.
+                SimpleQueryMessage::CommandComplete(count) => {
+                    affected += if since == 0 { count } else { 0 };
+                    seen += std::mem::take(&mut since);
+                }
+                _ => {}
+            }
+        }
+        Ok((seen, affected))
+    }
+
+    async fn table(&mut self, name: &str, columns: &[&str]) -> Result<Table, OpError> {
+        let mut table = Table::new(name, columns);
+        if let Some(known) = self.tables.iter().find(|known| known.is(&table)) {
+            return Ok(known.clone());
+        }
+        let probe = table.probe();
+        let described = self.client.prepare(&probe).await;
+        let described = described.map_err(|error| op_error(&error).with_statement(start(&probe)))?;
+        table.kinds = described
+            .columns()
+            .iter()
+            .map(|column| Kind::of(column.type_().oid()))
+            .collect();
+        self.tables.push(table.clone());
+        Ok(table)
+    }
+
+    /// Rows stored; the caller commits, or rolls back after an error.
+    async fn load(
+        &mut self,
+        table: &Table,
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        let (mut rows, mut stored) = (Rows::new(table), 0);
+        while !rows.ended() {
+            let statement = table.statement(rows.format());
+            let failed = |error: Error| op_error(&error).with_statement(&*statement);
+            let mut sink = pin!(
+                self.client
+                    .copy_in::<_, Bytes>(&statement)
+                    .await
+                    .map_err(failed)?
+            );
+            let (mut sent, mut more) = (0, true);
+            let mut piece = Vec::new();
+            rows.begin(&mut piece);
+            while more {
+                more = rows.fill(&mut piece, &mut self.row, next, &mut sent);
+                sink.send(std::mem::take(&mut piece).into())
+                    .await
+                    .map_err(failed)?;
+            }
+            let count = sink.finish().await.map_err(failed)?;
+            stored += copy::verify(sent, count, &statement)?;
+        }
+        Ok(stored)
+    }
+}
+
+impl SqlSession for LibrarySession {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
+        let sql = ask.sql;
+        let statement = self.client.prepare(sql).await;
+        let statement = statement.map_err(|error| op_error(&error).with_statement(start(sql)))?;
+        let params = statement.params().iter();
+        let columns = statement.columns().iter();
+        self.statements.push(Prepared {
+            params: params.map(|kind| Kind::of(kind.oid())).collect(),
+            columns: columns.map(|column| Kind::of(column.type_().oid())).collect(),
+            statement,
+            sql: shared_start(sql),
+        });
+        Ok(Statement(self.statements.len() as u32 - 1))
+    }
+
+    async fn execute(&mut self, statement: Statement, params: &[Value<'_>]) -> Result<Done, OpError> {
+        let (_, affected) = self.run(statement, params, &mut |_| {}).await?;
+        Ok(done(affected))
+    }
+
+    async fn query(
+        &mut self,
+        statement: Statement,
+        params: &[Value<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let (seen, _) = self.run(statement, params, each).await?;
+        Ok(seen)
+    }
+
+    async fn query_one(
+        &mut self,
+        statement: Statement,
+        params: &[Value<'_>],
+    ) -> Result<Option<&RowBuf>, OpError> {
+        match self.run(statement, params, &mut |_| {}).await?.0 {
+            0 => Ok(None),
+            1 => Ok(Some(&self.row)),
+            rows => Err(OpError::fail(
+                FailClass::Other,
+                "ROWS",
+                format!("the server answered {rows} rows where one was asked for"),
+            )
+            .with_statement(&*self.statements[statement.0 as usize].sql)),
+        }
+    }
+
+    async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
+        let (_, affected) = self.run_text(sql, &mut |_| {}).await?;
+        Ok(done(affected))
+    }
+
+    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        let (seen, _) = self.run_text(sql, each).await?;
+        Ok(seen)
+    }
+
+    async fn bulk_insert(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        let table = self.table(table, columns).await?;
+        if self.in_transaction {
+            return self.load(&table, next).await;
+        }
+        self.begin(Access::default()).await?;
+        let rows = self.load(&table, next).await;
+        self.end(rows).await
+    }
+}
+
+impl Transactional for LibrarySession {
+    async fn begin(&mut self, access: Access) -> Result<(), OpError> {
+        settings::begin(self, access).await?;
+        (self.in_transaction, self.failed) = (true, false);
+        Ok(())
+    }
+    async fn commit(&mut self) -> Result<(), OpError> {
+        // The server would answer ROLLBACK, which the library does not tell.
+        let failed = std::mem::take(&mut self.failed);
+        self.execute_text("COMMIT").await.map_err(at_commit)?;
+        self.in_transaction = false;
+        match failed {
+            true => Err(rolled_back()),
+            false => Ok(()),
+        }
+    }
+    async fn rollback(&mut self) -> Result<(), OpError> {
+        self.in_transaction = false;
+        self.execute_text("ROLLBACK").await.map(drop)
+    }
+}

@@ -1,0 +1,64 @@
+//! Valueeters and cells as tokio-postgres takes and gives them: bytes whose form the kind knows.
+use super::numeric;
+use crate::postgresql::kind::Kind;
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::value::Value;
+use bytes::BytesMut;
+use std::error::Error;
+use tokio_postgres::types::{Format, FromSql, IsNull, ToSql, Type, to_sql_checked};
+
+type Failed = Box<dyn Error + Sync + Send>;
+
+/// A parameter, written beforehand: the library asks for its form first.
+#[derive(Debug)]
+pub struct Given {
+    null: bool,
+    binary: bool,
+    bytes: BytesMut,
+}
+
+impl Given {
+    pub fn new((param, kind): (&Value<'_>, &Kind)) -> Self {
+        let mut bytes = BytesMut::new();
+        Self {
+            null: matches!(param, Value::Null),
+            binary: kind.write(param, &mut bytes),
+            bytes,
+        }
+    }
+}
+
+impl ToSql for Given {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Failed> {
+        out.extend_from_slice(&self.bytes);
+        Ok(if self.null { IsNull::Yes } else { IsNull::No })
+    }
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+    fn encode_format(&self, _: &Type) -> Format {
+        if self.binary { Format::Binary } else { Format::Text }
+    }
+    to_sql_checked!();
+}
+
+/// A cell in its binary form.
+pub struct Raw<'a>(pub &'a [u8]);
+
+impl<'a> FromSql<'a> for Raw<'a> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Failed> {
+        Ok(Raw(raw))
+    }
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+/// False: it is no value of its kind. The library asks for all columns in binary, our own client for numbers of any length
+/// as text.
+pub fn push(kind: Kind, value: &[u8], row: &mut RowBuf) -> bool {
+    if kind != Kind::Numeric {
+        return kind.push(value, row);
+    }
+    numeric::text(value).is_some_and(|text| kind.push(text.as_bytes(), row))
+}
