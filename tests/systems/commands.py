@@ -16,6 +16,7 @@ from typing import Any
 
 from bakeoff.bundle.read import Bundle
 from bakeoff.fleet.binary import engine_path
+from bakeoff.systems.base import System
 
 SQLITE = """
 title = "A short one"
@@ -179,3 +180,20 @@ def end(process: subprocess.Popen[str]) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
+
+
+def engine_phase(system: System, phase: str, workload: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """One phase of the engine on a system that runs; its result."""
+    driver, environment = system.engine_driver()
+    document = {"format": 1, "phase": phase, "seed": 3, "driver": driver, "workload": workload, **more}
+    done = subprocess.run(
+        [str(engine_path()), "--now", "-"],
+        input=json.dumps(document) + "\n",
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    assert result["event"] == "result", result
+    return result

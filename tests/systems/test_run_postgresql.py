@@ -1,4 +1,4 @@
-"""The main job on a real PostgreSQL: private and existing."""
+"""The main job on a real PostgreSQL: private, over TLS, and existing."""
 
 from __future__ import annotations
 
@@ -68,6 +68,22 @@ def test_a_private_server_is_measured_inside_and_out_and_gone_afterwards(tmp_pat
     assert facts.portable["isolation"] == "read-committed"
     assert facts.portable["durability"] == "none"
     assert facts.portable["lost_when_killed"] == "commits of the last 0.6 s"
+
+
+def test_sysbench_runs_over_tls_and_a_lost_race_is_a_conflict(tmp_path: Path) -> None:
+    text = PRIVATE.replace('kind = "ycsb"\npreset = "a"\nrecords = 1000\ndata_integrity = true', SYSBENCH)
+    text = text.replace('durability = "none"', "tls = true").replace("read-committed", "repeatable-read")
+    text = text.replace("operations = 2000", 'operations = 200\nerror_budget = "100%"')
+    done = bakeoff("run", write_plan(tmp_path, text), cwd=tmp_path)
+    assert done.code == 0, done.err
+    bundle = only_bundle(tmp_path)
+    (run,) = bundle.runs
+    assert bundle.facts[run.cell].portable["tls"].startswith("TLS_")
+    assert {series.outcome for series in run.series} <= {"ok", "fail_conflict"}
+    assert all(check.ok for check in run.checks), run.checks
+
+
+SYSBENCH = 'kind = "sysbench"\nscript = "oltp_read_write"\ntables = 2\ntable_size = 1000'
 
 
 def test_an_existing_server_keeps_its_tables_until_they_are_dropped(

@@ -1,17 +1,14 @@
 """Tables are interchangeable: the engine runs every script on what the real sysbench prepared, and the real sysbench on
 what the engine loaded. Nothing here depends on how fast either is."""
 
-import json
-import os
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bakeoff.fleet.binary import engine_path
 from bakeoff.systems.mariadb import MariaDb
+from commands import engine_phase
 
 from benches.suite.client import Tables
 from benches.suite.peers.sysbench import Sysbench
@@ -52,28 +49,8 @@ def tables_of(script: str) -> int:
 
 def engine(server: Server, phase: str, workload: dict[str, Any], **more: Any) -> dict[str, Any]:
     """One phase of the engine; its result."""
-    driver, environment = server.system.engine_driver()
-    script = workload.get("script", "oltp_read_write")
-    sizes = {"tables": tables_of(script), "table_size": ROWS}
-    document = {
-        "format": 1,
-        "phase": phase,
-        "seed": 3,
-        "driver": driver,
-        "workload": {"kind": "sysbench", **sizes, **workload},
-        **more,
-    }
-    done = subprocess.run(
-        [str(engine_path()), "--now", "-"],
-        input=json.dumps(document) + "\n",
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    assert result["event"] == "result", result
-    return result
+    sizes = {"tables": tables_of(workload.get("script", "oltp_read_write")), "table_size": ROWS}
+    return engine_phase(server.system, phase, {"kind": "sysbench", **sizes, **workload}, **more)
 
 
 def run(server: Server, script: str, mode: str = "auto") -> dict[str, Any]:

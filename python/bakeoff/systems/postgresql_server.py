@@ -66,7 +66,7 @@ def capabilities(*, private: bool = True) -> Capabilities:
         restore=private,
         isolation=ISOLATION,
         durability=tuple(DURABILITY),
-        runners=("reactor",),  # until the engine has tokio_postgres
+        runners=("reactor", "tokio"),
         pool=True,
     )
 
