@@ -94,7 +94,7 @@ def test_no_ignored_errors_is_no_retry() -> None:
 
 def test_the_plans_own_retry_goes_before_the_workloads() -> None:
     (cell,) = plan().cells
-    assert cell.retry.on_codes == ["1213", "1020", "1205"]
+    assert cell.retry.on_codes == ["1213", "1020", "1205", "40P01", "23505", "40001"]
     (cell,) = plan(measure="retry = { retries = 2, on = ['conflict'] }").cells
     assert cell.retry == Retry(retries=2, on=["conflict"])
 
@@ -221,4 +221,4 @@ def test_the_test_of_2012_asks_what_the_script_of_that_time_asked(name: str, siz
     assert (spec["tables"], spec["table_size"]) == (16, size)
     assert (spec["table_choice"], spec["db_ps_mode"], spec["rand_type"]) == ("per_transaction", "disable", "special")
     assert found.cells[0].workload.loaded_rows == 16 * size
-    assert found.cells[0].retry.on_codes == ["1213", "1020", "1205"]
+    assert found.cells[0].retry.on_codes == ["1213", "1020", "1205", "40P01", "23505", "40001"]

@@ -122,6 +122,8 @@ class _ContainerProcess(ServerProcess):
         return int(found.stdout) if found.stdout.strip().isdigit() else self.pid
 
     def kill(self) -> None:
+        if found := _containers(self._runtime, self._folder):
+            _ask(self._runtime, "kill", *found)  # removing alone asks the server to stop first, and waits
         remove_containers(self._runtime, self._folder)
         super().kill()
 

@@ -45,6 +45,9 @@ impl Default for Options {
 
 /// Deadlock, record changed since the last read, lock wait timeout.
 const IGNORED: [u32; 3] = [1213, 1020, 1205];
+/// Deadlock, unique violation, serialization failure: the original's driver for PostgreSQL ignores these always, whatever
+/// the list says (drv_pgsql.c). The codes of one system are no other's.
+const IGNORED_BESIDE: [&str; 3] = ["40P01", "23505", "40001"];
 /// An ignored error starts the event again, without end in the original.
 const WITHOUT_END: u32 = u32::MAX;
 /// id and k (4 bytes each), c and pad (CHAR of 120 and 60).
@@ -122,7 +125,7 @@ fn advice(spec: &SysbenchSpec, retry: &Retry) -> Vec<String> {
         "oltp_delete puts no row back, so later deletes find nothing: use short windows or large tables"
     } else if several_writes && spec.secondary {
         "with skip_trx and secondary two threads may store one id twice, and the check of the rows fails"
-    } else if several_writes && retry.on_codes == IGNORED.map(|code| code.to_string()) {
+    } else if several_writes && !retry.on_codes.iter().any(|code| code == "1062" || code == "all") {
         "with skip_trx two threads may insert the same row; add 1062 to mysql_ignore_errors"
     } else {
         return vec![];
@@ -147,7 +150,7 @@ fn retry(said: &Value) -> Result<Retry, Trouble> {
         Value::Array(items) => items.iter().map(code_text).collect(),
         _ => None,
     };
-    let Some(on_codes) = codes.filter(|codes| codes.iter().all(|code| is_code(code))) else {
+    let Some(mut on_codes) = codes.filter(|codes| codes.iter().all(|code| is_code(code))) else {
         let hint = "it is a list of the server's codes such as [1213, 1020, 1205], or \"all\"; [] for none";
         return Err(refuse(
             "mysql_ignore_errors",
@@ -155,9 +158,12 @@ fn retry(said: &Value) -> Result<Retry, Trouble> {
             hint,
         ));
     };
-    let retries = if on_codes.is_empty() { 0 } else { WITHOUT_END };
+    let is_none = on_codes.is_empty();
+    if !is_none && !on_codes.iter().any(|code| code == "all") {
+        on_codes.extend(IGNORED_BESIDE.map(str::to_owned));
+    }
     Ok(Retry {
-        retries,
+        retries: if is_none { 0 } else { WITHOUT_END },
         on_codes,
         ..Retry::default()
     })
@@ -307,13 +313,18 @@ mod tests {
         for (said, codes) in [
             (json!([1213, 1062]), vec!["1213", "1062"]),
             (json!("1213, 1062"), vec!["1213", "1062"]),
-            (json!("all"), vec!["all"]),
             (json!("SQLITE_BUSY"), vec!["SQLITE_BUSY"]),
-            (json!([]), vec![]),
         ] {
             let retry = sysbench(json!({"mysql_ignore_errors": said})).retry.unwrap();
-            assert_eq!(retry.on_codes, codes);
-            assert_eq!(retry.retries, if codes.is_empty() { 0 } else { u32::MAX });
+            assert_eq!(retry.on_codes, [codes.as_slice(), &IGNORED_BESIDE].concat());
+            assert_eq!(retry.retries, u32::MAX);
+        }
+        for (said, codes, retries) in [(json!("all"), vec!["all"], u32::MAX), (json!([]), vec![], 0)] {
+            let retry = sysbench(json!({"mysql_ignore_errors": said})).retry.unwrap();
+            assert_eq!(
+                (retry.on_codes, retry.retries),
+                (codes.iter().map(|c: &&str| (*c).to_owned()).collect(), retries)
+            );
         }
         for said in [
             json!(1213),
