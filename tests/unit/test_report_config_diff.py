@@ -126,3 +126,15 @@ def test_one_client_for_all_is_no_difference(tmp_path: Path) -> None:
     listed = configuration_of(found)
     assert listed.undeclared == listed.declared == []
     assert {system.client for system in listed.systems} == {"wire, reactor, io_uring"}
+
+
+def test_the_same_ways_in_another_order_are_no_difference(tmp_path: Path) -> None:
+    story = replace(SMALL, contenders=(A, replace(A, name="b")), repetitions=2)
+    found = spoken_by(write_bundle(tmp_path, story), a="wire", b="wire")
+    first, second = {run.cell for run in found.runs}
+    for cell, ways in ((first, ("epoll", "io_uring")), (second, ("io_uring", "epoll"))):
+        for run, way in zip((run for run in found.runs if run.cell == cell), ways, strict=True):
+            run.io = way
+    listed = configuration_of(found)
+    assert "client" not in [d.name for d in [*listed.declared, *listed.undeclared]]
+    assert {s.client for s in listed.systems} == {"wire, reactor, epoll | wire, reactor, io_uring"}

@@ -183,8 +183,9 @@ def _runs_of(contest: Contest, contestant: str, runs: Iterable[RunRecord]) -> li
 
 def _clients(contest: Contest, of_each: dict[str, str]) -> list[tuple[bool, Difference]]:
     """What spoke to the systems, where it was not the same. Systems of different kinds need different clients, so that
-    is declared by comparing them; one kind asked in two ways is declared only by a plan that says so."""
-    if len(set(of_each.values())) < 2 and not any(" | " in client for client in of_each.values()):
+    is declared by comparing them; one kind asked in two ways is declared only by a plan that says so. Several ways
+    alike (`io` by the number of sessions) are no difference."""
+    if len(set(of_each.values())) < 2:
         return []
     ways_of_kind: dict[str, set[str]] = {}
     for cell in contest.plan.cells:

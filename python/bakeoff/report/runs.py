@@ -23,9 +23,9 @@ def used_runs(runs: Sequence[RunRecord]) -> list[RunRecord]:
 
 
 def clients_of(runs: Iterable[RunRecord]) -> list[str]:
-    """What spoke to the system, each way once: "wire, reactor, io_uring"."""
+    """What spoke to the system, each way once: "wire, reactor, io_uring". Sorted: runs come in an order of chance."""
     ways = (", ".join(filter(None, (run.client, run.runner, run.io))) for run in runs)
-    return list(dict.fromkeys(way for way in ways if way))
+    return sorted({way for way in ways if way})
 
 
 def findings_of(runs: Sequence[RunRecord]) -> list[str]:
