@@ -12,7 +12,7 @@ from bakeoff.provision.server import PortTaken
 from bakeoff.systems.claimed_ledger import Said
 from bakeoff.systems.postgresql_control import Control, literal, quoted
 from bakeoff.systems.postgresql_installations import version_of
-from bakeoff.systems.postgresql_ledger import judged
+from bakeoff.systems.postgresql_ledger import judged, stored
 from bakeoff.systems.postgresql_log import explain_failed_start
 from bakeoff.systems.server_login import Address, Login
 
@@ -94,3 +94,7 @@ def test_the_password_itself_is_not_given_over_plain_tcp() -> None:
             control.value("SELECT 1")
         serving.join(timeout=60)
     assert b"hunter2" not in b"".join(heard)
+
+
+def test_a_table_is_looked_for_by_the_name_that_the_engine_gives_it() -> None:
+    assert [stored(name) for name in ("usertable", "Z 1", "ÄÖ")] == ["usertable", "z 1", "ÄÖ"]

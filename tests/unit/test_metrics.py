@@ -90,6 +90,7 @@ def test_values_are_those_of_the_record(bundle: Bundle) -> None:
     assert of(bundle, "latency_p99") == run.response.p99_ms
     reads = next(operation for operation in run.operations if operation.operation == "read")
     assert of(bundle, "latency_p99.read") == reads.response.p99_ms
+    assert of(bundle, "latency_p99.READ") == reads.response.p99_ms
     assert of(bundle, "rate.read") == pytest.approx(reads.ok / run.window_s)
     assert of(bundle, "load_rate") == 11_764.0
     assert of(bundle, "write_bytes_per_op") == pytest.approx((run.server.write_bytes_with_debt or 0) / run.ok)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bakeoff.errors import ExitCode, PlanError
+from bakeoff.plan.overrides import override
 from bakeoff.plan.read import read_plan, resolve
 from bakeoff.systems.options import Password
 
@@ -239,6 +241,21 @@ def test_what_the_command_line_sets_takes_the_place_of_what_the_plan_says() -> N
     assert record.title == "Said = here"
     assert record.factors["threads"] == [1, 4]
     assert found.text.endswith("# --set measure.repetitions = 6\n# --set title=Said = here\n")
+
+
+def test_a_table_that_the_command_line_sets_takes_the_place_of_the_whole_one() -> None:
+    tree = {"systems": {"a": {"start": {"version": "18"}, "kind": "postgresql"}}}
+    override(tree, ['systems.a.start={image="p:17"}', 'systems.b={kind="null"}', 'systems.a."q.r".s=1'])
+    assert tree["systems"] == {
+        "a": {"start": {"image": "p:17"}, "kind": "postgresql", "q.r": {"s": 1}},
+        "b": {"kind": "null"},
+    }
+
+
+def test_a_number_of_more_digits_than_can_be_read_is_a_text() -> None:
+    tree: dict[str, Any] = {}
+    override(tree, [f"seed={'9' * 5000}"])
+    assert tree["seed"] == "9" * 5000
 
 
 @pytest.mark.parametrize(

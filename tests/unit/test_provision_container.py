@@ -85,6 +85,8 @@ def test_install_pulls_an_image(asked: Path, capfd: pytest.CaptureFixture[str]) 
     assert f'db:1 is here ({DIGEST}): start = {{ image = "db:1" }}' in capfd.readouterr().out
     assert main(["systems", "install", "mariadb", "--image", "other"]) == 3
     assert "podman could not pull other" in capfd.readouterr().err
+    assert main(["systems", "install", "mariadb", "--image=--privileged"]) == 2
+    assert '"--privileged" is no name of an image' in capfd.readouterr().err
 
 
 def test_version_and_image_exclude_each_other() -> None:

@@ -66,3 +66,10 @@ def test_an_error_while_watching_is_kept_and_ends_nothing(monkeypatch: pytest.Mo
     sampler.last_look()
     assert sampler.failure == "ValueError: not a number"
     assert sampler.machine().other_cpu_ratio is None
+
+
+def test_memory_of_a_system_without_a_process_of_ours_is_not_known() -> None:
+    sampler = looked({0: 0.0, 1: 0.0}, window=(0, 1))
+    for look in sampler._looks:
+        look.gauges["os.rss_bytes"] = 5e6  # the engine's: the null system lives in it
+    assert sampler.window_usage().memory_peak_bytes is None

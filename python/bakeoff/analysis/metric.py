@@ -33,8 +33,8 @@ class Observed:
         return None if is_overloaded(self.run) else merged_distribution([self.run])
 
     def operation(self, name: str) -> list[Series]:
-        """By outcome; of an operation that is only a part of others, those parts."""
-        own = [series for series in self.run.series if series.operation == name and series.count]
+        """By outcome; of an operation that is only a part of others, those parts. Names in capitals or not."""
+        own = [series for series in self.run.series if series.operation.lower() == name.lower() and series.count]
         return [series for series in own if series.part_of is None] or own
 
     def response_of(self, operation: str) -> Distribution | None:

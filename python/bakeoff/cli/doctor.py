@@ -50,8 +50,10 @@ def run(options: argparse.Namespace) -> int:
 def _engine() -> Finding:
     from ..fleet.binary import engine_list, engine_path
     from ..machine import Finding
+    from ..workloads import workloads
 
     try:
+        workloads()  # a build of another version tells of them in another way
         return Finding("engine", "good", f"{engine_path()}, version {engine_list().get('engine_version', '?')}")
     except EngineError as error:
         return Finding("engine", "missing", str(error), error.hint)

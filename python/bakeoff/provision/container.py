@@ -52,6 +52,7 @@ def runtime() -> str:
 
 def pull(image: str) -> str:
     """Fetches an image; returns its digest. Raises ServerError."""
+    _refuse_option(image)
     name = runtime()
     done = subprocess.run([name, "pull", image], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -137,8 +138,14 @@ def installation_for(sources: Sources, version: str | None, image: str | None) -
     return _in_image(sources.kind, image, sources.in_images)
 
 
+def _refuse_option(image: str) -> None:
+    if not image or image.startswith("-"):
+        raise PlanError(f'"{image}" is no name of an image', hint='such as "docker.io/library/mysql:8.4"')
+
+
 def _in_image(kind: str, image: str, named: Named) -> ImageInstallation:
     """The first program of these names that runs in the image."""
+    _refuse_option(image)
     name = runtime()
     found, digest = _inspected(name, image, f"`bakeoff systems install {kind} --image {image}` pulls it")
     said = ""

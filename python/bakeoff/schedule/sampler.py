@@ -116,10 +116,13 @@ class Sampler:
     def window_usage(self) -> Usage:
         return Usage(
             cpu_s=None if self._embedded else self._cpu_s(),
-            memory_peak_bytes=_whole(max((look.gauges.get("os.rss_bytes", 0.0) for look in self._looks), default=0.0)),
+            memory_peak_bytes=None if self._embedded or not self._pids else self._memory_peak_bytes(),
             io_read_bytes=_whole(self._grown("os.read_bytes")),
             io_write_bytes=_whole(self._grown("os.write_bytes")),
         )
+
+    def _memory_peak_bytes(self) -> int | None:
+        return _whole(max((look.gauges.get("os.rss_bytes", 0.0) for look in self._looks), default=0.0))
 
     def machine(self) -> MachineSide:
         """What the machine did in the window beside client and server."""

@@ -2,7 +2,8 @@
 
 A table is known by its number (oid), which no later table of the same name has. So one is ours if the ledger has its
 number; or if it was being loaded and has a younger number than any table had before. All names are those of the schema
-in which a session of the load makes its tables (the first of its search_path).
+in which a session of the load makes its tables (the first of its search_path), where the engine gives tables names in
+small letters, as a tool does that quotes none.
 """
 
 from __future__ import annotations
@@ -64,28 +65,28 @@ class PostgreSqlLedger(ClaimedLedger):
         self.drop(tables)
         self._rows(f"CREATE TABLE IF NOT EXISTS {TABLE} {_COLUMNS}")
         last = self._last_number()
-        for name in tables:
+        for name in map(stored, tables):
             self._rows(f"DELETE FROM {TABLE} WHERE name = $1", name)
             self._rows(f"INSERT INTO {TABLE} VALUES ($1, $2, $3, 'loading', $4::bigint)", name, dataset, bundle, last)
 
     def loaded(self, tables: Sequence[str]) -> None:
         numbers = self._numbers()
         update = f"UPDATE {TABLE} SET state = 'loaded', number = $2::bigint WHERE name = $1"
-        for name in tables:
+        for name in map(stored, tables):
             self._rows(update, name, numbers.get(name, 0))
 
     def drop(self, tables: Sequence[str]) -> None:
         for found in self.there(tables):
             if found.ours:
-                self._rows(f"DROP TABLE {quoted(found.name)}")
+                self._rows(f"DROP TABLE {quoted(stored(found.name))}")
         if TABLE in self._numbers():
-            for name in tables:
+            for name in map(stored, tables):
                 self._rows(f"DELETE FROM {TABLE} WHERE name = $1", name)
             if not self._rows(f"SELECT 1 FROM {TABLE} LIMIT 1"):
                 self._rows(f"DROP TABLE {TABLE}")
 
     def drop_words(self, tables: Sequence[str]) -> str:
-        return f"DROP TABLE {', '.join(quoted(name) for name in tables)}"
+        return f"DROP TABLE {', '.join(quoted(stored(name)) for name in tables)}"
 
     def there(self, tables: Sequence[str]) -> list[Found]:
         try:
@@ -96,7 +97,8 @@ class PostgreSqlLedger(ClaimedLedger):
         if TABLE in numbers:
             for name, dataset, state, number in self._rows(f"SELECT name, dataset, state, number FROM {TABLE}"):
                 said[str(name)] = Said(str(dataset), state == "loaded", int(number))
-        return [judged(name, numbers[name], said.get(name)) for name in tables if name in numbers]
+        there = [(name, stored(name)) for name in tables if stored(name) in numbers]
+        return [judged(name, numbers[own], said.get(own)) for name, own in there]
 
     def _numbers(self) -> dict[str, int]:
         """Of everything in the schema that has the name of a table: tables, views, sequences, indexes."""
@@ -113,6 +115,11 @@ class PostgreSqlLedger(ClaimedLedger):
             return int(self._rows("SELECT 'bakeoff_mark'::regclass::oid::bigint")[0][0])
         finally:
             self._rows("ROLLBACK")
+
+
+def stored(name: str) -> str:
+    """What the engine calls a table of that name (`lower_case_names` of its dialect)."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
 def judged(name: str, number: int, said: Said | None) -> Found:
