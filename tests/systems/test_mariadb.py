@@ -378,8 +378,15 @@ def test_a_wrong_password_is_said_without_repeating_it(mariadb: MariaDb, monkeyp
 
 
 def test_a_schema_that_may_not_be_made_is_refused(mariadb: MariaDb, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ServerError, match=r"may not do that.*'forbidden'") as refused:
-        existing(mariadb, monkeypatch, schema="forbidden").start()
+    system = existing(mariadb, monkeypatch, schema="forbidden")
+    system.start()  # looking needs no schema
+    ledger = system.ledger()
+    assert ledger is not None
+    try:
+        with pytest.raises(ServerError, match=r"may not do that.*'forbidden'") as refused:
+            ledger.begin(["usertable"], "data", "bundle")
+    finally:
+        system.stop()
     assert "grant" in refused.value.hint
 
 

@@ -92,7 +92,7 @@ class ExistingMySql(MySqlServer):
         return MySqlLedger(self._login(), self._options.schema_, self._where)
 
     def start(self) -> None:
-        """Checks that it answers, gives us the schema, to us alone, and is as durable as the plan says."""
+        """Checks that it answers, lets nobody else of ours work in the schema, and is as durable as the plan says."""
         self._read_identity()
         self._refuse_other_durability()
         self._ledger.claim()
