@@ -54,14 +54,14 @@ def test_an_image_is_run_by_its_id_and_told_by_its_digest(asked: Path) -> None:
 def test_a_server_in_a_container_gets_what_one_outside_has(asked: Path) -> None:
     found = installation_for(SOURCES, None, "db:1")
     assert isinstance(found, ImageInstallation)
-    argv = found.command(["mysqld", "--port=1"], Path("/work/a"), [Path("/disk"), Path("/work/a")])
+    argv = found.command(["mysqld", "--port=1"], Path("/instances/a"), [Path("/disk"), Path("/instances/a")])
     assert argv[-4:] == ["--entrypoint", "mysqld", "0123", "--port=1"]
     words = " ".join(argv)
     assert words.startswith("podman run --rm --pull=never")
     assert "--network=host" in argv
     assert words.count("-v ") == 2
-    assert "-v /work/a:/work/a -v /disk:/disk" in words
-    assert "--label bakeoff.instance=/work/a" in words
+    assert "-v /instances/a:/instances/a -v /disk:/disk" in words
+    assert "--label bakeoff.instance=/instances/a" in words
     account = (65534, 65534) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
     assert f"--user {account[0]}:{account[1]} --cap-drop=all" in words
     assert "--pids-limit=-1" in argv
