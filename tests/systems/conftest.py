@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from bakeoff.errors import BakeoffError
 from bakeoff.provision.installation import Installation
 from bakeoff.systems import mariadb_installations, postgresql_installations
 from bakeoff.systems.mariadb import MariaDb
 from bakeoff.systems.postgresql import PostgreSql
 from builders.systems import configured
+
+from benches.suite.peers.sysbench import PACKAGES
 
 
 @pytest.fixture(scope="session")
@@ -70,3 +73,15 @@ def postgresql(postgresql_program: Installation) -> Iterator[PostgreSql]:
     finally:
         system.stop()
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def sysbench_program() -> tuple[str, dict[str, str]]:
+    """The real sysbench and what its environment needs; fetched if there is none (needs apt and the network)."""
+    if found := shutil.which("sysbench"):
+        return found, {}
+    try:
+        fetched = PACKAGES.have()
+    except BakeoffError as error:
+        pytest.skip(f"sysbench is not on the PATH and cannot be fetched: {error}")
+    return str(fetched.program), dict(fetched.environment)

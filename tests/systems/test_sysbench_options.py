@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,14 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bakeoff.errors import BakeoffError
 from bakeoff.fleet.binary import engine_path
 from bakeoff.model.boundary import EVENT, CheckSpec, OperationsLimit, RunResult, RunSpec
 from bakeoff.systems.mariadb import MariaDb
 from bakeoff.workloads import workloads
 from builders.workloads import decided
-
-from benches.suite.peers.sysbench import PACKAGES
 
 pytestmark = pytest.mark.servers
 
@@ -82,20 +78,8 @@ class Engine:
         return last
 
 
-@pytest.fixture(scope="module")
-def program() -> tuple[str, dict[str, str]]:
-    """sysbench and what its environment needs."""
-    if found := shutil.which("sysbench"):
-        return found, {}
-    try:
-        fetched = PACKAGES.have()
-    except BakeoffError as error:
-        pytest.skip(f"sysbench is not on the PATH and cannot be fetched: {error}")
-    return str(fetched.program), dict(fetched.environment)
-
-
 @pytest.fixture
-def sysbench(mariadb: MariaDb, program: tuple[str, dict[str, str]], tmp_path: Path) -> Iterator[Sysbench]:
+def sysbench(mariadb: MariaDb, sysbench_program: tuple[str, dict[str, str]], tmp_path: Path) -> Iterator[Sysbench]:
     config = tmp_path / "sysbench.cnf"
     server = mariadb.server
     config.touch(mode=0o600)
@@ -103,7 +87,7 @@ def sysbench(mariadb: MariaDb, program: tuple[str, dict[str, str]], tmp_path: Pa
         f"mysql-host=127.0.0.1\nmysql-port={server.port}\nmysql-user=bench\nmysql-password={server.bench_password}\n"
         "mysql-db=bakeoff\n"
     )
-    yield Sysbench(*program, config)
+    yield Sysbench(*sysbench_program, config)
     for row in mariadb.control.rows("SHOW TABLES IN bakeoff"):
         mariadb.control.rows(f"DROP TABLE bakeoff.`{row[0]}`")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -33,15 +32,14 @@ def _drop(system: PostgreSql) -> None:
         system.control.rows(f"DROP TABLE {name}")
 
 
-def sysbench(system: PostgreSql, script: str, command: str) -> str:
-    program = shutil.which("sysbench")
-    if program is None:
-        pytest.skip("there is no sysbench on this machine's PATH")
+def sysbench(peer: tuple[str, dict[str, str]], system: PostgreSql, script: str, command: str) -> str:
+    """What the real one prints. `peer`: its program and environment."""
+    program, own = peer
     login = system.server.bench_login("tcp")
     where = ["--pgsql-host=127.0.0.1", f"--pgsql-port={login.address.port}", f"--pgsql-user={login.user}"]
     how = [f"--tables={TABLES}", f"--table-size={ROWS}", f"--events={EVENTS}", "--time=3600"]
     argv = [program, "--db-driver=pgsql", *where, "--pgsql-db=bakeoff", *how, script, command]
-    environment = {**os.environ, "PGPASSWORD": login.password}
+    environment = {**os.environ, **own, "PGPASSWORD": login.password}
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -65,18 +63,22 @@ def run(system: PostgreSql, script: str) -> dict[str, Any]:
     return engine_phase(system, "run", workload, threads=1, limit=limit)
 
 
-def test_our_scripts_run_on_tables_that_sysbench_prepared(empty: PostgreSql) -> None:
-    sysbench(empty, "oltp_read_write", "prepare")
+def test_our_scripts_run_on_tables_that_sysbench_prepared(
+    empty: PostgreSql, sysbench_program: tuple[str, dict[str, str]]
+) -> None:
+    sysbench(sysbench_program, empty, "oltp_read_write", "prepare")
     for script in SCRIPTS:
         result = run(empty, script)
         assert result["error_ratio"] == 0, (script, result["errors"])
 
 
-def test_sysbenchs_scripts_run_on_tables_that_we_loaded(empty: PostgreSql) -> None:
-    sysbench(empty, "oltp_read_write", "prepare")
+def test_sysbenchs_scripts_run_on_tables_that_we_loaded(
+    empty: PostgreSql, sysbench_program: tuple[str, dict[str, str]]
+) -> None:
+    sysbench(sysbench_program, empty, "oltp_read_write", "prepare")
     theirs = definitions(empty)
     loaded = engine_phase(empty, "load", {"kind": "sysbench", **SIZES}, threads=2, drop_existing=True)
     assert loaded["rows"] == TABLES * ROWS
     assert definitions(empty) == theirs
     for script in SCRIPTS:
-        assert re.search(rf"transactions:\s+{EVENTS} ", sysbench(empty, script, "run")), script
+        assert re.search(rf"transactions:\s+{EVENTS} ", sysbench(sysbench_program, empty, script, "run")), script

@@ -1,0 +1,104 @@
+"""Several workloads in one plan: they multiply beside systems, and each keeps options of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bakeoff.errors import PlanError
+from bakeoff.plan.read import resolve
+from bakeoff.plan.resolved import ResolvedPlan
+
+SQLITE = "[systems.sqlite]"
+MARIADB = "[systems.mariadb]\nstart = true"
+READERS = "[workloads.readers]\nkind = 'ycsb'\npreset = 'c'"
+SCRIPTS = "[workloads.scripts]\nkind = 'sysbench'"
+
+
+def several(
+    factors: str = "", rest: str = "", works: str = f"{READERS}\n{SCRIPTS}", systems: str = SQLITE
+) -> ResolvedPlan:
+    table = f"[factors]\n{factors}\n" if factors else ""
+    return resolve(f"title = 't'\n{systems}\n{works}\n{table}{rest}", Path("."), must_run=False)
+
+
+def refused_several(*parts: str, **more: str) -> PlanError:
+    with pytest.raises(PlanError) as caught:
+        several(*parts, **more)
+    return caught.value
+
+
+def test_workloads_multiply_beside_systems() -> None:
+    plan = several("threads = [1, 4]", systems=f"{SQLITE}\n{MARIADB}")
+    assert [cell.record.label for cell in plan.cells[:5]] == [
+        "sqlite / readers / threads=1",
+        "sqlite / readers / threads=4",
+        "sqlite / scripts / threads=1",
+        "sqlite / scripts / threads=4",
+        "mariadb / readers / threads=1",
+    ]
+    assert plan.cells[0].record.levels == {"system": "sqlite", "workload": "readers", "threads": 1}
+    assert plan.cells[0].record.workload.startswith("YCSB C")
+    assert plan.cells[2].record.workload.startswith("sysbench oltp_read_write")
+    assert list(plan.record.factors) == ["system", "workload", "threads"]
+    assert len({cell.load_key for cell in plan.cells}) == 4
+
+
+def test_a_cell_is_what_it_is_whether_its_workload_has_a_name_or_not() -> None:
+    named = several(works=READERS)
+    one = several(works=READERS.replace("[workloads.readers]", "[workload]"))
+    assert [cell.record.id for cell in named.cells] == [cell.record.id for cell in one.cells]
+    assert (named.cells[0].record.label, named.cells[0].record.levels) == ("sqlite", {"system": "sqlite"})
+
+
+def test_an_option_varies_in_the_workloads_that_have_it() -> None:
+    plan = several("records = [10, 20]")
+    assert [cell.record.label for cell in plan.cells] == [
+        "sqlite / readers / records=10",
+        "sqlite / readers / records=20",
+        "sqlite / scripts",
+    ]
+    works = f"{READERS}\n{SCRIPTS}\n[workloads.writers]\nkind = 'ycsb'\npreset = 'a'"
+    both = several("'writers.records' = [10, 20]\nfield_count = [1, 2]", works=works)
+    works_of_cells = [cell.record.levels["workload"] for cell in both.cells]
+    assert [works_of_cells.count(name) for name in ("readers", "scripts", "writers")] == [2, 1, 4]
+
+
+def test_listed_cells_may_name_their_workload() -> None:
+    rest = "[[cells]]\nworkload = 'readers'\nthreads = 1\nrecords = 10\n[[cells]]\nworkload = 'scripts'\nthreads = 4\n"
+    cells = several(rest=rest).cells
+    assert [cell.record.label for cell in cells] == ["sqlite / readers / threads=1", "sqlite / scripts / threads=4"]
+    assert cells[0].workload.spec["records"] == 10
+    assert "does not say `records`" in refused_several(rest=f"{rest}[[cells]]\nthreads = 8\n").what
+    assert 'the unknown workload "reader"' in refused_several(rest="[[cells]]\nworkload = 'reader'").what
+
+
+@pytest.mark.parametrize(
+    ("parts", "what", "where"),
+    [
+        ({"works": ""}, "the plan needs `workload`", ""),
+        ({"works": f"[workload]\nkind = 'ycsb'\n{SCRIPTS}"}, "both [workload] and [workloads.NAME]", "workload"),
+        ({"works": "[workloads.sqlite]\nkind = 'ycsb'"}, '"sqlite" cannot be the name of a workload', "sqlite"),
+        ({"works": "[workloads.x]\nkind = 'ycbs'"}, "there is no workload `ycbs`", "[workloads.x] kind"),
+        ({"works": f"{READERS}\nrecords = 0"}, "`records` cannot be 0", "[workloads.readers] records"),
+        ({"works": f"{READERS}\nthreads = 2"}, "unknown key `threads`", "[workloads.readers] threads"),
+        ({"factors": "workload = ['readers']"}, "`workload` is always a factor", "[factors] workload"),
+        ({"factors": "'readers.record' = [1]"}, "`record` is no option of the workload `readers`", "[factors]"),
+        ({"factors": "preset = ['a']"}, "`preset` is said twice, as a factor and in [workloads.readers]", "preset"),
+        ({"factors": "records = [1]\n'readers.records' = [2]"}, "are the same thing", "[factors]"),
+        ({"rest": "[compare]\nfactor = 'workload'"}, "workloads are never compared", "[compare] factor"),
+        ({"systems": "[systems.null]"}, "null cannot be asked what sysbench asks", "null"),
+    ],
+)
+def test_what_is_wrong_with_several_workloads_is_told_with_its_place(
+    parts: dict[str, str], what: str, where: str
+) -> None:
+    error = refused_several(**parts)
+    assert what in error.what
+    assert where in error.where
+
+
+def test_workloads_are_not_what_is_compared() -> None:
+    alone = several().record
+    assert (alone.compare_factor, alone.baseline) == ("system", None)
+    assert several("threads = [1, 4]").record.compare_factor == "threads"
