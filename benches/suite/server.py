@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bakeoff.provision.instance import new_instance
-from bakeoff.systems.mariadb import MariaDb
-from bakeoff.systems.mariadb_installations import SOURCES
-from bakeoff.systems.mysql_control import Control
+from bakeoff.systems.mysql.control import Control
+from bakeoff.systems.mysql.mariadb import MariaDb
+from bakeoff.systems.mysql.mariadb_installations import SOURCES
 
 SETTINGS = {"innodb_buffer_pool_size": "512M", "innodb_log_file_size": "512M", "max_connections": 4000}
 SCHEMA = "bakeoff"

@@ -12,9 +12,10 @@ from typing import cast
 import pytest
 from bakeoff.errors import BakeoffError
 from bakeoff.provision.installation import Installation
-from bakeoff.systems import mariadb_installations, postgresql_installations
-from bakeoff.systems.mariadb import MariaDb
-from bakeoff.systems.postgresql import PostgreSql
+from bakeoff.systems.mysql import mariadb_installations
+from bakeoff.systems.mysql.mariadb import MariaDb
+from bakeoff.systems.postgresql import installations as postgresql_installations
+from bakeoff.systems.postgresql.started import PostgreSql
 from builders.systems import configured
 
 from benches.suite.peers.sysbench import PACKAGES

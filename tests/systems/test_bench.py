@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.fleet.binary import engine_path
-from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.mysql.mariadb import MariaDb
 
 import benches.suite.client as suite_client
 from benches.suite.bench import Bench, Options

@@ -14,7 +14,7 @@ from typing import cast
 
 import pytest
 from bakeoff.provision.instance import remove_stale
-from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.mysql.mariadb import MariaDb
 from builders.systems import configured
 from test_mariadb import starter
 

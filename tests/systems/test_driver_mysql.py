@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.mysql.mariadb import MariaDb
 from builders.systems import configured
 from rust_tests import needs_cargo, run_driver_tests
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.mysql.mariadb import MariaDb
 from commands import Done, bakeoff, only_bundle, write_plan
 
 from benches.suite.client import Tables

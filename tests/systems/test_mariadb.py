@@ -22,8 +22,8 @@ from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.cache import cache_dir
 from bakeoff.provision.instance import remove_stale
 from bakeoff.provision.process import server_account, start_ticks
-from bakeoff.systems.mariadb import MariaDb
-from bakeoff.systems.mysql_existing import ExistingMySql
+from bakeoff.systems.mysql.existing import ExistingMySql
+from bakeoff.systems.mysql.mariadb import MariaDb
 from builders.pages import cached_pages
 from builders.systems import configured
 

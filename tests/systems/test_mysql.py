@@ -12,9 +12,9 @@ from typing import Any, cast
 import pymysql
 import pytest
 from bakeoff.errors import BakeoffError, PlanError
-from bakeoff.systems.mysql import MySql
-from bakeoff.systems.mysql_existing import ExistingMySql
-from bakeoff.systems.mysql_installations import SOURCES
+from bakeoff.systems.mysql.existing import ExistingMySql
+from bakeoff.systems.mysql.installations import SOURCES
+from bakeoff.systems.mysql.mysql import MySql
 from builders.systems import configured
 from commands import bakeoff, only_bundle, write_plan
 

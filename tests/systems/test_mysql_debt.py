@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from bakeoff.errors import ServerError
-from bakeoff.systems.mysql_control import Control
-from bakeoff.systems.mysql_facts import Status, read_debt
+from bakeoff.systems.mysql.control import Control
+from bakeoff.systems.mysql.facts import Status, read_debt
 
 
 class Refusing:

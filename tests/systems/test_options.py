@@ -10,8 +10,8 @@ from bakeoff.errors import PlanError
 from bakeoff.fleet.binary import engine_list
 from bakeoff.systems import SYSTEMS
 from bakeoff.systems.base import Node
-from bakeoff.systems.mysql_control import explain
-from bakeoff.systems.server_login import Address, Login
+from bakeoff.systems.mysql.control import explain
+from bakeoff.systems.server.login import Address, Login
 from builders.systems import configured
 from pymysql.err import InternalError, OperationalError
 

@@ -12,11 +12,11 @@ import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.os_metrics import family, process_table
 from bakeoff.provision.process import server_account, start_ticks
-from bakeoff.systems.postgresql import PostgreSql
-from bakeoff.systems.postgresql_control import Control
-from bakeoff.systems.postgresql_existing import ExistingPostgreSql
-from bakeoff.systems.postgresql_installations import SOURCES
-from bakeoff.systems.server_login import Address, Login
+from bakeoff.systems.postgresql.control import Control
+from bakeoff.systems.postgresql.existing import ExistingPostgreSql
+from bakeoff.systems.postgresql.installations import SOURCES
+from bakeoff.systems.postgresql.started import PostgreSql
+from bakeoff.systems.server.login import Address, Login
 from builders.systems import configured
 
 ROWS = 20_000

@@ -9,12 +9,12 @@ import threading
 import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.server import PortTaken
-from bakeoff.systems.claimed_ledger import Said
-from bakeoff.systems.postgresql_control import Control, literal, quoted
-from bakeoff.systems.postgresql_installations import version_of
-from bakeoff.systems.postgresql_ledger import judged, stored
-from bakeoff.systems.postgresql_log import explain_failed_start
-from bakeoff.systems.server_login import Address, Login
+from bakeoff.systems.postgresql.control import Control, literal, quoted
+from bakeoff.systems.postgresql.installations import version_of
+from bakeoff.systems.postgresql.ledger import judged, stored
+from bakeoff.systems.postgresql.log import explain_failed_start
+from bakeoff.systems.server.ledger import Said
+from bakeoff.systems.server.login import Address, Login
 
 LOG = "2026-11-22 02:34:07 GMT [1] "
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from bakeoff.errors import ServerError
 from bakeoff.provision.installation import Installation
-from bakeoff.systems.mariadb import MariaDb
-from bakeoff.systems.mysql_ledger import MySqlLedger
+from bakeoff.systems.mysql.ledger import MySqlLedger
+from bakeoff.systems.mysql.mariadb import MariaDb
 from commands import (
     bakeoff,
     descendants,

@@ -14,10 +14,10 @@ import pymysql
 import pytest
 from bakeoff.model.durability import NOTHING, read
 from bakeoff.systems.durability import of_sqlite
-from bakeoff.systems.mariadb import MariaDb
-from bakeoff.systems.postgresql import PostgreSql
-from bakeoff.systems.postgresql_control import Control as PostgreSqlControl
-from bakeoff.systems.sqlite import DURABILITY as SQLITE_LEVELS
+from bakeoff.systems.mysql.mariadb import MariaDb
+from bakeoff.systems.postgresql.control import Control as PostgreSqlControl
+from bakeoff.systems.postgresql.started import PostgreSql
+from bakeoff.systems.sqlite.file import DURABILITY as SQLITE_LEVELS
 from builders.systems import configured
 
 COMMITS = 200

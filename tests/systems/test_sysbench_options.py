@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from bakeoff.fleet.binary import engine_path
 from bakeoff.model.boundary import EVENT, CheckSpec, OperationsLimit, RunResult, RunSpec
-from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.workloads import workloads
 from builders.workloads import decided
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.mysql.mariadb import MariaDb
 from commands import engine_phase
 
 from benches.suite.client import Tables

@@ -35,3 +35,15 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         raise AssertionError(" -> ".join(reversed(error.args[1]))) from None
+
+
+def test_a_kind_of_system_needs_no_other_kind() -> None:
+    """What servers share lies in `systems/server`, which in turn knows no product."""
+    known, rooms = modules(), "bakeoff.systems."
+    kinds = {path.parent.name for path in (ROOT / "systems").glob("*/__init__.py")}
+    assert kinds == {"mysql", "postgresql", "server", "sqlite"}
+    for module, path in known.items():
+        parts = module.removeprefix(rooms).split(".")
+        if module.startswith(rooms) and parts[0] in kinds:
+            used = {m.removeprefix(rooms).split(".")[0] for m in imported(module, path, known) if m.startswith(rooms)}
+            assert used & kinds <= {parts[0], "server"}, module

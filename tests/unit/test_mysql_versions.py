@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import PlanError
-from bakeoff.systems import mariadb_installations, mysql_installations
-from bakeoff.systems.mysql_facts import Product
-from bakeoff.systems.mysql_versions import MySql5Process, MySql8Process, process_of
+from bakeoff.systems.mysql import installations as mysql_installations
+from bakeoff.systems.mysql import mariadb_installations
+from bakeoff.systems.mysql.facts import Product
+from bakeoff.systems.mysql.versions import MySql5Process, MySql8Process, process_of
 
 MARIADB = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
 MYSQL = "/usr/sbin/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))"

@@ -11,9 +11,9 @@ from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.model.boundary import Closed, Open, OperationsLimit, Refused, Request, Resolved, TimeLimit
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
-from bakeoff.systems.mariadb import MariaDb
-from bakeoff.systems.mysql_server import DURABILITY
-from bakeoff.systems.mysql_settings import RUN_TIME
+from bakeoff.systems.mysql.mariadb import MariaDb
+from bakeoff.systems.mysql.server import DURABILITY
+from bakeoff.systems.mysql.settings import RUN_TIME
 from bakeoff.workloads.resolve import resolve as answers
 
 SQLITE = "[systems.sqlite]"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bakeoff.errors import PlanError
 from bakeoff.plan.read import resolve
-from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.mysql.mariadb import MariaDb
 
 PLAN = """
 title = "t"

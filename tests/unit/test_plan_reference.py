@@ -10,7 +10,7 @@ from bakeoff.plan.describe import describe
 from bakeoff.plan.document import TABLES, keys_of
 from bakeoff.plan.nearest import LOAD_FACTORS
 from bakeoff.plan.read import read_plan
-from bakeoff.systems.mariadb import MariaDb
+from bakeoff.systems.mysql.mariadb import MariaDb
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/reference/plan.md").read_text()

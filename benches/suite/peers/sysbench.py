@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bakeoff.errors import BakeoffError
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.systems.mysql_process import BENCH_USER
+from bakeoff.systems.mysql.process import BENCH_USER
 
 from ..client import ClientProcess, Job, Report, Tables
 from ..server import SCHEMA, Server

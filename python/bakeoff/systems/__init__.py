@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bakeoff.systems.base import System
-from bakeoff.systems.mariadb import MariaDb
-from bakeoff.systems.mysql import MySql
+from bakeoff.systems.mysql.mariadb import MariaDb
+from bakeoff.systems.mysql.mysql import MySql
 from bakeoff.systems.null import Null
-from bakeoff.systems.postgresql import PostgreSql
-from bakeoff.systems.sqlite import Sqlite
+from bakeoff.systems.postgresql.started import PostgreSql
+from bakeoff.systems.sqlite.file import Sqlite
 
 SYSTEMS: dict[str, type[System]] = {
     "mariadb": MariaDb,

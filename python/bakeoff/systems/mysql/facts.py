@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any, Literal
 
 from bakeoff.errors import ServerError
-from bakeoff.systems.mysql_control import Control
-from bakeoff.systems.mysql_settings import SHAPING
+from bakeoff.systems.mysql.control import Control
+from bakeoff.systems.mysql.settings import SHAPING
 
 #: Settings that decide comparisons: shown even where they have their default value.
 DECISIVE = (

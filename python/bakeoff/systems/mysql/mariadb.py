@@ -16,11 +16,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bakeoff.provision.installation import Installation, Sources
-from bakeoff.systems.mariadb_installations import SOURCES
-from bakeoff.systems.mariadb_process import MariaDbProcess
-from bakeoff.systems.mysql_existing import ExistingMySql
-from bakeoff.systems.mysql_process import MySqlProcess
-from bakeoff.systems.mysql_started import StartedMySql
+from bakeoff.systems.mysql.existing import ExistingMySql
+from bakeoff.systems.mysql.mariadb_installations import SOURCES
+from bakeoff.systems.mysql.mariadb_process import MariaDbProcess
+from bakeoff.systems.mysql.process import MySqlProcess
+from bakeoff.systems.mysql.started import StartedMySql
 
 
 class ExistingMariaDb(ExistingMySql):

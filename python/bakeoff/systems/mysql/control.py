@@ -17,8 +17,8 @@ import pymysql.err
 from pymysql.constants import CR, ER
 
 from bakeoff.errors import BakeoffError, ServerError
-from bakeoff.systems.mysql_login import Connection
-from bakeoff.systems.server_login import CERTIFICATE_HINT, Login
+from bakeoff.systems.mysql.login import Connection
+from bakeoff.systems.server.login import CERTIFICATE_HINT, Login
 
 DEFAULT_PORT = 3306
 _ACCESS_DENIED_NO_PASSWORD = 1698

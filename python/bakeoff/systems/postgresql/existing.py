@@ -1,7 +1,7 @@
 """A PostgreSQL at an address, that was there before us.
 
 It stays as it is, but for the database that the plan names, and there the tables that bakeoff made: see
-postgresql_ledger.py.
+ledger.py.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError, ServerError
-from bakeoff.systems import postgresql_facts
 from bakeoff.systems.base import Capabilities, Node, System
 from bakeoff.systems.durability import of_postgresql
-from bakeoff.systems.postgresql_control import DEFAULT_PORT, SOCKET_NAME, Control, NoDatabase, quoted
-from bakeoff.systems.postgresql_ledger import PostgreSqlLedger
-from bakeoff.systems.postgresql_server import (
+from bakeoff.systems.postgresql import facts
+from bakeoff.systems.postgresql.control import DEFAULT_PORT, SOCKET_NAME, Control, NoDatabase, quoted
+from bakeoff.systems.postgresql.ledger import PostgreSqlLedger
+from bakeoff.systems.postgresql.server import (
     PostgreSqlOptions,
     PostgreSqlServer,
     capabilities,
     read_postgresql_options,
 )
-from bakeoff.systems.server_login import Address, Login
+from bakeoff.systems.server.login import Address, Login
 
 #: Where a database is asked for that is not there yet.
 _MAINTENANCE = "postgres"
@@ -110,7 +110,7 @@ class ExistingPostgreSql(PostgreSqlServer):
             control.close()
 
     def _refuse_other_durability(self) -> None:
-        found = of_postgresql(postgresql_facts.durability_settings(self.control)).level
+        found = of_postgresql(facts.durability_settings(self.control)).level
         if self._durability is not None and found != self._durability:
             raise PlanError(
                 f"the plan asks for durability {self._durability!r}, and {self._address} runs with {found!r}",

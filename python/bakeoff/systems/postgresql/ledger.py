@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 
 from bakeoff.errors import ServerError
 from bakeoff.systems.base import Found
-from bakeoff.systems.claimed_ledger import ClaimedLedger, Said
-from bakeoff.systems.postgresql_control import Control, NoDatabase, quoted
-from bakeoff.systems.server_login import Login
+from bakeoff.systems.postgresql.control import Control, NoDatabase, quoted
+from bakeoff.systems.server.ledger import ClaimedLedger, Said
+from bakeoff.systems.server.login import Login
 
 TABLE = "bakeoff_tables"
 #: Dropping a large table takes its time.

@@ -25,19 +25,19 @@ from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.base import Capabilities, Node, System
 from bakeoff.systems.options import read_options
-from bakeoff.systems.postgresql_control import Control
-from bakeoff.systems.postgresql_existing import ExistingPostgreSql
-from bakeoff.systems.postgresql_facts import read_cipher
-from bakeoff.systems.postgresql_installations import SOURCES
-from bakeoff.systems.postgresql_process import PostgreSqlProcess
-from bakeoff.systems.postgresql_server import (
+from bakeoff.systems.postgresql.control import Control
+from bakeoff.systems.postgresql.existing import ExistingPostgreSql
+from bakeoff.systems.postgresql.facts import read_cipher
+from bakeoff.systems.postgresql.installations import SOURCES
+from bakeoff.systems.postgresql.process import PostgreSqlProcess
+from bakeoff.systems.postgresql.server import (
     DURABILITY,
     PostgreSqlOptions,
     PostgreSqlServer,
     capabilities,
     read_postgresql_options,
 )
-from bakeoff.systems.server_options import StartOptions, private_settings, refuse_impossible_tls
+from bakeoff.systems.server.options import StartOptions, private_settings, refuse_impossible_tls
 
 #: Set by us, because the instance could not be kept private or found again otherwise.
 _OURS = {

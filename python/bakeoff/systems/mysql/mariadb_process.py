@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bakeoff.errors import ServerError
-from bakeoff.systems.mysql_process import MySqlProcess
+from bakeoff.systems.mysql.process import MySqlProcess
 
 
 class MariaDbProcess(MySqlProcess):

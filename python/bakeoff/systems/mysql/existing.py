@@ -6,7 +6,7 @@
     password = { env = "DB_PASSWORD" }
     schema = "bakeoff"
 
-It stays as it is, but for the schema the plan names, and there the tables that bakeoff made: see mysql_ledger.py. The
+It stays as it is, but for the schema the plan names, and there the tables that bakeoff made: see ledger.py. The
 product is read from the server.
 """
 
@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.errors import PlanError, ServerError
-from bakeoff.systems import mysql_facts
 from bakeoff.systems.base import Node, System
 from bakeoff.systems.durability import of_innodb
-from bakeoff.systems.mysql_control import DEFAULT_PORT, Control
-from bakeoff.systems.mysql_ledger import MySqlLedger
-from bakeoff.systems.mysql_login import read_server_key
-from bakeoff.systems.mysql_server import MySqlOptions, MySqlServer, read_family_options
-from bakeoff.systems.server_login import Address, Login
+from bakeoff.systems.mysql import facts
+from bakeoff.systems.mysql.control import DEFAULT_PORT, Control
+from bakeoff.systems.mysql.ledger import MySqlLedger
+from bakeoff.systems.mysql.login import read_server_key
+from bakeoff.systems.mysql.server import MySqlOptions, MySqlServer, read_family_options
+from bakeoff.systems.server.login import Address, Login
 
 
 class ExistingMySql(MySqlServer):
@@ -98,7 +98,7 @@ class ExistingMySql(MySqlServer):
         self._ledger.claim()
 
     def _refuse_other_durability(self) -> None:
-        found = of_innodb(mysql_facts.read_variables(self.control)).level
+        found = of_innodb(facts.read_variables(self.control)).level
         if self._durability is not None and found != self._durability:
             raise PlanError(
                 f"the plan asks for durability {self._durability!r}, and {self._address} runs with {found!r}",
@@ -131,7 +131,7 @@ class ExistingMySql(MySqlServer):
         return self._address.is_here
 
     def size_on_disk_bytes(self) -> int | None:
-        return mysql_facts.schema_size_bytes(self.control, self.product(), self._options.schema_)
+        return facts.schema_size_bytes(self.control, self.product(), self._options.schema_)
 
     def _own_facts(self) -> dict[str, str]:
         return {"transport": "socket" if self._address.socket else "tcp"}

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from bakeoff.errors import PlanError, ServerError
-from bakeoff.systems import postgresql_facts
 from bakeoff.systems.base import Capabilities, Facts, System
 from bakeoff.systems.durability import of_postgresql
-from bakeoff.systems.postgresql_control import Control
-from bakeoff.systems.postgresql_facts import Status
-from bakeoff.systems.server_login import Login
-from bakeoff.systems.server_options import (
+from bakeoff.systems.postgresql import facts
+from bakeoff.systems.postgresql.control import Control
+from bakeoff.systems.postgresql.facts import Status
+from bakeoff.systems.server.login import Login
+from bakeoff.systems.server.options import (
     ServerOptions,
     read_server_options,
     refuse_unknown_isolation,
@@ -146,24 +146,24 @@ class PostgreSqlServer(System):
         }
 
     def facts(self) -> Facts:
-        settings = postgresql_facts.read_settings(self.control, private=self.private)
+        settings = facts.read_settings(self.control, private=self.private)
         return Facts(
             product="PostgreSQL",
-            version=postgresql_facts.read_version(self.control),
+            version=facts.read_version(self.control),
             settings=settings,
             portable={
-                **of_postgresql(postgresql_facts.durability_settings(self.control)).facts(),
+                **of_postgresql(facts.durability_settings(self.control)).facts(),
                 "isolation": self._isolation or settings["default_transaction_isolation"].replace(" ", "-"),
-                "memory_bytes": str(postgresql_facts.shared_buffers_bytes(self.control)),
+                "memory_bytes": str(facts.shared_buffers_bytes(self.control)),
                 "tls": self._cipher() or "off",
-                "collation": postgresql_facts.read_collation(self.control),
+                "collation": facts.read_collation(self.control),
                 **self._own_facts(),
             },
         )
 
     def _cipher(self) -> str:
         """That connections of the load have; empty without TLS."""
-        return postgresql_facts.read_cipher(self.control)
+        return facts.read_cipher(self.control)
 
     def _own_facts(self) -> dict[str, str]:
         return {}
@@ -184,7 +184,7 @@ class PostgreSqlServer(System):
 
     def debt(self) -> dict[str, float]:
         try:
-            return postgresql_facts.read_debt(self.control)
+            return facts.read_debt(self.control)
         except ServerError:
             return {}  # a server that has gone shows as not alive; here its figures are absent
 
@@ -193,8 +193,8 @@ class PostgreSqlServer(System):
         if time.monotonic() - self._status_at > _STATUS_AGE_MAX_S:
             try:
                 if self._views is None:
-                    self._views = postgresql_facts.views_there(self.control)
-                self._status = postgresql_facts.read_status(self.control, self._views)
+                    self._views = facts.views_there(self.control)
+                self._status = facts.read_status(self.control, self._views)
             except ServerError:
                 self._status = None
             self._status_at = time.monotonic()

@@ -4,7 +4,7 @@ settings it is given.
 It listens on 127.0.0.1 and a unix socket. Each start runs an init file that leaves root over the socket and the bench
 user over both, with passwords made for this instance; so a data directory copied from another instance opens with ours.
 The init file is gone before anybody connects. What products and versions do differently, `mariadb_process.py` and
-`mysql_versions.py` say.
+`versions.py` say.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from bakeoff.provision.files import write_private
 from bakeoff.provision.installation import Installation
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import PrivateServer, ServerSpec
-from bakeoff.systems.mysql_control import Control
-from bakeoff.systems.mysql_facts import like, quoted
-from bakeoff.systems.mysql_log import explain_failed_start, refused_values
-from bakeoff.systems.server_login import Address, Login, Tls
+from bakeoff.systems.mysql.control import Control
+from bakeoff.systems.mysql.facts import like, quoted
+from bakeoff.systems.mysql.log import explain_failed_start, refused_values
+from bakeoff.systems.server.login import Address, Login, Tls
 
 BENCH_USER = "bench"
 #: What a shell or a configuration file would read as something else than a letter of a name.

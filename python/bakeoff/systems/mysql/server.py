@@ -11,14 +11,14 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from bakeoff.errors import PlanError, ServerError
-from bakeoff.systems import mysql_facts
 from bakeoff.systems.base import Capabilities, Facts, System
 from bakeoff.systems.durability import of_innodb
-from bakeoff.systems.mysql_control import Control
-from bakeoff.systems.mysql_facts import Product, Status
-from bakeoff.systems.mysql_settings import RUN_TIME
-from bakeoff.systems.server_login import Login
-from bakeoff.systems.server_options import (
+from bakeoff.systems.mysql import facts
+from bakeoff.systems.mysql.control import Control
+from bakeoff.systems.mysql.facts import Product, Status
+from bakeoff.systems.mysql.settings import RUN_TIME
+from bakeoff.systems.server.login import Login
+from bakeoff.systems.server.options import (
     ServerOptions,
     read_server_options,
     refuse_unknown_isolation,
@@ -141,8 +141,8 @@ class MySqlServer(System):
 
     def _read_identity(self) -> None:
         """Once after each start: the product, and the page size that dirty pages are counted in."""
-        self._product = mysql_facts.read_product(self.control)
-        self._page_size_bytes = mysql_facts.read_page_size(self.control)
+        self._product = facts.read_product(self.control)
+        self._page_size_bytes = facts.read_page_size(self.control)
         self._status_at = -math.inf
 
     def product(self) -> Product:
@@ -152,14 +152,14 @@ class MySqlServer(System):
 
     def facts(self) -> Facts:
         product = self.product()
-        variables = mysql_facts.read_variables(self.control)
+        variables = facts.read_variables(self.control)
         return Facts(
             product=product.name,
             version=product.version,
-            settings=mysql_facts.read_settings(self.control, product, variables, private=self.private),
+            settings=facts.read_settings(self.control, product, variables, private=self.private),
             portable={
                 **of_innodb(variables).facts(),
-                "isolation": self._isolation or mysql_facts.isolation_of(variables),
+                "isolation": self._isolation or facts.isolation_of(variables),
                 "memory_bytes": variables.get("innodb_buffer_pool_size", "unknown"),
                 "tls": self._cipher() or "off",
                 **self._own_facts(),
@@ -189,8 +189,8 @@ class MySqlServer(System):
 
     def debt(self) -> dict[str, float]:
         try:
-            self._status = mysql_facts.read_status(self.control)
-            return mysql_facts.read_debt(self.control, self._status, self._page_size_bytes)
+            self._status = facts.read_status(self.control)
+            return facts.read_debt(self.control, self._status, self._page_size_bytes)
         except ServerError:
             return {}  # a server that has gone shows as not alive; here its figures are absent
 
@@ -198,7 +198,7 @@ class MySqlServer(System):
         """None: the server did not answer. It is asked once for both, whatever came of it."""
         if time.monotonic() - self._status_at > _STATUS_AGE_MAX_S:
             try:
-                self._status = mysql_facts.read_status(self.control)
+                self._status = facts.read_status(self.control)
             except ServerError:
                 self._status = None
             self._status_at = time.monotonic()

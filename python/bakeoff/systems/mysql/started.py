@@ -18,11 +18,11 @@ from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.base import Node, System
-from bakeoff.systems.mysql_control import Control
-from bakeoff.systems.mysql_existing import ExistingMySql
-from bakeoff.systems.mysql_log import adjusted_settings
-from bakeoff.systems.mysql_process import MySqlProcess
-from bakeoff.systems.mysql_server import (
+from bakeoff.systems.mysql.control import Control
+from bakeoff.systems.mysql.existing import ExistingMySql
+from bakeoff.systems.mysql.log import adjusted_settings
+from bakeoff.systems.mysql.process import MySqlProcess
+from bakeoff.systems.mysql.server import (
     DURABILITY,
     MySqlOptions,
     MySqlServer,
@@ -30,7 +30,7 @@ from bakeoff.systems.mysql_server import (
     read_family_options,
 )
 from bakeoff.systems.options import read_options
-from bakeoff.systems.server_options import StartOptions, private_settings, refuse_impossible_tls
+from bakeoff.systems.server.options import StartOptions, private_settings, refuse_impossible_tls
 
 #: Set by us, because the instance could not be kept private or found again otherwise.
 _OURS = {

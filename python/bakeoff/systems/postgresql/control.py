@@ -14,10 +14,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.errors import BakeoffError, ServerError
-from bakeoff.systems.server_login import CERTIFICATE_HINT, Address, Login
+from bakeoff.systems.server.login import CERTIFICATE_HINT, Address, Login
 
 if TYPE_CHECKING:
-    from bakeoff.systems.postgresql_login import Connection
+    from bakeoff.systems.postgresql.login import Connection
 
 DEFAULT_PORT = 5432
 #: What a client asks for on a unix socket is in its name.
@@ -76,7 +76,7 @@ class Control:
             self._drop()
 
     def _open(self) -> Connection:
-        from bakeoff.systems.postgresql_login import Connection  # pg8000: for those who ask a server
+        from bakeoff.systems.postgresql.login import Connection  # pg8000: for those who ask a server
 
         if self._connection is None:
             login = self._login
@@ -122,7 +122,7 @@ def _connect(address: Address, timeout_s: float) -> socket.socket:
 def explain(error: Exception, login: Login, where: str, *, logged_in: bool = True) -> ServerError:
     """A database error as one sentence with a hint. Without `logged_in` the login itself has failed."""
     server = f"{login.user}@{login.address}"
-    from bakeoff.systems.postgresql_login import PasswordAsked
+    from bakeoff.systems.postgresql.login import PasswordAsked
 
     if error.args and isinstance(error.args[0], dict):  # pg8000's way to tell what the server says
         return _said(error.args[0], login, where)

@@ -28,7 +28,7 @@ from bakeoff.provision.instance import InstanceFolder
 from bakeoff.systems.base import Capabilities, Facts, System
 from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.options import Options, Settings, read_options
-from bakeoff.systems.sqlite_ledger import SqliteLedger
+from bakeoff.systems.sqlite.ledger import SqliteLedger
 
 DURABILITY: dict[str, dict[str, str]] = {
     "full": {"journal_mode": "WAL", "synchronous": "FULL"},

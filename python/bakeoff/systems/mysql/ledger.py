@@ -12,10 +12,10 @@ from functools import cached_property
 
 from bakeoff.errors import ServerError
 from bakeoff.systems.base import Found
-from bakeoff.systems.claimed_ledger import ClaimedLedger, Said
-from bakeoff.systems.mysql_control import Control
-from bakeoff.systems.mysql_facts import quoted
-from bakeoff.systems.server_login import Login
+from bakeoff.systems.mysql.control import Control
+from bakeoff.systems.mysql.facts import quoted
+from bakeoff.systems.server.ledger import ClaimedLedger, Said
+from bakeoff.systems.server.login import Login
 
 TABLE = "bakeoff_tables"
 #: Dropping a large table takes its time.

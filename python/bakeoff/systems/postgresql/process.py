@@ -21,9 +21,9 @@ from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.os_metrics import family, process_table
 from bakeoff.provision.process import end_process, start_ticks
 from bakeoff.provision.server import PrivateServer, ServerSpec
-from bakeoff.systems.postgresql_control import SOCKET_NAME, Control, literal, quoted
-from bakeoff.systems.postgresql_log import explain_failed_start
-from bakeoff.systems.server_login import Address, Login, Tls
+from bakeoff.systems.postgresql.control import SOCKET_NAME, Control, literal, quoted
+from bakeoff.systems.postgresql.log import explain_failed_start
+from bakeoff.systems.server.login import Address, Login, Tls
 
 BENCH_USER = "bench"
 _SUPERUSER = "postgres"

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from bakeoff.errors import PlanError
 from bakeoff.provision.installation import version_key
-from bakeoff.systems.mysql_installations import TABLES
-from bakeoff.systems.mysql_process import BENCH_USER, MySqlProcess
+from bakeoff.systems.mysql.installations import TABLES
+from bakeoff.systems.mysql.process import BENCH_USER, MySqlProcess
 
 
 class MySql8Process(MySqlProcess):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.errors import ServerError
-from bakeoff.systems.postgresql_control import Control
+from bakeoff.systems.postgresql.control import Control
 
 #: Settings that decide comparisons: shown even where they have their default value.
 DECISIVE = (

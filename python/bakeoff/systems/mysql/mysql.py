@@ -15,11 +15,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bakeoff.provision.installation import Installation, Sources
-from bakeoff.systems import mysql_versions
-from bakeoff.systems.mysql_existing import ExistingMySql
-from bakeoff.systems.mysql_installations import SOURCES
-from bakeoff.systems.mysql_process import MySqlProcess
-from bakeoff.systems.mysql_started import StartedMySql
+from bakeoff.systems.mysql import versions
+from bakeoff.systems.mysql.existing import ExistingMySql
+from bakeoff.systems.mysql.installations import SOURCES
+from bakeoff.systems.mysql.process import MySqlProcess
+from bakeoff.systems.mysql.started import StartedMySql
 
 
 class ExistingMySqlOrPercona(ExistingMySql):
@@ -39,4 +39,4 @@ class MySql(StartedMySql):
 
     @classmethod
     def process_of(cls, installation: Installation, where: str) -> type[MySqlProcess]:
-        return mysql_versions.process_of(installation.version, where)
+        return versions.process_of(installation.version, where)

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from bakeoff.errors import PlanError
 from bakeoff.systems.options import Options, Password, Settings, read_options
-from bakeoff.systems.server_login import Tls
+from bakeoff.systems.server.login import Tls
 
 #: Options that say how to reach a server, not what it stores.
 _OF_THE_WAY = {"user", "password", "tls", "server_public_key_file", "client", "port", "connect"}

@@ -1,0 +1,1 @@
+"""SQLite, which lives in the engine."""
