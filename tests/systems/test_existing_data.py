@@ -3,6 +3,7 @@ only if they are ours."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,16 @@ def test_what_load_makes_is_measured_as_it_is_and_dropped_when_that_is_said(
     assert len(mariadb.control.rows("SHOW TABLES IN bakeoff")) == 3
     assert bakeoff("drop", plan, "--yes", cwd=tmp_path, env=env).code == 0
     assert mariadb.control.rows("SHOW TABLES IN bakeoff") == []
+
+
+def test_a_plan_that_is_refused_before_anything_was_measured_leaves_nothing(tmp_path: Path) -> None:
+    refused = bakeoff("run", write_plan(tmp_path, FILE), "--together", "--events", cwd=tmp_path)
+    assert refused.code == 2
+    assert "there is no table `usertable` on mine" in refused.err
+    assert "kept" not in refused.err
+    last = json.loads(refused.out.splitlines()[-1])
+    assert (last["event"], last["exit_code"], last["bundle"]) == ("done", 2, "")
+    assert not (tmp_path / "bakeoff-results").exists()
 
 
 def test_a_sqlite_file_is_loaded_inserted_into_run_after_run_and_removed_when_nothing_is_left(tmp_path: Path) -> None:

@@ -184,6 +184,18 @@ def test_a_parquet_table_goes_to_a_file(
     assert main(["export", str(folder), "--format", "parquet"]) == ExitCode.USAGE
 
 
+def test_a_file_that_is_there_is_written_over_only_where_that_is_said(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "runs.csv"
+    kept.write_text("of last year")
+    assert main(["export", str(folder), "--out", str(kept)]) == ExitCode.USAGE
+    assert "the file is there already" in capsys.readouterr().err
+    assert kept.read_text() == "of last year"
+    assert exported(capsys, str(folder), "--out", str(kept), "--force") == ""
+    assert kept.read_text().startswith("run,")
+
+
 def test_runs_that_failed_or_are_invalid_stand_in_the_table_as_such(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,6 +79,11 @@ class BundleWriter:
                 raise PlanError(f"cannot read a file that the plan names: {error.strerror}", where=name) from error
             files.write_bytes(self.folder, f"files/{os.path.relpath(name, common)}", data)
 
+    @property
+    def measured(self) -> bool:
+        """Whether a load or a run has been written down."""
+        return any(next(self.folder.glob(kept), None) for kept in ("loads/*.json", "runs/*/result.json"))
+
     def resume(self, now: resume.Present, plan_text: str) -> Bundle:
         """Opens the folder again, for a plan that may have grown. BundleError where other runs would come of it."""
         bundle = Bundle.open(self.folder)

@@ -26,6 +26,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p.add_argument("--format", choices=FORMATS, default="csv", help="default: csv; parquet goes to a file, --out")
     add_metric(p, "a column: rate, latency_p99.read, ... (default: all that some run has)")
     p.add_argument("--out", type=Path, metavar="FILE", help="where to write (default: standard output)")
+    p.add_argument("--force", action="store_true", help="write over the file that --out names")
     add_json(p)
     p.set_defaults(run=run)
 
@@ -38,6 +39,9 @@ def run(options: argparse.Namespace) -> int:
 
     if options.format == "parquet" and (options.out is None or options.json):
         raise PlanError("a parquet file is not for a terminal", where="--format parquet", hint="say where: --out FILE")
+    if options.out is not None and options.out.is_file() and not options.force:
+        hint = "--force writes over it, or name another file"
+        raise PlanError("the file is there already", where=str(options.out), hint=hint)
     bundle = Bundle.open(options.bundle)
     metrics = named(options.metric, "--metric", [bundle]) or [entry.metric() for entry in METRICS]
     rows = runs_table(bundle, metrics)

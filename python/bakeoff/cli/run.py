@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 from .. import interrupts
 from ..analysis.wording import bytes_words, seconds_words
-from ..errors import BundleError, ExitCode, PlanError
+from ..errors import ExitCode, PlanError
 from .output import add_json, print_json, say, show, table
+from .run_bundle import RESULTS, kept, open_bundle, refused, set_words
 
 if TYPE_CHECKING:
     from ..bundle.read import Bundle
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from ..report.answer import Answer
     from ..schedule.cores import Claim
 
-RESULTS = Path("bakeoff-results")
 _TABLES_HEAD = ("on", "table", "now", "in a run")
 
 
@@ -73,10 +73,6 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _said(options: argparse.Namespace) -> list[str]:
-    return [word for words in options.said for word in ("--set", words)]
-
-
 def add_beside(parser: argparse.ArgumentParser) -> None:
     """What to do while another bakeoff measures on the same cores."""
     beside = parser.add_mutually_exclusive_group()
@@ -112,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
         say(f"note: {name} is left out: {why}")
     with ExitStack() as held:
         cores = held.enter_context(claim(cores_of_all(plan), plan.record.title, options.beside, say))
-        writer, done, facts = _bundle(plan, options, held)
+        writer, done, facts = open_bundle(plan, options, held)
         try:
             _carry_out(plan, writer, done, facts, cores, options)
             cores.free()  # the report disturbs, but it is no measurement
@@ -121,9 +117,10 @@ def run(options: argparse.Namespace) -> int:
             if options.events:
                 _tell_end(writer, error)
             if not interrupts.meant(error):
-                say(f"stopped; {_kept(writer)}")
+                if not refused(error, writer):
+                    say(f"stopped; {kept(writer)}")
                 raise
-            say(f"interrupted; {_kept(writer)}")
+            say(f"interrupted; {kept(writer)}")
             say(f"continue with: {_resume_command(writer.folder, options)}")
             return ExitCode.INTERRUPTED
 
@@ -162,72 +159,6 @@ def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
     for name, why in dry.skipped.items():
         show(f"{name} would be left out: {why}")
     return ExitCode.DONE
-
-
-def _bundle(
-    plan: ResolvedPlan, options: argparse.Namespace, held: ExitStack
-) -> tuple[BundleWriter, dict[str, RunRecord], dict[str, FactsRecord]]:
-    """The bundle to write into, held, with the runs and the facts of systems that it has already."""
-    from .. import __version__
-    from ..bundle.read import Bundle
-    from ..bundle.resume import Present, hashes
-    from ..bundle.write import BundleWriter, hold, new_folder, utc_now
-    from ..fleet.binary import engine_sha256
-    from ..machine import machine_facts
-    from ..model.records import BundleInfo
-    from ..plan.check import check_disk
-    from ..plan.describe import estimate_bundle_bytes, estimate_disk_bytes
-    from ..provision.instance import default_parent
-
-    parent, work = options.out or RESULTS, options.work_dir or default_parent()
-    check_disk(estimate_bundle_bytes(plan), parent, "--out")
-    check_disk(estimate_disk_bytes(plan), work, "--work-dir")
-    machine = machine_facts(work)
-    info = BundleInfo(
-        bakeoff_version=__version__,
-        created=utc_now(),
-        title=plan.record.title,
-        state="running",
-        command=shlex.join(["bakeoff", "run", str(options.plan), *_said(options)]),
-        demonstration=plan.record.demonstration,
-        skipped=plan.skipped,
-        engine_sha256=engine_sha256(),
-        inputs=hashes(plan.inputs),
-    )
-    if options.resume:
-        folder = _unfinished(parent, plan) if options.resume == "latest" else Bundle.open(options.resume).folder
-        writer = BundleWriter(folder)
-        held.enter_context(hold(folder, plan.record.title))
-        bundle = writer.resume(Present(plan.record, plan.skipped, machine, info), plan.text)
-        done, facts = {r.id: r for r in bundle.runs}, bundle.facts
-    else:
-        writer = BundleWriter(new_folder(parent, plan.record.title))
-        held.enter_context(hold(writer.folder, plan.record.title))
-        writer.begin(info, plan.record, plan.text, machine)
-        done, facts = {}, {}
-    writer.keep_files({path for cell in plan.cells for path in cell.workload.sources})
-    return writer, done, facts
-
-
-def _unfinished(parent: Path, plan: ResolvedPlan) -> Path:
-    """The newest bundle of this plan that lacks runs of it; the plan may have grown since."""
-    from ..bundle.read import Bundle
-
-    for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
-        try:
-            bundle = Bundle.open(info.parent)
-            text = bundle.plan_text()
-        except BundleError:
-            continue  # damaged, or of another version: not the one to continue
-        then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, plan.record))
-        grown = now > then or plan.record.repetitions > bundle.plan.repetitions
-        of_plan = text == plan.text or (bundle.info.title == plan.record.title and then <= now)
-        if of_plan and (grown or bundle.info.state != "complete"):
-            return info.parent
-    raise BundleError(
-        f"there is no unfinished bundle of this plan in {parent}",
-        hint="give the bundle: --resume BUNDLE, or run without --resume",
-    )
 
 
 def _carry_out(
@@ -287,7 +218,7 @@ def _tell_end(writer: BundleWriter, error: BaseException) -> None:
     interrupted = interrupts.meant(error)
     code = ExitCode.INTERRUPTED if interrupted else getattr(error, "exit_code", ExitCode.ENVIRONMENT)
     state: Literal["interrupted", "failed"] = "interrupted" if interrupted else "failed"
-    folder = os.path.abspath(writer.folder)
+    folder = "" if refused(error, writer) else os.path.abspath(writer.folder)
     tell(Done(state=state, exit_code=code, error=str(error), headline=[], bundle=folder, report=None))
 
 
@@ -301,16 +232,10 @@ def all_held(bundle: Bundle, answer: Answer) -> bool:
     )
 
 
-def _kept(writer: BundleWriter) -> str:
-    count = len(list((writer.folder / "runs").glob("*/result.json")))
-    runs = "1 finished run is" if count == 1 else f"{count} finished runs are"
-    return f"{runs} kept in {writer.folder}"
-
-
 def _resume_command(folder: Path, options: argparse.Namespace) -> str:
     """That continues this run as it was asked for, from any folder."""
     words = [*_program(), "run", os.path.abspath(options.plan), "--resume", os.path.abspath(folder)]
-    words += _said(options)
+    words += set_words(options)
     if options.work_dir:
         words += ["--work-dir", os.path.abspath(options.work_dir)]
     said = {

@@ -126,7 +126,7 @@ class Done(Document):
     exit_code: int
     error: str = Field(description="what ended it early; empty: nothing did")
     headline: list[str] = Field(description="the answer's first sentences")
-    bundle: str
+    bundle: str = Field(description="its folder; empty: refused before anything was measured, and none is left")
     report: str | None = Field(description="report.html; null: none was made")
 
 

@@ -1,0 +1,117 @@
+"""The bundle that `bakeoff run` writes into: a new one, or one that is continued."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import BakeoffError, BundleError, ExitCode
+
+if TYPE_CHECKING:
+    from ..bundle.write import BundleWriter
+    from ..model.records import FactsRecord, RunRecord
+    from ..plan.resolved import ResolvedPlan
+
+RESULTS = Path("bakeoff-results")
+
+
+def open_bundle(
+    plan: ResolvedPlan, options: argparse.Namespace, held: ExitStack
+) -> tuple[BundleWriter, dict[str, RunRecord], dict[str, FactsRecord]]:
+    """The bundle to write into, held, with the runs and the facts of systems that it has already."""
+    from .. import __version__
+    from ..bundle.read import Bundle
+    from ..bundle.resume import Present, hashes
+    from ..bundle.write import BundleWriter, hold, new_folder, utc_now
+    from ..fleet.binary import engine_sha256
+    from ..machine import machine_facts
+    from ..model.records import BundleInfo
+    from ..plan.check import check_disk
+    from ..plan.describe import estimate_bundle_bytes, estimate_disk_bytes
+    from ..provision.instance import default_parent
+
+    parent, work = options.out or RESULTS, options.work_dir or default_parent()
+    check_disk(estimate_bundle_bytes(plan), parent, "--out")
+    check_disk(estimate_disk_bytes(plan), work, "--work-dir")
+    machine = machine_facts(work)
+    info = BundleInfo(
+        bakeoff_version=__version__,
+        created=utc_now(),
+        title=plan.record.title,
+        state="running",
+        command=shlex.join(["bakeoff", "run", str(options.plan), *set_words(options)]),
+        demonstration=plan.record.demonstration,
+        skipped=plan.skipped,
+        engine_sha256=engine_sha256(),
+        inputs=hashes(plan.inputs),
+    )
+    if options.resume:
+        folder = _unfinished(parent, plan) if options.resume == "latest" else Bundle.open(options.resume).folder
+        writer = BundleWriter(folder)
+        held.enter_context(hold(folder, plan.record.title))
+        bundle = writer.resume(Present(plan.record, plan.skipped, machine, info), plan.text)
+        done, facts = {r.id: r for r in bundle.runs}, bundle.facts
+    else:
+        writer = BundleWriter(new_folder(parent, plan.record.title))
+        held.enter_context(_gone_if_refused(writer))
+        held.enter_context(hold(writer.folder, plan.record.title))
+        writer.begin(info, plan.record, plan.text, machine)
+        done, facts = {}, {}
+    writer.keep_files({path for cell in plan.cells for path in cell.workload.sources})
+    return writer, done, facts
+
+
+@contextmanager
+def _gone_if_refused(writer: BundleWriter) -> Iterator[None]:
+    """A new bundle of a plan that is refused before anything was measured is removed."""
+    try:
+        yield
+    except BakeoffError as error:
+        if refused(error, writer):
+            shutil.rmtree(writer.folder, ignore_errors=True)
+            with suppress(OSError):
+                RESULTS.rmdir()  # unless others are in it
+        raise
+
+
+def refused(error: BaseException, writer: BundleWriter) -> bool:
+    """Whether this ends a plan before anything was measured, by exit code 2."""
+    return isinstance(error, BakeoffError) and error.exit_code == ExitCode.USAGE and not writer.measured
+
+
+def _unfinished(parent: Path, plan: ResolvedPlan) -> Path:
+    """The newest bundle of this plan that lacks runs of it; the plan may have grown since."""
+    from ..bundle.read import Bundle
+
+    for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
+        try:
+            bundle = Bundle.open(info.parent)
+            text = bundle.plan_text()
+        except BundleError:
+            continue  # damaged, or of another version: not the one to continue
+        then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, plan.record))
+        grown = now > then or plan.record.repetitions > bundle.plan.repetitions
+        of_plan = text == plan.text or (bundle.info.title == plan.record.title and then <= now)
+        if of_plan and (grown or bundle.info.state != "complete"):
+            return info.parent
+    raise BundleError(
+        f"there is no unfinished bundle of this plan in {parent}",
+        hint="give the bundle: --resume BUNDLE, or run without --resume",
+    )
+
+
+def set_words(options: argparse.Namespace) -> list[str]:
+    """The words of --set, as they were given."""
+    return [word for words in options.said for word in ("--set", words)]
+
+
+def kept(writer: BundleWriter) -> str:
+    """In words, the runs that a bundle has."""
+    count = len(list((writer.folder / "runs").glob("*/result.json")))
+    runs = "1 finished run is" if count == 1 else f"{count} finished runs are"
+    return f"{runs} kept in {writer.folder}"
