@@ -7,7 +7,7 @@
 #[path = "../tests/bench/mod.rs"]
 mod bench;
 
-use bakeoff_drivers::mysql::MysqlDriver;
+use bakeoff_drivers::mysql::library::LibraryDriver;
 use bakeoff_model::record::{Fields, Record, RecordSession, Table, TableSpec, ValueType};
 use bench::{mysql_driver, mysql_spec, open, run};
 use std::rc::Rc;
@@ -62,7 +62,7 @@ fn usertable() -> TableSpec {
     }
 }
 
-async fn load(driver: &MysqlDriver) {
+async fn load(driver: &LibraryDriver) {
     let spec = usertable();
     let mut session = open(driver).await.unwrap();
     session.attach(std::slice::from_ref(&spec)).await.unwrap();
@@ -91,7 +91,7 @@ async fn load(driver: &MysqlDriver) {
     println!("loaded {ROWS} rows in {:.1} s", begin.elapsed().as_secs_f64());
 }
 
-fn read(driver: &MysqlDriver, worker: u64, sessions: u64, time: Duration) -> (u64, f64, f64) {
+fn read(driver: &LibraryDriver, worker: u64, sessions: u64, time: Duration) -> (u64, f64, f64) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

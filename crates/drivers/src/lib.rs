@@ -6,8 +6,6 @@
 
 #[cfg(feature = "mysql")]
 pub mod mysql;
-#[cfg(feature = "mysql")]
-pub mod mysql_wire;
 pub mod null;
 #[cfg(feature = "postgresql")]
 pub mod postgresql;

@@ -5,14 +5,14 @@ mod bench;
 mod cases;
 mod scripted;
 
-use bakeoff_drivers::mysql_wire::WireDriver;
+use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::run::{MysqlSpec, TlsSpec};
 use bakeoff_model::transaction::{Access, Transactional};
 use scripted::Conversation;
 
 mod client {
-    use bakeoff_drivers::mysql_wire::{WireDriver, WireSession};
+    use bakeoff_drivers::mysql::wire::{WireDriver, WireSession};
     use bakeoff_drivers::records::SqlRecords;
     use bakeoff_model::run::MysqlSpec;
     use std::time::Duration;

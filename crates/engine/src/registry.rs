@@ -40,7 +40,7 @@ macro_rules! sql {
             #[cfg(feature = "mysql")]
             pair!(mysql, $workload),
             #[cfg(feature = "mysql")]
-            pair!(mysql_wire, $workload),
+            pair!(mysql_async, $workload),
             #[cfg(feature = "postgresql")]
             pair!(postgresql, $workload),
             #[cfg(feature = "tokio_postgres")]
@@ -98,9 +98,9 @@ mod drivers {
     }
 
     #[cfg(feature = "mysql")]
-    pub fn mysql_wire(spec: &RunSpec) -> Result<bakeoff_drivers::mysql_wire::WireDriver, Trouble> {
+    pub fn mysql(spec: &RunSpec) -> Result<bakeoff_drivers::mysql::wire::WireDriver, Trouble> {
         match &spec.driver {
-            DriverSpec::Mysql(options) => bakeoff_drivers::mysql_wire::WireDriver::new(
+            DriverSpec::Mysql(options) => bakeoff_drivers::mysql::wire::WireDriver::new(
                 options.clone(),
                 spec.isolation,
                 super::timeout(spec),
@@ -110,9 +110,9 @@ mod drivers {
     }
 
     #[cfg(feature = "mysql")]
-    pub fn mysql(spec: &RunSpec) -> Result<bakeoff_drivers::mysql::MysqlDriver, Trouble> {
+    pub fn mysql_async(spec: &RunSpec) -> Result<bakeoff_drivers::mysql::library::LibraryDriver, Trouble> {
         match &spec.driver {
-            DriverSpec::Mysql(options) => bakeoff_drivers::mysql::MysqlDriver::new(
+            DriverSpec::Mysql(options) => bakeoff_drivers::mysql::library::LibraryDriver::new(
                 options.clone(),
                 spec.isolation,
                 super::timeout(spec),
@@ -186,10 +186,10 @@ fn client_kind(spec: &RunSpec) -> &'static str {
     let on_tokio = spec.runner == Some(RunnerKind::Tokio);
     match &spec.driver {
         DriverSpec::Mysql(options) => match options.client {
-            Some(MysqlClient::Wire) => "mysql_wire",
-            Some(MysqlClient::MysqlAsync) => "mysql",
-            None if options.tls.is_some() || on_tokio => "mysql",
-            None => "mysql_wire",
+            Some(MysqlClient::Wire) => "mysql",
+            Some(MysqlClient::MysqlAsync) => "mysql_async",
+            None if options.tls.is_some() || on_tokio => "mysql_async",
+            None => "mysql",
         },
         DriverSpec::Postgresql(options) => match options.client {
             Some(PostgresqlClient::Wire) => "postgresql",

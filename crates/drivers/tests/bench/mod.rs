@@ -2,8 +2,8 @@
 #![allow(dead_code)] // every test file uses its own part of it
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // test code throughout
 
-use bakeoff_drivers::mysql::MysqlDriver;
-use bakeoff_drivers::mysql_wire::WireDriver;
+use bakeoff_drivers::mysql::library::LibraryDriver;
+use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_drivers::null::NullDriver;
 use bakeoff_drivers::postgresql;
 use bakeoff_drivers::sqlite::SqliteDriver;
@@ -64,8 +64,8 @@ impl Bench for Sqlite {
 pub struct Mysql;
 
 impl Bench for Mysql {
-    type Driver = MysqlDriver;
-    fn driver() -> Option<MysqlDriver> {
+    type Driver = LibraryDriver;
+    fn driver() -> Option<LibraryDriver> {
         mysql_spec().map(|spec| mysql_driver(spec, None))
     }
 }
@@ -198,8 +198,8 @@ pub fn endpoint(address: &str) -> Endpoint {
     }
 }
 
-pub fn mysql_driver(spec: MysqlSpec, isolation: Option<Isolation>) -> MysqlDriver {
-    MysqlDriver::new(spec, isolation, TIMEOUT).unwrap()
+pub fn mysql_driver(spec: MysqlSpec, isolation: Option<Isolation>) -> LibraryDriver {
+    LibraryDriver::new(spec, isolation, TIMEOUT).unwrap()
 }
 
 pub fn postgresql_wire_driver(

@@ -1,4 +1,4 @@
-//! MariaDB, MySQL, Percona Server and what else speaks their protocol: our own client, on the reactor.
+//! Our own client, on the reactor.
 //!
 //! A session is one connection and one statement at a time. A request is written into the connection's buffer and sent
 //! together with the receive for its answer; rows are read where they arrived and copied once, into the session's row
@@ -14,10 +14,10 @@ mod login;
 mod read;
 mod request;
 
-use crate::mysql::errors::{UNREACHED, at_commit, code_of_io};
-use crate::mysql::options::{DRIVER, Target, connect_failed};
-use crate::mysql::settings::{self, Settings};
-use crate::mysql::{DIALECT, capabilities};
+use super::errors::{UNREACHED, at_commit, code_of_io};
+use super::options::{DRIVER, Target, connect_failed};
+use super::settings::{self, Settings};
+use super::{DIALECT, capabilities};
 use crate::records::SqlRecords;
 use crate::server::statement::{shared_start, start};
 use crate::server::whereabouts::Whereabouts;

@@ -1,9 +1,9 @@
 //! Bulk loads through the client library: LOAD DATA LOCAL from memory, or INSERTs of many rows where the server
 //! refuses that. A few hundred KiB of text exist at a time, whatever the number of rows.
-use super::DIALECT;
-use super::bulk::{self, Column, Inserts, Notice, PIECE_BYTES, Reading, Target};
 use super::errors::op_error;
-use super::start;
+use crate::mysql::DIALECT;
+use crate::mysql::bulk::{self, Column, Inserts, Notice, PIECE_BYTES, Reading, Target};
+use crate::server::statement::start;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bytes::Bytes;

@@ -12,16 +12,16 @@ use cases::session;
 use client::{driver, run};
 
 mod client {
-    use bakeoff_drivers::mysql::{MysqlDriver, MysqlSession};
+    use bakeoff_drivers::mysql::library::{LibraryDriver, LibrarySession};
     use bakeoff_drivers::records::SqlRecords;
     use bakeoff_model::run::MysqlSpec;
     use std::time::Duration;
 
     pub use crate::bench::{mysql_driver as driver, run};
-    pub type Session = SqlRecords<MysqlSession>;
+    pub type Session = SqlRecords<LibrarySession>;
 
-    pub fn driver_within(spec: MysqlSpec, timeout: Duration) -> MysqlDriver {
-        MysqlDriver::new(spec, None, timeout).unwrap()
+    pub fn driver_within(spec: MysqlSpec, timeout: Duration) -> LibraryDriver {
+        LibraryDriver::new(spec, None, timeout).unwrap()
     }
 }
 

@@ -1,0 +1,303 @@
+//! The same servers through mysql_async, on tokio: for TLS, and to hold our own client against.
+//!
+//! A session is one connection, without a pool and without the client library's statement cache: statements are kept
+//! here, by index. Reads use prepared statements and the binary protocol, and every byte of a row is copied once into
+//! the session's buffer. The library allocates per operation (a future or two, the parameters, one buffer per column).
+mod errors;
+mod load;
+mod values;
+
+use super::errors::at_commit;
+use super::options::{Target, connect_failed};
+use super::settings::{self, Settings};
+use super::{DIALECT, capabilities};
+use crate::records::SqlRecords;
+use crate::server::statement::start;
+use bakeoff_model::driver::Driver;
+use bakeoff_model::needs::{Capabilities, Needs};
+use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::Value;
+use errors::op_error;
+use load::Loader;
+use mysql_async::prelude::{Protocol, Queryable};
+use mysql_async::{Conn, Params, QueryResult};
+use std::time::Duration;
+
+pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio];
+
+pub struct LibraryDriver {
+    targets: Vec<Target>,
+    settings: Settings,
+    connect_timeout: Duration,
+}
+
+impl LibraryDriver {
+    /// Resolves addresses, password and certificates; connects to nothing. `timeout` bounds connecting, too.
+    pub fn new(spec: MysqlSpec, isolation: Option<Isolation>, timeout: Duration) -> Result<Self, Trouble> {
+        let settings = Settings::new(&spec.session_variables, isolation)?;
+        let targets = Target::all(&spec)?;
+        // The library encrypts a password to whatever key is offered, and cannot be told not to.
+        if !spec.throwaway_password && targets.iter().any(Target::is_open) {
+            return Err(Trouble::new(
+                TroubleKind::Usage,
+                "the client mysql_async gives the password to whoever answers, if asked over plain TCP",
+                "mysql driver: client",
+                "set `tls`, connect over a unix socket, or leave `client` out",
+            ));
+        }
+        Ok(Self {
+            targets,
+            settings,
+            connect_timeout: timeout,
+        })
+    }
+}
+
+impl Driver for LibraryDriver {
+    const RUNNERS: &'static [RunnerKind] = RUNNERS;
+    type Client = ();
+    type Session = SqlRecords<LibrarySession>;
+
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+    fn client(&self) -> &'static str {
+        "mysql_async"
+    }
+    fn endpoints(&self) -> usize {
+        self.targets.len()
+    }
+    async fn open(&self, _worker: usize) -> Result<(), Trouble> {
+        Ok(())
+    }
+    async fn session(&self, _client: &(), endpoint: usize, needs: Needs) -> Result<Self::Session, OpError> {
+        let target = &self.targets[endpoint % self.targets.len()];
+        let opening = async {
+            let conn = Conn::new(target.opts(needs.affected))
+                .await
+                .map_err(|error| connect_failed(target, op_error(&error)))?;
+            let mut session = LibrarySession {
+                conn,
+                statements: Vec::new(),
+                row: RowBuf::default(),
+                loader: Loader::default(),
+                in_transaction: false,
+            };
+            self.settings
+                .apply(&mut session)
+                .await
+                .map_err(|error| target.named(error))?;
+            Ok(session)
+        };
+        match tokio::time::timeout(self.connect_timeout, opening).await {
+            Ok(outcome) => outcome.map(SqlRecords::new),
+            Err(_) => Err(target.timed_out(self.connect_timeout)),
+        }
+    }
+}
+
+pub struct LibrarySession {
+    conn: Conn,
+    statements: Vec<Prepared>,
+    row: RowBuf,
+    loader: Loader,
+    in_transaction: bool,
+}
+
+struct Prepared {
+    statement: mysql_async::Statement,
+    /// The beginning of its text, for errors.
+    sql: Box<str>,
+}
+
+impl LibrarySession {
+    /// The server's number for this connection.
+    pub fn connection_id(&self) -> u32 {
+        self.conn.id()
+    }
+
+    #[cold]
+    fn failed(&self, statement: Statement, error: mysql_async::Error) -> OpError {
+        op_error(&error).with_statement(&*self.statements[statement.0 as usize].sql)
+    }
+
+    fn params(&self, params: &[Value<'_>]) -> Params {
+        if params.is_empty() {
+            Params::Empty
+        } else {
+            Params::Positional(params.iter().map(values::param).collect())
+        }
+    }
+
+    /// Runs the statement and hands each row to `each` through the session's buffer.
+    #[inline]
+    async fn rows(
+        &mut self,
+        statement: Statement,
+        params: &[Value<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let params = self.params(params);
+        let prepared = &self.statements[statement.0 as usize].statement;
+        let mut seen = 0;
+        let outcome = match self.conn.exec_iter(prepared, params).await {
+            Err(error) => Err(error),
+            Ok(result) => {
+                let row = &mut self.row;
+                result
+                    .for_each_and_drop(|found| {
+                        values::fill(&found, row);
+                        each(row);
+                        seen += 1;
+                    })
+                    .await
+            }
+        };
+        match outcome {
+            Ok(()) => Ok(seen),
+            Err(error) => Err(self.failed(statement, error)),
+        }
+    }
+}
+
+fn done<P: Protocol>(result: &QueryResult<'_, '_, P>) -> Done {
+    Done {
+        affected: Some(result.affected_rows()),
+        insert_id: result.last_insert_id().filter(|id| *id != 0),
+    }
+}
+
+impl SqlSession for LibrarySession {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
+        let start = start(ask.sql);
+        let statement = self
+            .conn
+            .prep(ask.sql)
+            .await
+            .map_err(|error| op_error(&error).with_statement(start))?;
+        // Most sessions prepare one or two; a vector would make room for four.
+        self.statements.reserve_exact(1);
+        self.statements.push(Prepared {
+            statement,
+            sql: start.into(),
+        });
+        Ok(Statement(self.statements.len() as u32 - 1))
+    }
+
+    #[inline]
+    async fn execute(&mut self, statement: Statement, params: &[Value<'_>]) -> Result<Done, OpError> {
+        let params = self.params(params);
+        let prepared = &self.statements[statement.0 as usize].statement;
+        let outcome = match self.conn.exec_iter(prepared, params).await {
+            Err(error) => Err(error),
+            Ok(result) => {
+                let done = done(&result);
+                result.drop_result().await.map(|()| done)
+            }
+        };
+        outcome.map_err(|error| self.failed(statement, error))
+    }
+
+    #[inline]
+    async fn query(
+        &mut self,
+        statement: Statement,
+        params: &[Value<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        self.rows(statement, params, each).await
+    }
+
+    #[inline]
+    async fn query_one(
+        &mut self,
+        statement: Statement,
+        params: &[Value<'_>],
+    ) -> Result<Option<&RowBuf>, OpError> {
+        match self.rows(statement, params, &mut |_| {}).await? {
+            0 => Ok(None),
+            1 => Ok(Some(&self.row)),
+            rows => Err(OpError::fail(
+                FailClass::Other,
+                "ROWS",
+                format!("the server answered {rows} rows where one was asked for"),
+            )
+            .with_statement(&*self.statements[statement.0 as usize].sql)),
+        }
+    }
+
+    async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
+        let outcome = match self.conn.query_iter(sql).await {
+            Err(error) => Err(error),
+            Ok(result) => {
+                let done = done(&result);
+                result.drop_result().await.map(|()| done)
+            }
+        };
+        outcome.map_err(|error| op_error(&error).with_statement(start(sql)))
+    }
+
+    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        let mut seen = 0;
+        let outcome = match self.conn.query_iter(sql).await {
+            Err(error) => Err(error),
+            Ok(result) => {
+                let row = &mut self.row;
+                result
+                    .for_each_and_drop(|found| {
+                        values::fill_text(&found, row);
+                        each(row);
+                        seen += 1;
+                    })
+                    .await
+            }
+        };
+        match outcome {
+            Ok(()) => Ok(seen),
+            Err(error) => Err(op_error(&error).with_statement(start(sql))),
+        }
+    }
+
+    async fn bulk_insert(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        let target = self.loader.target(&mut self.conn, table, columns).await?;
+        let whole = !self.in_transaction;
+        if whole {
+            self.begin(Access::default()).await?;
+        }
+        let rows = self
+            .loader
+            .load(&mut self.conn, &target, &mut self.row, next)
+            .await;
+        if whole { self.end(rows).await } else { rows }
+    }
+}
+
+impl Transactional for LibrarySession {
+    async fn begin(&mut self, access: Access) -> Result<(), OpError> {
+        settings::begin(self, access).await?;
+        self.in_transaction = true;
+        Ok(())
+    }
+    async fn commit(&mut self) -> Result<(), OpError> {
+        self.execute_text("COMMIT").await.map_err(at_commit)?;
+        self.in_transaction = false;
+        Ok(())
+    }
+    async fn rollback(&mut self) -> Result<(), OpError> {
+        self.in_transaction = false;
+        self.execute_text("ROLLBACK").await.map(drop)
+    }
+}
