@@ -3,49 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from bakeoff.errors import BakeoffError, PlanError, ServerError
-from bakeoff.model.boundary import Closed, Open, OperationsLimit, Refused, Request, Resolved, TimeLimit
-from bakeoff.plan.read import resolve
-from bakeoff.plan.resolved import ResolvedPlan
+from bakeoff.errors import BakeoffError, ServerError
+from bakeoff.model.boundary import Closed, Open, OperationsLimit, TimeLimit
 from bakeoff.systems.mysql.mariadb import MariaDb
-from bakeoff.systems.mysql.server import DURABILITY
-from bakeoff.systems.mysql.settings import RUN_TIME
-from bakeoff.workloads.resolve import resolve as answers
+from builders.plans import MARIADB, OLD, SQLITE, read, refused
 
-SQLITE = "[systems.sqlite]"
-MARIADB = "[systems.mariadb]\nstart = true"
-OLD = "[systems.old]\nkind = 'mysql'\naddress = '127.0.0.1:1'"
-
-
-@pytest.fixture(autouse=True)
-def _every_kind_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MariaDb, "available", classmethod(lambda cls, options: None))
-
-
-def read(
-    factors: str = "",
-    *,
-    systems: str = SQLITE,
-    workload: str = "preset = 'c'",
-    measure: str = "",
-    rest: str = "",
-    must_run: bool = True,
-) -> ResolvedPlan:
-    text = (
-        f"title = 't'\n{systems}\n[workload]\nkind = 'ycsb'\n{workload}\n[factors]\n{factors}\n"
-        f"[measure]\n{measure}\n{rest}\n"
-    )
-    return resolve(text.replace("[factors]\n\n", ""), Path("."), must_run=must_run)
-
-
-def refused(factors: str = "", **parts: str) -> PlanError:
-    with pytest.raises(PlanError) as caught:
-        read(factors, **parts)  # type: ignore[arg-type]
-    return caught.value
+pytestmark = pytest.mark.usefixtures("mariadb_is_here")
 
 
 def test_a_grid_multiplies_systems_and_levels_in_the_order_of_the_plan() -> None:
@@ -257,134 +223,6 @@ def test_defaults_are_a_closed_loop_of_thirty_seconds_five_times() -> None:
     assert plan.record.pacing == "closed loop"
 
 
-@pytest.mark.parametrize(
-    ("systems", "preset", "said", "outcome"),
-    [
-        (SQLITE, "a", "", "restore"),
-        (SQLITE, "a", "reload", "reload"),
-        (SQLITE, "c", "reuse", "reuse"),
-        (SQLITE, "a", "reuse", "writes, so its data cannot be reused"),
-        (OLD, "c", "", "reuse"),
-        (OLD, "a", "", "the plan writes to old"),
-        (OLD, "a", "reload", "reload"),
-        (OLD, "a", "restore", "old exists already and cannot be restored"),
-        (OLD, "c", "reuse", "reuse"),
-        ("[systems.null]", "a", "", "restore"),
-        (SQLITE, "a", "none", "none"),
-        (OLD, "a", "none", "none"),
-        (SQLITE, "d", "none", "none"),
-    ],
-)
-def test_reset_is_what_the_systems_allow(systems: str, preset: str, said: str, outcome: str) -> None:
-    measure = f"reset = '{said}'" if said else ""
-    try:
-        got = read(systems=systems, workload=f"preset = '{preset}'", measure=measure).reset
-    except PlanError as error:
-        got = error.what
-    assert outcome in got
-
-
-FILE = "[systems.sqlite]\nfile = 'mine.sqlite'"
-
-
-@pytest.mark.parametrize(
-    ("systems", "preset", "said", "outcome"),
-    [
-        (OLD, "c", "", "reuse"),
-        (FILE, "c", "", "reuse"),
-        (OLD, "a", "none", "none"),
-        (OLD, "a", "", "writes to data that were there before"),
-        (OLD, "a", "reuse", "cannot be reused from run to run"),
-        (OLD, "a", "reload", "existing data are never loaded or put back"),
-        (FILE, "c", "restore", "existing data are never loaded or put back"),
-        (SQLITE, "c", "", "sqlite is started for the plan and has no data yet"),
-        (f"{OLD}\n{MARIADB}", "c", "", "mariadb is started for the plan and has no data yet"),
-    ],
-)
-def test_data_that_are_there_are_never_loaded_or_put_back(systems: str, preset: str, said: str, outcome: str) -> None:
-    measure = "data = 'existing'" + (f"\nreset = '{said}'" if said else "")
-    if outcome in ("reuse", "none"):
-        plan = read(systems=systems, workload=f"preset = '{preset}'", measure=measure)
-        assert plan.reset == outcome
-        assert {cell.record.dataset[:9] for cell in plan.cells} == {"existing-"}
-    else:
-        error = refused(systems=systems, workload=f"preset = '{preset}'", measure=measure)
-        assert outcome in error.what
-        assert error.hint
-
-
-def test_a_file_of_sqlite_that_stays_is_one_place() -> None:
-    assert "exclude each other" in refused(systems=f"{FILE}\npath = 'folder'").what
-    assert read(systems=FILE).cells[0].place == ("mine.sqlite",)
-    assert "needs a load of its own" in refused("records = [1, 2]", systems=FILE).what
-    assert "restored" in refused(systems=FILE, measure="reset = 'restore'").what
-
-
-def test_work_that_inserts_the_same_rows_in_every_run_cannot_go_on_where_another_ended() -> None:
-    text = "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'sysbench'\nscript = 'bulk_insert'\n"
-    with pytest.raises(PlanError, match="inserts the same rows in every run") as caught:
-        resolve(text + "[measure]\nreset = 'none'\n", Path("."))
-    assert "reload" in caught.value.hint
-
-
-def test_a_run_that_begins_where_another_ended_inserts_beyond_its_rows() -> None:
-    work = read(workload="preset = 'd'\nrecords = 100", measure="reset = 'none'").cells[0].workload
-    first, third = work.continued(0), work.continued(2)
-    assert first
-    assert third
-    assert (first["insert_count"], third["insert_count"]) == (100, 100), "reads begin with the loaded rows"
-    assert (first["records"], third["records"]) == (100, 100 + 2 * 10**11)
-    reading = read(workload="preset = 'a'").cells[0].workload
-    assert reading.continued(5) == reading.spec
-
-
-def test_other_data_in_the_same_table_of_an_existing_server_cannot_be_reused() -> None:
-    assert "needs a load of its own" in refused("records = [100, 200]", systems=OLD).what
-
-
-def test_an_existing_server_cannot_be_made_cold() -> None:
-    assert "cannot be made cold" in refused(systems=OLD, measure="cache = 'cold'").what
-
-
-def test_the_data_are_shared_by_cells_that_ask_for_the_same_data_of_the_same_system() -> None:
-    plan = read("threads = [1, 4]\npreset = ['a', 'c']\nrecords = [100, 200]", workload="")
-    assert len({cell.load_key for cell in plan.cells}) == 2
-    settings = read("'settings.page_size' = [4096, 8192]")
-    assert len({cell.load_key for cell in settings.cells}) == 2
-    assert len({cell.record.dataset for cell in settings.cells}) == 1
-
-
-@pytest.mark.parametrize(
-    ("systems", "factors", "loads"),
-    [
-        (SQLITE, "'settings.cache_size' = [100, 200]", 1),
-        (SQLITE, "durability = ['full', 'relaxed']", 1),
-        (SQLITE, "durability = ['full', 'none']", 2),  # a file remembers that it has a write-ahead log
-        (MARIADB, "'settings.innodb_buffer_pool_size' = ['1G', '2G']", 1),
-        (MARIADB, "'settings.Innodb-Buffer-Pool-Size' = ['1G', '2G']", 1),
-        (MARIADB, "durability = ['full', 'relaxed', 'none']", 1),
-        (MARIADB, "'session.sort_buffer_size' = [1, 2]\n'start.connect' = ['tcp', 'socket']", 1),
-        (MARIADB, "version = ['10.6', '10.11']", 2),
-        (MARIADB, "'settings.innodb_page_size' = ['8K', '16K']", 2),
-        (MARIADB, "'session.default_storage_engine' = ['InnoDB', 'MyISAM']", 2),
-        (MARIADB, "'settings.of_a_plugin' = [1, 2]", 2),
-        ("[systems.null]", "'null.latency_ns' = [1, 2]", 2),
-    ],
-)
-def test_settings_that_shape_no_stored_byte_share_one_load(systems: str, factors: str, loads: int) -> None:
-    cells = read(factors, systems=systems, must_run=False).cells
-    assert len({cell.load_key for cell in cells}) == loads
-    assert len({cell.instance_key for cell in cells}) == len(cells)
-
-
-def test_every_level_of_durability_of_the_mysql_family_is_made_of_settings_of_the_run() -> None:
-    assert {name for level in DURABILITY.values() for name in level} <= RUN_TIME
-
-
-def test_session_variables_vary_on_the_one_table_of_an_existing_server() -> None:
-    assert len(read("'session.sort_buffer_size' = [1, 2]", systems=OLD).cells) == 2
-
-
 def test_what_is_compared_is_the_system_or_the_first_factor_that_varies() -> None:
     both = read("threads = [1, 4]", systems=f"{SQLITE}\n{MARIADB}").record
     assert (both.compare_factor, both.baseline) == ("system", "sqlite")
@@ -456,70 +294,6 @@ def test_secrets_enter_the_record_by_name_only(monkeypatch: pytest.MonkeyPatch) 
     plan = read(systems=f"{OLD}\nuser = 'u'\npassword = {{ env = 'DB_PASSWORD' }}")
     assert "hunter2" not in plan.record.model_dump_json()
     assert plan.record.resolved["systems"]["old"]["password"] == {"env": "DB_PASSWORD"}
-
-
-PROPERTIES = "recordcount=500\noperationcount=900\nthreadcount=6\ntarget=300\nreadproportion=1\nupdateproportion=0\n"
-
-
-def test_a_property_file_says_what_the_plan_does_not(tmp_path: Path) -> None:
-    (tmp_path / "w").write_text(PROPERTIES + "exporter=x\n")
-    head = "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\nycsb_file = 'w'\n"
-    plan = resolve(head + "[factors]\nclients = 2\n", tmp_path)
-    cell = plan.cells[0]
-    assert cell.threads == 6
-    assert cell.pacing == Open(rate_ops_per_s=300, arrival="constant")  # the original's target is per process
-    assert cell.record.rate_ops_per_s == 600
-    assert cell.limit == OperationsLimit(operations=900)
-    assert plan.record.operations == 1800
-    assert "property `exporter` of the original has no meaning here and is ignored" in plan.warnings
-
-
-def test_the_plan_goes_before_the_property_file(tmp_path: Path) -> None:
-    (tmp_path / "w").write_text(PROPERTIES)
-    head = "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\nycsb_file = 'w'\nrecords = 70\n"
-    plan = resolve(head + "[factors]\nthreads = 2\n[measure]\nwindow = '5s'\npacing = 'closed'\n", tmp_path)
-    cell = plan.cells[0]
-    assert (cell.threads, cell.pacing, cell.limit) == (2, Closed(), TimeLimit(window_s=5))
-    assert cell.workload.spec["records"] == 70
-
-
-@pytest.mark.parametrize(
-    ("workload", "factors", "what", "place"),
-    [
-        ("records = 0", "", "`records` cannot be 0", "line 5, [workload] records"),
-        ("recods = 5", "", "unknown option `recods`", "line 5, [workload] recods"),
-        ("threads = 5", "", "unknown key `threads`", "line 5, [workload] threads"),
-        ("window = '1s'", "", "unknown key `window`", "line 5, [workload] window"),
-        ("preset = 'z'", "", '`preset` cannot be "z"', "line 5, [workload] preset"),
-        ("", "preset = ['a', 'z']", '`preset` cannot be "z"', "line 7, [factors] preset"),
-        ("ycsb_file = 'none'", "", "the workload file cannot be read", "none"),
-    ],
-)
-def test_what_is_wrong_with_a_workload_is_told_with_its_place(
-    workload: str, factors: str, what: str, place: str
-) -> None:
-    error = refused(factors, workload=workload)
-    assert what in error.what
-    assert place in error.where
-
-
-def test_threads_whose_transactions_span_operations_cannot_share_sessions() -> None:
-    workload = "preset = 'a'\nops_per_transaction = 10"
-    error = refused("threads = [8]\nsessions = [2]", systems=MARIADB, workload=workload)
-    assert "keeps its session" in error.what
-
-
-def test_a_plan_asks_the_engine_once_however_many_cells_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-
-    def counting(requests: Sequence[Request]) -> list[Resolved | Refused]:
-        asked.append(len(requests))
-        return answers(requests)
-
-    monkeypatch.setattr("bakeoff.plan.workload.resolve", counting)
-    plan = read(f"records = {list(range(1, 51))}\nthreads = [1, 2]", systems=f"{SQLITE}\n{MARIADB}")
-    assert len(plan.cells) == 200
-    assert [number for number in asked if number] == [100]  # 50 sets of options for two drivers
 
 
 def test_what_does_not_vary_of_a_load_may_stand_in_measure() -> None:
