@@ -264,8 +264,6 @@ def _record(
     updates = _times(random, 1.4 * cell.threads / rate, ok - round(ok * (1 - writes)))
     series = [_series(name, times) for name, times in (("read", reads), ("update", updates)) if times.count]
     waited = merge([reads, updates])
-    client_cpu_s = ok * 7.5e-6
-    server_cpu_s = ok * 38e-6 if contender.kind != "sqlite" else None
     return RunRecord(
         id=run,
         block=block,
@@ -288,13 +286,11 @@ def _record(
         stream_hashes=[f"{story.seed + block + thread:016x}" for thread in range(cell.threads)],
         queries=_queries(story, ok),
         retries=3 if any(story.statements) else 0,
-        client_cpu_s=client_cpu_s,
+        client_cpu_s=ok * 7.5e-6,
         client_memory_peak_bytes=18 << 20,
-        client_cpu_us_per_op=client_cpu_s * 1e6 / ok,
-        server_cpu_us_per_op=None if server_cpu_s is None else server_cpu_s * 1e6 / ok,
         workers_busy_ratio=[min(0.95, rate * 7.5e-6)],
         server=ServerSide(
-            cpu_s=server_cpu_s,
+            cpu_s=ok * 38e-6 if contender.kind != "sqlite" else None,
             memory_peak_bytes=contender.memory_bytes,
             size_on_disk_bytes=150_000_000,
             write_bytes_with_debt=round(ok * writes * 2_600),
@@ -324,9 +320,16 @@ def _settled(run: RunRecord) -> RunRecord:
             "rate_ops_per_s": run.ok / run.window_s,
             "error_ratio": failed / (run.ok + failed),
             "failures": failures,
+            "offered_ops_per_s": None if run.due is None else run.due / run.window_s,
+            "client_cpu_us_per_op": _us_per_op(run.client_cpu_s, run.ok),
+            "server_cpu_us_per_op": _us_per_op(run.server.cpu_s, run.ok),
             "response": _percentiles(waited, failures),
         }
     )
+
+
+def _us_per_op(cpu_s: float | None, operations: int) -> float | None:
+    return cpu_s * 1e6 / operations if cpu_s is not None and operations else None
 
 
 def _queries(story: Story, operations: int) -> QueryCounts:

@@ -64,6 +64,10 @@ WRONG = {
     "rate_ops_per_s is 7, but": put("rate_ops_per_s", value=7.0),
     "server.cpu_s is impossibly large": put("server", "cpu_s", value=float("inf")),
     "ok is ": lambda d: d.update(ok=d["ok"] + 1000, rate_ops_per_s=(d["ok"] + 1000) / d["window_s"]),
+    "client_cpu_us_per_op is 1, but": put("client_cpu_us_per_op", value=1.0),
+    "client_cpu_us_per_op is not known, but": put("client_cpu_us_per_op", value=None),
+    "server_cpu_us_per_op is 1, but": put("server_cpu_us_per_op", value=1.0),
+    "offered_ops_per_s is 9, but by what it was taken from it is not known": put("offered_ops_per_s", value=9.0),
     "error_ratio is 0.5": put("error_ratio", value=0.5),
     "headline.hdr: ": put("headline", "hdr", value="XXXX"),
     "headline.count is ": lambda d: d.update(headline=d["series"][0]["response"]),
@@ -100,6 +104,12 @@ def test_whatever_was_really_written_is_read(folder: Path) -> None:
     bundle = Bundle.open(folder)
     assert len(bundle.runs) == 4
     assert bundle.damage == []
+
+
+def test_facts_that_are_missing_are_named(folder: Path) -> None:
+    (folder / "facts/c02.json").unlink()
+    (said,) = sentences(folder)
+    assert said.startswith("facts/c02.json is missing")
 
 
 def test_a_rate_may_be_rounded_to_the_next_operation(folder: Path) -> None:

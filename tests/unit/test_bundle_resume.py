@@ -62,6 +62,13 @@ def test_a_damaged_run_that_will_be_made_again_is_told(tmp_path: Path) -> None:
     assert "found when it was continued: b01-c01/result.json cannot be read" in told[1]
 
 
+def test_a_bundle_that_lost_what_a_system_was_set_to_is_not_continued(tmp_path: Path) -> None:
+    lost = write_bundle(tmp_path / "b", STORY)
+    (lost.folder / "facts/c01.json").unlink()
+    lost = Bundle.open(lost.folder)
+    assert refusal(lost, present(lost)).startswith("facts/c01.json is missing")
+
+
 def test_another_engine_is_named_with_both_builds(bundle: Bundle) -> None:
     what = refusal(bundle, present(bundle, engine_sha256="cd" * 32))
     assert "abababababab" in what

@@ -61,6 +61,7 @@ def _contradictions(run: RunRecord) -> Iterator[str]:
     if ended and not _close(run.error_ratio, 1 - run.ok / ended):
         yield f"error_ratio is {run.error_ratio:g}, but {ended - run.ok} of {ended} operations failed"
     yield from _counts(run)
+    yield from _ratios(run, achieved)
     for name, document in _histograms(run):
         if words := _of_histogram(document):
             yield f"{name}{words}"
@@ -85,6 +86,20 @@ def _counts(run: RunRecord) -> Iterator[str]:
     waited = sum(s.response.count for s in whole if s.outcome in ("ok", "unknown")) + run.unfinished + run.backlog
     if run.headline.count != waited:
         yield f"headline.count is {run.headline.count}, but {waited} operations were answered or waited"
+
+
+def _ratios(run: RunRecord, achieved: int) -> Iterator[str]:
+    """What was divided by the window, or by the operations that the rate counts."""
+    for name, whole, parts in (
+        ("offered_ops_per_s", run.due, run.window_s),
+        ("client_cpu_us_per_op", run.client_cpu_s * 1e6, achieved),
+        ("server_cpu_us_per_op", None if run.server.cpu_s is None else run.server.cpu_s * 1e6, achieved),
+    ):
+        expected = whole / parts if whole is not None and parts else None
+        stated = getattr(run, name)
+        if (stated is None) != (expected is None) or not _close(stated or 0.0, expected or 0.0):
+            words = ["not known" if one is None else f"{one:g}" for one in (stated, expected)]
+            yield f"{name} is {words[0]}, but by what it was taken from it is {words[1]}"
 
 
 def _histograms(run: RunRecord) -> Iterator[tuple[str, HistogramDoc]]:

@@ -88,7 +88,11 @@ class Bundle:
 
     @cached_property
     def facts(self) -> dict[str, FactsRecord]:
-        return {name: self._read(f"facts/{name}.json", FactsRecord) for name in self._names("facts")}
+        """By cell. What lacks of a cell that was measured is named."""
+        found = {name: self._read(f"facts/{name}.json", FactsRecord) for name in self._names("facts")}
+        for cell in dict.fromkeys(run.cell for run in self.runs if run.state == "done" and run.cell not in found):
+            self._note(f"facts/{cell}.json is missing: what its system was set to, and what it keeps, is not known")
+        return found
 
     @cached_property
     def loads(self) -> list[LoadRecord]:

@@ -53,6 +53,7 @@ def _changes(bundle: Bundle, now: Present) -> Iterator[tuple[str, str]]:
         yield f"this bundle was begun with {begun}, and here is {here}", f"install that one, or {_ANEW}"
     yield from _changed_inputs(bundle.info.inputs, now.info.inputs)
     yield from _lost_runs(bundle.plan, now)
+    yield from _lost_facts(bundle)
 
 
 def _engine(info: BundleInfo, machine: MachineFacts) -> str:
@@ -81,6 +82,17 @@ def _lost_runs(was: PlanRecord, now: Present) -> Iterator[tuple[str, str]]:
         yield f"the plan no longer has the cell {cell.label} as it was when this bundle was begun", hint
     if now.plan.repetitions < was.repetitions:
         yield f"the plan has {now.plan.repetitions} repetitions, and this bundle was begun with {was.repetitions}", hint
+
+
+def _lost_facts(bundle: Bundle) -> Iterator[tuple[str, str]]:
+    """Of a cell that has runs: `refuse_other_facts` would have nothing to hold the system against."""
+    labels = {cell.id: cell.label for cell in bundle.plan.cells}
+    for run in bundle.runs:
+        if run.state == "done" and run.cell not in bundle.facts:
+            what = (
+                f"facts/{run.cell}.json is missing: whether the system of {labels[run.cell]} is as it was is not known"
+            )
+            yield what, f"copy the bundle again, or {_ANEW}"
 
 
 def refuse_other_facts(was: FactsRecord, now: FactsRecord, cell: str, folder: Path) -> None:
