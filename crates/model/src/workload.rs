@@ -10,11 +10,27 @@ use crate::outcome::{OpError, Outcome, Trouble};
 use crate::run::CheckSpec;
 
 /// One kind of operation that is timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    pub name: &'static str,
+    pub name: String,
     /// A part of another operation (the read of a read-modify-write): recorded, but not counted in totals.
-    pub part_of: Option<&'static str>,
+    pub part_of: Option<String>,
+}
+
+impl Operation {
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            part_of: None,
+        }
+    }
+
+    pub fn part_of(name: impl Into<String>, whole: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            part_of: Some(whole.into()),
+        }
+    }
 }
 
 /// Who is asking: indices from 0. `stream` is unique over all threads of all clients and seeds the random stream;
@@ -28,10 +44,10 @@ pub struct ThreadId {
 
 /// How an attempt that was acknowledged went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum Answer<'w> {
     Right,
-    /// Why it is wrong, for the report: "row missing", "field3 differs", ...
-    Wrong(&'static str),
+    /// Why it is wrong, for the report: "row missing", "field3 differs", ... Words that the workload holds, or fixed ones.
+    Wrong(&'w str),
 }
 
 /// Statements that a server carried out within one operation, by what they did.
@@ -60,7 +76,8 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
     /// State of one user: random stream, generators, buffers.
     type Thread: 'static;
 
-    fn operations(&self) -> &'static [Operation];
+    /// Fixed when the workload is made: what follows counts by their places.
+    fn operations(&self) -> &[Operation];
     /// The only operation a witness thread draws (a read). `None`: this mix has none that a witness could be compared
     /// by, so there is no witness.
     fn witness_operation(&self) -> Option<usize> {
@@ -88,7 +105,7 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
         thread: &mut Self::Thread,
         session: &mut S,
         probe: &mut P,
-    ) -> Result<Answer, OpError>;
+    ) -> Result<Answer<'_>, OpError>;
     /// The operation drawn last is over (all attempts made, or timed out and dropped). `session_lost`: the session
     /// will be replaced, so whatever was uncommitted in it is gone.
     fn settle<P: Probe>(

@@ -127,11 +127,6 @@ fn harness_share(seen: &Evidence<'_>) -> f64 {
 mod tests {
     use super::*;
 
-    const OPERATIONS: &[Operation] = &[Operation {
-        name: "read",
-        part_of: None,
-    }];
-
     fn worker(busy_ratio: f64, run_queue_delay_ratio: f64) -> ClientCost {
         ClientCost {
             workers: vec![WorkerCost {
@@ -182,7 +177,7 @@ mod tests {
                 lateness: &self.lateness,
                 witness: self.witness.as_ref(),
                 merged: &[merged],
-                operations: OPERATIONS,
+                operations: &[Operation::new("read")],
                 window_s: 1.0,
                 threads: 1,
                 blocking: self.blocking,

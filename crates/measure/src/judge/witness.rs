@@ -207,7 +207,7 @@ impl Seen {
         let under_load_ns = merged.iter().find(same).map(|m| m.service.quantile_ns(0.5));
         let own_ns = self.service.quantile_ns(0.5);
         Witness {
-            operation: operations[self.operation].name.to_owned(),
+            operation: operations[self.operation].name.clone(),
             service: self.service.to_event(),
             median_ratio: under_load_ns
                 .filter(|_| own_ns > 0)

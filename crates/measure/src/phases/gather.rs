@@ -117,10 +117,10 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
 
 fn series_events(merged: &[Merged], operations: &[Operation]) -> Vec<Series> {
     let event = |merged: &Merged| {
-        let operation = operations[merged.series / Outcome::COUNT];
+        let operation = &operations[merged.series / Outcome::COUNT];
         Series {
-            operation: operation.name.to_owned(),
-            part_of: operation.part_of.map(str::to_owned),
+            operation: operation.name.clone(),
+            part_of: operation.part_of.clone(),
             outcome: outcome_of(merged.series),
             count: merged.response.count(),
             response: merged.response.to_event(),

@@ -274,7 +274,7 @@ fn start_reporter<D: Driver, W: Workload<D::Session>>(
 ) -> Result<std::thread::JoinHandle<()>, Trouble> {
     let reporter = Reporter {
         recorders: recorders.to_vec(),
-        operations: job.workload.operations(),
+        operations: job.workload.operations().to_vec(),
         axis: axis.clone(),
         sink: job.sink.clone(),
     };

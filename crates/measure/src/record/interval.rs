@@ -18,7 +18,7 @@ const NAP_NS: u64 = 50_000_000;
 
 pub struct Reporter {
     pub recorders: Vec<Arc<Recorder>>,
-    pub operations: &'static [Operation],
+    pub operations: Vec<Operation>,
     pub axis: Arc<Axis>,
     pub sink: Sink,
 }
@@ -60,7 +60,7 @@ impl Reporter {
             for outcome in Outcome::ALL {
                 if let Some(times) = &all.times[series(index, outcome)] {
                     ended.push(IntervalSeries {
-                        operation: operation.name.to_owned(),
+                        operation: operation.name.clone(),
                         part: operation.part_of.is_some(),
                         outcome,
                         response: times.to_event(),

@@ -70,13 +70,13 @@ pub fn names(retry: &Retry, error: &OpError) -> bool {
 /// One attempt, until it ends or its deadline passes. True: right. Otherwise what came instead is left in `failed`, and
 /// nothing if nothing came in time: an answer that may hold an error is large, and to hand it up through the loop cost
 /// as much as recording the operation.
-pub struct Attempt<'a, F> {
+pub struct Attempt<'a, 'w, F> {
     pub cell: &'a UserCell,
     pub execute: Pin<&'a mut F>,
-    pub failed: &'a mut Option<Result<Answer, OpError>>,
+    pub failed: &'a mut Option<Result<Answer<'w>, OpError>>,
 }
 
-impl<F: Future<Output = Result<Answer, OpError>>> Future for Attempt<'_, F> {
+impl<'w, F: Future<Output = Result<Answer<'w>, OpError>>> Future for Attempt<'_, 'w, F> {
     type Output = bool;
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {

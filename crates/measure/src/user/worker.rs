@@ -321,7 +321,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
 
     /// Counts and samples what went wrong.
     #[cold]
-    fn fault(&self, operation: usize, endpoint: u32, failed: &Option<Result<Answer, OpError>>) -> How {
+    fn fault(&self, operation: usize, endpoint: u32, failed: &Option<Result<Answer<'_>, OpError>>) -> How {
         let timeout;
         let (outcome, lost, fault) = match failed {
             Some(Ok(Answer::Right)) => return How::RIGHT,
@@ -346,7 +346,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         };
         let recorder = self.worker.writer.recorder();
         let at_s = self.axis().seconds(now_ns());
-        let name = self.worker.job.workload.operations()[operation].name;
+        let name = &self.worker.job.workload.operations()[operation].name;
         recorder.samples.offer(name, outcome, endpoint, at_s, &fault);
         let leaves =
             matches!(failed, Some(Err(error)) if error.leave_node) && self.worker.job.driver.endpoints() > 1;

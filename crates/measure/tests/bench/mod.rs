@@ -81,9 +81,21 @@ impl Driver for TestDriver {
     }
 }
 
-/// One operation, `op`; counts what happens to it.
+/// `op`, unless it was made with others.
+pub struct Operations(pub Vec<Operation>);
+
+impl Default for Operations {
+    fn default() -> Self {
+        Self(vec![Operation::new("op")])
+    }
+}
+
+/// Asks its operations in turn; counts what happens to them.
 #[derive(Default)]
 pub struct TestWorkload {
+    pub operations: Operations,
+    /// Why an answer is wrong.
+    pub reason: String,
     pub executed: Arc<AtomicU64>,
     pub settled: Arc<Mutex<Vec<(Outcome, bool)>>>,
     /// When operations ended, at the latest: sum, ns of the clock. `None`: not asked, because a look at the clock costs.
@@ -113,6 +125,8 @@ pub struct TestWorkload {
 pub struct TestThread {
     stream: u64,
     drawn: u64,
+    /// The operation that is next.
+    turn: usize,
     owed: u64,
 }
 
@@ -122,11 +136,8 @@ impl Workload<TestSession> for TestWorkload {
     fn needs(&self) -> Needs {
         self.needs
     }
-    fn operations(&self) -> &'static [Operation] {
-        &[Operation {
-            name: "op",
-            part_of: None,
-        }]
+    fn operations(&self) -> &[Operation] {
+        &self.operations.0
     }
     fn witness_operation(&self) -> Option<usize> {
         Some(0)
@@ -137,6 +148,7 @@ impl Workload<TestSession> for TestWorkload {
         TestThread {
             stream: id.stream,
             drawn: 0,
+            turn: 0,
             owed: 0,
         }
     }
@@ -145,7 +157,14 @@ impl Workload<TestSession> for TestWorkload {
     }
     fn next(&self, _: &(), thread: &mut TestThread) -> usize {
         thread.drawn += 1;
-        0
+        let operation = thread.turn;
+        // No remainder of a division: the harness's floor is measured with this.
+        thread.turn = if operation + 1 < self.operations.0.len() {
+            operation + 1
+        } else {
+            0
+        };
+        operation
     }
     fn pause_ns(&self, thread: &TestThread) -> u64 {
         if thread.drawn > 1 { self.pause_ns } else { 0 }
@@ -156,14 +175,14 @@ impl Workload<TestSession> for TestWorkload {
         _: &mut TestThread,
         session: &mut TestSession,
         probe: &mut P,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Answer<'_>, OpError> {
         if let Some(queries) = self.queries {
             probe.queries(queries);
         }
         let number = self.executed.fetch_add(1, SeqCst);
         match session.0(number) {
             Reply::Right => {}
-            Reply::Wrong => return Ok(Answer::Wrong("told to lie")),
+            Reply::Wrong => return Ok(Answer::Wrong(&self.reason)),
             Reply::Fail(class) => return Err(OpError::fail(class, "F", "told to fail").with_statement("ask")),
             Reply::Lost => return Err(OpError::lost("L", "told to hang up")),
             Reply::Leave => return Err(OpError::fail(FailClass::Refused, "R", "read-only").leaving_node()),

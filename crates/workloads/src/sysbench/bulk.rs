@@ -77,7 +77,7 @@ impl Sysbench {
         thread: &mut Thread,
         session: &mut S,
         probe: &mut P,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Answer<'static>, OpError> {
         let Some(bulk) = &thread.bulk else {
             return Ok(Answer::Right); // cannot be: every user of this script has one
         };
@@ -104,7 +104,7 @@ impl Sysbench {
         thread: &mut Thread,
         session: &mut S,
         probe: &mut P,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Answer<'static>, OpError> {
         let Some(bulk) = thread.bulk.as_mut().filter(|bulk| bulk.rows > 0) else {
             return Ok(Answer::Right);
         };

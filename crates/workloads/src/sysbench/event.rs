@@ -61,7 +61,7 @@ impl Found {
     }
 }
 
-impl From<Found> for Answer {
+impl From<Found> for Answer<'static> {
     #[inline]
     fn from(found: Found) -> Self {
         match found {
@@ -78,7 +78,7 @@ impl Sysbench {
         thread: &mut Thread,
         session: &mut S,
         probe: &mut P,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Answer<'static>, OpError> {
         let mut steps = Steps::new(thread.attempt_seed());
         let mut queries = Queries::default();
         thread.written = Written::default();

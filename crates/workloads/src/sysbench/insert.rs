@@ -16,7 +16,7 @@ impl Sysbench {
         thread: &mut Thread,
         session: &mut S,
         probe: &mut P,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Answer<'static>, OpError> {
         if thread.attempts == 0 {
             thread.account.inserts_begun.add(1);
         }

@@ -57,6 +57,7 @@ pub struct Sysbench {
     client: ClientSpec,
     /// Of all clients.
     users: u64,
+    operation: [Operation; 1],
     draws: Draws,
     statements: Statements,
     /// Scatters ids that clients make up over their 32 bits.
@@ -78,6 +79,7 @@ impl Sysbench {
         Ok(Self {
             statements: Statements::new(spec, &draws.script),
             draws,
+            operation: [Operation::new(script::name(spec.script))],
             users: users.unwrap_or(1).max(1),
             ids: Permutation::new(1 << 32),
             accounts: Accounts::default(),
@@ -113,8 +115,8 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
     type Worker = ();
     type Thread = Thread;
 
-    fn operations(&self) -> &'static [Operation] {
-        script::operations(self.spec.script)
+    fn operations(&self) -> &[Operation] {
+        &self.operation
     }
 
     fn witness_operation(&self) -> Option<usize> {
@@ -165,7 +167,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
         thread: &mut Thread,
         session: &mut S,
         probe: &mut P,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Answer<'_>, OpError> {
         match self.spec.script {
             SysbenchScript::BulkInsert => self.add_row(thread, session.sql(), probe).await,
             SysbenchScript::OltpInsert => self.insert(thread, session.sql(), probe).await,

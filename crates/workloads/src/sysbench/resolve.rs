@@ -1,6 +1,6 @@
 //! sysbench before a run: another version's ways, which errors are ignored, and what follows from the options.
-use super::script::Script;
-use super::validate::{script_name, validate};
+use super::script::{Script, name};
+use super::validate::validate;
 use super::{GENERATOR_VERSION, needs};
 use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
 use crate::trouble::refuse;
@@ -116,7 +116,7 @@ fn resolve(request: &Request) -> Result<(Resolved, Needs), Trouble> {
 fn label(read: &Read<Options>) -> String {
     let mut options = vec![format!("{} x {} rows", read.spec.tables, read.spec.table_size)];
     options.extend(words(&read.said, &["script", "tables", "table_size"]));
-    format!("sysbench {} ({})", script_name(&read.spec), options.join(", "))
+    format!("sysbench {} ({})", name(read.spec.script), options.join(", "))
 }
 
 fn advice(spec: &SysbenchSpec, retry: &Retry) -> Vec<String> {

@@ -1,6 +1,5 @@
 //! What each script consists of: groups of like statements in their order, and what follows from it.
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
-use bakeoff_model::workload::Operation;
 
 /// One form of statement. The number is its place in tables by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,28 +99,19 @@ fn groups(spec: &SysbenchSpec) -> Vec<Group> {
     all.into_iter().filter(|group| group.times > 0).collect()
 }
 
-/// The one operation of a script, an event of the original, by the script's name.
-pub fn operations(script: SysbenchScript) -> &'static [Operation] {
-    macro_rules! named {
-        ($name:literal) => {{
-            const ONE: [Operation; 1] = [Operation {
-                name: $name,
-                part_of: None,
-            }];
-            &ONE
-        }};
-    }
+/// Of the original's file, and of the one operation that an event is.
+pub fn name(script: SysbenchScript) -> &'static str {
     match script {
-        SysbenchScript::OltpReadWrite => named!("oltp_read_write"),
-        SysbenchScript::OltpReadOnly => named!("oltp_read_only"),
-        SysbenchScript::OltpWriteOnly => named!("oltp_write_only"),
-        SysbenchScript::OltpPointSelect => named!("oltp_point_select"),
-        SysbenchScript::OltpUpdateIndex => named!("oltp_update_index"),
-        SysbenchScript::OltpUpdateNonIndex => named!("oltp_update_non_index"),
-        SysbenchScript::OltpDelete => named!("oltp_delete"),
-        SysbenchScript::OltpInsert => named!("oltp_insert"),
-        SysbenchScript::BulkInsert => named!("bulk_insert"),
-        SysbenchScript::SelectRandomPoints => named!("select_random_points"),
-        SysbenchScript::SelectRandomRanges => named!("select_random_ranges"),
+        SysbenchScript::OltpReadWrite => "oltp_read_write",
+        SysbenchScript::OltpReadOnly => "oltp_read_only",
+        SysbenchScript::OltpWriteOnly => "oltp_write_only",
+        SysbenchScript::OltpPointSelect => "oltp_point_select",
+        SysbenchScript::OltpUpdateIndex => "oltp_update_index",
+        SysbenchScript::OltpUpdateNonIndex => "oltp_update_non_index",
+        SysbenchScript::OltpDelete => "oltp_delete",
+        SysbenchScript::OltpInsert => "oltp_insert",
+        SysbenchScript::BulkInsert => "bulk_insert",
+        SysbenchScript::SelectRandomPoints => "select_random_points",
+        SysbenchScript::SelectRandomRanges => "select_random_ranges",
     }
 }

@@ -1,5 +1,5 @@
 //! Refuses what cannot be run, before anything starts. Bounds of single options stand beside them (run/sysbench.rs).
-use super::script::{Script, operations};
+use super::script::{Script, name};
 use crate::trouble::{no_such_client, refuse};
 use bakeoff_model::options::check_bounds;
 use bakeoff_model::outcome::Trouble;
@@ -16,7 +16,7 @@ pub fn validate(spec: &SysbenchSpec, client: ClientSpec, users: Option<u64>) -> 
     if spec.script != SysbenchScript::BulkInsert && Script::new(spec).groups.is_empty() {
         let what = format!(
             "an event of `{}` has no statement: all its counts are 0",
-            script_name(spec)
+            name(spec.script)
         );
         let hint = "give at least one of them a number, such as point_selects = 10";
         return Err(refuse("script", what, hint));
@@ -30,17 +30,13 @@ pub fn validate(spec: &SysbenchSpec, client: ClientSpec, users: Option<u64>) -> 
     Ok(())
 }
 
-pub fn script_name(spec: &SysbenchSpec) -> &'static str {
-    operations(spec.script)[0].name
-}
-
 fn tables(spec: &SysbenchSpec, users: Option<u64>) -> Result<(), Trouble> {
     use SysbenchScript::{BulkInsert, SelectRandomPoints, SelectRandomRanges};
     if matches!(spec.script, SelectRandomPoints | SelectRandomRanges) && spec.tables > 1 {
         let what = format!(
             "`tables` is {}, and {} asks one table only",
             spec.tables,
-            script_name(spec)
+            name(spec.script)
         );
         return Err(refuse("tables", what, "write tables = 1"));
     }

@@ -28,7 +28,7 @@ impl Ycsb {
         thread: &mut Thread,
         session: &mut S,
         probe: &mut P,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Answer<'static>, OpError> {
         match thread.drawn.kind {
             UPDATE => self.update(thread, session).await,
             INSERT => self.insert(thread, session).await,
@@ -70,7 +70,7 @@ impl Ycsb {
         &self,
         thread: &mut Thread,
         session: &mut S,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Answer<'static>, OpError> {
         let mut start = 0;
         let values: SmallVec<[FieldValue<'_>; INLINE_FIELDS]> = self
             .written_fields(&thread.drawn)
@@ -92,7 +92,7 @@ impl Ycsb {
         &self,
         thread: &mut Thread,
         session: &mut S,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Answer<'static>, OpError> {
         if !thread.drawn.begun {
             thread.drawn.begun = true;
             thread.account.inserts_begun.add(1);
@@ -108,7 +108,11 @@ impl Ycsb {
         })
     }
 
-    async fn scan<S: RecordSession>(&self, thread: &mut Thread, session: &mut S) -> Result<Answer, OpError> {
+    async fn scan<S: RecordSession>(
+        &self,
+        thread: &mut Thread,
+        session: &mut S,
+    ) -> Result<Answer<'static>, OpError> {
         let (rule, limit) = (self.rule(&thread.drawn), thread.drawn.limit);
         let (start, scratch) = (thread.drawn.key(), &mut thread.scratch);
         let mut found = Answer::Right;
@@ -141,12 +145,12 @@ impl Ycsb {
     /// The rest of a READ-MODIFY-WRITE whose read began at `start_ns` and ended just now.
     async fn modify_and_write<S: RecordSession, P: Probe>(
         &self,
-        read: Result<Answer, OpError>,
+        read: Result<Answer<'static>, OpError>,
         start_ns: u64,
         thread: &mut Thread,
         session: &mut S,
         probe: &mut P,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Answer<'static>, OpError> {
         let middle_ns = probe.part(READ_MODIFY_WRITE_READ, outcome_of(&read), start_ns);
         let read = read?;
         let update = self.update(thread, session).await;
@@ -156,7 +160,7 @@ impl Ycsb {
     }
 }
 
-fn outcome_of(result: &Result<Answer, OpError>) -> Outcome {
+fn outcome_of(result: &Result<Answer<'static>, OpError>) -> Outcome {
     match result {
         Ok(Answer::Right) => Outcome::Ok,
         Ok(Answer::Wrong(_)) => Outcome::Wrong,

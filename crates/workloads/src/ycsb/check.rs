@@ -70,7 +70,7 @@ impl Ycsb {
         })
     }
 
-    fn check_row(&self, row: &RowBuf, keynum: u64, key: &[u8], after_run: bool) -> Answer {
+    fn check_row(&self, row: &RowBuf, keynum: u64, key: &[u8], after_run: bool) -> Answer<'static> {
         let field_count = self.fields.field_count();
         let integrity = self.fields.integrity();
         let mut scratch = Vec::new();

@@ -57,7 +57,7 @@ impl IntegrityValue {
         first_cell: usize,
         fields: Range<u32>,
         scratch: &mut Vec<u8>,
-    ) -> Answer {
+    ) -> Answer<'static> {
         for (cell, field) in (first_cell..).zip(fields) {
             scratch.clear();
             self.append(key, field, scratch);
@@ -82,7 +82,7 @@ impl RowRule<'_> {
     /// `key`: the row's key, or `None` when any row may come (a scan beyond its first row). The row has been copied
     /// into its buffer, so each byte the system sent has been touched.
     #[inline(always)] // much of it is known beforehand, and deep in a future the compiler takes every call for a rare one
-    pub fn check(&self, row: &RowBuf, key: Option<&[u8]>, scratch: &mut Vec<u8>) -> Answer {
+    pub fn check(&self, row: &RowBuf, key: Option<&[u8]>, scratch: &mut Vec<u8>) -> Answer<'static> {
         let (key_cells, first_field, fields) = match self.fields {
             Fields::All => (1, 0, self.field_count),
             Fields::AllByName => (0, 0, self.field_count),

@@ -51,7 +51,7 @@ pub use thread::Thread;
 /// identity.
 pub const GENERATOR_VERSION: u32 = 1;
 
-/// Indices into [`OPERATIONS`].
+/// Indices into [`operations`].
 pub const READ: usize = 0;
 pub const UPDATE: usize = 1;
 pub const INSERT: usize = 2;
@@ -61,42 +61,17 @@ pub const READ_MODIFY_WRITE_READ: usize = 5;
 pub const READ_MODIFY_WRITE_UPDATE: usize = 6;
 pub const COMMIT: usize = 7;
 
-const RMW: &str = "READ-MODIFY-WRITE";
-const OPERATIONS: [Operation; 8] = [
-    Operation {
-        name: "READ",
-        part_of: None,
-    },
-    Operation {
-        name: "UPDATE",
-        part_of: None,
-    },
-    Operation {
-        name: "INSERT",
-        part_of: None,
-    },
-    Operation {
-        name: "SCAN",
-        part_of: None,
-    },
-    Operation {
-        name: RMW,
-        part_of: None,
-    },
-    Operation {
-        name: "READ-MODIFY-WRITE:READ",
-        part_of: Some(RMW),
-    },
-    Operation {
-        name: "READ-MODIFY-WRITE:UPDATE",
-        part_of: Some(RMW),
-    },
-    // Belongs to whichever operation completed the group, hence to no operation by name.
-    Operation {
-        name: "COMMIT",
-        part_of: Some("TRANSACTION"),
-    },
-];
+/// All that there are; without groups of operations nothing is committed.
+fn operations(groups: bool) -> Vec<Operation> {
+    let whole = "READ-MODIFY-WRITE";
+    let mut all = Vec::from(["READ", "UPDATE", "INSERT", "SCAN", whole].map(Operation::new));
+    all.extend(["READ", "UPDATE"].map(|half| Operation::part_of(format!("{whole}:{half}"), whole)));
+    if groups {
+        // Belongs to whichever operation completed the group, hence to no operation by name.
+        all.push(Operation::part_of("COMMIT", "TRANSACTION"));
+    }
+    all
+}
 
 /// The only table.
 const TABLE: Table = Table(0);
@@ -107,6 +82,7 @@ pub struct Ycsb {
     seed: u64,
     client: ClientSpec,
     table: [TableSpec; 1],
+    operations: Vec<Operation>,
     mix: Mix,
     space: KeySpace,
     key_text: KeyText,
@@ -138,6 +114,7 @@ impl Ycsb {
         };
         Ok(Self {
             table: [table_spec(spec)],
+            operations: operations(groups(spec)),
             mix: Mix::new(spec),
             fields: FieldMaker::new(spec, seed),
             scan_limit: ScanLimit::new(spec),
@@ -152,7 +129,7 @@ impl Ycsb {
     }
 
     fn groups(&self) -> bool {
-        self.spec.ops_per_transaction != 1
+        groups(&self.spec)
     }
 
     fn sizes(&self) -> Sizes {
@@ -173,9 +150,14 @@ impl Ycsb {
     }
 }
 
+/// Whether operations share transactions.
+fn groups(spec: &YcsbSpec) -> bool {
+    spec.ops_per_transaction != 1
+}
+
 /// Every table is read in order once, before runs.
 pub fn needs(spec: &YcsbSpec) -> Needs {
-    let groups = spec.ops_per_transaction != 1;
+    let groups = groups(spec);
     Needs {
         transactions: groups,
         own_session: groups,
@@ -201,12 +183,8 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
     type Worker = Worker;
     type Thread = Thread;
 
-    fn operations(&self) -> &'static [Operation] {
-        if self.groups() {
-            &OPERATIONS
-        } else {
-            &OPERATIONS[..COMMIT]
-        }
+    fn operations(&self) -> &[Operation] {
+        &self.operations
     }
 
     fn witness_operation(&self) -> Option<usize> {
@@ -249,7 +227,7 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
         thread: &mut Thread,
         session: &mut S,
         probe: &mut P,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Answer<'_>, OpError> {
         let grouped = self.groups() && !thread.witness;
         if grouped {
             self.open_group(thread, session).await?;

@@ -59,11 +59,11 @@ impl Ycsb {
     /// After an operation of a group: rolls it back if the operation failed, commits it if that was the last one.
     pub(super) async fn close_group<S: Transactional, P: Probe>(
         &self,
-        answer: Result<Answer, OpError>,
+        answer: Result<Answer<'static>, OpError>,
         thread: &mut Thread,
         session: &mut S,
         probe: &mut P,
-    ) -> Result<Answer, OpError> {
+    ) -> Result<Answer<'static>, OpError> {
         let answer = match answer {
             Ok(answer) => answer,
             Err(error) => {

@@ -4,7 +4,7 @@ use super::*;
 use std::collections::HashSet;
 
 fn state(user: &User) -> (u64, u64, u64) {
-    let state = Workload::<Fake>::state(&user.sysbench);
+    let state = Workload::<Fake>::state(user.sysbench);
     (
         state.inserts_acknowledged,
         state.inserts_failed,
@@ -58,7 +58,7 @@ fn inserts_are_accounted_by_their_last_attempt() {
 }
 
 /// Events until a statement is sent; how many rows were added before it.
-fn until_sent(user: &mut User) -> (u64, Result<Answer, OpError>) {
+fn until_sent(user: &mut User) -> (u64, Result<Answer<'static>, OpError>) {
     for added in 0.. {
         let (asked, answer) = user.event();
         if asked.iter().any(|sql| sql.starts_with("INSERT")) {
@@ -78,7 +78,7 @@ fn bulk_rows_are_sent_when_the_statement_is_full_and_at_the_end() {
     user.next();
     user.attempt().unwrap();
     now(Workload::<Fake>::finish(
-        &user.sysbench,
+        user.sysbench,
         &(),
         &mut user.thread,
         &mut user.session,
@@ -101,11 +101,11 @@ fn bulk_rows_are_sent_when_the_statement_is_full_and_at_the_end() {
 #[test]
 fn bulk_rows_that_were_never_sent_are_taken_back() {
     let mut user = User::new(&spec(SysbenchScript::BulkInsert));
-    let owes = |user: &User| Workload::<Fake>::owes(&user.sysbench, &user.thread);
+    let owes = |user: &User| Workload::<Fake>::owes(user.sysbench, &user.thread);
     assert!(!owes(&user));
     (0..3).for_each(|_| assert_eq!(user.event().1.unwrap(), Answer::Right));
     assert!(owes(&user));
-    Workload::<Fake>::abandon(&user.sysbench, &mut user.thread, &mut user.probe);
+    Workload::<Fake>::abandon(user.sysbench, &mut user.thread, &mut user.probe);
     assert_eq!((state(&user), user.probe.revoked), ((0, 0, 0), 3));
     assert!(!owes(&user));
 }

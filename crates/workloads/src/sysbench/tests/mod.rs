@@ -39,7 +39,8 @@ pub const ALL: [SysbenchScript; 11] = [
 
 /// One user with a session of its own.
 pub struct User {
-    pub sysbench: Sysbench,
+    /// For as long as the answers that may borrow from it.
+    pub sysbench: &'static Sysbench,
     pub thread: Thread,
     pub session: Fake,
     pub probe: Counted,
@@ -51,16 +52,17 @@ impl User {
     }
 
     pub fn seeded(spec: &SysbenchSpec, seed: u64, stream: u64) -> Self {
-        let sysbench = Sysbench::new(spec, seed, ClientSpec::default(), Some(4)).unwrap();
+        let made = Sysbench::new(spec, seed, ClientSpec::default(), Some(4)).unwrap();
+        let sysbench: &Sysbench = Box::leak(Box::new(made));
         let id = ThreadId {
             thread: stream as u32,
             stream,
             witness: false,
         };
-        let thread = Workload::<Fake>::thread(&sysbench, &(), id);
+        let thread = Workload::<Fake>::thread(sysbench, &(), id);
         let mut session = Fake::new();
         session.table_size = spec.table_size;
-        now(Workload::<Fake>::attach(&sysbench, &mut session)).unwrap();
+        now(Workload::<Fake>::attach(sysbench, &mut session)).unwrap();
         Self {
             sysbench,
             thread,
@@ -70,22 +72,22 @@ impl User {
     }
 
     pub fn next(&mut self) {
-        let operation = Workload::<Fake>::next(&self.sysbench, &(), &mut self.thread);
+        let operation = Workload::<Fake>::next(self.sysbench, &(), &mut self.thread);
         assert_eq!(operation, 0);
     }
 
-    pub fn attempt(&mut self) -> Result<Answer, OpError> {
-        let (sysbench, thread) = (&self.sysbench, &mut self.thread);
+    pub fn attempt(&mut self) -> Result<Answer<'static>, OpError> {
+        let (sysbench, thread) = (self.sysbench, &mut self.thread);
         now(sysbench.execute(&(), thread, &mut self.session, &mut self.probe))
     }
 
     pub fn settle(&mut self, outcome: Outcome, session_lost: bool) {
-        let (sysbench, thread) = (&self.sysbench, &mut self.thread);
+        let (sysbench, thread) = (self.sysbench, &mut self.thread);
         Workload::<Fake>::settle(sysbench, &(), thread, outcome, session_lost, &mut self.probe);
     }
 
     /// A whole event: what was asked, and its answer.
-    pub fn event(&mut self) -> (Vec<String>, Result<Answer, OpError>) {
+    pub fn event(&mut self) -> (Vec<String>, Result<Answer<'static>, OpError>) {
         self.next();
         let answer = self.attempt();
         let outcome = match &answer {

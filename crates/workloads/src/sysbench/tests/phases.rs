@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 fn made(spec: &SysbenchSpec) -> Vec<String> {
     let mut user = User::new(spec);
-    now(Workload::<Fake>::create(&user.sysbench, &mut user.session, true)).unwrap();
+    now(Workload::<Fake>::create(user.sysbench, &mut user.session, true)).unwrap();
     user.session.asked
 }
 
@@ -63,8 +63,8 @@ fn indexes_are_made_once_each_after_the_rows_and_by_one_client() {
         ..one_table()
     };
     let mut user = User::new(&spec);
-    assert_eq!(Workload::<Fake>::after_load_steps(&user.sysbench), 3);
-    now(Workload::<Fake>::after_load(&user.sysbench, &mut user.session, 2)).unwrap();
+    assert_eq!(Workload::<Fake>::after_load_steps(user.sysbench), 3);
+    now(Workload::<Fake>::after_load(user.sysbench, &mut user.session, 2)).unwrap();
     assert_eq!(user.session.asked, ["CREATE INDEX k_3 ON sbtest3(k)"]);
     let steps = |spec: &SysbenchSpec, client| {
         let sysbench = Sysbench::new(spec, 1, client, None).unwrap();

@@ -12,7 +12,8 @@ use bakeoff_model::run::{FieldLength, RequestDistribution};
 
 /// One user at work on a loaded table.
 struct Bench {
-    ycsb: Ycsb,
+    /// For as long as the answers that may borrow from it.
+    ycsb: &'static Ycsb,
     store: FakeStore,
     session: FakeSession,
     worker: Worker,
@@ -58,9 +59,10 @@ impl Bench {
     fn with_stream(spec: YcsbSpec, stream: u64) -> Self {
         let store = FakeStore::default();
         load(&store, &spec, 1, ClientSpec::default()).unwrap();
-        let ycsb = Ycsb::new(&spec, 1, ClientSpec::default()).unwrap();
-        let worker = worker_of(&ycsb);
-        let thread = thread_of(&ycsb, &worker, stream, false);
+        let made = Ycsb::new(&spec, 1, ClientSpec::default()).unwrap();
+        let ycsb: &Ycsb = Box::leak(Box::new(made));
+        let worker = worker_of(ycsb);
+        let thread = thread_of(ycsb, &worker, stream, false);
         Self {
             session: store.session(),
             store,
@@ -72,10 +74,10 @@ impl Bench {
     }
 
     fn next(&mut self) -> usize {
-        Workload::<FakeSession>::next(&self.ycsb, &self.worker, &mut self.thread)
+        Workload::<FakeSession>::next(self.ycsb, &self.worker, &mut self.thread)
     }
 
-    fn execute(&mut self) -> Result<Answer, OpError> {
+    fn execute(&mut self) -> Result<Answer<'static>, OpError> {
         now(self
             .ycsb
             .execute(&self.worker, &mut self.thread, &mut self.session, &mut self.probe))
@@ -89,7 +91,7 @@ impl Bench {
             probe,
             ..
         } = self;
-        Workload::<FakeSession>::settle(ycsb, worker, thread, outcome, session_lost, probe);
+        Workload::<FakeSession>::settle(*ycsb, worker, thread, outcome, session_lost, probe);
     }
 
     /// Draws, executes once and settles, as a worker without retries does.
@@ -104,7 +106,7 @@ impl Bench {
         (kind, outcome)
     }
 
-    fn answer(&mut self) -> Answer {
+    fn answer(&mut self) -> Answer<'static> {
         self.next();
         let answer = self.execute().unwrap();
         self.settle(
@@ -125,7 +127,7 @@ impl Bench {
     }
 
     fn state(&self) -> StateReport {
-        Workload::<FakeSession>::state(&self.ycsb)
+        Workload::<FakeSession>::state(self.ycsb)
     }
 
     fn check(&mut self, rows_min: u64, rows_max: u64, after_run: bool) -> Vec<Check> {

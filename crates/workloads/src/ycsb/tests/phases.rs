@@ -180,11 +180,11 @@ fn after_a_run_data_integrity_still_verifies_every_value() {
 fn an_existing_table_is_only_dropped_when_that_is_allowed() {
     let bench = Bench::new(only(READ));
     let mut session = bench.store.session();
-    now(Workload::<FakeSession>::create(&bench.ycsb, &mut session, false)).unwrap();
-    let trouble = now(Workload::<FakeSession>::create(&bench.ycsb, &mut session, false)).unwrap_err();
+    now(Workload::<FakeSession>::create(bench.ycsb, &mut session, false)).unwrap();
+    let trouble = now(Workload::<FakeSession>::create(bench.ycsb, &mut session, false)).unwrap_err();
     assert!(trouble.what.contains("usertable exists already"), "{trouble}");
     assert_eq!(bench.rows(), 200);
-    now(Workload::<FakeSession>::create(&bench.ycsb, &mut session, true)).unwrap();
+    now(Workload::<FakeSession>::create(bench.ycsb, &mut session, true)).unwrap();
     assert_eq!(bench.rows(), 0);
 }
 

@@ -24,7 +24,7 @@ fn a_streams_hash_covers_the_first_ten_thousand_operations() {
     let mut hashes = Vec::new();
     for operations in [9_999, 1, 1, 500] {
         (0..operations).for_each(|_| ignore(bench.next()));
-        hashes.push(Workload::<FakeSession>::stream_hash(&bench.ycsb, &bench.thread));
+        hashes.push(Workload::<FakeSession>::stream_hash(bench.ycsb, &bench.thread));
     }
     assert_ne!(hashes[0], hashes[1]);
     assert_eq!(hashes[1], hashes[2]);
@@ -40,7 +40,7 @@ fn what_other_users_insert_does_not_change_a_streams_hash() {
     };
     let mut alone = Bench::new(spec());
     let mut beside = Bench::new(spec());
-    let worker = worker_of(&beside.ycsb);
+    let worker = worker_of(beside.ycsb);
     for step in 0..300 {
         alone.step();
         beside.step();
@@ -50,7 +50,7 @@ fn what_other_users_insert_does_not_change_a_streams_hash() {
             beside.ycsb.space.inserts().unwrap().settle(index, false);
         }
     }
-    let hash = |bench: &Bench| Workload::<FakeSession>::stream_hash(&bench.ycsb, &bench.thread);
+    let hash = |bench: &Bench| Workload::<FakeSession>::stream_hash(bench.ycsb, &bench.thread);
     assert_eq!(hash(&alone), hash(&beside));
 }
 
@@ -59,7 +59,7 @@ fn other_options_give_another_hash() {
     let hash = |spec: YcsbSpec| {
         let mut bench = Bench::new(spec);
         (0..100).for_each(|_| ignore(bench.next()));
-        Workload::<FakeSession>::stream_hash(&bench.ycsb, &bench.thread)
+        Workload::<FakeSession>::stream_hash(bench.ycsb, &bench.thread)
     };
     let zipfian = YcsbSpec {
         request_distribution: RequestDistribution::Zipfian,
@@ -90,7 +90,7 @@ fn a_witness_only_reads_and_only_where_the_mix_reads() {
     };
     assert_eq!(witness(&spec), Some(READ));
     let mut bench = Bench::new(spec);
-    bench.thread = thread_of(&bench.ycsb, &bench.worker, 99, true);
+    bench.thread = thread_of(bench.ycsb, &bench.worker, 99, true);
     (0..500).for_each(|_| assert_eq!(bench.step(), (READ, Outcome::Ok)));
 }
 
@@ -106,9 +106,9 @@ fn keys_of(distribution: RequestDistribution, mixed: bool) -> u64 {
         operation_count: Some(20_000),
         ..YcsbSpec::default()
     });
-    let mut folded = Workload::<FakeSession>::stream_hash(&bench.ycsb, &bench.thread);
+    let mut folded = Workload::<FakeSession>::stream_hash(bench.ycsb, &bench.thread);
     for _ in 0..20_000 {
-        let kind = Workload::<FakeSession>::next(&bench.ycsb, &bench.worker, &mut bench.thread);
+        let kind = Workload::<FakeSession>::next(bench.ycsb, &bench.worker, &mut bench.thread);
         folded = mix(folded, kind as u64);
         folded = bench
             .thread
@@ -124,7 +124,7 @@ fn keys_of(distribution: RequestDistribution, mixed: bool) -> u64 {
     }
     mix(
         folded,
-        Workload::<FakeSession>::stream_hash(&bench.ycsb, &bench.thread),
+        Workload::<FakeSession>::stream_hash(bench.ycsb, &bench.thread),
     )
 }
 
