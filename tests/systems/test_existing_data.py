@@ -154,6 +154,22 @@ def test_a_plan_that_is_refused_before_anything_was_measured_leaves_nothing(tmp_
     assert not (tmp_path / "bakeoff-results").exists()
 
 
+def test_data_that_are_there_and_data_that_are_loaded_stand_in_one_plan_and_are_not_compared(tmp_path: Path) -> None:
+    """The data of one stay, with what its runs stored; the other's are put back."""
+    own = "[systems.mine]\ndata = 'existing'\nreset = 'none'"
+    text = FILE.replace("[systems.mine]", own).replace("[workload]", "[systems.fresh]\nkind = 'sqlite'\n[workload]")
+    text = text.replace('data = "existing"\nreset = "none"\n', "").replace("[1, 2]", "[1]")
+    plan = write_plan(tmp_path, text)
+    assert bakeoff("load", plan, "--together", cwd=tmp_path).code == 0
+    done = bakeoff("run", plan, "--together", "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    bundle = only_bundle(tmp_path)
+    assert all(check.ok for run in bundle.runs for check in run.checks)
+    assert {cell.system: cell.reset for cell in bundle.plan.cells} == {"mine": "none", "fresh": "restore"}
+    (found,) = done.document["answer"]["comparisons"]
+    assert found["words"] == "not compared: their data sets differ"
+
+
 def test_a_sqlite_file_is_loaded_inserted_into_run_after_run_and_removed_when_nothing_is_left(tmp_path: Path) -> None:
     plan = write_plan(tmp_path, FILE)
     assert bakeoff("load", plan, "--together", cwd=tmp_path).code == 0

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("mariadb_is_here")
 def test_reset_is_what_the_systems_allow(systems: str, preset: str, said: str, outcome: str) -> None:
     measure = f"reset = '{said}'" if said else ""
     try:
-        got = read(systems=systems, workload=f"preset = '{preset}'", measure=measure).reset
+        got = read(systems=systems, workload=f"preset = '{preset}'", measure=measure).record.reset
     except PlanError as error:
         got = error.what
     assert outcome in got
@@ -62,12 +62,43 @@ def test_data_that_are_there_are_never_loaded_or_put_back(systems: str, preset: 
     measure = "data = 'existing'" + (f"\nreset = '{said}'" if said else "")
     if outcome in ("reuse", "none"):
         plan = read(systems=systems, workload=f"preset = '{preset}'", measure=measure)
-        assert plan.reset == outcome
+        assert plan.record.reset == outcome
         assert {cell.record.dataset[:9] for cell in plan.cells} == {"existing-"}
     else:
         error = refused(systems=systems, workload=f"preset = '{preset}'", measure=measure)
         assert outcome in error.what
         assert error.hint
+
+
+def test_each_system_may_have_data_and_a_reset_of_its_own() -> None:
+    theirs = f"{OLD}\ndata = 'existing'\nreset = 'none'"
+    plan = read(systems=f"{MARIADB}\n{theirs}", workload="preset = 'a'")
+    assert [(cell.record.system, cell.data, cell.reset) for cell in plan.cells] == [
+        ("mariadb", "load", "restore"),
+        ("old", "existing", "none"),
+    ]
+    assert plan.record.reset == "restore (mariadb), none (old)"
+    assert any("different data, which are never compared" in words for words in plan.warnings)
+    ours = read(systems=f"{MARIADB}\ndata = 'load'\n{OLD}", measure="data = 'existing'\nreset = 'reuse'")
+    assert [(cell.data, cell.reset) for cell in ours.cells] == [("load", "reuse"), ("existing", "reuse")]
+
+
+@pytest.mark.parametrize(
+    ("systems", "measure", "what", "place"),
+    [
+        (f"{MARIADB}\ndata = 'existing'", "", "mariadb is started for the plan", "[systems.mariadb] data"),
+        (f"{MARIADB}\n{OLD}\nreset = 'restore'", "", "old exists already", "[systems.old] reset"),
+        (f"{OLD}\ndata = 'existing'", "reset = 'reload'", "never loaded or put back", "[measure] reset"),
+        (f"{SQLITE}\nreset = 'none'\n{MARIADB}", "", "begins where the last one ended", "[systems.sqlite] reset"),
+        (f"{SQLITE}\n{MARIADB}\nreset = 'sometimes'", "", "cannot be the text", "[systems.mariadb] reset"),
+    ],
+)
+def test_what_a_system_cannot_have_is_refused_where_it_is_said(
+    systems: str, measure: str, what: str, place: str
+) -> None:
+    error = refused(systems=systems, workload="preset = 'a'", measure=measure)
+    assert what in error.what
+    assert place in error.where
 
 
 def test_a_file_of_sqlite_that_stays_is_one_place() -> None:

@@ -10,12 +10,11 @@ from bakeoff.report.limits import limits_of
 
 
 def limits(
-    *, reset: str = "restore", data: str = "load", facts: tuple[tuple[bool, bool], ...] = ((True, False),)
+    *, reset: str = "restore", dataset: str = "ycsb-1", facts: tuple[tuple[bool, bool], ...] = ((True, False),)
 ) -> str:
     """facts: of each system, whether it is private and whether it is embedded."""
-    plan = SimpleNamespace(
-        reset=reset, resolved={"measure": {"data": data}}, pacing="open loop", window_s=60.0, repetitions=5
-    )
+    cell = SimpleNamespace(reset="", dataset=dataset)
+    plan = SimpleNamespace(reset=reset, cells=[cell], pacing="open loop", window_s=60.0, repetitions=5)
     told = {str(n): SimpleNamespace(private=private, embedded=embedded) for n, (private, embedded) in enumerate(facts)}
     machine = SimpleNamespace(cores=2, memory_bytes=10**9)
     bundle = SimpleNamespace(plan=plan, facts=told, machine=machine, damage=[])
@@ -28,7 +27,7 @@ def test_runs_that_begin_where_others_ended_are_said_not_to_be_independent() -> 
 
 
 def test_data_that_were_there_before_are_said_to_be_checked_in_part() -> None:
-    assert "rests on who loaded them" in limits(data="existing")
+    assert "rests on who loaded them" in limits(dataset="existing-ycsb-1")
     assert "rests on" not in limits()
 
 

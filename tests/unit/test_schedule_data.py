@@ -29,9 +29,10 @@ def instance(reset: str = "none", *found: Found, private: bool = False) -> Insta
     made = object.__new__(Instance)
     workload = SimpleNamespace(tables=["t", "u"], loaded_rows=100)
     made.cell = cast(
-        Any, SimpleNamespace(workload=workload, record=SimpleNamespace(dataset="d", system="s"), load_key="")
+        Any,
+        SimpleNamespace(workload=workload, record=SimpleNamespace(dataset="d", system="s"), load_key="", reset=reset),
     )
-    made.plan = cast(Any, SimpleNamespace(reset=reset, cells=[], check_sample=10, cache="warm", server_cores=[]))
+    made.plan = cast(Any, SimpleNamespace(cells=[], check_sample=10, cache="warm", server_cores=[]))
     made.system = cast(
         Any,
         SimpleNamespace(

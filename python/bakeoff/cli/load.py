@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     with claim(cores_of_all(plan), plan.record.title, options.beside, say):
         records = _load_all(plan, cells, options)
     _tell(records, as_json=options.json)
-    if plan.data != "existing":
+    if any(cell.data != "existing" for cell in cells):
         say('to measure them as they are, write data = "existing" in [measure]')
     return ExitCode.DONE if all(check.ok for one in records for check in one.checks) else ExitCode.CHECK_FAILED
 

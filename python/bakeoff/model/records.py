@@ -41,6 +41,9 @@ from .boundary import (
 #: 2: in a closed loop an operation counts where it ended, in rates and percentiles alike.
 BUNDLE_FORMAT = 2
 
+#: Before the identity of a data set that bakeoff did not load for the plan: its shape is checked, not every value.
+EXISTING_PREFIX = "existing-"
+
 Scalar = str | int | float | bool
 
 
@@ -78,6 +81,8 @@ class CellRecord(Document):
     dataset: str  # identity of the data
     durability: str | None
     isolation: str | None
+    #: restore | reload | reuse | none; "": the plan's, in a bundle from before systems had their own.
+    reset: str = ""
 
 
 class PlanRecord(Document):
@@ -95,7 +100,7 @@ class PlanRecord(Document):
     operations: int | None
     pacing: str  # in words: "closed loop", "open loop, 5000/s, Poisson arrivals"
     error_budget_ratio: float
-    reset: str
+    reset: str  # in words: that of all systems, or each with the systems it is of
     cache: str
     placement: dict[str, list[int]]
     factors: dict[str, list[Scalar]]

@@ -209,9 +209,7 @@ def disk_free_bytes(folder: Path) -> int:
     return shutil.disk_usage(nearest_existing(folder)).free
 
 
-def advice(
-    document: PlanDocument, cells: list[Cell], reset: str, private: Mapping[str, bool], compare_factor: str
-) -> list[str]:
+def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool], compare_factor: str) -> list[str]:
     """What is allowed but will limit the answer."""
     measure, words = document.measure, []
     if measure.repetitions < REPETITIONS_FOR_A_COMPARISON:
@@ -221,8 +219,8 @@ def advice(
         words.append('in an open loop the achieved rate is what was offered; judge by objective = "latency_p99"')
     if _has_other_data(cells, compare_factor):
         words.append(f"the levels of `{compare_factor}` have different data, which are never compared")
-    if reset == "reload" and not all(private.values()):
-        names = ", ".join(name for name, own in private.items() if not own)
+    again = dict.fromkeys(cell.record.system for cell in cells if cell.reset == "reload")
+    if names := ", ".join(name for name in again if not private[name]):
         words.append(f"before each run the workload's tables on {names} are dropped and loaded again")
     for clients in sorted({cell.clients for cell in cells}):
         if measure.operations is not None and measure.operations % clients:

@@ -1,9 +1,10 @@
-"""Where the data of each run come from: loaded or there already, and what happens to them between runs. What cannot be
-is refused before anything starts."""
+"""Where the data of each system's runs come from: loaded or there already, and what happens to them between runs. What
+cannot be is refused before anything starts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from ..systems.base import System
 from .document import MeasureTable, PlanDocument
@@ -12,87 +13,138 @@ from .resolved import Cell
 
 Kinds = Mapping[str, type[System]]
 
-#: Before the identity of a data set that bakeoff did not load for the plan: its shape is checked, not every value.
-EXISTING_PREFIX = "existing-"
+
+def data_of(document: PlanDocument, system: str) -> str:
+    """load | existing: what the system's table says, else [measure]."""
+    return document.systems[system].data or document.measure.data
 
 
-def decide_reset(
-    document: PlanDocument, cells: list[Cell], private: Mapping[str, bool], kinds: Kinds, source: Source
-) -> str:
-    """restore | reload | reuse | none: as the plan says, or what its systems and its work allow."""
-    reset = _of_existing(document, cells, source) if document.measure.data == "existing" else None
-    reset = reset or _of_loaded(document, cells, private, kinds, source)
-    if reset in ("reuse", "none"):
-        refuse_shared_tables(cells, source)
-    again = next((cell for cell in cells if cell.workload.continued(1) is None), None)
-    if reset == "none" and again is not None:
-        hint = 'write reset = "restore" (private systems) or "reload"'
-        what = f"{again.record.label} inserts the same rows in every run, so no run can begin where another ended"
-        raise source.error(what, "measure", "reset", hint=hint)
-    return reset
+def with_resets(
+    cells: list[Cell], document: PlanDocument, private: Mapping[str, bool], kinds: Kinds, source: Source
+) -> list[Cell]:
+    """The cells with what their systems and their work allow, where the plan does not say it."""
+    deciding = _Deciding(cells, document, private, kinds, source)
+    resets = {name: deciding.reset(name) for name in dict.fromkeys(cell.record.system for cell in cells)}
+    decided = [
+        replace(cell, record=cell.record.model_copy(update={"reset": resets[cell.record.system]})) for cell in cells
+    ]
+    refuse_shared_tables([cell for cell in decided if cell.reset in ("reuse", "none")], source)
+    for cell in decided:
+        if cell.reset == "none" and cell.workload.continued(1) is None:
+            hint = 'write reset = "restore" (private systems) or "reload"'
+            what = f"{cell.record.label} inserts the same rows in every run, so no run can begin where another ended"
+            raise source.error(what, *deciding.place(cell.record.system, "reset"), hint=hint)
+    _refuse_uneven(decided, source)
+    return decided
 
 
-def _of_existing(document: PlanDocument, cells: list[Cell], source: Source) -> str:
-    """Data that were there before are never loaded, put back or dropped."""
-    said = document.measure.reset
-    if ours := next((cell for cell in cells if cell.place is None), None):
-        name = ours.record.system
-        what = f'data = "existing", but {name} is started for the plan and has no data yet'
-        hint = "name a system that is there: by `address`, or SQLite's by `file`"
-        raise source.error(what, "measure", "data", hint=hint)
-    if said in ("restore", "reload"):
-        hint = 'write reset = "reuse" for work that does not write, or "none": each run begins where the last one ended'
-        raise source.error("existing data are never loaded or put back", "measure", "reset", hint=hint)
-    if said is None and (writing := _writing(cells)):
-        hint = 'write reset = "none": each run begins where the last one ended, and the data stay changed'
-        raise source.error(
-            f"{writing.record.label} writes to data that were there before", "measure", "reset", hint=hint
-        )
-    if said == "reuse":
-        _refuse_writing(cells, "none", source)
-    return said or "reuse"
+class _Deciding:
+    """What the plan says of each system, held against what it can do."""
 
+    def __init__(
+        self,
+        cells: list[Cell],
+        document: PlanDocument,
+        private: Mapping[str, bool],
+        kinds: Kinds,
+        source: Source,
+    ) -> None:
+        self._cells = cells
+        self._document = document
+        self._private = private
+        self._kinds = kinds
+        self._source = source
 
-def _of_loaded(
-    document: PlanDocument, cells: list[Cell], private: Mapping[str, bool], kinds: Kinds, source: Source
-) -> str:
-    said = document.measure.reset
-    existing = [name for name, own in private.items() if not own]
-    if said is None:
-        return _default_reset(existing, _writing(cells), private, kinds, source)
-    if said == "restore" and existing:
-        hint = 'write reset = "reload" or "none", or "reuse" for work that does not write'
-        raise source.error(f"{existing[0]} exists already and cannot be restored", "measure", "reset", hint=hint)
-    unable = [name for name in private if not kinds[name].capabilities().restore]
-    if said == "restore" and unable:
-        raise source.error(f"{unable[0]} cannot be restored", "measure", "reset", hint='write reset = "reload"')
-    if said == "reuse":
-        _refuse_writing(cells, 'restore" (private systems), "reload" or "none', source)
-    return said
+    def reset(self, name: str) -> str:
+        """restore | reload | reuse | none. Raises PlanError."""
+        if data_of(self._document, name) == "existing":
+            return self._of_existing(name)
+        return self._of_loaded(name)
 
+    def place(self, name: str, key: str) -> tuple[str, ...]:
+        """Where the plan says it: in the system's table, or for all."""
+        own = getattr(self._document.systems[name], key) is not None
+        return ("systems", name, key) if own else ("measure", key)
 
-def _default_reset(
-    existing: list[str], writing: Cell | None, private: Mapping[str, bool], kinds: Kinds, source: Source
-) -> str:
-    if existing and writing is not None:
-        hint = (
-            'write reset = "reload": tables of its own are loaded again before each run; or "none": each run begins'
-            " where the last one ended"
-        )
-        raise source.error(f"the plan writes to {existing[0]}, which cannot be restored", "measure", "reset", hint=hint)
-    if not existing and all(kinds[name].capabilities().restore for name in private):
-        return "restore"
-    return "reload" if writing is not None else "reuse"
+    def _said(self, name: str) -> str | None:
+        return self._document.systems[name].reset or self._document.measure.reset
+
+    def _of_existing(self, name: str) -> str:
+        """Data that were there before are never loaded, put back or dropped."""
+        said, place = self._said(name), self.place(name, "reset")
+        cells = [cell for cell in self._cells if cell.record.system == name]
+        if any(cell.place is None for cell in cells):
+            what = f'data = "existing", but {name} is started for the plan and has no data yet'
+            hint = (
+                f'write data = "load" in [systems.{name}], or name a system that is there: by `address`, or SQLite\'s'
+            )
+            raise self._source.error(what, *self.place(name, "data"), hint=f"{hint} by `file`")
+        if said in ("restore", "reload"):
+            hint = (
+                'write reset = "reuse" for work that does not write, or "none": a run begins where the last one ended'
+            )
+            raise self._source.error("existing data are never loaded or put back", *place, hint=hint)
+        if said is None and (writing := _writing(cells)):
+            hint = 'write reset = "none": each run begins where the last one ended, and the data stay changed'
+            raise self._source.error(f"{writing.record.label} writes to data that were there before", *place, hint=hint)
+        if said == "reuse":
+            self._refuse_writing(cells, "none", place)
+        return said or "reuse"
+
+    def _of_loaded(self, name: str) -> str:
+        said, place = self._said(name), self.place(name, "reset")
+        if said is None:
+            return self._default()
+        if said == "restore" and not self._private[name]:
+            hint = 'write reset = "reload" or "none", or "reuse" for work that does not write'
+            raise self._source.error(f"{name} exists already and cannot be restored", *place, hint=hint)
+        if said == "restore" and not self._kinds[name].capabilities().restore:
+            raise self._source.error(f"{name} cannot be restored", *place, hint='write reset = "reload"')
+        if said == "reuse":
+            cells = [cell for cell in self._cells if cell.record.system == name]
+            self._refuse_writing(cells, 'restore" (private systems), "reload" or "none', place)
+        return said
+
+    def _default(self) -> str:
+        """The same for all systems that are loaded and for which the plan says nothing."""
+        names = [name for name in self._private if data_of(self._document, name) == "load" and self._said(name) is None]
+        writing = _writing(cell for cell in self._cells if cell.record.system in names)
+        existing = [name for name in names if not self._private[name]]
+        if existing and writing is not None:
+            hint = (
+                'write reset = "reload": tables of its own are loaded again before each run; or "none": each run begins'
+                " where the last one ended"
+            )
+            what = f"the plan writes to {existing[0]}, which cannot be restored"
+            raise self._source.error(what, "measure", "reset", hint=hint)
+        if not existing and all(self._kinds[name].capabilities().restore for name in names):
+            return "restore"
+        return "reload" if writing is not None else "reuse"
+
+    def _refuse_writing(self, cells: list[Cell], instead: str, place: tuple[str, ...]) -> None:
+        if writing := _writing(cells):
+            what = f"{writing.record.label} writes, so its data cannot be reused from run to run"
+            raise self._source.error(what, *place, hint=f'write reset = "{instead}"')
 
 
 def _writing(cells: Iterable[Cell]) -> Cell | None:
     return next((cell for cell in cells if cell.workload.writes), None)
 
 
-def _refuse_writing(cells: list[Cell], instead: str, source: Source) -> None:
-    if writing := _writing(cells):
-        what = f"{writing.record.label} writes, so its data cannot be reused from run to run"
-        raise source.error(what, "measure", "reset", hint=f'write reset = "{instead}"')
+def _refuse_uneven(cells: list[Cell], source: Source) -> None:
+    """Systems that would be compared on the same data, of which one finds them as they were loaded and the other as its
+    last run left them."""
+    fresh: dict[str, Cell] = {}
+    for cell in cells:
+        if cell.reset != "none":
+            fresh.setdefault(cell.record.dataset, cell)
+    for cell in cells:
+        other = fresh.get(cell.record.dataset)
+        if cell.reset == "none" and other is not None and _writing(c for c in cells if c.load_key == cell.load_key):
+            names = cell.record.system, other.record.system
+            what = f"each run on {names[0]} begins where the last one ended, and on {names[1]} with the data as loaded"
+            hint = "write one `reset` for both, or measure them in plans of their own"
+            raise source.error(what, "systems", names[0], "reset", hint=hint)
 
 
 def refuse_shared_tables(cells: Iterable[Cell], source: Source) -> None:
@@ -104,6 +156,16 @@ def refuse_shared_tables(cells: Iterable[Cell], source: Source) -> None:
             what = f"{cell.record.label} needs a load of its own into the same table as an earlier cell"
             hint = 'write reset = "reload", or give them tables or a `schema` of their own'
             raise source.error(what, "measure", "reset", hint=hint)
+
+
+def by_system(cells: Iterable[Cell], read: Callable[[Cell], str]) -> str:
+    """In words, what may differ from system to system: "restore", or "restore (mariadb), none (ours)"."""
+    found: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        found.setdefault(read(cell), {})[cell.record.system] = None
+    if len(found) == 1:
+        return next(iter(found))
+    return ", ".join(f"{value} ({', '.join(names)})" for value, names in found.items())
 
 
 def decide_cache(measure: MeasureTable, private: Mapping[str, bool], source: Source) -> str:

@@ -13,6 +13,7 @@ from ..model.boundary import OperationsLimit, TimeLimit
 from ..model.records import Scalar
 from ..provision.files import can_hold_files
 from .check import disk_free_bytes
+from .data import by_system
 from .resolved import Cell, ResolvedPlan
 from .tables import TablesLine
 
@@ -104,7 +105,7 @@ def describe(
     unseen: what was seen on existing systems, and warnings of what could not be."""
     record = plan.record
     cells = [_cell_line(plan, cell) for cell in plan.cells]
-    loads = [_load_line(cells_of_key) for cells_of_key in _by_load(plan.cells)] if plan.data == "load" else []
+    loads = [_load_line(loaded) for loaded in _by_load(plan.cells) if loaded[0].data == "load"]
     time_s = sum(line.load_s for line in loads) + sum(line.runs * line.run_s for line in cells)
     bundle = estimate_bundle_bytes(plan)
     disk = estimate_disk_bytes(plan)
@@ -134,8 +135,8 @@ def describe(
         window_s=record.window_s,
         operations=record.operations,
         pacing=record.pacing,
-        data=plan.data,
-        reset=plan.reset,
+        data=by_system(plan.cells, lambda cell: cell.data),
+        reset=record.reset,
         cache=plan.cache,
         time_s=round(time_s, 1),
         time_words=seconds_words(time_s),
@@ -155,9 +156,9 @@ def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
     total_s = _ENGINE_START_S * cell.clients + _CHECK_S + plan.warm_up_s + _window_s(cell)
     if cell.workload.writes and _has_server(cell):
         total_s += _DRAIN_S
-    if plan.reset == "restore":
+    if cell.reset == "restore":
         total_s += _restore_s(cell)
-    elif plan.reset == "reload":
+    elif cell.reset == "reload":
         total_s += _load_s(cell)
     if plan.cache == "cold":
         total_s += _start_s(cell)
@@ -168,14 +169,15 @@ def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
 
 def estimate_disk_bytes(plan: ResolvedPlan) -> int:
     """The most there is at one time: each data set as loaded and as kept, and the bundle."""
-    data = sum(_copies(plan, cells) * _size_bytes(cells[0]) for cells in _by_load(plan.cells) if cells[0].place is None)
+    data = sum(_copies(cells) * _size_bytes(cells[0]) for cells in _by_load(plan.cells) if cells[0].place is None)
     return data + estimate_bundle_bytes(plan)
 
 
-def _copies(plan: ResolvedPlan, cells: list[Cell]) -> int:
+def _copies(cells: list[Cell]) -> int:
     """Of one data set: what each system has, and what is kept to put back."""
     systems = len({cell.instance_key for cell in cells})
-    return systems + (plan.reset == "restore" or (plan.reset != "reload" and systems > 1))
+    reset = cells[0].reset
+    return systems + (reset == "restore" or (reset != "reload" and systems > 1))
 
 
 def estimate_bundle_bytes(plan: ResolvedPlan) -> int:

@@ -81,6 +81,8 @@ class SystemTable(Table):
     settings: dict[str, Any] | None = None
     durability: str | None = None
     isolation: str | None = None
+    data: Data | None = None
+    reset: Reset | None = None
     optional: bool = False
 
     @model_validator(mode="after")
@@ -93,7 +95,7 @@ class SystemTable(Table):
 
     def options(self) -> dict[str, Any]:
         """What the kind of system is given to check: all that the plan says except what the plan itself handles."""
-        own = {"kind", "durability", "isolation", "optional"}
+        own = {"kind", "durability", "isolation", "data", "reset", "optional"}
         said: dict[str, Any] = self.model_dump(by_alias=True, exclude_none=True, exclude=own)
         return said
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ..model.boundary import Closed, IoName, Limit, Open, OperationsLimit, Pacing, Retry, RunnerName, TimeLimit
-from ..model.records import CellRecord, Scalar
+from ..model.records import EXISTING_PREFIX, CellRecord, Scalar
 from ..systems.base import Capabilities, System
 from ..workloads.base import Workload
-from .data import EXISTING_PREFIX
+from .data import data_of
 from .document import PlanDocument
 from .factors import Factor, Source, put_option
 from .grid import Combination, Grid, varying, words_of_levels
@@ -72,11 +72,10 @@ class Builder:
         isolation = self._portable("isolation", table.isolation, load, name)
         rate = self.rate_ops_per_s(load.get("rate"), workload, clients)
         shown = {factor: level for factor, level in combination.all_levels.items() if factor in several - {"system"}}
-        dataset = workload.dataset
-        if self.document.measure.data == "existing":
-            dataset = EXISTING_PREFIX + dataset
+        data = data_of(self.document, name)
+        dataset = EXISTING_PREFIX + workload.dataset if data == "existing" else workload.dataset
         record = CellRecord(
-            id="",  # see identity.py: a cell is whole when the reset and the cache are decided, too
+            id="",  # see identity.py: a cell is whole when its reset (data.py) and the cache are decided, too
             system=name,
             kind=kind.kind,
             label=words_of_levels({"system": name, **shown}),
@@ -104,6 +103,7 @@ class Builder:
             retry=self._retry(workload),
             durability=durability,
             isolation=isolation,
+            data=data,
             instance_key=_key(name, kind.kind, options, durability, dataset),
             load_key=_key(name, kind.kind, kind.shaping_options(options, durability), dataset),
             place=kind.place(options),

@@ -25,12 +25,12 @@ _NOT_IN_A_RUN = {
 _DIGITS = 8
 
 
-def with_ids(cells: Sequence[Cell], document: PlanDocument, reset: str, cache: str, source: Source) -> list[Cell]:
+def with_ids(cells: Sequence[Cell], document: PlanDocument, cache: str, source: Source) -> list[Cell]:
     """The cells with their ids. PlanError where two are the same: their runs could not be told apart."""
-    shared = [document.seed, reset, cache, document.measure.model_dump(mode="json", exclude=_NOT_IN_A_RUN)]
+    measure = document.measure.model_dump(mode="json", exclude=_NOT_IN_A_RUN)
     found: dict[str, Cell] = {}
     for cell in cells:
-        identity = _hash([shared, _content(cell)])
+        identity = _hash([[document.seed, cell.reset, cache, measure], _content(cell)])
         if twin := found.get(identity):
             raise source.error(
                 f"{twin.record.label} and {cell.record.label} are the same cell: same system, work and load",

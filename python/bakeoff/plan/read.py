@@ -186,14 +186,14 @@ def _finish(
         check.check_cell(cell, builder.capabilities(name), source)
         check.check_runner(cell, builder.kinds[name], source)
     private = check.configure_once(cells, builder.kinds, measure, source)
-    reset = data.decide_reset(document, cells, private, builder.kinds, source)
+    cells = data.with_resets(cells, document, private, builder.kinds, source)
     cache = data.decide_cache(measure, private, source)
-    cells = with_ids(cells, document, reset, cache, source)
+    cells = with_ids(cells, document, cache, source)
     factors = varying(combinations)
     comparison = _comparison(document, varying(builder.grid.combinations), factors, source)
     constants = {name: [level] for name, level in builder.constants.items()}
-    record = _record(document, cells, factors | constants, comparison, reset, cache)
-    warnings += check.advice(document, cells, reset, private, comparison[0])
+    record = _record(document, cells, factors | constants, comparison, cache)
+    warnings += check.advice(document, cells, private, comparison[0])
     return ResolvedPlan(
         path=source.path,
         text=source.text,
@@ -204,8 +204,6 @@ def _finish(
         timeout_s=measure.timeout,
         error_budget_ratio=measure.error_budget,
         witness_rate_ops_per_s=_witness(measure),
-        data=measure.data,
-        reset=reset,
         cache=cache,
         vary_seed=measure.vary_seed,
         client_cores=measure.placement.client,
@@ -234,7 +232,6 @@ def _record(
     cells: list[Cell],
     factors: dict[str, list[Scalar]],
     comparison: tuple[str, Scalar | None],
-    reset: str,
     cache: str,
 ) -> PlanRecord:
     measure = document.measure
@@ -256,7 +253,7 @@ def _record(
         operations=operations.pop() if len(operations) == 1 else measure.operations,
         pacing=_pacing_words(cells),
         error_budget_ratio=measure.error_budget,
-        reset=reset,
+        reset=data.by_system(cells, lambda cell: cell.reset),
         cache=cache,
         placement={
             side: cores

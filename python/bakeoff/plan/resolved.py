@@ -33,12 +33,18 @@ class Cell:
     retry: Retry
     durability: str | None
     isolation: str | None
+    data: str  # load | existing
     #: Cells with equal keys share one system: same name, same options, same data.
     instance_key: str
     #: Cells with equal keys share one loaded data set: whatever shapes its bytes is the same.
     load_key: str
     #: Where a system that was there before us keeps the tables; None: it is started.
     place: tuple[str, ...] | None
+
+    @property
+    def reset(self) -> str:
+        """restore | reload | reuse | none."""
+        return self.record.reset
 
     def configure(self, kind: type[System], *, workdir: Path, timeout_s: float, base_dir: Path) -> System:
         """The cell's system, not started; PlanError if its options cannot be."""
@@ -65,8 +71,6 @@ class ResolvedPlan:
     timeout_s: float
     error_budget_ratio: float
     witness_rate_ops_per_s: float | None
-    data: str  # load | existing
-    reset: str  # restore | reload | reuse | none
     cache: str  # warm | cold | as-is
     vary_seed: bool
     client_cores: list[int]

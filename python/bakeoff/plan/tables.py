@@ -56,31 +56,31 @@ def look(plan: ResolvedPlan) -> tuple[list[TablesLine], list[str]]:
     for cell in existing_loads(plan):
         try:
             with ledger_of(plan, cell) as ledger:
-                lines += _lines(plan, cell, ledger.there(cell.workload.tables))
+                lines += _lines(cell, ledger.there(cell.workload.tables))
         except BakeoffError as error:
             warnings.append(f"the tables on {cell.record.system} could not be looked at: {error}")
     return lines, warnings
 
 
-def _lines(plan: ResolvedPlan, cell: Cell, found: Sequence[Found]) -> list[TablesLine]:
+def _lines(cell: Cell, found: Sequence[Found]) -> list[TablesLine]:
     by_name = {table.name: table for table in found}
     groups: dict[tuple[str, str], list[str]] = {}
     for name in cell.workload.tables:
-        groups.setdefault(_words(plan, by_name.get(name)), []).append(name)
+        groups.setdefault(_words(cell, by_name.get(name)), []).append(name)
     return [TablesLine(cell.record.system, names, there, fate) for (there, fate), names in groups.items()]
 
 
-def _words(plan: ResolvedPlan, table: Found | None) -> tuple[str, str]:
+def _words(cell: Cell, table: Found | None) -> tuple[str, str]:
     """(what is there, what a run does with it)"""
     there = "not there" if table is None else "made by bakeoff" if table.ours else "not made by bakeoff"
     cut = table is not None and table.ours and not table.whole
     if cut:
         there += ", its load was cut short"
-    if plan.data == "existing":
+    if cell.data == "existing":
         if table is None or cut:
             return there, "run will refuse; `bakeoff load` makes it"
-        return there, "checked and used" + (", changed by the runs" if plan.reset == "none" else "")
-    often = ", again before each run" if plan.reset == "reload" else ""
+        return there, "checked and used" + (", changed by the runs" if cell.reset == "none" else "")
+    often = ", again before each run" if cell.reset == "reload" else ""
     if table is None:
         return there, f"made and loaded{often}"
     if table.ours:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ..analysis.wording import bytes_words, significant
+from ..model.records import EXISTING_PREFIX, PlanRecord
 from .answer import CellAnswer
 from .source import Source
 
@@ -22,8 +22,8 @@ def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
         _window(plan.window_s),
         _memory(bundle, cells),
         _caches(cells),
-        _history(plan.reset),
-        _found(plan.resolved),
+        _history(plan),
+        _found(plan),
         "Repetitions were made in one session on one machine: the intervals cover its noise, not that of other"
         " machines, days or data.",
         "No system was tuned beyond the settings listed under Configuration; an expert could make each faster.",
@@ -89,8 +89,8 @@ def _caches(cells: Sequence[CellAnswer]) -> str:
     return f"Data on disk over the system's own cache: {listed}. Below 1 everything fits, and storage is hardly tested."
 
 
-def _history(reset: str) -> str:
-    if reset != "none":
+def _history(plan: PlanRecord) -> str:
+    if not any((cell.reset or plan.reset) == "none" for cell in plan.cells):
         return ""
     return (
         "Nothing was put back between runs: each began where the last one ended on its data, so repetitions are not"
@@ -99,8 +99,8 @@ def _history(reset: str) -> str:
     )
 
 
-def _found(resolved: Mapping[str, Any]) -> str:
-    if resolved.get("measure", {}).get("data") != "existing":
+def _found(plan: PlanRecord) -> str:
+    if not any(cell.dataset.startswith(EXISTING_PREFIX) for cell in plan.cells):
         return ""
     return (
         "The data were there before: tables, row counts and the shape of a sample of rows were checked, not every"

@@ -137,7 +137,7 @@ class Conductor:
         self.view.loading(cell, None)
         if (data := self._data.get(cell.load_key)) and instance.take(data):
             return
-        if self.plan.data == "existing":
+        if cell.data == "existing":
             theirs = {c.record.id for c in self.plan.cells if c.load_key == cell.load_key}
             load = instance.find(run for run in self.done.values() if run.cell in theirs)
         else:

@@ -135,7 +135,7 @@ class Instance:
         """For what comes before each run, or for other systems that begin with the same data."""
         sharing = {cell.instance_key for cell in self.plan.cells if cell.load_key == self.cell.load_key}
         shared = self.system.private and len(sharing) > 1 and self.system.capabilities().restore
-        return self.plan.reset == "restore" or (shared and self.plan.reset != "reload")
+        return self.cell.reset == "restore" or (shared and self.cell.reset != "reload")
 
     def take(self, data: Data) -> bool:
         """Begins with data that another system has loaded; False if it has to load them itself."""
@@ -153,10 +153,10 @@ class Instance:
 
     def reset(self, folder: Path) -> None:
         """Makes the data what it was after the load, as the plan says; the system runs afterwards."""
-        if self.plan.reset == "restore" and self.data and self.data.snapshot:
+        if self.cell.reset == "restore" and self.data and self.data.snapshot:
             self.system.restore(self.data.snapshot)
             self._pin()
-        elif self.plan.reset == "reload":
+        elif self.cell.reset == "reload":
             self.start()
             self._fill(folder, lambda _: None)
         self.start()
@@ -171,12 +171,12 @@ class Instance:
         return rows
 
     def _leaves(self, rows: Rows) -> None:
-        if self.data and self.plan.reset == "none":
+        if self.data and self.cell.reset == "none":
             self.data.rows = rows
 
     def work(self, cell: Cell, block: int) -> dict[str, Any]:
         """What the engine is asked in this cell's run of this block."""
-        if self.plan.reset != "none":
+        if cell.reset != "none":
             return cell.workload.spec
         sharing = [c.record.id for c in self.plan.cells if c.load_key == cell.load_key]
         turn = (block - 1) * len(sharing) + sharing.index(cell.record.id)

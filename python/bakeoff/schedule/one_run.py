@@ -233,7 +233,7 @@ def _check(
         rows_min=rows.least,
         rows_max=rows.most,
         sample=plan.check_sample,
-        after_run=cell.workload.writes or plan.reset == "none" or plan.data == "existing",
+        after_run=cell.workload.writes or cell.reset == "none" or cell.data == "existing",
     )
     try:
         if not measured.alive_after:
