@@ -10,7 +10,7 @@ help:
 	@echo "make test         set up, check and test everything, real servers included"
 	@echo "make test-fast    tests of pure logic only, in seconds"
 	@echo "make setup        the virtual environment $(VENV), with the engine"
-	@echo "make bench        bakeoff and sysbench on one private server: about an hour and a half, on a quiet machine"
+	@echo "make bench        bakeoff and its peers on private servers: about two hours, on a quiet machine"
 	@echo "make fmt | check | bench-quick | bench-rust | docs | clean"
 
 quickstart: setup
@@ -59,7 +59,7 @@ test-fast: setup
 bench: setup
 	$(BIN)/python -m benches.suite --out benches/results/bench.json
 
-# That everything works, in about four minutes; its figures are worth nothing.
+# That everything works, in about six minutes; its figures are worth nothing.
 bench-quick: setup
 	$(BIN)/python -m benches.suite --quick
 

@@ -1,8 +1,8 @@
-"""`make bench`: bakeoff and its peers on one private MariaDB, in shuffled rounds, as ratios with intervals.
+"""`make bench`: bakeoff and its peers on one private server, in shuffled rounds, as ratios with intervals.
 
     python -m benches.suite --help          from the repository's root
 
 Read rows.py for what is asked and which bars apply, window.py for how one run is measured, pairs.py for what is made
-of many; peers/ has one file per peer, ours.py the engine, special.py what is not an OLTP script. The method is in
-docs/method/benchmarks.md.
+of many; servers/ and peers/ have one file each, ours.py the engine, special.py what is not an OLTP script. The method
+is in docs/method/benchmarks.md.
 """

@@ -8,7 +8,7 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,38 +22,53 @@ from . import special
 from .bench import Bench, Options
 from .client import Client
 from .ours import WAYS, Engine
+from .peers.pgbench import Pgbench
 from .peers.sysbench import Sysbench
-from .rows import SPECIAL, WORKS, choose
-from .server import Server, private_server
+from .rows import PLACEMENTS, SPECIAL, SYSTEMS, WORKS, Row, choose
+from .server import Server
+from .servers import SERVERS
 from .table import Results
 
 EXAMPLES = """
 examples:
-  python -m benches.suite                                            all rows, about an hour and a half
-  python -m benches.suite --rows point_select --sessions 64          one row
+  python -m benches.suite                                            all rows, about two hours
+  python -m benches.suite --system postgresql --pairs 5 --window 2   one system
+  python -m benches.suite --rows point_select --sessions 64 --placement shared
   python -m benches.suite --rows point_select --sessions 64 --io io_uring --ours-only --pairs 1 --window 3
   python -m benches.suite --rows point_select --engine OLD NEW       two states of the engine against each other
 
-CPU is user + system time over the window, per operation. It needs sysbench and MariaDB, each on the PATH or fetched
-into the cache.
+CPU is user + system time over the window, per operation. It needs MariaDB, PostgreSQL, sysbench and pgbench, each on
+the PATH or fetched into the cache.
 """
 PREPARE_ROWS = 250_000
+PEERS: dict[str, Sequence[Callable[[Server, Path, Callable[[str], None]], Client]]] = {
+    "mariadb": (Sysbench,),
+    "postgresql": (Sysbench, Pgbench),
+}
 
 
 def arguments() -> argparse.Namespace:
     p = argparse.ArgumentParser(
         prog="python -m benches.suite",
-        description="bakeoff and sysbench on one private MariaDB, in shuffled rounds: ratios with intervals.",
+        description="bakeoff and its peers on one private server, in shuffled rounds: ratios with intervals.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     known = [*WORKS, *SPECIAL]
     p.add_argument("--rows", nargs="+", choices=known, default=known, metavar="ROW", help=f"of: {', '.join(known)}")
+    p.add_argument("--system", choices=SYSTEMS, nargs="+", default=SYSTEMS, help="on these (default all)")
+    p.add_argument(
+        "--placement",
+        choices=PLACEMENTS,
+        nargs="+",
+        default=PLACEMENTS,
+        help="client and server on shared cores, or a core each (default both)",
+    )
     p.add_argument("--sessions", type=int, nargs="+", default=[], help="instead of each row's own")
     p.add_argument("--transport", choices=["tcp", "socket"], nargs="+", default=[], help="instead of each row's own")
     p.add_argument("--io", choices=list(WAYS), nargs="+", default=["auto", "epoll"], help="ways of the engine")
     p.add_argument("--pairs", type=int, default=7, metavar="N", help="rounds; an interval needs 6 (default 7)")
-    p.add_argument("--window", type=float, default=8.0, metavar="S", help="seconds (default 8)")
+    p.add_argument("--window", type=int, default=8, metavar="S", help="whole seconds (default 8)")
     p.add_argument("--warm-up", type=int, default=1, metavar="S", help="whole seconds, at least 1 (default 1)")
     p.add_argument("--table-size", type=int, default=100_000, metavar="N", help="rows (default 100,000)")
     p.add_argument("--distribution", choices=["uniform", "special"], default="uniform", help="of ids, on both sides")
@@ -69,6 +84,8 @@ def arguments() -> argparse.Namespace:
         p.error("--engine takes one path, or two")
     if min([1, *chosen.sessions]) < 1 or chosen.table_size < 1:
         p.error("--sessions and --table-size are at least 1")
+    if not choose(chosen.rows, (), (), chosen.system, chosen.placement) and not specials_of(chosen, chosen.system):
+        p.error("there are no such rows: --rows, --system and --placement exclude each other")
     if trouble := unwritable(chosen.out):
         p.error(f"--out {chosen.out}: {trouble}")
     if chosen.quick:
@@ -90,7 +107,7 @@ def unwritable(out: Path | None) -> str:
 
 
 def _make_quick(chosen: argparse.Namespace) -> None:
-    chosen.pairs, chosen.window = 1, 2.0
+    chosen.pairs, chosen.window = 1, 2
     chosen.sessions = chosen.sessions or [8]
     chosen.transport = chosen.transport or ["tcp"]
     if len(chosen.rows) == len(WORKS) + len(SPECIAL):
@@ -105,53 +122,70 @@ def say(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
 
 
+def specials_of(chosen: argparse.Namespace, systems: Sequence[str]) -> list[str]:
+    """They share the cores, or ask for none."""
+    if "shared" not in chosen.placement:
+        return []
+    return [name for name, asked in SPECIAL.items() if name in chosen.rows and set(asked) & set(systems)]
+
+
 def main() -> int:
     chosen = arguments()
     _raise_open_files()
+    options = Options(chosen.pairs, chosen.window, chosen.warm_up, chosen.table_size, chosen.distribution, chosen.seed)
+    results = Results(datetime.now(UTC).date().isoformat(), machine(), [revision()], asdict(options))
     try:
-        with tempfile.TemporaryDirectory() as folder, private_server(say) as server:
-            results = run(chosen, server, Path(folder))
-    except BakeoffError as error:
-        say(f"error: {in_words(error)}")
-        return int(error.exit_code)
+        for system in chosen.system:
+            if not rows_of(chosen, system) and not specials_of(chosen, [system]):
+                continue
+            try:
+                with tempfile.TemporaryDirectory() as folder, SERVERS[system].started(say) as server:
+                    run(chosen, options, server, Path(folder), results)
+            except BakeoffError as error:  # one system that fails shall not cost the others
+                failed(results, system, error)
+    except KeyboardInterrupt:
+        say("interrupted: what is done follows")
     print(results.as_markdown())
     return 1 if results.failures else 0
 
 
-def run(chosen: argparse.Namespace, server: Server, folder: Path) -> Results:
-    options = Options(chosen.pairs, chosen.window, chosen.warm_up, chosen.table_size, chosen.distribution, chosen.seed)
+def run(chosen: argparse.Namespace, options: Options, server: Server, folder: Path, results: Results) -> None:
+    """All that is asked of one server; into the results, and into their file after each step."""
     clients, against = competitors(chosen, server, folder)
     bench = Bench(server, clients, against, options, say)
-    results = Results(
-        date=datetime.now(UTC).date().isoformat(),
-        machine=machine(),
-        versions=[f"MariaDB {server.version()}", *dict.fromkeys(c.version() for c in clients), revision()],
-        options=asdict(options),
-    )
-    try:
-        for name, measure in steps(chosen, bench):
-            try:
-                results.figures += measure()
-            except BakeoffError as error:  # one row that fails shall not cost the others
-                results.failures.append(f"{name}: {in_words(error)}")
-                say(f"error: {results.failures[-1]}")
-            results.rows = bench.results()
-            if chosen.out:
-                results.save(chosen.out)
-    except KeyboardInterrupt:
-        say("interrupted: what is done follows")
-    return results
+    named = [f"{server.product} {server.version()}", *(client.version() for client in clients)]
+    results.versions = list(dict.fromkeys([*results.versions, *named]))
+    before = list(results.rows)
+    for name, measure in steps(chosen, bench):
+        try:
+            results.figures += measure()
+        except BakeoffError as error:
+            failed(results, name, error)
+        finally:
+            results.rows = [*before, *bench.results()]
+        if chosen.out:
+            results.save(chosen.out)
+
+
+def failed(results: Results, what: str, error: BakeoffError) -> None:
+    results.failures.append(f"{what}: {in_words(error)}")
+    say(f"error: {results.failures[-1]}")
+
+
+def rows_of(chosen: argparse.Namespace, system: str) -> list[Row]:
+    return choose(chosen.rows, chosen.sessions, chosen.transport, [system], chosen.placement)
 
 
 def steps(chosen: argparse.Namespace, bench: Bench) -> list[tuple[str, Callable[[], list[special.Figure]]]]:
-    def row_step(row: Any) -> Callable[[], list[special.Figure]]:
+    def row_step(row: Row) -> Callable[[], list[special.Figure]]:
         def measure() -> list[special.Figure]:
             bench.result(row)
             return []
 
         return measure
 
-    found = [(str(row), row_step(row)) for row in choose(chosen.rows, chosen.sessions, chosen.transport)]
+    system = bench.server.kind
+    found = [(str(row), row_step(row)) for row in rows_of(chosen, system)]
     prepare_rows = 10_000 if chosen.quick else PREPARE_ROWS
     specials: dict[str, Callable[[], list[special.Figure]]] = {
         "prepare": lambda: special.prepare(bench, prepare_rows),
@@ -159,22 +193,26 @@ def steps(chosen: argparse.Namespace, bench: Bench) -> list[tuple[str, Callable[
         "syscalls": lambda: special.syscalls(bench),
         "floor": lambda: special.floor(say),
     }
-    return [*found, *((name, specials[name]) for name in SPECIAL if name in chosen.rows)]
+    return [*found, *((f"{system}, {name}", specials[name]) for name in specials_of(chosen, [system]))]
 
 
 def competitors(chosen: argparse.Namespace, server: Server, folder: Path) -> tuple[list[Client], list[tuple[str, str]]]:
-    """All clients, and who is compared with whom."""
+    """All clients, and who is compared with whom. Peers first, because the first makes the tables."""
+    ways = {io: WAYS[io] for io in chosen.io if server.kind in WAYS[io].systems}
     paths: list[Path] = [path.absolute() for path in chosen.engine or [engine_path()]]
     if len(paths) == 2:
         named = dict(zip(("before", "after"), paths, strict=True))
         engines = [
-            Engine(f"{when}:{io}", path, WAYS[io], server, folder) for when, path in named.items() for io in chosen.io
+            Engine(f"{when}:{io}", path, way, server, folder)
+            for when, path in named.items()
+            for io, way in ways.items()
         ]
-        return [*engines], [(f"after:{io}", f"before:{io}") for io in chosen.io]
-    ours = [Engine(io, paths[0], WAYS[io], server, folder) for io in chosen.io]
+        return [*engines], [(f"after:{io}", f"before:{io}") for io in ways]
+    ours = [Engine(io, paths[0], way, server, folder) for io, way in ways.items()]
     if chosen.ours_only:
         return [*ours], []
-    return [Sysbench(server, folder, say), *ours], [(io, "sysbench") for io in chosen.io]
+    peers: list[Client] = [peer(server, folder, say) for peer in PEERS[server.kind]]
+    return [*peers, *ours], [(io, peer.name) for io in ways for peer in peers]
 
 
 def machine() -> dict[str, Any]:

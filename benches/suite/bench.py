@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from bakeoff.errors import BakeoffError
+
 from .client import Client, Job, Tables
 from .counters import syscalls_per_s
 from .ours import Engine, workers
@@ -69,7 +71,7 @@ class RowResult:
 
 
 class Bench:
-    """clients: the first one makes the tables. against: pairs of names, client and peer."""
+    """The rows of one server. clients: the first one makes the tables. against: pairs of names, client and peer."""
 
     def __init__(
         self,
@@ -99,23 +101,27 @@ class Bench:
 
     def _measure(self, row: Row) -> RowResult:
         job = self.job(row)
-        samples: dict[str, list[Sample]] = {name: [] for name in self.clients}
-        orders = shuffled_rounds(list(self.clients), self.options.rounds, self.options.seed)
+        samples: dict[str, list[Sample]] = {name: [] for name in self.clients_of(row)}
+        orders = shuffled_rounds(list(samples), self.options.rounds, self.options.seed)
         for number, order in enumerate(orders, 1):
             for name in order:
                 sample = self._one(row, job, name)
                 samples[name].append(sample)
                 self.say(f"{row}: round {number} of {self.options.rounds}, {name}: {_words(sample)}")
-        comparisons = [_compare(samples, client, peer) for client, peer in self.against]
+        comparisons = [_compare(samples, *pair) for pair in self.against if samples.keys() >= set(pair)]
         return RowResult(row, _placement(row, job), samples, comparisons)
+
+    def clients_of(self, row: Row) -> list[str]:
+        """Our own, and the peer of this row."""
+        return [name for name, one in self.clients.items() if isinstance(one, Engine) or name == row.peer]
 
     def _one(self, row: Row, job: Job, name: str) -> Sample:
         work = WORKS[row.work]
         self.make_ready(work, job.tables)
-        return measure(self.server, self.clients[name], job, work.counting)
+        return measure(self.server, self.clients[name], job, self.server.counting(work))
 
     def job(self, row: Row) -> Job:
-        cores = tuple(sorted(os.sched_getaffinity(0)))
+        cores, server_cores = _cores(row)
         work, options = WORKS[row.work], self.options
         return Job(
             script=work.script,
@@ -125,7 +131,8 @@ class Bench:
             distribution=options.distribution,
             warm_up_s=options.warm_up_s,
             window_s=options.window_s,
-            cores=cores[:1] if row.one_core else cores,
+            cores=cores,
+            server_cores=server_cores,
         )
 
     def _tables(self, work: Work, sessions: int) -> Tables:
@@ -151,6 +158,7 @@ class Bench:
     def _load_tables(self, work: Work, tables: Tables) -> None:
         if self._loaded != tables:
             next(iter(self.clients.values())).prepare(tables)
+            self.server.settle()
         self._loaded = None if work.wears else tables
 
     def forget_tables(self) -> None:
@@ -163,7 +171,11 @@ class Bench:
         self.make_ready(work, job.tables)
         seconds = max(1.0, self.options.window_s / 2)
         calls, rate = measure_rate_beside(
-            self.server, self.clients[name], job, work.counting, lambda pid: syscalls_per_s(pid, seconds)
+            self.server,
+            self.clients[name],
+            job,
+            self.server.counting(work),
+            lambda pid: syscalls_per_s(pid, seconds),
         )
         return calls if isinstance(calls, str) else calls / rate
 
@@ -176,7 +188,19 @@ def _compare(samples: dict[str, list[Sample]], client: str, peer: str) -> Compar
     return Comparison(client, peer, ratio("client_cpu_us"), ratio("total_cpu_us"), ratio("rate_ops_per_s"))
 
 
+def _cores(row: Row) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The client's, and the server's."""
+    cores = tuple(sorted(os.sched_getaffinity(0)))
+    if row.placement == "shared":
+        return (cores[:1], cores[:1]) if row.one_core else (cores, cores)
+    if len(cores) < 2:
+        raise BakeoffError(f"{row}: this machine has one core", hint="choose the others by --placement shared")
+    return cores[:1], cores[1:2]
+
+
 def _placement(row: Row, job: Job) -> str:
+    if row.placement == "apart":
+        return f"client on core {job.cores[0]}, server on core {job.server_cores[0]}"
     if row.one_core:
         return f"client and server on core {job.cores[0]}"
     return (

@@ -43,6 +43,7 @@ class Job:
     warm_up_s: int
     window_s: float
     cores: tuple[int, ...]  # given to the client
+    server_cores: tuple[int, ...]
 
     @property
     def run_s(self) -> float:

@@ -15,7 +15,8 @@ from typing import Any
 from bakeoff.errors import BakeoffError
 
 from .client import ClientProcess, Job, Report, Tables
-from .server import Server
+from .rows import SYSTEMS
+from .server import HOST, Server
 
 
 def workers(cores: int) -> int:
@@ -30,13 +31,14 @@ class Way:
     runner: str
     client: str
     io: str | None  # None: the engine chooses, if the runner has a choice
+    systems: tuple[str, ...] = SYSTEMS
 
 
 WAYS = {
     "auto": Way("reactor", "wire", None),
     "io_uring": Way("reactor", "wire", "io_uring"),
     "epoll": Way("reactor", "wire", "epoll"),
-    "mysql_async": Way("tokio", "mysql_async", None),
+    "mysql_async": Way("tokio", "mysql_async", None, systems=("mariadb",)),
 }
 
 _YCSB_C = {
@@ -105,16 +107,18 @@ class Engine:
 
     def _write(self, transport: str, **fields: Any) -> None:
         (endpoint,) = self._driver["endpoints"]
-        address = self._server.socket if transport == "socket" else f"{self._server.host}:{self._server.port}"
+        address = self._server.socket if transport == "socket" else f"{HOST}:{self._server.port}"
         driver = {**self._driver, "endpoints": [{**endpoint, "address": address}], "client": self._way.client}
         document = {"format": 1, "driver": driver, "runner": self._way.runner, "io": self._way.io, **fields}
         self._document.write_text(json.dumps(document))
 
     def _refuse_other_way(self, ready: dict[str, Any]) -> None:
-        did = Way(ready["runner"], ready["client"], ready["io"] if self._way.io else None)
-        if did != self._way:
+        way = self._way
+        asked = (way.runner, way.client, way.io)
+        did = (ready["runner"], ready["client"], ready["io"] if way.io else None)
+        if did != asked:
             raise BakeoffError(
-                f"asked for {self._way}, the engine used {did}",
+                f"asked for {asked}, the engine used {did}",
                 where=str(self.path),
                 hint="leave what this machine cannot do out of --io",
             )

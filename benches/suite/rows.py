@@ -1,4 +1,5 @@
-"""What is asked, at how many sessions, over what, and the bars that apply. The lists are the table of contents."""
+"""What is asked of which system, at how many sessions, over what, on which cores, and the bars that apply. The lists
+are the table of contents."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Counting:
-    """How the server's own counters tell operations."""
+    """How a server's own counters tell operations."""
 
     per_operation: int = 1
-    counter: str = "Questions"
+    counter: str = "Questions"  # MariaDB's, of statements
 
     @property
     def of_a_look(self) -> int:
@@ -24,11 +25,14 @@ class Work:
     """A script, or what stands for one."""
 
     script: str
+    #: On MariaDB.
     counting: Counting = Counting()
     writes: bool = False
     #: Leaves other tables behind than it found: they are made anew for every run.
     wears: bool = False
 
+
+SYSTEMS = ("mariadb", "postgresql")
 
 #: Statements of one event with the scripts' default options.
 WORKS: dict[str, Work] = {
@@ -48,8 +52,17 @@ WORKS: dict[str, Work] = {
     "ycsb_c": Work("ycsb_c"),
 }
 
-#: Not scripts: see special.py.
-SPECIAL = ("prepare", "sessions", "syscalls", "floor")
+#: Not scripts: see special.py. By the systems of which they are asked; the harness alone asks none.
+SPECIAL: dict[str, tuple[str, ...]] = {
+    "prepare": ("mariadb", "postgresql"),
+    "sessions": ("mariadb",),
+    "syscalls": ("mariadb", "postgresql"),
+    "floor": ("mariadb",),
+}
+
+#: "shared": client and server on the same cores. "apart": each on a core of its own, as on two machines.
+PLACEMENTS = ("shared", "apart")
+APART_SESSIONS = (8, 64, 256)
 
 
 @dataclass(frozen=True)
@@ -69,63 +82,105 @@ class Bar:
         return f"{'>=' if self.figure == 'rate' else '<='} {self.limit:.2f}{goal}"
 
 
-EVERYWHERE = (Bar("*", "total_cpu", 1.05, 0.95), Bar("*", "rate", 1.0))
-
-#: `auto` is held to those of io_uring: it is what is run where io_uring is allowed.
-_CLIENT_CPU: dict[tuple[str, str, int], dict[str, tuple[float, float | None]]] = {
-    ("point_select", "tcp", 1): {"io_uring": (0.85, None), "epoll": (0.95, None)},
-    ("point_select", "tcp", 8): {"io_uring": (0.65, None), "epoll": (0.85, None)},
-    ("point_select", "tcp", 64): {"io_uring": (0.60, None), "epoll": (0.80, None)},
-    ("point_select", "tcp", 256): {"io_uring": (0.50, None), "epoll": (0.70, None)},
-    ("point_select", "socket", 1): {"io_uring": (0.80, None)},
-    ("point_select", "socket", 8): {"io_uring": (0.60, None)},
-    ("point_select", "socket", 64): {"io_uring": (0.50, None)},
-    ("point_select", "socket", 256): {"io_uring": (0.40, None)},
-    ("read_write", "tcp", 8): {"io_uring": (0.70, 0.50)},
-    ("read_write", "tcp", 64): {"io_uring": (0.70, 0.50)},
-}
-
-#: Of special.py's figures.
-PREPARE_WALL_RATIO_MAX = 0.5
-SYSCALLS_PER_OP_MAX = {"auto": 0.2, "io_uring": 0.2, "epoll": 2.1}
-MANY_SESSIONS_CPU_RATIO_MAX = 1.5
-FLOOR_NS_MAX = 100.0
-
-
 @dataclass(frozen=True)
 class Row:
     work: str
     transport: str
     sessions: int
+    system: str = "mariadb"
+    placement: str = "shared"
 
     @property
     def one_core(self) -> bool:
         """A single session never uses two cores at once; across two it would measure how fast they wake each other."""
-        return self.sessions == 1
+        return self.sessions == 1 and self.placement == "shared"
+
+    @property
+    def peer(self) -> str:
+        """Who is asked the same, and sets the bars."""
+        if (self.system, self.work, self.placement) == ("postgresql", "point_select", "shared"):
+            return "pgbench"
+        return "sysbench"
 
     def bars(self) -> tuple[Bar, ...]:
-        limits = _CLIENT_CPU.get((self.work, self.transport, self.sessions), {})
+        limits = _CLIENT_CPU.get(self, {})
         if "io_uring" in limits:
             limits = limits | {"auto": limits["io_uring"]}
-        return (*(Bar(name, "client_cpu", *limit) for name, limit in limits.items()), *EVERYWHERE)
+        return (*(Bar(name, "client_cpu", *limit) for name, limit in limits.items()), *self._bars_of_all())
+
+    def _bars_of_all(self) -> tuple[Bar, ...]:
+        if self.placement == "apart":
+            return (Bar("*", "rate", 1.0),)
+        if self.system == "mariadb":
+            return (Bar("*", "total_cpu", 1.05, 0.95), Bar("*", "rate", 1.0))
+        if self.peer == "pgbench":
+            return (Bar("*", "total_cpu", 1.0), Bar("*", "rate", 0.97))
+        return ()
 
     def __str__(self) -> str:
-        return f"{self.work}, {self.transport}, {self.sessions} session{'s' if self.sessions > 1 else ''}"
+        apart = ", a core each" if self.placement == "apart" else ""
+        sessions = f"{self.sessions} session{'s' if self.sessions > 1 else ''}"
+        return f"{self.system}, {self.work}, {self.transport}, {sessions}{apart}"
+
+
+_Limit = tuple[float, float | None]
+_APART: dict[str, _Limit] = {"io_uring": (0.65, None)}
+
+#: `auto` is held to those of io_uring: it is what is run where io_uring is allowed.
+_CLIENT_CPU: dict[Row, dict[str, _Limit]] = {
+    Row("point_select", "tcp", 1): {"io_uring": (0.85, None), "epoll": (0.95, None)},
+    Row("point_select", "tcp", 8): {"io_uring": (0.65, None), "epoll": (0.85, None)},
+    Row("point_select", "tcp", 64): {"io_uring": (0.60, None), "epoll": (0.80, None)},
+    Row("point_select", "tcp", 256): {"io_uring": (0.50, None), "epoll": (0.70, None)},
+    Row("point_select", "socket", 1): {"io_uring": (0.80, None)},
+    Row("point_select", "socket", 8): {"io_uring": (0.60, None)},
+    Row("point_select", "socket", 64): {"io_uring": (0.50, None)},
+    Row("point_select", "socket", 256): {"io_uring": (0.40, None)},
+    Row("read_write", "tcp", 8): {"io_uring": (0.70, 0.50)},
+    Row("read_write", "tcp", 64): {"io_uring": (0.70, 0.50)},
+    **{Row("point_select", "tcp", n, system, "apart"): _APART for system in SYSTEMS for n in APART_SESSIONS},
+    Row("point_select", "tcp", 1, "postgresql"): {"io_uring": (0.90, None)},
+    Row("point_select", "tcp", 8, "postgresql"): {"io_uring": (0.80, 0.75)},
+    Row("point_select", "tcp", 64, "postgresql"): {"io_uring": (0.60, 0.50)},
+    Row("read_write", "tcp", 8, "postgresql"): {"io_uring": (0.50, None)},
+    Row("read_write", "tcp", 64, "postgresql"): {"io_uring": (0.50, None)},
+}
+
+#: Of special.py's figures.
+PREPARE_WALL_RATIO_MAX = {"mariadb": 0.5, "postgresql": 0.4}
+PREPARE_CPU_RATIO_MAX = {"postgresql": 0.4}
+SYSCALLS_PER_OP_MAX = {"auto": 0.2, "io_uring": 0.2, "epoll": 2.1}
+MANY_SESSIONS_CPU_RATIO_MAX = 1.5
+FLOOR_NS_MAX = 100.0
 
 
 def all_rows() -> list[Row]:
     points = [Row("point_select", transport, n) for transport in ("tcp", "socket") for n in (1, 8, 64, 256)]
     rest = [Row(work, "tcp", 8) for work in WORKS if work not in ("point_select", "read_write")]
-    return [*points, Row("read_write", "tcp", 8), Row("read_write", "tcp", 64), *rest]
+    mariadb = [*points, Row("read_write", "tcp", 8), Row("read_write", "tcp", 64), *rest]
+    postgresql = [Row("point_select", "tcp", n, "postgresql") for n in (1, 8, 64)]
+    postgresql += [Row("read_write", "tcp", n, "postgresql") for n in (8, 64)]
+    apart = [Row("point_select", "tcp", n, system, "apart") for system in SYSTEMS for n in APART_SESSIONS]
+    return [*mariadb, *postgresql, *apart]
 
 
-def choose(works: Sequence[str], sessions: Sequence[int], transports: Sequence[str]) -> list[Row]:
-    """Rows of these works; where sessions or transports are said, exactly those."""
+def choose(
+    works: Sequence[str],
+    sessions: Sequence[int] = (),
+    transports: Sequence[str] = (),
+    systems: Sequence[str] = (),
+    placements: Sequence[str] = (),
+) -> list[Row]:
+    """Rows of these works; of all systems and placements, or of those said; where sessions or transports are said, with
+    exactly these in place of each row's own."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in all_rows():
+        wanted = row.system in (systems or SYSTEMS) and row.placement in (placements or PLACEMENTS)
+        if wanted and row.work in works:
+            groups.setdefault((row.work, row.system, row.placement), []).append(row)
     chosen = []
-    for work in (work for work in works if work in WORKS):
-        known = [row for row in all_rows() if row.work == work]
-        over = transports or list(dict.fromkeys(row.transport for row in known))
-        for transport in over:
-            usual = [row.sessions for row in known if row.transport == transport] or [8]
-            chosen += [Row(work, transport, n) for n in (sessions or usual)]
+    for (work, system, placement), own in groups.items():
+        for transport in transports or dict.fromkeys(row.transport for row in own):
+            usual = [row.sessions for row in own if row.transport == transport] or [8]
+            chosen += [Row(work, transport, n, system, placement) for n in sessions or usual]
     return chosen

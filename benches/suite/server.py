@@ -1,79 +1,102 @@
-"""The private MariaDB under all clients, and what it counts."""
+"""A private server under all clients: what it counts, what it costs, and where it runs. One file each in servers/."""
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, ClassVar, Self
 
+from bakeoff.provision.installation import Sources
 from bakeoff.provision.instance import new_instance
-from bakeoff.systems.mysql.control import Control
-from bakeoff.systems.mysql.mariadb import MariaDb
-from bakeoff.systems.mysql.mariadb_installations import SOURCES
+from bakeoff.provision.os_metrics import family, process_table
+from bakeoff.systems.base import System
 
-SETTINGS = {"innodb_buffer_pool_size": "512M", "innodb_log_file_size": "512M", "max_connections": 4000}
+from .counters import family_cpu_s
+from .rows import Counting, Work
+
 SCHEMA = "bakeoff"
+HOST = "127.0.0.1"
 #: A server with thousands of busy sessions may answer a look seconds late.
 LOOK_TIMEOUT_S = 60.0
 
 
-@contextmanager
-def private_server(say: Callable[[str], None]) -> Iterator[Server]:
-    """Started, after fetching one where the machine has none; stopped and removed afterwards."""
-    if not SOURCES.here():
-        SOURCES.install(None, None, say)
-    folder = new_instance("bench")
-    system = MariaDb.configure(
-        "mariadb",
-        {"start": {"settings": SETTINGS}},
-        durability="relaxed",
-        isolation=None,
-        workdir=folder.path,
-        timeout_s=10,
-        base_dir=Path.cwd(),
-    )
-    assert isinstance(system, MariaDb)
-    try:
-        system.start()
-        yield Server(system)
-    finally:
-        system.stop()
-        folder.remove()
+class Server(ABC):
+    kind: ClassVar[str]
+    product: ClassVar[str]
+    sources: ClassVar[Sources]
+    system_class: ClassVar[type[System]]
+    settings: ClassVar[dict[str, str]]
+    #: So that the disk does not hide the client.
+    durability: ClassVar[str]
 
-
-class Server:
-    def __init__(self, system: MariaDb) -> None:
+    def __init__(self, system: Any) -> None:
+        """system: of `system_class`, running."""
         self.system = system
-        self.pid = system.pids()[0]
-        self.host, self.port = "127.0.0.1", system.server.port
-        self.socket = str(system.server.socket)
-        self.password = system.server.bench_password
-        self._looks = Control(system.server.bench_login("socket"), where="the suite's looks", timeout_s=LOOK_TIMEOUT_S)
+        self.pid: int = system.server.pids()[0]
+        self.port: int = system.server.port
+        login = system.server.bench_login("socket")
+        self.user, self.password, self.socket = login.user, login.password, login.address.socket
 
-    def version(self) -> str:
-        return str(self.system.control.value("SELECT VERSION()"))
+    @classmethod
+    @contextmanager
+    def started(cls, say: Callable[[str], None]) -> Iterator[Self]:
+        """A private one, after fetching it where the machine has none; stopped and removed afterwards."""
+        if not cls.sources.here():
+            cls.sources.install(None, None, say)
+        folder = new_instance("bench")
+        system = cls.system_class.configure(
+            cls.kind,
+            {"start": {"settings": cls.settings}},
+            durability=cls.durability,
+            isolation=None,
+            workdir=folder.path,
+            timeout_s=10,
+            base_dir=Path.cwd(),
+        )
+        try:
+            system.start()
+            server = cls(system)
+            try:
+                yield server
+            finally:
+                server.close()
+        finally:
+            system.stop()
+            folder.remove()
 
+    @abstractmethod
+    def close(self) -> None:
+        """Ends its looks; the server goes on."""
+
+    @abstractmethod
+    def version(self) -> str: ...
+
+    @abstractmethod
+    def counting(self, work: Work) -> Counting:
+        """How its own counters tell operations of this work."""
+
+    @abstractmethod
     def count(self, counter: str) -> int:
-        """A global status variable: the server's own count of what all clients asked."""
-        return int(self._looks.rows("SHOW GLOBAL STATUS WHERE Variable_name = %s", counter)[0][1])
+        """Its own count of what all clients asked."""
 
+    @abstractmethod
     def settle(self) -> None:
-        """Written pages are written back, so that a run does not pay for the one before it."""
-        self.system.drain_debt(timeout_s=30.0)
+        """What was written is written back and cleaned up, so that a run does not pay for the one before it."""
 
+    @abstractmethod
     def remove_tables(self) -> None:
         """sysbench's: those of any script, however many."""
-        names = self.system.control.rows(
-            "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME LIKE 'sbtest%%'",
-            SCHEMA,
-        )
-        for (name,) in names:
-            self.system.control.rows(f"DROP TABLE `{SCHEMA}`.`{name}`")
+
+    def cpu_s(self) -> float:
+        """User + system time since its start, of all its processes."""
+        return family_cpu_s(self.pid)
 
     @contextmanager
     def placed(self, cores: tuple[int, ...]) -> Iterator[None]:
-        """On these cores meanwhile; threads that it starts inherit them."""
+        """On these cores meanwhile; threads and processes that it starts inherit them."""
         before = os.sched_getaffinity(self.pid)
         self._place(set(cores))
         try:
@@ -82,6 +105,7 @@ class Server:
             self._place(before)
 
     def _place(self, cores: set[int]) -> None:
-        for thread in os.listdir(f"/proc/{self.pid}/task"):
-            with suppress(ProcessLookupError):  # it has just ended
-                os.sched_setaffinity(int(thread), cores)
+        for pid in family([self.pid], process_table()):
+            with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+                for thread in os.listdir(f"/proc/{pid}/task"):
+                    os.sched_setaffinity(int(thread), cores)

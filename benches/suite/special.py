@@ -10,18 +10,19 @@ from dataclasses import dataclass
 
 from .bench import Bench
 from .client import Tables
-from .counters import process_cpu_s
 from .ours import Engine
 from .pairs import Interval, median, ratio_interval, shuffled_rounds
 from .rows import (
     FLOOR_NS_MAX,
     MANY_SESSIONS_CPU_RATIO_MAX,
+    PREPARE_CPU_RATIO_MAX,
     PREPARE_WALL_RATIO_MAX,
     SYSCALLS_PER_OP_MAX,
     Row,
 )
 
 FEW_SESSIONS, MANY_SESSIONS = 64, 2500
+LOADING_PEER = "sysbench"
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def prepare(bench: Bench, rows: int) -> list[Figure]:
             runs[name].append(_load(bench, name, tables))
             bench.say(f"prepare: round {number} of {bench.options.rounds}, {name}: {runs[name][-1].wall_s:.2f} s")
     bench.forget_tables()
-    what = f"prepare, 4 x {rows:,} rows, 2 loaders"
+    what = f"{bench.server.kind}, prepare, 4 x {rows:,} rows, 2 loaders"
     figures = []
     for name, done in runs.items():
         figures += [
@@ -69,17 +70,24 @@ def prepare(bench: Bench, rows: int) -> list[Figure]:
         ]
     for client, peer in bench.against:
         if client in runs and peer in runs:
-            ratio = ratio_interval([one.wall_s for one in runs[client]], [one.wall_s for one in runs[peer]])
-            limit = PREPARE_WALL_RATIO_MAX if peer == "sysbench" else None
-            figures.append(Figure(f"{what}: wall time, ratio to {peer}", client, ratio, "", limit))
+            ours, theirs = runs[client], runs[peer]
+            wall = ratio_interval([one.wall_s for one in ours], [one.wall_s for one in theirs])
+            cpu = ratio_interval([one.client_cpu_s for one in ours], [one.client_cpu_s for one in theirs])
+            wall_max, cpu_max = (
+                limits.get(bench.server.kind) if peer == LOADING_PEER else None
+                for limits in (PREPARE_WALL_RATIO_MAX, PREPARE_CPU_RATIO_MAX)
+            )
+            figures.append(Figure(f"{what}: wall time, ratio to {peer}", client, wall, "", wall_max))
+            figures.append(Figure(f"{what}: client CPU, ratio to {peer}", client, cpu, "", cpu_max))
     return figures
 
 
 def _one_way_each(bench: Bench) -> list[str]:
-    """Loading is asked of one way of each engine, and of the peers."""
+    """Loading is asked of one way of each engine, and of the peer that loads the same."""
     names: dict[object, str] = {}
     for name, client in bench.clients.items():
-        names.setdefault(client.path if isinstance(client, Engine) else name, name)
+        if isinstance(client, Engine) or name == LOADING_PEER:
+            names.setdefault(client.path if isinstance(client, Engine) else name, name)
     return list(names.values())
 
 
@@ -87,9 +95,9 @@ def _load(bench: Bench, name: str, tables: Tables) -> Loading:
     client = bench.clients[name]
     bench.server.remove_tables()
     bench.server.settle()
-    children, server_s = resource.getrusage(resource.RUSAGE_CHILDREN), process_cpu_s(bench.server.pid)
+    children, server_s = resource.getrusage(resource.RUSAGE_CHILDREN), bench.server.cpu_s()
     wall_s = client.prepare(tables)
-    after, server_after_s = resource.getrusage(resource.RUSAGE_CHILDREN), process_cpu_s(bench.server.pid)
+    after, server_after_s = resource.getrusage(resource.RUSAGE_CHILDREN), bench.server.cpu_s()
     client_s = after.ru_utime + after.ru_stime - children.ru_utime - children.ru_stime
     return Loading(wall_s, client_s, server_after_s - server_s)
 
@@ -113,10 +121,11 @@ def sessions(bench: Bench) -> list[Figure]:
 
 def syscalls(bench: Bench) -> list[Figure]:
     figures = []
-    for name in bench.clients:
-        per_op = bench.syscalls_per_op(Row("point_select", "tcp", FEW_SESSIONS), name)
+    row = Row("point_select", "tcp", FEW_SESSIONS, bench.server.kind)
+    for name in bench.clients_of(row):
+        per_op = bench.syscalls_per_op(row, name)
         limit = SYSCALLS_PER_OP_MAX.get(name.rpartition(":")[2])
-        what = f"system calls per operation, point_select, tcp, {FEW_SESSIONS} sessions"
+        what = f"system calls per operation, {row}"
         figures.append(Figure(what, name, per_op, "", limit))
         bench.say(f"{what}, {name}: {per_op if isinstance(per_op, str) else f'{per_op:.2f}'}")
     return figures

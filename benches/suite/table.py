@@ -10,10 +10,10 @@ from typing import Any
 
 from .bench import Comparison, RowResult
 from .pairs import Interval
-from .rows import Bar
+from .rows import Bar, Row
 from .special import Figure
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass
@@ -76,7 +76,7 @@ def _sections(rows: Sequence[RowResult], figures: Sequence[Figure]) -> list[str]
 
 
 def _ratio_table(rows: Sequence[RowResult]) -> str:
-    head = ["work", "over", "sessions", "client / peer", "client CPU", "bar", "total CPU", "bar", "throughput", "bar"]
+    head = [*_ROW_HEAD, "client / peer", "client CPU", "bar", "total CPU", "bar", "throughput", "bar"]
     lines = []
     for result in rows:
         for one in result.comparisons:
@@ -84,16 +84,20 @@ def _ratio_table(rows: Sequence[RowResult]) -> str:
             for figure in ("client_cpu", "total_cpu", "rate"):
                 ratio = getattr(one, figure)
                 cells += [str(ratio), judged(result, one, figure)]
-            row = result.row
-            lines.append(
-                [row.work, row.transport, str(row.sessions), f"{result.shown(one.client)} / {one.peer}", *cells]
-            )
+            lines.append([*_row_cells(result.row), f"{result.shown(one.client)} / {one.peer}", *cells])
     return markdown(head, lines)
 
 
+_ROW_HEAD = ["system", "work", "over", "sessions", "cores"]
+
+
+def _row_cells(row: Row) -> list[str]:
+    return [row.system, row.work, row.transport, str(row.sessions), row.placement]
+
+
 def bar_of(result: RowResult, one: Comparison, figure: str) -> Bar | None:
-    """Bars are set against sysbench."""
-    if one.peer != "sysbench":
+    """Bars are set against the row's peer, not against another state of the engine."""
+    if one.peer != result.row.peer:
         return None
     bars = [bar for bar in result.row.bars() if bar.figure == figure and bar.client in (one.client, "*")]
     return bars[0] if bars else None
@@ -107,7 +111,7 @@ def judged(result: RowResult, one: Comparison, figure: str) -> str:
 
 
 def _value_table(rows: Sequence[RowResult]) -> str:
-    head = ["work", "over", "sessions", "client", "client CPU us", "server CPU us", "total us", "operations/s"]
+    head = [*_ROW_HEAD, "client", "client CPU us", "server CPU us", "total us", "operations/s"]
     head += ["p50 ms", "p99 ms", "errors"]
     lines = []
     for result in rows:
@@ -117,12 +121,14 @@ def _value_table(rows: Sequence[RowResult]) -> str:
             cells.append(_number(result.mid(name, "rate_ops_per_s"), 0))
             cells += [_number(result.mid(name, f"latency_ms_{p}"), 3) for p in ("p50", "p99")]
             error_ratio = result.mid(name, "error_ratio") or 0.0
-            row = result.row
-            lines.append([row.work, row.transport, str(row.sessions), result.shown(name), *cells, f"{error_ratio:.2%}"])
-    placements = dict.fromkeys(f"{result.row}: {result.placement}" for result in rows if result.row.one_core)
-    usual = dict.fromkeys(result.placement for result in rows if not result.row.one_core)
-    notes = [*placements, *(f"all {'others' if placements else 'rows'}: {placement}" for placement in usual)]
+            lines.append([*_row_cells(result.row), result.shown(name), *cells, f"{error_ratio:.2%}"])
+    notes = dict.fromkeys(f"{_placed(result.row)}: {result.placement}" for result in rows)
     return markdown(head, lines) + "\n\nPlacement: " + "; ".join(notes) + "."
+
+
+def _placed(row: Row) -> str:
+    """Of which rows the same placement is told once."""
+    return "1 session" if row.one_core else row.placement
 
 
 def _figure_table(figures: Sequence[Figure]) -> str:

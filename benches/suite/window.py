@@ -25,7 +25,7 @@ class Look:
         """A busy server answers late, and nobody knows when it counted: the rest is the middle of before and after."""
 
         def clocks() -> tuple[float, float, float]:
-            return time.monotonic(), process_cpu_s(client.pid), process_cpu_s(server.pid)
+            return time.monotonic(), process_cpu_s(client.pid), server.cpu_s()
 
         before, counted, after = clocks(), server.count(counter), clocks()
         at_s, client_s, server_s = ((a + b) / 2 for a, b in zip(before, after, strict=True))
@@ -83,7 +83,7 @@ class Sample:
 
 
 def measure(server: Server, client: Client, job: Job, counting: Counting) -> Sample:
-    with server.placed(job.cores):
+    with server.placed(job.server_cores):
         running = client.begin(job)
         try:
             running.wait_ready()
@@ -107,7 +107,7 @@ def measure_rate_beside(
     watch: Callable[[int], float | str],
 ) -> tuple[float | str, float]:
     """What `watch` says of the client's process, and operations/s while it watches (less than the window)."""
-    with server.placed(job.cores):
+    with server.placed(job.server_cores):
         running = client.begin(job)
         try:
             running.wait_ready()

@@ -17,21 +17,24 @@ from benches.suite.ours import WAYS, Engine
 from benches.suite.peers.sysbench import Sysbench
 from benches.suite.rows import WORKS, Row
 from benches.suite.server import Server
+from benches.suite.servers.mariadb import MariaDbServer
 
 pytestmark = pytest.mark.servers
 
 QUICK = Options(rounds=1, window_s=4.0, warm_up_s=1, rows=2000, distribution="uniform", seed=1)
 TABLES = Tables(rows=2000)
+CORES = tuple(sorted(os.sched_getaffinity(0)))
 #: What a session asks before its first event: settings, and statements to prepare.
 STATEMENTS_OF_A_START_MAX = 40
 
 
 @pytest.fixture(scope="module")
 def server(mariadb: MariaDb) -> Iterator[Server]:
-    server = Server(mariadb)
+    server = MariaDbServer(mariadb)
     yield server
     server.remove_tables()
     mariadb.control.rows("DROP TABLE IF EXISTS bakeoff.usertable")
+    server.close()
 
 
 @pytest.fixture
@@ -56,7 +59,7 @@ def test_an_event_has_as_many_statements_as_the_suite_divides_by(
     client: Client = sysbench if who == "sysbench" else engine(server, tmp_path, who)
     client.prepare(TABLES)
     # One session: a deadlock between two would add the statements of the event it ended.
-    job = Job(WORKS[work].script, 1, "tcp", TABLES, "uniform", 1, 0.5, tuple(os.sched_getaffinity(0)))
+    job = Job(WORKS[work].script, 1, "tcp", TABLES, "uniform", 1, 0.5, CORES, CORES)
     before = server.count("Questions")
     running = client.begin(job)
     try:
@@ -92,7 +95,7 @@ def test_a_row_is_measured_from_outside_for_both_and_the_server_is_where_it_was(
     before = affinities(server)
     result = bench.result(Row("ycsb_c", "socket", 1))
     assert affinities(server) == before
-    assert result.placement == f"client and server on core {min(os.sched_getaffinity(0))}"
+    assert result.placement == f"client and server on core {CORES[0]}"
     for (sample,) in result.samples.values():
         assert sample.operations > 0
         assert sample.client_cpu_us > 0

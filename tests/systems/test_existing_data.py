@@ -15,6 +15,7 @@ from commands import Done, bakeoff, only_bundle, write_plan
 from benches.suite.client import Tables
 from benches.suite.peers.sysbench import Sysbench
 from benches.suite.server import Server
+from benches.suite.servers.mariadb import MariaDbServer
 
 pytestmark = pytest.mark.servers
 
@@ -67,7 +68,7 @@ timeout = "10m"
 
 @pytest.fixture
 def server(mariadb: MariaDb) -> Iterator[Server]:
-    server = Server(mariadb)
+    server = MariaDbServer(mariadb)
     server.remove_tables()
     yield server
     server.remove_tables()

@@ -13,6 +13,7 @@ from commands import engine_phase
 from benches.suite.client import Tables
 from benches.suite.peers.sysbench import Sysbench
 from benches.suite.server import SCHEMA, Server
+from benches.suite.servers.mariadb import MariaDbServer
 
 pytestmark = pytest.mark.servers
 
@@ -32,7 +33,7 @@ LEAVING_ALL_ROWS = {
 
 @pytest.fixture
 def server(mariadb: MariaDb) -> Iterator[Server]:
-    server = Server(mariadb)
+    server = MariaDbServer(mariadb)
     server.remove_tables()
     yield server
     server.remove_tables()

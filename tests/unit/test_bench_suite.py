@@ -17,9 +17,10 @@ from benches.suite import rows, table
 from benches.suite.__main__ import unwritable
 from benches.suite.bench import Comparison, RowResult
 from benches.suite.client import ClientProcess, Report, Tables
-from benches.suite.counters import memory_peak_bytes, process_cpu_s, read_perf
+from benches.suite.counters import family_cpu_s, memory_peak_bytes, process_cpu_s, read_perf
 from benches.suite.ours import read_events, read_result, workload
 from benches.suite.pairs import Interval, median_interval, ratio_interval, shuffled_rounds
+from benches.suite.peers import pgbench
 from benches.suite.peers.sysbench import last_histogram, percentile, read_report
 from benches.suite.rows import Bar, Counting, Row, all_rows, choose
 from benches.suite.special import Figure, read_floor
@@ -56,6 +57,24 @@ def test_sysbench_is_read_after_its_checkpoint() -> None:
     assert report.rate_ops_per_s == 50.25
     assert report.error_ratio == pytest.approx(0.03)
     assert (report.latency_ms_p50, report.latency_ms_p99) == (0.160, 0.163)
+
+
+PGBENCH = """
+progress: 1.0 s, 20312.9 tps, lat 0.049 ms stddev 0.021, 0 failed
+number of transactions actually processed: 80000
+number of failed transactions: 800 (1.000%)
+latency average = 0.050 ms
+initial connection time = 9.217 ms
+tps = 20001.5 (without initial connection time)
+"""
+
+
+def test_pgbench_is_read_and_its_silence_is_an_error() -> None:
+    report = pgbench.read_report(PGBENCH)
+    assert (report.rate_ops_per_s, report.error_ratio) == (20001.5, 0.01)
+    assert (report.latency_ms_p50, report.latency_ms_p99) == (None, None)
+    with pytest.raises(BakeoffError, match="did not report: FATAL"):
+        pgbench.read_report("FATAL: no such user")
 
 
 def test_a_sysbench_that_did_not_report_is_an_error() -> None:
@@ -177,9 +196,9 @@ def results(result: RowResult) -> table.Results:
 
 def test_markdown_shows_ratios_values_bars_and_what_speaks_against_them() -> None:
     text = results(row_result(0.7, own_us=7.5)).as_markdown()
-    line = "| point_select | tcp | 8 | io_uring / sysbench | 0.70 (0.40-0.70) | **MISSED** <= 0.65 | 1.00 |"
-    assert line in text
-    assert "| point_select | tcp | 8 | io_uring | 7.00 | 20.00 | 27.00 | 1,000 | 0.100 | 0.200 | 0.00% |" in text
+    row = "| mariadb | point_select | tcp | 8 | shared"
+    assert f"{row} | io_uring / sysbench | 0.70 (0.40-0.70) | **MISSED** <= 0.65 | 1.00 |" in text
+    assert f"{row} | io_uring | 7.00 | 20.00 | 27.00 | 1,000 | 0.100 | 0.200 | 0.00% |" in text
     assert "**load average 3.00: something else is running**" in text
     assert "io_uring, CPU: +7.1%" in text
 
@@ -200,11 +219,21 @@ def test_a_figure_without_value_is_neither_met_nor_missed() -> None:
 
 
 def test_rows_are_chosen_by_work_and_where_said_by_sessions_and_transport() -> None:
-    assert choose(["read_write"], [], []) == [Row("read_write", "tcp", 8), Row("read_write", "tcp", 64)]
-    assert choose(["point_select"], [64], ["socket"]) == [Row("point_select", "socket", 64)]
+    mariadb = {"systems": ["mariadb"], "placements": ["shared"]}
+    assert choose(["read_write"], **mariadb) == [Row("read_write", "tcp", 8), Row("read_write", "tcp", 64)]
+    assert choose(["point_select"], [64], ["socket"], **mariadb) == [Row("point_select", "socket", 64)]
     assert choose(["insert"], [], ["socket"]) == [Row("insert", "socket", 8)]
-    assert choose(list(rows.WORKS), [], []) == choose(list(rows.WORKS), [], [])
-    assert set(choose(list(rows.WORKS), [], [])) == set(all_rows())
+    assert choose(["insert"], systems=["postgresql"]) == []
+    assert choose(["point_select"], [64], placements=["apart"]) == [
+        Row("point_select", "tcp", 64, system, "apart") for system in rows.SYSTEMS
+    ]
+    assert set(choose(list(rows.WORKS))) == set(all_rows())
+
+
+def test_every_row_of_a_bar_is_measured_and_names_who_sets_it() -> None:
+    assert set(rows._CLIENT_CPU) <= set(all_rows())
+    assert Row("point_select", "tcp", 8, "postgresql").peer == "pgbench"
+    assert {row.peer for row in all_rows() if row.placement == "apart"} == {"sysbench"}
 
 
 def test_a_place_that_takes_no_results_is_known_before_anything_is_measured(tmp_path: Path) -> None:
@@ -280,6 +309,20 @@ def test_cpu_time_of_another_process_is_the_kernels_sum() -> None:
         process.communicate(b"\n")
     assert seconds >= 0.3
     assert math.isclose(seconds, ticks / os.sysconf("SC_CLK_TCK"), abs_tol=0.03)
+
+
+def test_cpu_time_of_a_family_has_those_that_run_and_those_that_have_ended() -> None:
+    spin = "import time\nwhile time.process_time() < 0.2: pass\n"
+    stay = "import sys; print(1, flush=True); sys.stdin.read()"
+    script = f"import subprocess, sys\nspin, stay = {spin!r}, {stay!r}\n"
+    script += "subprocess.run([sys.executable, '-c', spin])\n"
+    script += "subprocess.Popen([sys.executable, '-c', spin + stay])\nsys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        alone_s, seconds = process_cpu_s(process.pid), family_cpu_s(process.pid)
+        process.communicate()
+    assert seconds - alone_s >= 0.39  # of those that have ended, to 10 ms
 
 
 def test_cpu_time_of_no_process_is_an_error() -> None:

@@ -1,4 +1,4 @@
-"""sysbench 1.0, from Debian: on the PATH, or fetched into the cache."""
+"""sysbench 1.0, from Debian, through its mysql or its pgsql driver: on the PATH, or fetched into the cache."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from pathlib import Path
 
 from bakeoff.errors import BakeoffError
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.systems.mysql.process import BENCH_USER
 
 from ..client import ClientProcess, Job, Report, Tables
-from ..server import SCHEMA, Server
+from ..server import HOST, SCHEMA, Server
 
 #: With its own scripts before those of the system, if it has any.
 PACKAGES = Debian(
@@ -28,6 +27,7 @@ _IGNORED = re.compile(r"ignored errors:\s+(\d+)")
 _BUCKET = re.compile(r"^\s+([\d.]+) \|\**\s+(\d+)$", re.MULTILINE)
 #: Ours that it has no script for, and what comes nearest.
 _NEAREST = {"ycsb_c": "oltp_point_select"}
+_DRIVERS = {"mariadb": "mysql", "postgresql": "pgsql"}
 
 
 class Sysbench:
@@ -42,12 +42,13 @@ class Sysbench:
             path.write_text(self._connection(transport))
 
     def _connection(self, transport: str) -> str:
-        server = self._server
-        if transport == "tcp":
-            place = f"mysql-host={server.host}\nmysql-port={server.port}\n"
+        server, driver = self._server, _DRIVERS[self._server.kind]
+        if transport == "tcp" or driver == "pgsql":
+            place = {"host": HOST if transport == "tcp" else str(Path(server.socket).parent), "port": server.port}
         else:
-            place = f"mysql-host=localhost\nmysql-socket={server.socket}\n"
-        return f"{place}mysql-user={BENCH_USER}\nmysql-db={SCHEMA}\nmysql-password={server.password}\n"
+            place = {"host": "localhost", "socket": server.socket}
+        options = {**place, "user": server.user, "db": SCHEMA, "password": server.password}
+        return f"db-driver={driver}\n" + "".join(f"{driver}-{name}={value}\n" for name, value in options.items())
 
     def version(self) -> str:
         return self._done([self._program, "--version"]).strip()

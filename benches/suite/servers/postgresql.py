@@ -1,0 +1,68 @@
+"""PostgreSQL. It counts no statements, but transactions; and nobody is told of more than a second's at once.
+
+A connection adds what it has done to the server's statistics at the end of a transaction, once a second. All of a
+client's connections were opened at about the same moment, so between two looks that lie whole seconds apart each has
+told of as many seconds: what a look comes too early for, the one before it did, too. Numbers of transactions that write
+are given out by a counter, which is exact at any moment.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bakeoff.systems.postgresql.installations import SOURCES
+from bakeoff.systems.postgresql.started import PostgreSql
+
+from ..rows import Counting, Work
+from ..server import LOOK_TIMEOUT_S, SCHEMA, Server
+
+_COMMITTED = Counting(1, "committed")
+_NUMBERED = Counting(1, "numbered")
+_COUNTERS = {
+    "committed": f"SELECT xact_commit FROM pg_stat_database WHERE datname = '{SCHEMA}'",
+    "numbered": "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint",
+}
+
+
+class PostgreSqlServer(Server):
+    kind = "postgresql"
+    product = "PostgreSQL"
+    sources = SOURCES
+    system_class = PostgreSql
+    #: What it would do by itself at some time or other, `settle` does between the runs.
+    settings: ClassVar = {
+        "shared_buffers": "512MB",
+        "max_wal_size": "2GB",
+        "checkpoint_timeout": "1h",
+        "autovacuum": "off",
+    }
+    durability = "none"
+
+    def __init__(self, system: PostgreSql) -> None:
+        super().__init__(system)
+        # Of another database, where they are not counted.
+        self._looks = system.server.control_of("postgres", LOOK_TIMEOUT_S)
+
+    def close(self) -> None:
+        self._looks.close()
+
+    def version(self) -> str:
+        return str(self.system.control.value("SHOW server_version"))
+
+    def counting(self, work: Work) -> Counting:
+        return _NUMBERED if work.writes else _COMMITTED
+
+    def count(self, counter: str) -> int:
+        return int(self._looks.value(_COUNTERS[counter]))
+
+    def settle(self) -> None:
+        control = self.system.server.control_of(SCHEMA, LOOK_TIMEOUT_S)
+        try:
+            control.rows("VACUUM (ANALYZE)")
+            control.rows("CHECKPOINT")
+        finally:
+            control.close()
+
+    def remove_tables(self) -> None:
+        for (name,) in self.system.control.rows("SELECT tablename FROM pg_tables WHERE tablename LIKE 'sbtest%'"):
+            self.system.control.rows(f"DROP TABLE {name}")
