@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from bakeoff.errors import PlanError
+from bakeoff.model.boundary import DriverRequest
 from bakeoff.plan.document import WorkloadTable
 from bakeoff.plan.factors import Source
 from bakeoff.plan.workload import PlanWorkload, Question
@@ -15,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 def decided(kind: str, options: dict[str, Any], base_dir: Path = ROOT, *, seed: int = 1) -> Workload:
     table = WorkloadTable.model_validate({"kind": kind, **options})
-    question = Question("", "db", "mysql", {})
+    question = Question("", "db", DriverRequest(kind="mysql"), {})
     return PlanWorkload(table, ("workload",), seed, Source(None, "", base_dir)).resolve(question)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from bakeoff.model import boundary
-from bakeoff.model.boundary import ANSWER, EVENT, Request, RunSpec
+from bakeoff.model.boundary import ANSWER, EVENT, DriverRequest, RunSpec, WorkloadRequest
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "schema"
@@ -57,8 +57,10 @@ def test_examples_are_read_and_written_back_unchanged(path: Path) -> None:
         again.setdefault("event", document["event"])
     elif "answer" in document:
         again = ANSWER.validate_python(document).model_dump()
-    elif "options" in document:
-        again = Request.model_validate(document).model_dump()
+    elif "ask" in document:
+        ask = document.pop("ask")
+        (kind,) = (kind for kind in (DriverRequest, WorkloadRequest) if kind.ask == ask)
+        again = kind.model_validate(document).model_dump()
     else:
         again = RunSpec.model_validate(document).model_dump(by_alias=True)
         again = {key: value for key, value in again.items() if key in document}

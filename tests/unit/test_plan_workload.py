@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from bakeoff.model.boundary import Closed, Open, OperationsLimit, Refused, Request, Resolved, TimeLimit
+from bakeoff.fleet import resolve as answers
+from bakeoff.model.boundary import Closed, Open, OperationsLimit, Refused, Resolved, ResolvedDriver, TimeLimit
 from bakeoff.plan.read import resolve
-from bakeoff.workloads.resolve import resolve as answers
 from builders.plans import MARIADB, SQLITE, read, refused
 
 pytestmark = pytest.mark.usefixtures("mariadb_is_here")
@@ -67,11 +66,14 @@ def test_threads_whose_transactions_span_operations_cannot_share_sessions() -> N
 def test_a_plan_asks_the_engine_once_however_many_cells_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def counting(requests: Sequence[Request]) -> list[Resolved | Refused]:
-        asked.append(len(requests))
-        return answers(requests)
+    def counting(engine: Path, lines: list[str]) -> list[Resolved | ResolvedDriver | Refused]:
+        asked.append(len(lines))
+        return ask(engine, lines)
 
-    monkeypatch.setattr("bakeoff.plan.workload.resolve", counting)
+    ask = answers._ask
+    monkeypatch.setattr(answers, "_ask", counting)
+    monkeypatch.setattr(answers, "_ANSWERS", {})
     plan = read(f"records = {list(range(1, 51))}\nthreads = [1, 2]", systems=f"{SQLITE}\n{MARIADB}")
     assert len(plan.cells) == 200
-    assert [number for number in asked if number] == [100]  # 50 sets of options for two drivers
+    # Options of two drivers, then 50 sets of options of the workload for each; systems that are configured ask no more.
+    assert [number for number in asked if number] == [2, 100]

@@ -11,12 +11,30 @@ pub(crate) mod settings;
 pub(crate) mod values;
 pub mod wire;
 
+use crate::resolve::Way;
 use bakeoff_model::needs::{Affected, Capabilities};
-use bakeoff_model::run::{Isolation, RunnerKind};
+use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{Dialect, Upsert};
 
-/// Of both client libraries: our own wire client is preferred.
-pub const ALL_RUNNERS: &[RunnerKind] = &[RunnerKind::Reactor, RunnerKind::Tokio];
+pub const LIBRARY: &str = "wire (our own, on the reactor) or mysql_async (on tokio)";
+
+/// Our own wire client is preferred.
+pub(crate) fn ways() -> Vec<Way> {
+    vec![
+        Way {
+            client: "wire",
+            driver: "mysql",
+            runners: wire::RUNNERS,
+            offers: wire::offers(),
+        },
+        Way {
+            client: "mysql_async",
+            driver: "mysql_async",
+            runners: library::RUNNERS,
+            offers: library::offers(),
+        },
+    ]
+}
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "mysql",
@@ -41,7 +59,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     table_exists: "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?",
 };
 
-pub fn capabilities() -> Capabilities {
+/// Of both clients.
+fn capabilities() -> Capabilities {
     Capabilities {
         transactions: true,
         scan: true,
@@ -55,6 +74,6 @@ pub fn capabilities() -> Capabilities {
             Isolation::Serializable,
         ],
         cancel: true,
-        tls: true,
+        tls: false,
     }
 }

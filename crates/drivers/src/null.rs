@@ -27,11 +27,6 @@ const VALUE_LENGTH_BYTES: usize = 100;
 /// Rows of a scan to the end of the table when no rows are kept.
 const SCAN_TO_END_ROWS: u32 = 1000;
 
-/// Beyond it no time could be recorded.
-const MOST_LATENCY_NS: u64 = 3_600_000_000_000;
-/// Eleven days: a stall further away is a typing error, and ns of it must stay within 64 bits.
-const MOST_STALL_S: f64 = 1e6;
-
 /// When the first session was opened: spans of `stalls` count from here where there is no run with an epoch; 0: none
 /// was yet.
 static FIRST_OPENED_NS: AtomicU64 = AtomicU64::new(0);
@@ -103,43 +98,6 @@ pub fn faultless(spec: &NullSpec) -> NullSpec {
         lost_write_ratio: 0.0,
         ..spec.clone()
     }
-}
-
-/// Refuses what cannot be meant, in words.
-pub fn check(spec: &NullSpec) -> Result<(), Trouble> {
-    let refuse = |what: String, key: &str, hint: &str| {
-        let place = format!("run.json: driver.{key}");
-        Err(Trouble::new(TroubleKind::Usage, what, place, hint))
-    };
-    if spec.latency_ns > MOST_LATENCY_NS {
-        return refuse(
-            format!("{} ns", spec.latency_ns),
-            "latency_ns",
-            "at most an hour (3600000000000): no longer time can be recorded",
-        );
-    }
-    for (ratio, key) in [
-        (spec.error_ratio, "error_ratio"),
-        (spec.wrong_ratio, "wrong_ratio"),
-        (spec.lost_write_ratio, "lost_write_ratio"),
-    ] {
-        if !(0.0..=1.0).contains(&ratio) {
-            return refuse(format!("{ratio}"), key, "it is a share, from 0 to 1");
-        }
-    }
-    for stall in &spec.stalls {
-        let fits =
-            (0.0..=MOST_STALL_S).contains(&stall.at_s) && stall.for_s > 0.0 && stall.for_s <= MOST_STALL_S;
-        if !fits {
-            let what = format!("a stall at {} s for {} s", stall.at_s, stall.for_s);
-            return refuse(
-                what,
-                "stalls",
-                "it begins at 0 or later and lasts, both within a million seconds",
-            );
-        }
-    }
-    Ok(())
 }
 
 fn not_kept(error: &std::io::Error, folder: &Path) -> Trouble {

@@ -11,21 +11,34 @@ pub(crate) mod options;
 pub(crate) mod settings;
 pub mod wire;
 
+use crate::resolve::Way;
 use bakeoff_model::needs::{Affected, Capabilities};
-use bakeoff_model::run::{Isolation, RunnerKind};
+use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{Dialect, Upsert};
-
-/// Of all clients in this build: our own is preferred.
-pub const ALL_RUNNERS: &[RunnerKind] = &[
-    RunnerKind::Reactor,
-    #[cfg(feature = "tokio_postgres")]
-    RunnerKind::Tokio,
-];
 
 pub const LIBRARY: &str = match cfg!(feature = "tokio_postgres") {
     true => "wire (our own, on the reactor) or tokio-postgres (on tokio)",
     false => "wire (our own, on the reactor)",
 };
+
+/// Our own wire client is preferred.
+pub(crate) fn ways() -> Vec<Way> {
+    vec![
+        Way {
+            client: "wire",
+            driver: "postgresql",
+            runners: wire::RUNNERS,
+            offers: wire::offers(),
+        },
+        #[cfg(feature = "tokio_postgres")]
+        Way {
+            client: "tokio_postgres",
+            driver: "tokio_postgres",
+            runners: library::RUNNERS,
+            offers: library::offers(),
+        },
+    ]
+}
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "postgresql",
@@ -48,7 +61,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     table_exists: "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass(quote_ident(lower($1::text))) AND relkind IN ('r', 'p')",
 };
 
-pub fn capabilities() -> Capabilities {
+/// Of all clients.
+fn capabilities() -> Capabilities {
     Capabilities {
         transactions: true,
         scan: true,
@@ -62,6 +76,6 @@ pub fn capabilities() -> Capabilities {
             Isolation::Serializable,
         ],
         cancel: true,
-        tls: cfg!(feature = "tokio_postgres"),
+        tls: false,
     }
 }

@@ -1,10 +1,11 @@
 //! Which drivers and workloads there are. Types are erased here and nowhere else: one line per pair, each compiled
 //! for its own driver and workload.
+use bakeoff_drivers::resolve::{KINDS, Kind, resolve as decide};
 use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
-use bakeoff_model::resolve::{Request, Resolved};
-use bakeoff_model::run::{DriverSpec, MysqlClient, PostgresqlClient, RunSpec, RunnerKind, WorkloadSpec};
+use bakeoff_model::resolve::{Answer, ListedDriver, Request};
+use bakeoff_model::run::{DriverSpec, RunSpec, WorkloadSpec};
 use std::sync::Arc;
 
 struct Pair {
@@ -67,12 +68,13 @@ fn pairs() -> impl Iterator<Item = &'static Pair> {
 mod drivers {
     use super::{DriverSpec, RunSpec, Trouble, not_in_build};
     use bakeoff_drivers::null::{self, NullDriver};
+    use bakeoff_model::options::check_bounds;
     use bakeoff_model::run::Phase;
 
     pub fn null(spec: &RunSpec) -> Result<NullDriver, Trouble> {
         match &spec.driver {
             DriverSpec::Null(options) => {
-                null::check(options)?;
+                check_bounds(options, "run.json: driver")?;
                 let options = match spec.phase {
                     Phase::Run => options.clone(),
                     _ => null::faultless(options),
@@ -176,29 +178,9 @@ fn timeout(spec: &RunSpec) -> std::time::Duration {
 }
 
 pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
-    let (driver, workload) = (client_kind(spec), spec.workload.kind());
-    let pair = pairs().find(|pair| pair.driver == driver && pair.workload == workload);
+    let driver = bakeoff_drivers::resolve::driver(&spec.driver, spec.runner)?;
+    let pair = pairs().find(|pair| pair.driver == driver && pair.workload == spec.workload.kind());
     (pair.ok_or_else(|| not_in_build(spec))?.execute)(spec, control, sink)
-}
-
-/// Which of a kind's drivers: a kind may have more than one client library.
-fn client_kind(spec: &RunSpec) -> &'static str {
-    let on_tokio = spec.runner == Some(RunnerKind::Tokio);
-    match &spec.driver {
-        DriverSpec::Mysql(options) => match options.client {
-            Some(MysqlClient::Wire) => "mysql",
-            Some(MysqlClient::MysqlAsync) => "mysql_async",
-            None if options.tls.is_some() || on_tokio => "mysql_async",
-            None => "mysql",
-        },
-        DriverSpec::Postgresql(options) => match options.client {
-            Some(PostgresqlClient::Wire) => "postgresql",
-            Some(PostgresqlClient::TokioPostgres) => "tokio_postgres",
-            None if options.tls.is_some() || on_tokio => "tokio_postgres",
-            None => "postgresql",
-        },
-        other => other.kind(),
-    }
 }
 
 fn not_in_build(spec: &RunSpec) -> Trouble {
@@ -217,64 +199,57 @@ fn fits(driver: &str, workload: &str) -> Result<(), Trouble> {
     if is_pair(driver) {
         return Ok(());
     }
-    let kinds: Vec<&str> = bakeoff_drivers::list().iter().map(|driver| driver.kind).collect();
-    Err(if kinds.contains(&driver) {
-        let able: Vec<&str> = kinds.into_iter().filter(|kind| is_pair(kind)).collect();
-        usage(
-            format!("{driver} cannot be asked what {workload} asks (SQL, for instance)"),
-            format!("{workload} runs with the drivers {}", able.join(", ")),
-        )
-    } else {
-        usage(
-            format!("this engine was built without {driver}"),
-            format!("build it with the feature `{driver}`; `bakeoff-engine list` shows what it has"),
-        )
-    })
+    let kind = Kind::of(driver)?.kind;
+    let able: Vec<&str> = KINDS
+        .iter()
+        .map(|known| known.kind)
+        .filter(|known| is_pair(known))
+        .collect();
+    Err(usage(
+        format!("{kind} cannot be asked what {workload} asks (SQL, for instance)"),
+        format!("{workload} runs with the drivers {}", able.join(", ")),
+    ))
 }
 
 fn usage(what: impl Into<String>, hint: impl Into<String>) -> Trouble {
     Trouble::new(TroubleKind::Usage, what, "driver", hint)
 }
 
-/// What a plan asks before a run: the workload's options decided, held against the driver.
-pub fn resolve(request: &Request) -> Result<Resolved, Trouble> {
-    let (resolved, needs) = bakeoff_workloads::resolve::resolve(request)?;
-    if let Some(kind) = &request.driver {
-        fits(kind, &request.kind)?;
-        for driver in bakeoff_drivers::list()
-            .iter()
-            .filter(|driver| driver.kind == kind)
-        {
-            needs.check(&request.kind, &driver.capabilities, kind)?;
+/// What a plan asks before a run: options decided, and what a workload needs held against what the driver offers.
+pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
+    match request {
+        Request::Driver(request) => decide(request).map(|decided| Answer::Driver(decided.resolved)),
+        Request::Workload(request) => {
+            let (resolved, needs) = bakeoff_workloads::resolve::resolve(request)?;
+            if let Some(driver) = &request.driver {
+                fits(&driver.kind, &request.kind)?;
+                decide(driver)?.meet(&needs, &request.kind)?;
+            }
+            Ok(Answer::Resolved(Box::new(resolved)))
         }
     }
-    Ok(resolved)
 }
 
 /// What this build can do, for `bakeoff-engine list`.
 pub fn list() -> String {
-    let workloads_of = |kind: &str| -> Vec<&str> {
+    let workloads_of = |kind: &str| -> Vec<String> {
         pairs()
             .filter(|pair| pair.driver == kind)
-            .map(|pair| pair.workload)
+            .map(|pair| pair.workload.to_owned())
             .collect()
     };
-    let drivers: Vec<_> = bakeoff_drivers::list()
-        .into_iter()
-        .map(|driver| {
-            serde_json::json!({
-                "kind": driver.kind,
-                "runners": driver.runners,
-                "capabilities": driver.capabilities,
-                "library": driver.library,
-                "workloads": workloads_of(driver.kind),
-            })
-        })
-        .collect();
+    let listed = |kind: &Kind| ListedDriver {
+        kind: kind.kind.into(),
+        runners: kind.runners(),
+        capabilities: (kind.ways)().swap_remove(0).offers,
+        library: (kind.library)(),
+        workloads: workloads_of(kind.kind),
+        options: (kind.describe)(),
+    };
     let list = serde_json::json!({
         "format": bakeoff_model::FORMAT,
         "engine_version": env!("CARGO_PKG_VERSION"),
-        "drivers": drivers,
+        "drivers": KINDS.iter().map(listed).collect::<Vec<_>>(),
         "workloads": bakeoff_workloads::resolve::list(),
         "io_uring_refusal": bakeoff_measure::runner::reactor::io_uring_refusal(),
     });
@@ -287,9 +262,9 @@ mod tests {
 
     #[test]
     fn every_driver_in_the_build_runs_a_workload() {
-        for driver in bakeoff_drivers::list() {
-            let paired = pairs().any(|pair| pair.driver == driver.kind);
-            assert!(paired, "{} is built but not in PAIRS", driver.kind);
+        for way in KINDS.iter().flat_map(|kind| (kind.ways)()) {
+            let paired = pairs().any(|pair| pair.driver == way.driver);
+            assert!(paired, "{} is built but not in PAIRS", way.driver);
         }
     }
 }

@@ -18,8 +18,6 @@ fn answer(line: &str) -> Answer {
         let hint = "`bakeoff-engine schema` prints what a request may hold";
         Trouble::new(TroubleKind::Usage, error.to_string(), "request", hint)
     });
-    match read.and_then(|request| registry::resolve(&request)) {
-        Ok(resolved) => Answer::Resolved(Box::new(resolved)),
-        Err(trouble) => Answer::Refused(trouble),
-    }
+    read.and_then(|request| registry::resolve(&request))
+        .unwrap_or_else(Answer::Refused)
 }

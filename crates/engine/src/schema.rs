@@ -24,11 +24,14 @@ fn schemas() -> [(&'static str, Schema); 5] {
         ),
         (
             "request",
-            SchemaGenerator::default().into_root_schema_for::<resolve::Request>(),
+            schema_with_definitions!(resolve::Request: resolve::WorkloadRequest, resolve::DriverRequest),
         ),
         (
             "answer",
-            schema_with_definitions!(resolve::Answer: resolve::Resolved, Trouble, resolve::Listed),
+            schema_with_definitions!(
+                resolve::Answer: resolve::Resolved, resolve::ResolvedDriver, Trouble, resolve::Listed,
+                resolve::ListedDriver
+            ),
         ),
     ]
 }

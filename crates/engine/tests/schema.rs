@@ -35,7 +35,7 @@ fn written_back(example: &Value) -> Result<Value, serde_json::Error> {
         let answer: Answer = serde_json::from_value(example.clone())?;
         return serde_json::to_value(answer);
     }
-    if example.get("options").is_some() {
+    if example.get("ask").is_some() {
         let request: Request = serde_json::from_value(example.clone())?;
         return serde_json::to_value(request);
     }
@@ -56,7 +56,7 @@ fn examples_are_read_and_written_back_unchanged() {
         let back = written_back(&example).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         assert_eq!(back, example, "{}", path.display());
         let kind = ["event", "answer"].iter().find_map(|tag| example.get(tag));
-        let untagged = if example.get("options").is_some() {
+        let untagged = if example.get("ask").is_some() {
             "request"
         } else {
             "run"

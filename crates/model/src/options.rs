@@ -6,6 +6,7 @@ mod words;
 use crate::outcome::{Trouble, TroubleKind};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use words::{nearest, one_of};
 
@@ -30,6 +31,15 @@ impl Table {
         }
     }
 
+    /// Without what the control plane alone knows: fields marked `system`.
+    pub fn of_plan<T: JsonSchema>() -> Self {
+        let mut table = Self::of::<T>();
+        if let Some(options) = table.schema["properties"].as_object_mut() {
+            options.retain(|_, schema| schema["system"] != true);
+        }
+        table
+    }
+
     /// With another structure's options after its own.
     pub fn followed_by(mut self, other: &Self) -> Self {
         for key in ["properties", "$defs"] {
@@ -44,7 +54,7 @@ impl Table {
     }
 
     /// Refuses the first option that is unknown, of another type or out of bounds; the place is `ROOM.OPTION`. A name alone
-    /// becomes the table it is short for: `"hotspot"` is `{ kind = "hotspot" }`.
+    /// becomes the table it is short for: `"hotspot"` is `{ kind = "hotspot" }`; so does `true` where a table may be absent.
     pub fn check(&self, said: &mut Said, room: &str) -> Result<(), Trouble> {
         for (name, value) in said {
             let checked = match self.schema["properties"].get(name) {
@@ -70,9 +80,14 @@ impl Table {
         if value.is_null() && may_be_null(schema) {
             return Ok(());
         }
+        let may_be_absent = may_be_null(schema);
         let schema = self.followed(schema);
         if !self.named(schema).is_empty() {
             return self.name(schema, value);
+        }
+        if let (true, "object", Some(present)) = (may_be_absent, kind_of(schema), value.as_bool()) {
+            *value = if present { json!({}) } else { Value::Null };
+            return Ok(());
         }
         let fits = match kind_of(schema) {
             "string" => value
@@ -156,8 +171,11 @@ impl Table {
             match schema["properties"].get(name) {
                 Some(own) => self.value(own, part).map_err(|wrong| wrong.of(name))?,
                 None if schema["additionalProperties"].is_object() => {
-                    self.value(&schema["additionalProperties"], part)
-                        .map_err(|wrong| wrong.of(name))?;
+                    let own = &schema["additionalProperties"];
+                    if kind_of(own) == "string" {
+                        *part = spelled(part);
+                    }
+                    self.value(own, part).map_err(|wrong| wrong.of(name))?;
                 }
                 None => {
                     return Err(Wrong::new(
@@ -206,6 +224,45 @@ pub fn check_bounds<T: Serialize + JsonSchema>(options: &T, room: &str) -> Resul
     match serde_json::to_value(options) {
         Ok(Value::Object(mut said)) => Table::of::<T>().check(&mut said, room),
         _ => Ok(()), // no table has no options
+    }
+}
+
+/// A plan's options of a driver: every one decided, and as the plan's part of the whole. What the plan does not say is as
+/// in `T::default()`.
+pub fn decide<T>(said: &Said, room: &str) -> Result<(T, Said), Trouble>
+where
+    T: Default + Serialize + DeserializeOwned + JsonSchema,
+{
+    let table = Table::of_plan::<T>();
+    let mut said = said.clone();
+    table.check(&mut said, room)?;
+    let whole: T = over(&T::default(), said, room)?;
+    let decided = serde_json::to_value(&whole).map_err(|error| unreadable(&error, room))?;
+    let of_plan = |name: &str| Some((name.to_owned(), decided.get(name)?.clone()));
+    Ok((whole, table.names().into_iter().filter_map(of_plan).collect()))
+}
+
+/// `base` with these options in their places, which have been checked.
+pub fn over<T: Serialize + DeserializeOwned>(base: &T, said: Said, room: &str) -> Result<T, Trouble> {
+    let mut whole = serde_json::to_value(base).map_err(|error| unreadable(&error, room))?;
+    if let Value::Object(options) = &mut whole {
+        options.extend(said);
+    }
+    serde_json::from_value(whole).map_err(|error| unreadable(&error, room))
+}
+
+/// What passed the check of its table and is refused all the same.
+pub fn unreadable(error: &serde_json::Error, room: &str) -> Trouble {
+    let hint = "`bakeoff-engine list` shows the options and their values";
+    Trouble::new(TroubleKind::Usage, error.to_string(), room, hint)
+}
+
+/// A value that another program calls by a name of its own, as configurations spell it.
+fn spelled(value: &Value) -> Value {
+    match value {
+        Value::Bool(on) => json!(if *on { "ON" } else { "OFF" }),
+        Value::Number(number) => json!(number.to_string()),
+        other => other.clone(),
     }
 }
 

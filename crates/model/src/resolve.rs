@@ -1,16 +1,24 @@
-//! What may be asked before a run: the options of a workload decided, and what follows from them. `bakeoff-engine
-//! resolve` reads one [`Request`] a line and answers each with one [`Answer`] a line.
+//! What may be asked before a run: the options of a driver or a workload decided, and what follows from them.
+//! `bakeoff-engine resolve` reads one [`Request`] a line and answers each with one [`Answer`] a line.
+use crate::needs::Capabilities;
 use crate::options::{Described, Said};
 use crate::outcome::Trouble;
-use crate::run::{Retry, WorkloadSpec};
+use crate::run::{Isolation, Retry, RunnerKind, WorkloadSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub enum Request {
+    Workload(WorkloadRequest),
+    Driver(DriverRequest),
+}
+
 /// A workload as a plan says it.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct WorkloadRequest {
     /// The workload's kind.
     pub kind: String,
     /// What the plan says, in its order. Goes before `file`, which goes before a preset, which goes before defaults.
@@ -19,11 +27,24 @@ pub struct Request {
     /// Options that a file of the original tool's says.
     #[serde(default)]
     pub file: Option<OptionFile>,
-    /// Kind of the driver that will be asked. Absent: any.
+    /// The driver that will be asked. Absent: any.
     #[serde(default)]
-    pub driver: Option<String>,
+    pub driver: Option<DriverRequest>,
     #[serde(default)]
     pub seed: u64,
+}
+
+/// A driver, with the options that a plan says of it.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct DriverRequest {
+    pub kind: String,
+    #[serde(default)]
+    pub options: Said,
+    #[serde(default)]
+    pub runner: Option<RunnerKind>,
+    #[serde(default)]
+    pub isolation: Option<Isolation>,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
@@ -38,11 +59,26 @@ pub struct OptionFile {
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
     Resolved(Box<Resolved>),
-    /// Its place is `workload`, `workload.OPTION` or `driver`.
+    Driver(ResolvedDriver),
+    /// Its place is `workload`, `workload.OPTION`, `driver`, or `driver.OPTION`, where `runner` and `isolation` count as
+    /// options.
     Refused(Trouble),
 }
 
-/// Every option decided, and what follows from them.
+/// Every option of a plan decided, and what follows from them.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct ResolvedDriver {
+    /// As the driver of a run's document has them; the control plane adds where the system is and who asks.
+    pub options: Said,
+    /// The client library that is taken, by its name in a plan.
+    pub client: String,
+    /// Those that are left with these options, preferred one first.
+    pub runners: Vec<RunnerKind>,
+    pub offers: Capabilities,
+}
+
+/// Every option of a workload decided, and what follows from them.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Resolved {
@@ -83,5 +119,22 @@ pub struct Listed {
     pub summary: String,
     /// The option whose names are the workload's presets.
     pub preset: String,
+    pub options: Vec<Described>,
+}
+
+/// A driver of this build, for `bakeoff-engine list`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct ListedDriver {
+    pub kind: String,
+    /// Of all its clients, preferred one first.
+    pub runners: Vec<RunnerKind>,
+    /// With the preferred client.
+    pub capabilities: Capabilities,
+    /// Name and, where it tells, version of the client library or of the embedded database. Empty: our own code.
+    pub library: String,
+    /// Kinds of workloads that it can be asked.
+    pub workloads: Vec<String>,
+    /// Those of a plan.
     pub options: Vec<Described>,
 }

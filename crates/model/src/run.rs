@@ -1,14 +1,17 @@
 //! What the engine is asked: one run, fully resolved. Nothing here has a hidden default that changes a number: the
 //! control plane writes every field, and a person writing by hand may leave out what has a stated default.
+mod driver;
 pub mod sysbench;
 mod ycsb;
 
-use crate::endpoint::Endpoint;
 use crate::outcome::FailClass;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
+pub use driver::{
+    DriverSpec, MysqlClient, MysqlSpec, NullLatency, NullSpec, NullStall, PostgresqlClient, PostgresqlSpec,
+    Secret, SqliteSpec, TlsSpec,
+};
 pub use ycsb::{FieldLength, InsertOrder, Payload, RequestDistribution, ScanLength, YcsbSpec};
 
 /// One document, one run of one client process.
@@ -101,6 +104,17 @@ pub enum RunnerKind {
     Reactor,
 }
 
+impl RunnerKind {
+    /// As a plan has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tokio => "tokio",
+            Self::Thread => "thread",
+            Self::Reactor => "reactor",
+        }
+    }
+}
+
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum IoKind {
@@ -116,6 +130,19 @@ pub enum Isolation {
     RepeatableRead,
     Snapshot,
     Serializable,
+}
+
+impl Isolation {
+    /// As a plan has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadUncommitted => "read-uncommitted",
+            Self::ReadCommitted => "read-committed",
+            Self::RepeatableRead => "repeatable-read",
+            Self::Snapshot => "snapshot",
+            Self::Serializable => "serializable",
+        }
+    }
 }
 
 /// This process among the run's clients.
@@ -199,177 +226,6 @@ pub struct CheckSpec {
     /// Values may have been changed by a run, so only their presence and shape can be verified.
     #[serde(default)]
     pub after_run: bool,
-}
-
-/// The driver and what it needs. A kind's name is the driver's file name.
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum DriverSpec {
-    Null(NullSpec),
-    Sqlite(SqliteSpec),
-    Mysql(MysqlSpec),
-    Postgresql(PostgresqlSpec),
-}
-
-impl DriverSpec {
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Null(_) => "null",
-            Self::Sqlite(_) => "sqlite",
-            Self::Mysql(_) => "mysql",
-            Self::Postgresql(_) => "postgresql",
-        }
-    }
-}
-
-/// The test bench of the instrument: a system with known behaviour.
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
-#[serde(deny_unknown_fields)]
-pub struct NullSpec {
-    /// Mean service time; 0: answers at once.
-    #[serde(default)]
-    pub latency_ns: u64,
-    #[serde(default)]
-    pub latency: NullLatency,
-    /// In the run phase: share of operations that fail with class `other`.
-    #[serde(default)]
-    pub error_ratio: f64,
-    /// In the run phase: share of operations acknowledged with a wrong answer (row missing).
-    #[serde(default)]
-    pub wrong_ratio: f64,
-    /// Spans in which nothing is answered, in seconds since the first session was opened or, in a run, since the
-    /// epoch (start of the warm-up).
-    #[serde(default)]
-    pub stalls: Vec<NullStall>,
-    /// Keep rows in memory (one store per process), so that integrity checks mean something.
-    #[serde(default)]
-    pub store: bool,
-    /// With `store`: the folder in which the rows outlive the process. Absent: they end with it.
-    #[serde(default)]
-    pub store_path: Option<String>,
-    /// With `store`, in the run phase: share of acknowledged writes that are not stored.
-    #[serde(default)]
-    pub lost_write_ratio: f64,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
-pub enum NullLatency {
-    #[default]
-    Constant,
-    Exponential,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct NullStall {
-    pub at_s: f64,
-    pub for_s: f64,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct SqliteSpec {
-    /// The database file.
-    pub path: String,
-    /// Pragmas of every connection, by their own names (`journal_mode`, `synchronous`, ...); set and read back.
-    #[serde(default)]
-    pub pragmas: BTreeMap<String, String>,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct MysqlSpec {
-    /// At least one. `host:port`, or `/path` for a unix socket.
-    pub endpoints: Vec<Endpoint>,
-    pub user: String,
-    #[serde(default)]
-    pub password: Option<Secret>,
-    /// The database (schema) everything happens in.
-    pub schema: String,
-    /// Absent: no TLS.
-    #[serde(default)]
-    pub tls: Option<TlsSpec>,
-    /// Session variables by their own names, set on every connection and read back.
-    #[serde(default)]
-    pub session_variables: BTreeMap<String, String>,
-    /// Which client library speaks to the server. Default: our own wire client, or mysql_async where there is TLS.
-    #[serde(default)]
-    pub client: Option<MysqlClient>,
-    /// PEM file with the server's RSA public key, to which a password may be encrypted over plain TCP. Absent: a server
-    /// that asks for the password itself there is refused.
-    #[serde(default)]
-    pub server_public_key_file: Option<String>,
-    /// The password was made for this server and ends with it, so that nothing is lost with it.
-    #[serde(default)]
-    pub throwaway_password: bool,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum MysqlClient {
-    /// Our own, on the reactor; no TLS.
-    Wire,
-    /// The library mysql_async, on tokio.
-    MysqlAsync,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct PostgresqlSpec {
-    /// At least one. `host:port`, or `/path/.s.PGSQL.port` for a unix socket.
-    pub endpoints: Vec<Endpoint>,
-    pub user: String,
-    #[serde(default)]
-    pub password: Option<Secret>,
-    /// The database everything happens in; the schema in it is the first of the account's `search_path`.
-    pub database: String,
-    /// Absent: no TLS.
-    #[serde(default)]
-    pub tls: Option<TlsSpec>,
-    /// Run-time parameters by their own names (`search_path`, `synchronous_commit`), set on every connection.
-    #[serde(default)]
-    pub session_variables: BTreeMap<String, String>,
-    /// Which client library speaks to the server. Default: our own wire client, or tokio-postgres where there is TLS.
-    #[serde(default)]
-    pub client: Option<PostgresqlClient>,
-    /// The password was made for this server and ends with it, so that nothing is lost with it.
-    #[serde(default)]
-    pub throwaway_password: bool,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum PostgresqlClient {
-    /// Our own, on the reactor; no TLS.
-    Wire,
-    /// The library tokio-postgres, on tokio.
-    TokioPostgres,
-}
-
-/// Where a secret comes from. The secret itself is never in a document.
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum Secret {
-    /// Name of an environment variable.
-    Env(String),
-    /// Path of a file; trailing newline removed.
-    File(String),
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct TlsSpec {
-    /// PEM file with the authority to trust; absent: the system's.
-    #[serde(default)]
-    pub ca_file: Option<String>,
-    /// false: encrypt, but accept any certificate.
-    #[serde(default = "yes")]
-    pub verify: bool,
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// The workload and its options. A kind's name is the workload's file name.

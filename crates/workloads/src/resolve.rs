@@ -3,9 +3,9 @@
 use crate::trouble::refuse;
 use crate::{sysbench, ycsb};
 use bakeoff_model::needs::Needs;
-use bakeoff_model::options::{Described, Said, Table};
-use bakeoff_model::outcome::{Trouble, TroubleKind};
-use bakeoff_model::resolve::{Listed, Request, Resolved};
+use bakeoff_model::options::{Described, Said, Table, over, unreadable};
+use bakeoff_model::outcome::Trouble;
+use bakeoff_model::resolve::{Listed, Resolved, WorkloadRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,7 +22,7 @@ pub struct Kind {
     /// The option whose names are the presets.
     pub preset: &'static str,
     pub describe: fn() -> Vec<Described>,
-    pub resolve: fn(&Request) -> Result<(Resolved, Needs), Trouble>,
+    pub resolve: fn(&WorkloadRequest) -> Result<(Resolved, Needs), Trouble>,
 }
 
 pub const KINDS: &[Kind] = &[ycsb::KIND, sysbench::KIND];
@@ -38,7 +38,7 @@ pub fn list() -> Vec<Listed> {
 }
 
 /// The options decided, and what the workload then needs of a driver.
-pub fn resolve(request: &Request) -> Result<(Resolved, Needs), Trouble> {
+pub fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     match KINDS.iter().find(|kind| kind.kind == request.kind) {
         Some(kind) => (kind.resolve)(request),
         None => {
@@ -77,7 +77,7 @@ pub struct Read<B: Beside> {
     pub said: Said,
 }
 
-pub fn read<B: Beside>(request: &Request) -> Result<Read<B>, Trouble> {
+pub fn read<B: Beside>(request: &WorkloadRequest) -> Result<Read<B>, Trouble> {
     let table = table::<B>();
     let mut said = request.options.clone();
     table.check(&mut said, "workload")?;
@@ -93,26 +93,13 @@ pub fn read<B: Beside>(request: &Request) -> Result<Read<B>, Trouble> {
         .into_iter()
         .filter_map(|name| merged.remove_entry(name))
         .collect();
-    let beside: B = typed(Value::Object(own))?;
-    let mut whole = serde_json::to_value(beside.base()).map_err(|error| unreadable(&error))?;
-    if let Value::Object(options) = &mut whole {
-        options.extend(merged);
-    }
+    let beside: B =
+        serde_json::from_value(Value::Object(own)).map_err(|error| unreadable(&error, "workload"))?;
     Ok(Read {
-        spec: typed(whole)?,
+        spec: over(&beside.base(), merged, "workload")?,
         beside,
         said,
     })
-}
-
-fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Trouble> {
-    serde_json::from_value(value).map_err(|error| unreadable(&error))
-}
-
-/// What passed the check of its table and is refused all the same.
-fn unreadable(error: &serde_json::Error) -> Trouble {
-    let hint = "`bakeoff-engine list` shows the options and their values";
-    Trouble::new(TroubleKind::Usage, error.to_string(), "workload", hint)
 }
 
 /// `NAME-VERSION-HASH` over the generator's version, the seed and what shapes tables and rows. As stored beside data sets

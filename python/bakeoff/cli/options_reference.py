@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..model.boundary import Described
+from ..systems import SYSTEMS
+from ..systems.driver import drivers
 from ..workloads import workloads
 
 _MARKED = re.compile(r"(<!-- (\w+): made by `make docs` -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -26,6 +28,9 @@ def pages(folder: Path) -> dict[Path, str]:
         }
         page = folder / "workloads" / f"{kind}.md"
         found[page] = with_tables(page.read_text(), tables)
+    for kind, system in SYSTEMS.items():
+        page = folder / "systems" / f"{kind}.md"
+        found[page] = with_tables(page.read_text(), {"driver": options_table(drivers()[system.driver].options)})
     return found
 
 
@@ -33,7 +38,7 @@ def with_tables(text: str, tables: dict[str, str]) -> str:
     return _MARKED.sub(lambda mark: f"{mark[1]}{tables[mark[2]]}{mark[3]}", text)
 
 
-def options_table(options: Iterable[Described], *, preset: str) -> str:
+def options_table(options: Iterable[Described], *, preset: str = "") -> str:
     """`preset`: the option whose names have a table of their own, above this one."""
     rows = [
         f"| `{o.name}` | {_default(o.default)} | {'see above' if o.name == preset else o.values} | {o.meaning} |\n"
@@ -49,9 +54,9 @@ def presets_table(presets: dict[str, str]) -> str:
 
 def _default(value: Any) -> str:
     """As a plan would write it."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and value:
         return _default(value["kind"])
-    return "none" if value is None else f"`{json.dumps(value)}`"
+    return "none" if value in (None, {}, []) else f"`{json.dumps(value)}`"
 
 
 if __name__ == "__main__":

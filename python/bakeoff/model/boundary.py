@@ -3,7 +3,7 @@ against schema/run.schema.json and schema/event.schema.json by field names, and 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -15,6 +15,7 @@ OutcomeName = Literal[
 Phase = Literal["load", "warm", "run", "check", "drop"]
 RunnerName = Literal["tokio", "thread", "reactor"]
 IoName = Literal["io_uring", "epoll"]
+IsolationName = Literal["read-uncommitted", "read-committed", "repeatable-read", "snapshot", "serializable"]
 
 
 class Document(BaseModel):
@@ -90,9 +91,7 @@ class RunSpec(Document):
     retry: Retry = Field(default_factory=Retry)
     error_budget_ratio: float = 0.0
     witness_rate_ops_per_s: float | None = None
-    isolation: Literal["read-uncommitted", "read-committed", "repeatable-read", "snapshot", "serializable"] | None = (
-        None
-    )
+    isolation: IsolationName | None = None
     drop_existing: bool = False
     check: CheckSpec | None = None
     cores: list[int] = Field(default_factory=list)
@@ -105,14 +104,55 @@ class OptionFile(Document):
     options: dict[str, Any]
 
 
-class Request(Document):
-    """A workload as a plan says it; one line to `bakeoff-engine resolve`, which knows the options and checks them."""
+class DriverRequest(Document):
+    """A driver, with the options that a plan says of it."""
 
+    ask: ClassVar[str] = "driver"
+    kind: str
+    options: dict[str, Any] = Field(default_factory=dict)
+    runner: RunnerName | None = None
+    isolation: IsolationName | None = None
+
+
+class WorkloadRequest(Document):
+    """A workload as a plan says it."""
+
+    ask: ClassVar[str] = "workload"
     kind: str
     options: dict[str, Any] = Field(default_factory=dict)
     file: OptionFile | None = None
-    driver: str | None = None
+    driver: DriverRequest | None = None
     seed: int = 0
+
+
+#: With `ask` one line to `bakeoff-engine resolve`, which knows the options and checks them.
+Request = DriverRequest | WorkloadRequest
+
+
+class Capabilities(Document):
+    """What a driver offers with its options."""
+
+    transactions: bool
+    scan: bool
+    affected: list[Literal["found", "changed"]]
+    batch_insert: bool
+    plain_index: bool
+    isolation: list[IsolationName]
+    cancel: bool
+    tls: bool
+
+
+class ResolvedDriver(Document):
+    """Every option of a plan decided, and what follows from them."""
+
+    answer: Literal["driver"] = "driver"
+    #: As the driver of run.json has them, beside where the system is and who asks.
+    options: dict[str, Any]
+    #: The client library that is taken.
+    client: str
+    #: Those that are left with these options, preferred one first.
+    runners: list[RunnerName]
+    offers: Capabilities
 
 
 class Resolved(Document):
@@ -149,7 +189,7 @@ class Resolved(Document):
 
 
 class Refused(Document):
-    """`where` is `workload`, `workload.OPTION` or `driver`."""
+    """`where` is `workload`, `workload.OPTION`, `driver` or `driver.OPTION` (`runner` and `isolation` among them)."""
 
     answer: Literal["refused"] = "refused"
     what: str
@@ -180,8 +220,21 @@ class Listed(Document):
     options: list[Described]
 
 
-Answer = Annotated[Resolved | Refused, Field(discriminator="answer")]
-ANSWER: TypeAdapter[Resolved | Refused] = TypeAdapter(Answer)
+class ListedDriver(Document):
+    """A driver of the engine, in `bakeoff-engine list`."""
+
+    kind: str
+    runners: list[RunnerName]
+    capabilities: Capabilities
+    #: Name and version of the client library or of the embedded database; empty: the engine's own code.
+    library: str
+    workloads: list[str]
+    #: Those of a plan.
+    options: list[Described]
+
+
+Answer = Annotated[Resolved | ResolvedDriver | Refused, Field(discriminator="answer")]
+ANSWER: TypeAdapter[Resolved | ResolvedDriver | Refused] = TypeAdapter(Answer)
 
 
 class HistogramDoc(Document):

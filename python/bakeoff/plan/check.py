@@ -18,7 +18,7 @@ from ..systems.base import Capabilities, System
 from ..systems.options import Password
 from .document import MeasureTable, PlanDocument
 from .factors import Source
-from .nearest import line_of, where
+from .nearest import place_of_option, where
 from .resolved import Cell
 
 Kinds = Mapping[str, type[System]]
@@ -51,7 +51,7 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
         raise source.error(
             f"{asks} has {cell.sessions} sessions for {cell.threads} threads", "factors", "sessions", hint=hint
         )
-    if cell.sessions is not None and cell.sessions < cell.threads and not capabilities.pool:
+    if cell.sessions is not None and cell.sessions < cell.threads and cell.runner_taken == "thread":
         hint = f"leave `sessions` out, or write [[cells]] in which {name} has as many as threads"
         raise source.error(
             f"{asks}: {kind} has no pool of fewer sessions than threads", "factors", "sessions", hint=hint
@@ -64,13 +64,10 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
     if most is not None and users > most:
         what = f"{asks} has {users} threads, each of which fills a table of its own, and {most} tables"
         raise source.error(what, "factors", "threads", hint=f"write tables = {users} in [workload]")
-    for what, level, offered in (
-        ("isolation", cell.isolation, capabilities.isolation),
-        ("durability", cell.durability, capabilities.durability),
-    ):
-        if level is not None and level not in offered:
-            hint = f"{kind} offers {', '.join(offered) or 'none by a portable name'}"
-            raise source.error(f"{asks}: {kind} has no {what} {level}", *_place(what, name, source), hint=hint)
+    if cell.durability is not None and cell.durability not in capabilities.durability:
+        hint = f"{kind} offers {', '.join(capabilities.durability) or 'none by a portable name'}"
+        place = place_of_option(source.text, name, "durability")
+        raise source.error(f"{asks}: {kind} has no durability {cell.durability}", *place, hint=hint)
     if cell.record.rate_ops_per_s is not None and cell.record.rate_ops_per_s / cell.clients < 1e-3:
         raise source.error(f"{asks} offers less than one operation in 1000 s", "measure", "pacing")
     if isinstance(cell.limit, TimeLimit) and cell.record.rate_ops_per_s is not None:
@@ -88,21 +85,15 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
         )
 
 
-def check_runner(cell: Cell, kind: type[System], source: Source) -> None:
-    """The engine's way of running sessions, and how the reactor talks to the kernel. A system's options may leave fewer
-    runners than its kind has: each client library of a server has its own."""
-    asks, name = cell.record.label, cell.record.system
-    runners = kind.runners(cell.system_options)
-    ran = f"{kind.kind} runs on {' or '.join(runners)}"
-    hint = ran if runners == kind.capabilities().runners else f"with the `client` or `tls` asked for, {ran}"
-    runner = cell.runner or runners[0]
-    if runner not in runners:
-        what = f"{asks}: {kind.kind} does not run on the runner {runner}"
-        raise source.error(what, *_place("runner", name, source), hint=hint)
-    if cell.io is not None and runner != "reactor":
-        what = f"{asks}: `io` has no meaning on the runner {runner}"
-        only = 'only the runner reactor asks the kernel in two ways; write "NAME.io" for systems that run on it'
-        raise source.error(what, *_place("io", name, source), hint=only if cell.runner else f"{hint}; {only}")
+def check_io(cell: Cell, source: Source) -> None:
+    """How the reactor talks to the kernel."""
+    if cell.io is not None and cell.runner_taken != "reactor":
+        what = f"{cell.record.label}: `io` has no meaning on the runner {cell.runner_taken}"
+        hint = (
+            f"{cell.record.kind} runs on {' or '.join(cell.driver.runners)} here, and only the runner reactor asks the"
+        )
+        hint += ' kernel in two ways; write "NAME.io" for systems that run on it'
+        raise source.error(what, *place_of_option(source.text, cell.record.system, "io"), hint=hint)
 
 
 def check_access(system: str, options: dict[str, Any], kind: type[System], source: Source) -> None:
@@ -241,11 +232,6 @@ def _has_other_data(cells: list[Cell], factor: str) -> bool:
         if seen.setdefault(rest, cell.record.dataset) != cell.record.dataset:
             return True
     return False
-
-
-def _place(what: str, system: str, source: Source) -> tuple[str, ...]:
-    own = ("systems", system, what)
-    return own if (line_of(source.text, own) or 0) > (line_of(source.text, own[:2]) or 0) else ("factors", what)
 
 
 def _words_of_cores(cores: Iterable[int]) -> str:

@@ -9,14 +9,29 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from ..model.boundary import Closed, IoName, Limit, Open, OperationsLimit, Pacing, Retry, RunnerName, TimeLimit
+from ..errors import PlanError
+from ..fleet.resolve import resolve
+from ..model.boundary import (
+    Closed,
+    IoName,
+    Limit,
+    Open,
+    OperationsLimit,
+    Pacing,
+    ResolvedDriver,
+    Retry,
+    RunnerName,
+    TimeLimit,
+)
 from ..model.records import EXISTING_PREFIX, CellRecord, Scalar
 from ..systems.base import Capabilities, System
+from ..systems.driver import decided, request
 from ..workloads.base import Workload
 from .data import data_of
 from .document import PlanDocument
 from .factors import Factor, Source, put_option
 from .grid import Combination, Grid, varying, words_of_levels
+from .nearest import place_of_option
 from .resolved import Cell
 from .workload import PlanWorkloads, Question
 
@@ -48,28 +63,46 @@ class Builder:
 
     def cells(self, combinations: list[Combination]) -> Iterator[Cell]:
         several = {name for name, levels in varying(combinations).items() if len(levels) > 1}
-        self.workloads.ask(self._question(combination) for combination in combinations)
-        for combination in combinations:
-            yield self._cell(combination, several)
+        questions = [self._question(combination) for combination in combinations]
+        asked = [question.driver for question in questions]
+        # A system that is configured asks again, whatever runs it.
+        resolve([*asked, *(one.model_copy(update={"runner": None}) for one in asked)])
+        self.workloads.ask(questions)
+        for combination, question in zip(combinations, questions, strict=True):
+            yield self._cell(combination, question, several)
 
     def _question(self, combination: Combination) -> Question:
         levels = {factor.path[0]: level for factor, level in self._chosen(combination, "workload")}
-        return Question(combination.workload, combination.system, self.kinds[combination.system].driver, levels)
+        name, load = combination.system, self._load(combination)
+        isolation = self._portable("isolation", self.document.systems[name].isolation, load, name)
+        options = self.system_options(combination)
+        driver = request(self.kinds[name].driver, options, runner=load.get("runner"), isolation=isolation)
+        return Question(combination.workload, name, driver, levels)
+
+    def _load(self, combination: Combination) -> dict[str, Scalar]:
+        return self.constants | {factor.path[0]: level for factor, level in self._chosen(combination, "load")}
+
+    def _driver(self, question: Question) -> ResolvedDriver:
+        try:
+            return decided(question.driver, "")
+        except PlanError as error:
+            place = place_of_option(self.source.text, question.system, error.where.removeprefix("."))
+            raise self.source.error(error.what, *place, hint=error.hint) from None
 
     def _chosen(self, combination: Combination, target: str) -> list[tuple[Factor, Scalar]]:
         pairs = [(self.grid.factors[name], level) for name, level in combination.levels.items()]
         return [(factor, level) for factor, level in pairs if factor.target == target]
 
-    def _cell(self, combination: Combination, several: set[str]) -> Cell:
+    def _cell(self, combination: Combination, question: Question, several: set[str]) -> Cell:
         name = combination.system
         table, kind = self.document.systems[name], self.kinds[name]
-        load = self.constants | {factor.path[0]: level for factor, level in self._chosen(combination, "load")}
-        workload = self.workloads.resolve(self._question(combination))
+        load = self._load(combination)
+        driver = self._driver(question)
+        workload = self.workloads.resolve(question)
         options = self.system_options(combination)
         clients = _count(load, "clients", 1)
         threads = _count(load, "threads", workload.hints.threads or 1)
         durability = self._portable("durability", table.durability, load, name)
-        isolation = self._portable("isolation", table.isolation, load, name)
         rate = self.rate_ops_per_s(load.get("rate"), workload, clients)
         shown = {factor: level for factor, level in combination.all_levels.items() if factor in several - {"system"}}
         data = data_of(self.document, name)
@@ -86,11 +119,12 @@ class Builder:
             workload=workload.label,
             dataset=dataset,
             durability=durability,
-            isolation=isolation,
+            isolation=question.driver.isolation,
         )
         return Cell(
             record=record,
             system_options=options,
+            driver=driver,
             workload=workload,
             threads=threads,
             sessions=_count(load, "sessions", 0) or None,
@@ -102,7 +136,7 @@ class Builder:
             limit=self._limit(workload, clients),
             retry=self._retry(workload),
             durability=durability,
-            isolation=isolation,
+            isolation=question.driver.isolation,
             data=data,
             instance_key=_key(name, kind.kind, options, durability, dataset),
             load_key=_key(name, kind.kind, kind.shaping_options(options, durability), dataset),

@@ -52,6 +52,15 @@ def line_of(text: str, place: Place) -> int | None:
     return found
 
 
+def place_of_option(text: str, system: str, option: str) -> tuple[str, ...]:
+    """Where the plan says an option of a system: in its own table, as a factor, or in [measure]; else the table."""
+    table = ("systems", system)
+    for place in ((*table, option), ("factors", f"{system}.{option}"), ("factors", option), ("measure", option)):
+        if (line_of(text, place) or 0) > (line_of(text, place[:-1]) or 0):
+            return place
+    return table
+
+
 def _dotted(text: str) -> list[str]:
     return [a or b for a, b in re.findall(r'"([^"]*)"|([^\s."\']+)', text)]
 

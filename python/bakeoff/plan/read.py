@@ -184,7 +184,7 @@ def _finish(
     for cell in cells:
         name = cell.record.system
         check.check_cell(cell, builder.capabilities(name), source)
-        check.check_runner(cell, builder.kinds[name], source)
+        check.check_io(cell, source)
     private = check.configure_once(cells, builder.kinds, measure, source)
     cells = data.with_resets(cells, document, private, builder.kinds, source)
     cache = data.decide_cache(measure, private, source)

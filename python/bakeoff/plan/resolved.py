@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..model.boundary import IoName, Limit, Pacing, Retry, RunnerName
+from ..model.boundary import IoName, Limit, Pacing, ResolvedDriver, Retry, RunnerName
 from ..model.records import CellRecord, PlanRecord
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ class Cell:
     record: CellRecord
     #: Options for System.configure: the plan's [systems.NAME] table with this cell's factor levels merged in.
     system_options: dict[str, Any]
+    #: Those options that are the driver's, decided.
+    driver: ResolvedDriver
     workload: Workload
     threads: int
     sessions: int | None
@@ -45,6 +47,10 @@ class Cell:
     def reset(self) -> str:
         """restore | reload | reuse | none."""
         return self.record.reset
+
+    @property
+    def runner_taken(self) -> RunnerName:
+        return self.runner or self.driver.runners[0]
 
     def configure(self, kind: type[System], *, workdir: Path, timeout_s: float, base_dir: Path) -> System:
         """The cell's system, not started; PlanError if its options cannot be."""

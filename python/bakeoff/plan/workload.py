@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import PlanError
-from ..model.boundary import Refused, Request
+from ..fleet.resolve import resolve
+from ..model.boundary import DriverRequest, Refused, Resolved, WorkloadRequest
 from ..model.records import Scalar
 from ..nearest import meant
 from ..workloads import workloads
 from ..workloads.base import Asked, Workload
-from ..workloads.resolve import resolve
 from .document import MeasureTable, PlanDocument, WorkloadTable, keys_of
 from .factors import Source, Works
-from .nearest import LOAD_FACTORS, where
+from .nearest import LOAD_FACTORS, place_of_option, where
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class Question:
 
     workload: str
     system: str
-    driver: str
+    driver: DriverRequest
     levels: dict[str, Scalar]
 
     @property
     def key(self) -> str:
-        return json.dumps([self.driver, self.levels], sort_keys=True)
+        return json.dumps([self.driver.model_dump(mode="json"), self.levels], sort_keys=True)
 
 
 class PlanWorkloads:
@@ -99,6 +99,7 @@ class PlanWorkload:
             if isinstance(answer, Refused):
                 self._answers[key] = self._refusal(answer, new[key], one)
             else:
+                assert isinstance(answer, Resolved)
                 told = {**answer.model_dump(), "advice": [*one.advice, *answer.advice]}
                 self._answers[key] = Workload(**told, hints=one.hints, sources=one.sources)
 
@@ -110,8 +111,10 @@ class PlanWorkload:
             raise answer
         return answer
 
-    def _request(self, driver: str, asked: Asked) -> Request:
-        return Request(kind=self._kind.kind, options=asked.options, file=asked.file, driver=driver, seed=self._seed)
+    def _request(self, driver: DriverRequest, asked: Asked) -> WorkloadRequest:
+        return WorkloadRequest(
+            kind=self._kind.kind, options=asked.options, file=asked.file, driver=driver, seed=self._seed
+        )
 
     def _read(self, question: Question) -> Asked:
         table = f"[{'.'.join(self._place)}]"
@@ -132,8 +135,10 @@ class PlanWorkload:
 
     def _refusal(self, answer: Refused, question: Question, asked: Asked) -> PlanError:
         option = answer.where.removeprefix("workload").removeprefix(".")
-        if answer.where == "driver":
-            place = where(self._source.path, self._source.text, ("systems", question.system))
+        if answer.where.split(".")[0] == "driver":
+            of_driver = answer.where.removeprefix("driver").removeprefix(".")
+            text = self._source.text
+            place = where(self._source.path, text, place_of_option(text, question.system, of_driver))
         elif asked.file is not None and option in asked.file.options and option not in asked.options:
             place = f"{asked.file.name}, as `{option}`"
         else:

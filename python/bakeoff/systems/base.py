@@ -32,16 +32,14 @@ ISOLATION_LEVELS = ("read-uncommitted", "read-committed", "repeatable-read", "sn
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What this kind can do, so that a plan which asks for more is refused before anything starts."""
+    """What this kind can do, so that a plan which asks for more is refused before anything starts. What its driver can,
+    the engine says."""
 
     private: bool  # can start a private instance
     existing: bool  # can be given an address
     embedded: bool  # lives in the engine process: no server to watch
     restore: bool  # snapshot/restore of private data
-    isolation: tuple[str, ...]
     durability: tuple[str, ...]
-    runners: tuple[str, ...]  # engine runners, preferred first
-    pool: bool  # fewer sessions than threads
 
 
 @dataclass(frozen=True)
@@ -144,11 +142,6 @@ class System(ABC):
         """What shapes the bytes that a load stores: systems that differ in nothing of it share one copy of the data.
         All is taken to, except what a kind knows to matter only while it runs."""
         return {**options, "durability": durability}
-
-    @classmethod
-    def runners(cls, options: dict[str, Any]) -> tuple[str, ...]:
-        """Those of `capabilities` that are left with these options (as of `configure`, not checked yet)."""
-        return cls.capabilities().runners
 
     @classmethod
     @abstractmethod

@@ -9,9 +9,7 @@ stalls = [{ at_s = 20.0, for_s = 1.0 }]
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
-
-from pydantic import Field
+from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, copy_tree
@@ -20,30 +18,13 @@ from bakeoff.systems.base import Capabilities, Facts, System
 from bakeoff.systems.options import Options, read_options
 
 
-class Stall(Options):
-    at_s: float = Field(ge=0, le=1e6)
-    for_s: float = Field(gt=0, le=1e6)
-
-
-class NullOptions(Options):
-    """As the driver's NullSpec."""
-
-    latency_ns: int = Field(default=0, ge=0, le=3_600_000_000_000)  # an hour: no longer time can be recorded
-    latency: Literal["constant", "exponential"] = "constant"
-    error_ratio: float = Field(default=0.0, ge=0, le=1)
-    wrong_ratio: float = Field(default=0.0, ge=0, le=1)
-    stalls: list[Stall] = Field(default_factory=list)
-    store: bool = False
-    lost_write_ratio: float = Field(default=0.0, ge=0, le=1)
-
-
 class Null(System):
     kind: ClassVar[str] = "null"
     driver: ClassVar[str] = "null"
     summary: ClassVar[str] = "no database: answers after a known time (tests of bakeoff itself)"
     private = True
 
-    def __init__(self, name: str, options: NullOptions, workdir: Path) -> None:
+    def __init__(self, name: str, options: Options, workdir: Path) -> None:
         self.name = name
         self._options = options
         self._workdir = workdir
@@ -56,10 +37,7 @@ class Null(System):
             existing=False,
             embedded=True,
             restore=True,
-            isolation=(),
             durability=(),
-            runners=("tokio", "thread", "reactor"),
-            pool=True,
         )
 
     @classmethod
@@ -75,14 +53,13 @@ class Null(System):
         base_dir: Path,
     ) -> System:
         where = f"systems.{name}"
-        for asked, word in ((durability, "durability"), (isolation, "isolation")):
-            if asked is not None:
-                raise PlanError(f"the null system has no {word}", where=where, hint=f"leave out `{word}`")
-        return cls(name, read_options(NullOptions, options, where), workdir)
+        if durability is not None:
+            raise PlanError("the null system has no durability", where=where, hint="leave out `durability`")
+        return cls(name, read_options(Options, options, where, driver=cls.driver, isolation=isolation), workdir)
 
     @property
     def keeps_data(self) -> bool:
-        return self._options.store
+        return bool(self._options.driver["store"])
 
     def start(self) -> None:
         """The folder for the rows appears with the engine's load."""
@@ -97,7 +74,7 @@ class Null(System):
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
         kept = {} if self._rows is None else {"store_path": str(self._rows)}
-        return {"kind": self.driver, **self._options.model_dump(), **kept}, {}
+        return {"kind": self.driver, **self._options.driver, **kept}, {}
 
     def data_paths(self) -> list[Path]:
         return [] if self._rows is None else [self._rows]
@@ -118,5 +95,5 @@ class Null(System):
         copy_tree(path, self._rows, where=f"systems.{self.name}")
 
     def facts(self) -> Facts:
-        settings = {name: str(value) for name, value in self._options.model_dump().items()}
+        settings = {name: str(value) for name, value in self._options.driver.items()}
         return Facts(product="null driver", version="", settings=settings, portable={})

@@ -6,13 +6,12 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr, ValidationError, model_validator
 
 from bakeoff import input_files
 from bakeoff.errors import PlanError
 from bakeoff.nearest import meant
-
-Model = TypeVar("Model", bound=BaseModel)
+from bakeoff.systems.driver import decided, option_names, request
 
 #: Keys of [systems.NAME] that the plan itself handles: never unknown, but what a misspelt one may have meant.
 PLAN_KEYS = {"kind", "durability", "isolation", "optional"}
@@ -22,6 +21,13 @@ class Options(BaseModel):
     """Base of option tables: unknown keys are refused, because a misspelt key ignored is a wrong benchmark."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    _driver: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @property
+    def driver(self) -> dict[str, Any]:
+        """Of a system's table: the options of its driver, each decided by the engine."""
+        return self._driver
 
 
 def _setting_text(value: object) -> object:
@@ -34,6 +40,9 @@ def _setting_text(value: object) -> object:
 #: A server setting's value: text, number or boolean in the plan, always text afterwards.
 Setting = Annotated[str, BeforeValidator(_setting_text)]
 Settings = dict[str, Setting]
+
+
+Read = TypeVar("Read", bound=Options)
 
 
 class Password(Options):
@@ -73,15 +82,31 @@ class Password(Options):
         return {"env": self.env} if self.env is not None else {"file": str(self.file)}
 
 
-def read_options(model: type[Model], options: dict[str, Any], where: str) -> Model:
-    """Checks `options` (the key `kind` is the plan's and left out) against `model`."""
+def read_options(model: type[Read], options: dict[str, Any], where: str, *, driver: str, isolation: str | None) -> Read:
+    """Checks a system's table (the key `kind` is the plan's and left out): the control plane's own options against
+    `model`, those of the driver by the engine. isolation: that the load will ask for. Raises PlanError."""
+    of_driver = option_names(driver)
+    own = {key: value for key, value in options.items() if key != "kind" and key not in of_driver}
+    read = _checked(model, own, where, {*of_driver, *PLAN_KEYS})
+    read._driver = decided(request(driver, options, isolation=isolation), where).options
+    return read
+
+
+def read_own(model: type[Read], options: dict[str, Any], where: str) -> Read:
+    """What the control plane alone knows of a system's table, whatever else is in it; the engine is not asked. Raises
+    PlanError."""
+    return _checked(model, {key: options[key] for key in options.keys() & _keys(model)}, where, PLAN_KEYS)
+
+
+def _checked(model: type[Read], options: dict[str, Any], where: str, others: set[str]) -> Read:
+    """others: keys beside the model's that an unknown one may have meant."""
     try:
-        return model.model_validate({key: value for key, value in options.items() if key != "kind"})
+        return model.model_validate(options)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join([where, *(str(part) for part in first["loc"] if not _is_branch(part))])
         if first["type"] == "extra_forbidden":
-            known = sorted(_known_keys(model, first["loc"]) | (PLAN_KEYS if len(first["loc"]) == 1 else set()))
+            known = sorted(_known_keys(model, first["loc"]) | (others if len(first["loc"]) == 1 else set()))
             raise PlanError(
                 f"unknown key {str(first['loc'][-1])!r}", where=place, hint=meant(str(first["loc"][-1]), known)
             ) from None
@@ -108,6 +133,10 @@ def _known_keys(model: type[BaseModel], location: tuple[str | int, ...]) -> set[
         inner = [one for one in _types_of(field.annotation) if isinstance(one, type) and issubclass(one, BaseModel)]
         if inner:
             model = inner[0]
+    return _keys(model)
+
+
+def _keys(model: type[BaseModel]) -> set[str]:
     return {field.alias or name for name, field in model.model_fields.items()}
 
 

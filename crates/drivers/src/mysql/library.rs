@@ -29,6 +29,13 @@ use std::time::Duration;
 
 pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio];
 
+pub(super) fn offers() -> Capabilities {
+    Capabilities {
+        tls: true,
+        ..capabilities()
+    }
+}
+
 pub struct LibraryDriver {
     targets: Vec<Target>,
     settings: Settings,
@@ -63,7 +70,7 @@ impl Driver for LibraryDriver {
     type Session = SqlRecords<LibrarySession>;
 
     fn capabilities(&self) -> Capabilities {
-        capabilities()
+        offers()
     }
     fn client(&self) -> &'static str {
         "mysql_async"

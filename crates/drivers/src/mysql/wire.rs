@@ -41,6 +41,10 @@ use std::time::Duration;
 
 pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Reactor];
 
+pub(super) fn offers() -> Capabilities {
+    capabilities()
+}
+
 pub struct WireDriver {
     targets: Vec<(Target, Whereabouts)>,
     settings: Settings,
@@ -79,10 +83,7 @@ impl Driver for WireDriver {
     type Session = SqlRecords<WireSession>;
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            tls: false,
-            ..capabilities()
-        }
+        offers()
     }
     fn client(&self) -> &'static str {
         "wire"

@@ -37,6 +37,13 @@ use values::{Given, Raw};
 
 pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio];
 
+pub(super) fn offers() -> Capabilities {
+    Capabilities {
+        tls: true,
+        ..capabilities()
+    }
+}
+
 pub struct LibraryDriver {
     targets: Vec<Target>,
     tls: Option<Arc<rustls::ClientConfig>>,
@@ -113,7 +120,7 @@ impl Driver for LibraryDriver {
     type Session = SqlRecords<LibrarySession>;
 
     fn capabilities(&self) -> Capabilities {
-        capabilities()
+        offers()
     }
     fn client(&self) -> &'static str {
         "tokio-postgres"

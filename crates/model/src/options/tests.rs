@@ -1,5 +1,6 @@
 use super::*;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -19,6 +20,18 @@ struct Kettle {
     lid: Option<Lid>,
     /// Cups poured, and when.
     poured: Vec<(u32, u64)>,
+    timer: Option<Timer>,
+    /// By names that are not ours.
+    labels: BTreeMap<String, String>,
+    /// Where it stands.
+    #[schemars(extend("system" = true))]
+    shelf: String,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Timer {
+    minutes: u32,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -49,6 +62,9 @@ impl Default for Kettle {
             heat: Heat::Coal,
             lid: None,
             poured: vec![],
+            timer: None,
+            labels: BTreeMap::new(),
+            shelf: "low".into(),
         }
     }
 }
@@ -94,7 +110,7 @@ fn a_refusal_names_the_option_and_what_may_stand_there() {
         "kettle.cup",
         "did you mean `cups`?",
     );
-    let all = "it is one of: name, cups, share, beeps, heat, lid, poured";
+    let all = "it is one of: name, cups, share, beeps, heat, lid, poured, timer, labels, shelf";
     refused(json!({"zzz": 3}), "unknown option `zzz`", "kettle.zzz", all);
     let cups = "it must be a whole number from 1 to 12";
     for (said, shown) in [
@@ -209,4 +225,37 @@ fn an_option_is_described_by_its_own_lines() {
     let heat = &described[4];
     assert_eq!(heat.values, "`\"coal\"`, `{ kind = \"electric\", volts }`");
     assert_eq!(heat.names[1], ("electric".to_owned(), "By a wire.".to_owned()));
+}
+
+#[test]
+fn a_table_that_may_be_absent_is_switched_on_and_off() {
+    assert_eq!(check(json!({"timer": true})).unwrap()["timer"], json!({}));
+    assert_eq!(check(json!({"timer": false})).unwrap()["timer"], Value::Null);
+    refused(
+        json!({"timer": {"minuts": 3}}),
+        "`timer` has no part `minuts`",
+        "kettle.timer",
+        "did you mean `minutes`?",
+    );
+}
+
+#[test]
+fn values_under_names_of_another_program_are_texts_as_it_spells_them() {
+    let said = check(json!({"labels": {"a": 5, "b": true, "c": "x"}})).unwrap();
+    assert_eq!(said["labels"], json!({"a": "5", "b": "ON", "c": "x"}));
+    assert!(check(json!({"labels": {"a": [1]}})).is_err());
+}
+
+#[test]
+fn what_the_control_plane_alone_knows_is_no_option_of_a_plan() {
+    let said = |said: Value| said.as_object().unwrap().clone();
+    let (kettle, of_plan) = decide::<Kettle>(&said(json!({"cups": 2, "timer": true})), "kettle").unwrap();
+    assert_eq!((kettle.cups, &*kettle.shelf), (2, "low"));
+    assert_eq!(of_plan["timer"], json!({"minutes": 0}));
+    assert_eq!(of_plan["name"], "k");
+    assert!(!of_plan.contains_key("shelf"));
+    let trouble = decide::<Kettle>(&said(json!({"shelf": "high"})), "kettle")
+        .err()
+        .unwrap();
+    assert_eq!(trouble.what, "unknown option `shelf`");
 }

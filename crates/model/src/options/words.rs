@@ -41,8 +41,10 @@ impl Table {
 
     /// What may stand there. A schema's own title goes first.
     fn words(&self, schema: &Value) -> String {
-        if !text(schema, "title").is_empty() {
-            return text(schema, "title").to_owned();
+        for schema in [schema, self.followed(schema)] {
+            if !text(schema, "title").is_empty() {
+                return text(schema, "title").to_owned();
+            }
         }
         let schema = self.followed(schema);
         let named: Vec<String> = self

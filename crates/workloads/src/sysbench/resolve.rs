@@ -6,7 +6,7 @@ use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
 use crate::trouble::refuse;
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::Trouble;
-use bakeoff_model::resolve::{Request, Resolved};
+use bakeoff_model::resolve::{Resolved, WorkloadRequest};
 use bakeoff_model::run::sysbench::{
     IndexTime, PreparedMode, SysbenchRandom, SysbenchScript, SysbenchSpec, TableChoice,
 };
@@ -79,7 +79,7 @@ impl Beside for Options {
     }
 }
 
-fn resolve(request: &Request) -> Result<(Resolved, Needs), Trouble> {
+fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let read = read::<Options>(request)?;
     let spec = &read.spec;
     validate(spec, ClientSpec::default(), None)?;
@@ -233,9 +233,9 @@ fn starts_empty(spec: &SysbenchSpec) -> bool {
 mod tests {
     use super::*;
 
-    fn request(options: Value) -> Request {
+    fn request(options: Value) -> WorkloadRequest {
         let options = options.as_object().unwrap().clone();
-        Request {
+        WorkloadRequest {
             kind: "sysbench".into(),
             options,
             file: None,

@@ -6,7 +6,7 @@ use crate::keys::{THETA, zeta};
 use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::Trouble;
-use bakeoff_model::resolve::{Request, Resolved};
+use bakeoff_model::resolve::{Resolved, WorkloadRequest};
 use bakeoff_model::run::{ClientSpec, FieldLength, RequestDistribution, WorkloadSpec, YcsbSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -36,7 +36,7 @@ impl Beside for Options {
     }
 }
 
-fn resolve(request: &Request) -> Result<(Resolved, Needs), Trouble> {
+fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let mut read = read::<Options>(request)?;
     validate(&read.spec, ClientSpec::default())?;
     let continues_by = continues_by(&mut read.spec);
@@ -63,7 +63,7 @@ fn resolve(request: &Request) -> Result<(Resolved, Needs), Trouble> {
 }
 
 /// The mix, the size, and every option that the plan sets beside them.
-fn label(request: &Request, read: &Read<Options>) -> String {
+fn label(request: &WorkloadRequest, read: &Read<Options>) -> String {
     let file = request.file.as_ref().map(|file| file.name.as_str());
     let preset = read
         .said
@@ -173,9 +173,9 @@ mod tests {
     use super::*;
     use bakeoff_model::resolve::OptionFile;
 
-    fn request(options: Value) -> Request {
+    fn request(options: Value) -> WorkloadRequest {
         let options = options.as_object().unwrap().clone();
-        Request {
+        WorkloadRequest {
             kind: "ycsb".into(),
             options,
             file: None,
@@ -202,7 +202,7 @@ mod tests {
             name: "f".into(),
             options: file.as_object().unwrap().clone(),
         };
-        let asked = Request {
+        let asked = WorkloadRequest {
             file: Some(file),
             ..request(json!({"preset": "a", "records": 99}))
         };
@@ -237,7 +237,7 @@ mod tests {
         ] {
             assert_eq!(ycsb(options.clone()).dataset, dataset, "{options}");
         }
-        let other_seed = Request {
+        let other_seed = WorkloadRequest {
             seed: 20_261_121,
             ..request(json!({}))
         };

@@ -60,9 +60,9 @@ class ExistingMySql(MySqlServer):
         self._address = Address.parse(options.address or "", f"{self._where}.address", default_port=DEFAULT_PORT)
         self._tls = options.encryption(base_dir)
         self._password = options.password.located(base_dir) if options.password else None
-        key_file = options.server_public_key_file
+        key_file = options.driver["server_public_key_file"]
         self._server_key_file = (base_dir / key_file).absolute() if key_file else None
-        if options.client == "mysql_async" and self._password and not (self._tls or self._address.socket):
+        if options.driver["client"] == "mysql_async" and self._password and not (self._tls or self._address.socket):
             raise PlanError(
                 "the client `mysql_async` gives the password to whoever answers, if asked over plain TCP",
                 where=f"{self._where}.client",

@@ -6,7 +6,7 @@ import math
 import time
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -18,19 +18,13 @@ from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.mysql.facts import Product, Status
 from bakeoff.systems.mysql.settings import RUN_TIME
 from bakeoff.systems.server.login import Login
-from bakeoff.systems.server.options import (
-    ServerOptions,
-    read_server_options,
-    refuse_unknown_isolation,
-    without_run_time,
-)
+from bakeoff.systems.server.options import ServerOptions, read_server_options, shaping
 
 DURABILITY: dict[str, dict[str, str]] = {
     "full": {"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1", "innodb_doublewrite": "ON"},
     "relaxed": {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"},
     "none": {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"},
 }
-ISOLATION = ("read-uncommitted", "read-committed", "repeatable-read", "serializable")
 
 #: One status answer serves counters and gauges asked for in the same second.
 _STATUS_AGE_MAX_S = 0.3
@@ -40,10 +34,6 @@ class MySqlOptions(ServerOptions):
     """What a plan may say about one system of the family."""
 
     user: str = "root"
-    #: PEM file of an existing server's RSA key, to which the password may be encrypted over plain TCP.
-    server_public_key_file: str | None = None
-    #: The client library that makes the load; None: the engine's own, or mysql_async where there is TLS.
-    client: Literal["wire", "mysql_async"] | None = None
     schema_: str = Field(default="bakeoff", alias="schema", min_length=1, max_length=64)
 
 
@@ -53,24 +43,14 @@ def family_capabilities(*, private: bool) -> Capabilities:
         existing=True,
         embedded=False,
         restore=private,
-        isolation=ISOLATION,
         durability=tuple(DURABILITY),
-        runners=("reactor", "tokio"),
-        pool=True,
     )
 
 
 def read_family_options(options: dict[str, Any], isolation: str | None, where: str) -> MySqlOptions:
     """Checks what does not depend on the kind: keys, isolation, and that it is either started or found."""
-    read = read_server_options(MySqlOptions, options, where, version="10.11")
-    refuse_unknown_isolation("a server of the MySQL family", isolation, ISOLATION, where)
-    if read.client == "wire" and read.tls:
-        raise PlanError(
-            "the client `wire` speaks no TLS",
-            where=f"{where}.client",
-            hint='leave out `client`, or write client = "mysql_async"',
-        )
-    if read.private is not None and read.server_public_key_file is not None:
+    read = read_server_options(MySqlOptions, options, where, driver="mysql", isolation=isolation, version="10.11")
+    if read.private is not None and read.driver["server_public_key_file"] is not None:
         raise PlanError(
             "a private server's password needs no key",
             where=f"{where}.server_public_key_file",
@@ -102,13 +82,7 @@ class MySqlServer(System):
     @classmethod
     def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:
         """Every level of durability is made of settings that matter at run time alone."""
-        return without_run_time(options, RUN_TIME)
-
-    @classmethod
-    def runners(cls, options: dict[str, Any]) -> tuple[str, ...]:
-        """Each client library has its own."""
-        client = options.get("client") or ("mysql_async" if options.get("tls") else None)
-        return {"wire": ("reactor",), "mysql_async": ("tokio",)}.get(str(client), cls.capabilities().runners)
+        return shaping(options, cls.driver, RUN_TIME)
 
     @classmethod
     def input_files(cls, options: dict[str, Any]) -> list[str]:
@@ -122,22 +96,17 @@ class MySqlServer(System):
         """Statements of ours, beside the load."""
 
     def _driver(self, login: Login, secret: dict[str, str] | None) -> dict[str, Any]:
-        tls = login.tls
-        driver: dict[str, Any] = {
+        return {
+            **self._options.driver,
             "kind": self.driver,
             "endpoints": [node.endpoint() for node in self.nodes()],
             "user": login.user,
             "password": secret,
             "schema": self._options.schema_,
-            "tls": {"ca_file": tls.ca_file, "verify": tls.verify} if tls else None,
-            "session_variables": dict(self._options.session),
-            "client": self._options.client,
+            "tls": login.tls and login.tls.model_dump(),
+            "server_public_key_file": self._server_key_file and str(self._server_key_file),
+            "throwaway_password": self.private,
         }
-        if self._server_key_file is not None:
-            driver["server_public_key_file"] = str(self._server_key_file)
-        if self.private:
-            driver["throwaway_password"] = True
-        return driver
 
     def _read_identity(self) -> None:
         """Once after each start: the product, and the page size that dirty pages are counted in."""

@@ -29,7 +29,7 @@ from bakeoff.systems.mysql.server import (
     read_cipher,
     read_family_options,
 )
-from bakeoff.systems.options import read_options
+from bakeoff.systems.options import read_own
 from bakeoff.systems.server.options import StartOptions, private_settings, refuse_impossible_tls
 
 #: Set by us, because the instance could not be kept private or found again otherwise.
@@ -87,7 +87,7 @@ class StartedMySql(MySqlServer):
 
     @classmethod
     def available(cls, options: dict[str, Any]) -> str | None:
-        read = read_options(MySqlOptions, options, cls.kind)
+        read = read_own(MySqlOptions, options, cls.kind)
         if read.address is not None:
             return None
         try:
@@ -110,7 +110,7 @@ class StartedMySql(MySqlServer):
         super().__init__(name, options, isolation)
         self._start = start
         self._place = (base_dir / start.path).absolute() if start.path else None
-        self._tls = bool(options.tls)
+        self._tls = options.driver["tls"] is not None
         self._settings = settings
         self._workdir = workdir
         self._server: MySqlProcess | None = None

@@ -5,31 +5,24 @@ from __future__ import annotations
 import math
 import time
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field
 
-from bakeoff.errors import PlanError, ServerError
+from bakeoff.errors import ServerError
 from bakeoff.systems.base import Capabilities, Facts, System
 from bakeoff.systems.durability import of_postgresql
 from bakeoff.systems.postgresql import facts
 from bakeoff.systems.postgresql.control import Control
 from bakeoff.systems.postgresql.facts import Status
 from bakeoff.systems.server.login import Login
-from bakeoff.systems.server.options import (
-    ServerOptions,
-    read_server_options,
-    refuse_unknown_isolation,
-    without_run_time,
-)
+from bakeoff.systems.server.options import ServerOptions, read_server_options, shaping
 
 #: There is no `relaxed`: without synchronous_commit commits are lost with the process (docs/method/durability.md).
 DURABILITY: dict[str, dict[str, str]] = {
     "full": {"synchronous_commit": "on", "fsync": "on", "full_page_writes": "on"},
     "none": {"synchronous_commit": "off", "fsync": "on", "full_page_writes": "on"},
 }
-#: Its repeatable read is a snapshot, so it has both names. Read uncommitted it would take, and give read committed.
-ISOLATION = ("read-committed", "repeatable-read", "snapshot", "serializable")
 
 _RUN_TIME_NAMES = """
     autovacuum autovacuum_analyze_scale_factor autovacuum_analyze_threshold autovacuum_max_workers autovacuum_naptime
@@ -53,8 +46,6 @@ class PostgreSqlOptions(ServerOptions):
     """What a plan may say about one PostgreSQL."""
 
     user: str = "postgres"
-    #: The client library that makes the load; None: the engine's own, or tokio_postgres where there is TLS.
-    client: Literal["wire", "tokio_postgres"] | None = None
     database: str = Field(default="bakeoff", min_length=1, max_length=63)
 
 
@@ -64,29 +55,14 @@ def capabilities(*, private: bool = True) -> Capabilities:
         existing=True,
         embedded=False,
         restore=private,
-        isolation=ISOLATION,
         durability=tuple(DURABILITY),
-        runners=("reactor", "tokio"),
-        pool=True,
     )
 
 
 def read_postgresql_options(options: dict[str, Any], isolation: str | None, where: str) -> PostgreSqlOptions:
-    read = read_server_options(PostgreSqlOptions, options, where, version="15")
-    if isolation == "read-uncommitted":
-        raise PlanError(
-            "postgresql has no isolation level 'read-uncommitted': it takes the name, and gives read-committed",
-            where=where,
-            hint="ask for read-committed",
-        )
-    refuse_unknown_isolation("postgresql", isolation, ISOLATION, where)
-    if read.client == "wire" and read.tls:
-        raise PlanError(
-            "the client `wire` speaks no TLS",
-            where=f"{where}.client",
-            hint='leave out `client`, or write client = "tokio_postgres"',
-        )
-    return read
+    return read_server_options(
+        PostgreSqlOptions, options, where, driver="postgresql", isolation=isolation, version="15"
+    )
 
 
 class PostgreSqlServer(System):
@@ -113,13 +89,7 @@ class PostgreSqlServer(System):
     @classmethod
     def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:
         """Every level of durability is made of settings that matter at run time alone."""
-        return without_run_time(options, RUN_TIME)
-
-    @classmethod
-    def runners(cls, options: dict[str, Any]) -> tuple[str, ...]:
-        """Each client library has its own."""
-        client = options.get("client") or ("tokio_postgres" if options.get("tls") else None)
-        return {"wire": ("reactor",), "tokio_postgres": ("tokio",)}.get(str(client), capabilities().runners)
+        return shaping(options, cls.driver, RUN_TIME)
 
     @classmethod
     def input_files(cls, options: dict[str, Any]) -> list[str]:
@@ -133,16 +103,15 @@ class PostgreSqlServer(System):
         """Statements of ours, beside the load, in the plan's database."""
 
     def _driver(self, login: Login, secret: dict[str, str] | None) -> dict[str, Any]:
-        tls = login.tls
         return {
+            **self._options.driver,
             "kind": self.driver,
             "endpoints": [node.endpoint() for node in self.nodes()],
             "user": login.user,
             "password": secret,
             "database": self._options.database,
-            "tls": {"ca_file": tls.ca_file, "verify": tls.verify} if tls else None,
-            "session_variables": dict(self._options.session),
-            "client": self._options.client,
+            "tls": login.tls and login.tls.model_dump(),
+            "throwaway_password": self.private,
         }
 
     def facts(self) -> Facts:

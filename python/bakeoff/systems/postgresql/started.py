@@ -24,7 +24,7 @@ from bakeoff.provision.installation import Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.base import Capabilities, Node, System
-from bakeoff.systems.options import read_options
+from bakeoff.systems.options import read_own
 from bakeoff.systems.postgresql.control import Control
 from bakeoff.systems.postgresql.existing import ExistingPostgreSql
 from bakeoff.systems.postgresql.facts import read_cipher
@@ -84,7 +84,7 @@ class PostgreSql(PostgreSqlServer):
 
     @classmethod
     def available(cls, options: dict[str, Any]) -> str | None:
-        read = read_options(PostgreSqlOptions, options, cls.kind)
+        read = read_own(PostgreSqlOptions, options, cls.kind)
         if read.address is not None:
             return None
         try:
@@ -117,7 +117,7 @@ class PostgreSql(PostgreSqlServer):
         if self._server is None:
             start = self._start
             found = installation_for(SOURCES, start.version, start.image)
-            tls = bool(self._options.tls)
+            tls = self._options.driver["tls"] is not None
             spec = ServerSpec(found, self._settings, self._options.database, start.port, tls, self._place)
             self._server = PostgreSqlProcess(spec, InstanceFolder(self._workdir), where=self._where)
         return self._server

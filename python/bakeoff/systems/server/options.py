@@ -10,11 +10,14 @@ from typing import Any, Literal, TypeVar
 from pydantic import Field, model_validator
 
 from bakeoff.errors import PlanError
+from bakeoff.systems.driver import option_names
 from bakeoff.systems.options import Options, Password, Settings, read_options
 from bakeoff.systems.server.login import Tls
 
-#: Options that say how to reach a server, not what it stores.
-_OF_THE_WAY = {"user", "password", "tls", "server_public_key_file", "client", "port", "connect"}
+#: Options that say how to reach a server, not what it stores. Those of the driver are others of that kind, but for the
+#: variables of its sessions.
+_OF_THE_WAY = {"user", "password", "port", "connect"}
+_SESSION = "session"
 
 
 class StartOptions(Options):
@@ -41,30 +44,34 @@ class ServerOptions(Options):
     address: str | None = None
     user: str
     password: Password | None = None
-    tls: Tls | bool | None = None
     #: The same as `start.settings`.
     settings: Settings = Field(default_factory=dict)
-    #: Session variables of the load's connections, by the server's own names.
-    session: Settings = Field(default_factory=dict)
 
     @property
     def private(self) -> StartOptions | None:
         """What a private server is to be, if the plan wants one; `start = true` means all defaults."""
         return (StartOptions() if self.start else None) if isinstance(self.start, bool) else self.start
 
+    @property
+    def session(self) -> dict[str, str]:
+        """Variables of the load's connections, by the server's own names."""
+        return dict(self.driver[_SESSION])
+
     def encryption(self, base_dir: Path) -> Tls | None:
-        if isinstance(self.tls, bool) or self.tls is None:
-            return Tls() if self.tls else None
-        ca_file = self.tls.ca_file and str((base_dir / self.tls.ca_file).absolute())
-        return Tls(ca_file=ca_file, verify=self.tls.verify)
+        tls = self.driver["tls"]
+        if tls is None:
+            return None
+        return Tls(ca_file=tls["ca_file"] and str((base_dir / tls["ca_file"]).absolute()), verify=tls["verify"])
 
 
 Read = TypeVar("Read", bound=ServerOptions)
 
 
-def read_server_options(model: type[Read], options: dict[str, Any], where: str, *, version: str) -> Read:
-    """Checks keys, and that the server is either started or found. version: one that a hint may name."""
-    read = read_options(model, options, where)
+def read_server_options(
+    model: type[Read], options: dict[str, Any], where: str, *, driver: str, isolation: str | None, version: str
+) -> Read:
+    """Checks all, and that the server is either started or found. version: one that a hint may name."""
+    read = read_options(model, options, where, driver=driver, isolation=isolation)
     if read.private is None and read.address is None:
         raise PlanError(
             "needs either `start` (a private server) or `address` (an existing one)",
@@ -82,17 +89,13 @@ def read_server_options(model: type[Read], options: dict[str, Any], where: str, 
     return read
 
 
-def refuse_unknown_isolation(kind: str, isolation: str | None, known: Collection[str], where: str) -> None:
-    if isolation is not None and isolation not in known:
-        raise PlanError(f"{kind} has no isolation level {isolation!r}", where=where, hint=f"known: {', '.join(known)}")
-
-
 def refuse_impossible_tls(options: ServerOptions, where: str) -> None:
     """Of a private server."""
-    if isinstance(options.tls, Tls):
+    tls = options.driver["tls"]
+    if tls is not None and tls != Tls().model_dump():
         hint = "write tls = true: its certificate is made and trusted for you"
         raise PlanError("a private server has no certificate of yours", where=f"{where}.tls", hint=hint)
-    if options.tls and options.private and options.private.connect == "socket":
+    if tls is not None and options.private and options.private.connect == "socket":
         raise PlanError("a unix socket cannot be encrypted", where=f"{where}.tls", hint='remove connect = "socket"')
 
 
@@ -132,13 +135,16 @@ def _refuse_bad_setting(name: str, value: str, ours: Collection[str], where: str
         raise PlanError(f"{name!r} = {value!r} cannot be a setting of a server", where=f"{where}.start.settings")
 
 
-def without_run_time(options: dict[str, Any], run_time: Collection[str]) -> dict[str, Any]:
+def shaping(options: dict[str, Any], driver: str, run_time: Collection[str]) -> dict[str, Any]:
     """The table, and those inside it, without options of the way and settings that matter at run time alone."""
-    left = {name: value for name, value in options.items() if name not in _OF_THE_WAY}
+    return _without(options, _OF_THE_WAY | {*option_names(driver)} - {_SESSION}, run_time)
+
+
+def _without(options: dict[str, Any], way: Collection[str], run_time: Collection[str]) -> dict[str, Any]:
     return {
-        name: without_run_time(value, run_time) if isinstance(value, dict) else value
-        for name, value in left.items()
-        if normal(name) not in run_time
+        name: _without(value, way, run_time) if isinstance(value, dict) else value
+        for name, value in options.items()
+        if name not in way and normal(name) not in run_time
     }
 
 

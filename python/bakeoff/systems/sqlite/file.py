@@ -26,6 +26,7 @@ from bakeoff.errors import EngineError, PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, copy_tree, remove_tree
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.systems.base import Capabilities, Facts, System
+from bakeoff.systems.driver import drivers, option_names
 from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.options import Options, Settings, read_options
 from bakeoff.systems.sqlite.ledger import SqliteLedger
@@ -66,13 +67,20 @@ class Sqlite(System):
     summary: ClassVar[str] = "SQLite, embedded in the engine; nothing to install"
 
     def __init__(
-        self, name: str, pragmas: dict[str, str], workdir: Path, place: Path | None, existing: Path | None = None
+        self,
+        name: str,
+        options: SqliteOptions,
+        pragmas: dict[str, str],
+        workdir: Path,
+        place: Path | None,
+        existing: Path | None = None,
     ) -> None:
         """existing: the file, if it is not ours."""
         self.name = name
         self.private = existing is None
         self._existing = existing
         self._where = f"systems.{name}"
+        self._options = options
         self._pragmas = pragmas
         self._workdir = workdir
         self._place = place
@@ -85,10 +93,7 @@ class Sqlite(System):
             existing=False,
             embedded=True,
             restore=True,
-            isolation=("serializable",),
             durability=tuple(DURABILITY),
-            runners=("thread",),
-            pool=False,
         )
 
     @classmethod
@@ -104,14 +109,10 @@ class Sqlite(System):
         base_dir: Path,
     ) -> System:
         where = f"systems.{name}"
-        read = read_options(SqliteOptions, options, where)
-        if isolation not in (None, *cls.capabilities().isolation):
-            raise PlanError(
-                f"sqlite has no isolation level {isolation!r}", where=where, hint="it has serializable only"
-            )
+        read = read_options(SqliteOptions, options, where, driver=cls.driver, isolation=isolation)
         pragmas = _pragmas(read.settings, durability, where)
         place, file = (base_dir / given if given else None for given in (read.path, read.file))
-        return cls(name, pragmas, workdir, place, file.absolute() if file else None)
+        return cls(name, read, pragmas, workdir, place, file.absolute() if file else None)
 
     @classmethod
     def place(cls, options: dict[str, Any]) -> tuple[str, ...] | None:
@@ -121,7 +122,8 @@ class Sqlite(System):
     def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:
         said = options.get("settings", {})
         pragmas = {**DURABILITY.get(durability or "", {}), **{name.lower(): value for name, value in said.items()}}
-        return {**options, "settings": {name: pragmas[name] for name in pragmas.keys() - RUN_TIME}}
+        own = {name: value for name, value in options.items() if name not in option_names(cls.driver)}
+        return {**own, "settings": {name: pragmas[name] for name in pragmas.keys() - RUN_TIME}}
 
     def start(self) -> None:
         """Makes the folder; the file appears with the first connection of the engine."""
@@ -150,7 +152,8 @@ class Sqlite(System):
         return self._folder / "data.sqlite"
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
-        return {"kind": self.driver, "path": str(self.file), "pragmas": dict(self._pragmas)}, {}
+        own = {"kind": self.driver, "path": str(self.file), "pragmas": dict(self._pragmas)}
+        return {**self._options.driver, **own}, {}
 
     def facts(self) -> Facts:
         """The pragmas as set (the engine refuses to run if one did not take), and the file's own properties."""
@@ -260,11 +263,8 @@ def cache_bytes(settings: dict[str, str]) -> int:
 
 def _engine_sqlite_version() -> str:
     """The version of the library inside the engine, if the engine says; never Python's, which is another."""
-    from bakeoff.fleet.binary import engine_list
-
     try:
-        listing = engine_list()
-    except EngineError:
+        library = drivers()[Sqlite.driver].library
+    except (EngineError, KeyError):
         return ""
-    library = next((str(one.get("library", "")) for one in listing.get("drivers", []) if one["kind"] == "sqlite"), "")
     return library.removeprefix("SQLite").strip()

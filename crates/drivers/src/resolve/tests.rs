@@ -1,0 +1,171 @@
+use super::*;
+use bakeoff_model::run::Isolation;
+use serde_json::{Value, json};
+
+fn request(kind: &str, options: Value) -> DriverRequest {
+    DriverRequest {
+        kind: kind.into(),
+        options: options.as_object().unwrap().clone(),
+        runner: None,
+        isolation: None,
+    }
+}
+
+fn decided(kind: &str, options: Value) -> ResolvedDriver {
+    resolve(&request(kind, options)).unwrap().resolved
+}
+
+#[track_caller]
+fn refused(request: &DriverRequest, what: &str, place: &str, hint: &str) {
+    let trouble = resolve(request).err().unwrap();
+    assert_eq!(
+        (&*trouble.what, &*trouble.place, &*trouble.hint),
+        (what, place, hint)
+    );
+}
+
+#[test]
+fn every_option_of_a_plan_is_decided_and_nothing_that_the_system_knows() {
+    assert_eq!(
+        Value::Object(
+            decided(
+                "null",
+                json!({"latency_ns": 5, "stalls": [{"at_s": 1, "for_s": 2}]})
+            )
+            .options
+        ),
+        json!({
+            "latency_ns": 5, "latency": "constant", "error_ratio": 0.0, "wrong_ratio": 0.0,
+            "stalls": [{"at_s": 1.0, "for_s": 2.0}], "store": false, "lost_write_ratio": 0.0
+        })
+    );
+    for kind in KINDS {
+        let names: Vec<String> = (kind.describe)().into_iter().map(|option| option.name).collect();
+        for of_the_system in [
+            "endpoints",
+            "user",
+            "password",
+            "path",
+            "store_path",
+            "throwaway_password",
+        ] {
+            assert!(!names.iter().any(|name| name == of_the_system), "{of_the_system}");
+        }
+    }
+}
+
+#[test]
+fn out_of_bounds_and_unknown_options_are_refused_in_words() {
+    refused(
+        &request("null", json!({"wrong_ratio": 2})),
+        "`wrong_ratio` cannot be 2",
+        "driver.wrong_ratio",
+        "it must be a number from 0 to 1",
+    );
+    refused(
+        &request("null", json!({"latency_n": 2})),
+        "unknown option `latency_n`",
+        "driver.latency_n",
+        "did you mean `latency_ns`?",
+    );
+    refused(
+        &request("null", json!({"user": "me", "latency_ns": 1})),
+        "unknown option `user`",
+        "driver.user",
+        "it is one of: latency_ns, latency, error_ratio, wrong_ratio, stalls, store, lost_write_ratio",
+    );
+    refused(
+        &request("mysql", json!({"client": "odbc"})),
+        "`client` cannot be \"odbc\"",
+        "driver.client",
+        "it is one of: wire, mysql_async",
+    );
+}
+
+#[test]
+fn the_client_follows_from_what_is_asked() {
+    for (kind, options, runner, client) in [
+        ("mysql", json!({}), None, "wire"),
+        ("mysql", json!({"tls": false}), None, "wire"),
+        ("mysql", json!({"tls": true}), None, "mysql_async"),
+        ("mysql", json!({}), Some(RunnerKind::Tokio), "mysql_async"),
+        ("mysql", json!({"client": "mysql_async"}), None, "mysql_async"),
+        (
+            "postgresql",
+            json!({"tls": {"verify": false}}),
+            None,
+            "tokio_postgres",
+        ),
+        ("sqlite", json!({}), Some(RunnerKind::Thread), "sqlite"),
+    ] {
+        let request = DriverRequest {
+            runner,
+            ..request(kind, options.clone())
+        };
+        let decided = resolve(&request).unwrap().resolved;
+        assert_eq!(decided.client, client, "{kind} {options}");
+        assert_eq!(
+            decided.offers.tls,
+            client != "wire" && client != "sqlite",
+            "{client}"
+        );
+    }
+    assert_eq!(
+        decided("mysql", json!({})).runners,
+        [RunnerKind::Reactor, RunnerKind::Tokio]
+    );
+    assert_eq!(
+        decided("mysql", json!({"tls": true})).runners,
+        [RunnerKind::Tokio]
+    );
+}
+
+#[test]
+fn what_no_client_can_be_asked_is_refused() {
+    refused(
+        &request("mysql", json!({"client": "wire", "tls": true})),
+        "the client `wire` speaks no TLS",
+        "driver.client",
+        "leave `client` out, or write client = \"mysql_async\"",
+    );
+    refused(
+        &DriverRequest {
+            runner: Some(RunnerKind::Reactor),
+            ..request("postgresql", json!({"tls": true}))
+        },
+        "the driver postgresql does not run on the runner reactor",
+        "driver.runner",
+        "with the `client` or `tls` asked for, it runs on tokio",
+    );
+    refused(
+        &DriverRequest {
+            isolation: Some(Isolation::Snapshot),
+            ..request("sqlite", json!({}))
+        },
+        "sqlite has no isolation level snapshot",
+        "driver.isolation",
+        "it has serializable",
+    );
+}
+
+/// Whichever it is that one client of a kind has and another has not.
+#[test]
+fn a_need_that_the_client_lacks_is_refused_and_the_client_that_would_do_is_named() {
+    let needs = Needs {
+        scan: true,
+        ..Needs::default()
+    };
+    let mut decided = resolve(&request("postgresql", json!({"tls": true}))).unwrap();
+    assert_eq!(decided.meet(&needs, "ycsb"), Ok(()));
+    decided.resolved.offers.scan = false;
+    for way in decided.ways.iter_mut().filter(|way| way.client != "wire") {
+        way.offers.scan = false;
+    }
+    let trouble = decided.meet(&needs, "ycsb").unwrap_err();
+    assert_eq!(
+        trouble.what,
+        "ycsb needs scans in the order of keys, which postgresql with the client tokio_postgres does not offer"
+    );
+    assert_eq!(trouble.place, "driver.client");
+    assert_eq!(trouble.hint, "client = \"wire\", without `tls` offers it");
+}

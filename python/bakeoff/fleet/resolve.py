@@ -1,0 +1,66 @@
+"""The engine's answers to what a plan asks of drivers and workloads: one process for any number of questions, and no
+question asked twice."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ..errors import EngineError
+from ..model.boundary import ANSWER, Refused, Request, Resolved, ResolvedDriver
+from .binary import engine_path
+
+Answer = Resolved | ResolvedDriver | Refused
+
+#: For thousands of questions of a fraction of a millisecond each.
+_PATIENCE_S = 60
+
+#: By the engine and the question's line.
+_ANSWERS: dict[tuple[Path, str], Answer] = {}
+
+
+def resolve(requests: Sequence[Request]) -> list[Answer]:
+    """One answer to each, in order. Raises EngineError."""
+    if not requests:
+        return []
+    engine = engine_path()
+    asked = [(engine, _line(request)) for request in requests]
+    new = list(dict.fromkeys(key for key in asked if key not in _ANSWERS))
+    _ANSWERS.update(zip(new, _ask(engine, [line for _, line in new]), strict=True))
+    return [_ANSWERS[key] for key in asked]
+
+
+def _line(request: Request) -> str:
+    return json.dumps({"ask": request.ask, **request.model_dump(mode="json")})
+
+
+def _ask(engine: Path, lines: list[str]) -> list[Answer]:
+    if not lines:
+        return []
+    try:
+        done = subprocess.run(
+            [engine, "resolve"],
+            input="".join(f"{line}\n" for line in lines),
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE_S,
+            check=True,
+        )
+        answers = [ANSWER.validate_json(line) for line in done.stdout.splitlines()]
+    except (OSError, subprocess.SubprocessError, ValidationError) as error:
+        raise EngineError(
+            f"the measuring program does not decide the plan's options: {error}",
+            where=str(engine),
+            hint="reinstall it with `pip install .`",
+        ) from error
+    if len(answers) != len(lines):
+        raise EngineError(
+            f"the measuring program answered {len(answers)} of {len(lines)} questions",
+            where=str(engine),
+            hint="reinstall it with `pip install .`",
+        )
+    return answers
