@@ -5,7 +5,7 @@
 //! row that several changed, one's). Files are read in the order of their numbers. One is a sequence of entries, lengths
 //! as little-endian u32: `T name` what follows is of this table; `X` it is gone; `C` it is there, and empty unless it was
 //! there before; `D key` this row is gone; `P key fields ends.. bytes` this row is now so.
-use super::memory::{MemoryTable, Row, tables};
+use super::memory::{MemoryTable, Row, lock, tables};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub fn write(folder: &Path) -> io::Result<()> {
     let mut bytes = Vec::new();
     let mut anew = true;
     for (name, table) in tables() {
-        let table = super::lock(&table);
+        let table = lock(&table);
         anew &= table.is_new();
         if table.is_changed() {
             put_changes(&mut bytes, &name, &table);
@@ -136,7 +136,7 @@ fn apply(reader: &mut Reader<'_>) -> Option<()> {
             table = Some(super::memory::table(std::str::from_utf8(reader.bytes()?).ok()?));
             continue;
         }
-        let mut table = super::lock(table.as_ref()?);
+        let mut table = lock(table.as_ref()?);
         match entry {
             b'X' => table.set_missing(),
             b'C' => table.set_there(),

@@ -6,7 +6,7 @@ use bakeoff_model::row::RowBuf;
 use bakeoff_model::value::Value;
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 static TABLES: Mutex<BTreeMap<String, Arc<Mutex<MemoryTable>>>> = Mutex::new(BTreeMap::new());
 
@@ -19,6 +19,11 @@ pub fn table(name: &str) -> Arc<Mutex<MemoryTable>> {
 /// All tables that were mentioned.
 pub fn tables() -> BTreeMap<String, Arc<Mutex<MemoryTable>>> {
     TABLES.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+pub fn lock(memory: &Mutex<MemoryTable>) -> MutexGuard<'_, MemoryTable> {
+    // A panic in another session cannot leave a half-made row: rows are replaced whole.
+    memory.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The values of one record, laid end to end.
@@ -134,7 +139,7 @@ impl Undo {
 pub fn take_back(log: Vec<Undo>) {
     for undo in log.into_iter().rev() {
         let Some(memory) = undo.memory else { continue };
-        let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = lock(&memory);
         if let Some(rows) = &mut memory.rows {
             match undo.before {
                 Some(row) => drop(rows.insert(undo.key, Row { kept: false, ..row })),

@@ -1,12 +1,14 @@
 //! The same servers through tokio-postgres, on tokio: for TLS, and to hold our own client against.
 //!
 //! A session is one connection with a task beside it that reads and writes; both allocate per operation.
+mod errors;
+mod load;
 mod numeric;
 mod tls;
 mod values;
 
-use super::copy::{self, Rows, Table};
-use super::errors::{self, Said, at_commit, at_login, code_of_io, rolled_back, server_error};
+use super::copy::Table;
+use super::errors::{at_commit, at_login, rolled_back};
 use super::kind::Kind;
 use super::options::{DRIVER, Target, socket};
 use super::settings::{self, Settings};
@@ -22,16 +24,13 @@ use bakeoff_model::run::{Isolation, PostgresqlSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
-use bytes::Bytes;
-use futures_util::{SinkExt, TryStreamExt};
-use std::error::Error as _;
-use std::io;
+use errors::{op_error, said};
+use futures_util::TryStreamExt;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::config::SslMode;
-use tokio_postgres::error::Severity;
 use tokio_postgres::{Client, Config, Error, NoTls, SimpleQueryMessage};
 use values::{Given, Raw};
 
@@ -197,45 +196,6 @@ struct Prepared {
     sql: Rc<str>,
 }
 
-fn said(error: &Error) -> Option<Said<'_>> {
-    let said = error.as_db_error()?;
-    Some(Said {
-        severity: match said.parsed_severity() {
-            Some(Severity::Fatal | Severity::Panic) => "FATAL",
-            _ => "ERROR",
-        },
-        state: said.code().code(),
-        message: said.message(),
-        detail: said.detail(),
-    })
-}
-
-#[cold]
-fn op_error(error: &Error) -> OpError {
-    if let Some(said) = said(error) {
-        return server_error(said);
-    }
-    let mut causes = vec![error.to_string()];
-    let (mut code, mut cause) = ("CLIENT", error.source());
-    while let Some(inner) = cause {
-        if inner.is::<rustls::Error>() {
-            code = errors::TLS;
-        } else if let Some(inner) = inner.downcast_ref::<io::Error>() {
-            code = match inner.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
-                true => errors::TLS,
-                false => code_of_io(inner),
-            };
-        }
-        causes.push(inner.to_string());
-        cause = inner.source();
-    }
-    // Without a source: the server does not speak TLS.
-    if error.to_string().contains("TLS") {
-        code = errors::TLS;
-    }
-    OpError::lost(code, causes.join(": "))
-}
-
 fn done(affected: u64) -> Done {
     Done {
         affected: Some(affected),
@@ -325,54 +285,6 @@ impl LibrarySession {
             }
         }
         Ok((seen, affected))
-    }
-
-    async fn table(&mut self, name: &str, columns: &[&str]) -> Result<Table, OpError> {
-        let mut table = Table::new(name, columns);
-        if let Some(known) = self.tables.iter().find(|known| known.is(&table)) {
-            return Ok(known.clone());
-        }
-        let probe = table.probe();
-        let described = self.client.prepare(&probe).await;
-        let described = described.map_err(|error| op_error(&error).with_statement(start(&probe)))?;
-        table.kinds = described
-            .columns()
-            .iter()
-            .map(|column| Kind::of(column.type_().oid()))
-            .collect();
-        self.tables.push(table.clone());
-        Ok(table)
-    }
-
-    /// Rows stored; the caller commits, or rolls back after an error.
-    async fn load(
-        &mut self,
-        table: &Table,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
-    ) -> Result<u64, OpError> {
-        let (mut rows, mut stored) = (Rows::new(table), 0);
-        while !rows.ended() {
-            let statement = table.statement(rows.format());
-            let failed = |error: Error| op_error(&error).with_statement(&*statement);
-            let mut sink = pin!(
-                self.client
-                    .copy_in::<_, Bytes>(&statement)
-                    .await
-                    .map_err(failed)?
-            );
-            let (mut sent, mut more) = (0, true);
-            let mut piece = Vec::new();
-            rows.begin(&mut piece);
-            while more {
-                more = rows.fill(&mut piece, &mut self.row, next, &mut sent);
-                sink.send(std::mem::take(&mut piece).into())
-                    .await
-                    .map_err(failed)?;
-            }
-            let count = sink.finish().await.map_err(failed)?;
-            stored += copy::verify(sent, count, &statement)?;
-        }
-        Ok(stored)
     }
 }
 
