@@ -3,6 +3,8 @@ pub mod account;
 pub mod address;
 #[cfg(any(feature = "mysql", feature = "tokio_postgres"))]
 pub mod authority;
+pub mod errors;
+pub mod read;
 pub mod statement;
 pub mod whereabouts;
 

@@ -1,6 +1,5 @@
 //! The server's error numbers as outcomes.
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use std::io;
 
 /// Numbers of mysqld_error.h and errmsg.h, MySQL and MariaDB.
 const CONFLICT: &[u16] = &[
@@ -83,23 +82,6 @@ pub fn at_commit(mut error: OpError) -> OpError {
         error.outcome = Outcome::Unknown;
     }
     error
-}
-
-/// Codes of errors that no server has numbered: nobody could be reached, or the connection or its encryption failed.
-pub const UNREACHED: &str = "CONNECT";
-pub const IO: &str = "IO";
-pub const TLS: &str = "TLS";
-
-pub fn code_of_io(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::ConnectionRefused
-        | io::ErrorKind::HostUnreachable
-        | io::ErrorKind::NetworkUnreachable
-        | io::ErrorKind::NotFound
-        | io::ErrorKind::PermissionDenied
-        | io::ErrorKind::TimedOut => UNREACHED,
-        _ => IO,
-    }
 }
 
 /// An error as the server numbers it.

@@ -12,10 +12,11 @@ use super::options::{Target, connect_failed};
 use super::settings::{self, Settings};
 use super::{DIALECT, capabilities};
 use crate::records::SqlRecords;
+use crate::server::errors::not_one;
 use crate::server::statement::start;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::{Capabilities, Needs};
-use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
+use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
@@ -232,12 +233,7 @@ impl SqlSession for LibrarySession {
         match self.rows(statement, params, &mut |_| {}).await? {
             0 => Ok(None),
             1 => Ok(Some(&self.row)),
-            rows => Err(OpError::fail(
-                FailClass::Other,
-                "ROWS",
-                format!("the server answered {rows} rows where one was asked for"),
-            )
-            .with_statement(&*self.statements[statement.0 as usize].sql)),
+            rows => Err(not_one(rows, &self.statements[statement.0 as usize].sql)),
         }
     }
 

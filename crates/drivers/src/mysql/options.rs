@@ -1,9 +1,9 @@
 //! Where to connect and as whom: addresses, the password, certificates. Nothing here may tell a password.
-use super::errors;
 use super::server_key::ServerKey;
 use crate::server::account::reveal;
 use crate::server::address::{Address, place};
 use crate::server::authority;
+use crate::server::errors;
 use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::needs::Affected;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};

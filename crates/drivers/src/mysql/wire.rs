@@ -14,25 +14,26 @@ mod login;
 mod read;
 mod request;
 
-use super::errors::{UNREACHED, at_commit, code_of_io};
+use super::errors::at_commit;
 use super::options::{DRIVER, Target, connect_failed};
 use super::settings::{self, Settings};
 use super::{DIALECT, capabilities};
 use crate::records::SqlRecords;
+use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
 use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::Rows;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::{Affected, Capabilities, Needs};
-use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
+use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use bakeoff_reactor::Stream;
-use link::{Link, malformed};
+use link::Link;
 use load::Loader;
 use login::{Account, Terms, Trust};
 use read::{Kind, OkPacket};
@@ -140,15 +141,8 @@ impl WireSession {
         whereabouts: &Whereabouts,
         affected: Affected,
     ) -> Result<Self, OpError> {
-        let mut last = None;
-        for address in &*whereabouts.addresses() {
-            match Stream::connect(address).await {
-                Ok(stream) => return Self::log_in(stream, target, address.is_local(), affected).await,
-                Err(error) => last = Some(OpError::lost(code_of_io(&error), error.to_string())),
-            }
-        }
-        whereabouts.look_again();
-        Err(last.unwrap_or_else(|| OpError::lost(UNREACHED, "it has no address")))
+        let (stream, address) = whereabouts.connect().await?;
+        Self::log_in(stream, target, address.is_local(), affected).await
     }
 
     async fn log_in(
@@ -217,7 +211,7 @@ impl WireSession {
     ) -> Result<u64, OpError> {
         let prepared = &mut self.statements[statement.0 as usize];
         if params.len() != prepared.types.len() {
-            return Err(wrong_count(prepared, params.len()));
+            return Err(wrong_count(prepared.types.len(), params.len(), &prepared.sql));
         }
         request::execute(self.link.request(), prepared.id, &mut prepared.types, params);
         let answer = match self.link.ask().await {
@@ -278,12 +272,6 @@ impl WireSession {
     }
 }
 
-#[cold]
-fn wrong_count(prepared: &Prepared, given: usize) -> OpError {
-    let what = format!("{} parameters wanted, {given} given", prepared.types.len());
-    OpError::fail(FailClass::Refused, "CLIENT", what).with_statement(&*prepared.sql)
-}
-
 impl Drop for WireSession {
     /// As far as it goes without waiting: a server counts a client that leaves without a word as aborted.
     fn drop(&mut self) {
@@ -332,12 +320,7 @@ impl SqlSession for WireSession {
         match self.run(statement, params, &mut |_| {}).await? {
             0 => Ok(None),
             1 => Ok(Some(&self.row)),
-            rows => Err(OpError::fail(
-                FailClass::Other,
-                "ROWS",
-                format!("the server answered {rows} rows where one was asked for"),
-            )
-            .with_statement(&*self.statements[statement.0 as usize].sql)),
+            rows => Err(not_one(rows, &self.statements[statement.0 as usize].sql)),
         }
     }
 

@@ -1,6 +1,5 @@
 //! The server's errors as outcomes, by SQLSTATE (PostgreSQL documentation, appendix "Error Codes").
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use std::io;
 
 /// Single conditions, which their class does not tell.
 const CONDITIONS: &[(&str, FailClass)] = &[
@@ -36,12 +35,6 @@ const UNCERTAIN: &[&str] = &[
     "40003", // statement completion unknown
     "08007", // transaction resolution unknown
 ];
-
-/// Codes of errors that no server has sent.
-pub const UNREACHED: &str = "CONNECT";
-pub const IO: &str = "IO";
-#[cfg(feature = "tokio_postgres")]
-pub const TLS: &str = "TLS";
 
 /// What an ErrorResponse says, as far as it is of use.
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,18 +99,6 @@ pub fn at_commit(mut error: OpError) -> OpError {
 pub fn rolled_back() -> OpError {
     let words = "COMMIT was answered with ROLLBACK: a statement of the transaction had failed";
     OpError::fail(FailClass::Other, "25P02", words).with_statement("COMMIT")
-}
-
-pub fn code_of_io(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::ConnectionRefused
-        | io::ErrorKind::HostUnreachable
-        | io::ErrorKind::NetworkUnreachable
-        | io::ErrorKind::NotFound
-        | io::ErrorKind::PermissionDenied
-        | io::ErrorKind::TimedOut => UNREACHED,
-        _ => IO,
-    }
 }
 
 #[cfg(test)]

@@ -15,10 +15,11 @@ use super::settings::{self, Settings};
 use super::{DIALECT, capabilities};
 use crate::records::SqlRecords;
 use crate::server::address::Address;
+use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::{Capabilities, Needs};
-use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
+use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, PostgresqlSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
@@ -227,12 +228,7 @@ impl LibrarySession {
         let prepared = &self.statements[statement.0 as usize];
         let failed = |error: OpError| error.with_statement(&*prepared.sql);
         if params.len() != prepared.params.len() {
-            let what = format!(
-                "{} parameters wanted, {} given",
-                prepared.params.len(),
-                params.len()
-            );
-            return Err(failed(OpError::fail(FailClass::Refused, "CLIENT", what)));
+            return Err(wrong_count(prepared.params.len(), params.len(), &prepared.sql));
         }
         let given = params.iter().zip(&prepared.params).map(Given::new);
         let rows = self.client.query_raw(&prepared.statement, given).await;
@@ -246,7 +242,7 @@ impl LibrarySession {
                 match value {
                     None => self.row.push(Value::Null),
                     Some(Raw(value)) if values::push(*kind, value, &mut self.row) => {}
-                    Some(_) => return Err(failed(OpError::lost("PROTOCOL", "a value of another length"))),
+                    Some(_) => return Err(failed(malformed("a value of another length"))),
                 }
             }
             seen += 1;
@@ -331,12 +327,7 @@ impl SqlSession for LibrarySession {
         match self.run(statement, params, &mut |_| {}).await?.0 {
             0 => Ok(None),
             1 => Ok(Some(&self.row)),
-            rows => Err(OpError::fail(
-                FailClass::Other,
-                "ROWS",
-                format!("the server answered {rows} rows where one was asked for"),
-            )
-            .with_statement(&*self.statements[statement.0 as usize].sql)),
+            rows => Err(not_one(rows, &self.statements[statement.0 as usize].sql)),
         }
     }
 

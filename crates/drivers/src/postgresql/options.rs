@@ -1,7 +1,7 @@
 //! Where to connect to and as whom. Nothing here may tell a password.
-use super::errors;
 use crate::server::account::reveal;
 use crate::server::address::{Address, place};
+use crate::server::errors;
 use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::run::PostgresqlSpec;

@@ -15,26 +15,27 @@ mod read;
 mod request;
 
 use super::copy::Table;
-use super::errors::{UNREACHED, at_commit, code_of_io, rolled_back, server_error};
+use super::errors::{at_commit, rolled_back, server_error};
 use super::kind::Kind;
 use super::options::{DRIVER, Target};
 use super::settings::{self, Settings};
 use super::{DIALECT, capabilities};
 use crate::records::SqlRecords;
+use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
 use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::End;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::{Capabilities, Needs};
-use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
+use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, PostgresqlSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use bakeoff_reactor::{Address, Stream};
-use link::{Link, malformed};
+use link::Link;
 use login::Account;
 use request::{CancelKey, Prepared};
 use std::cell::RefCell;
@@ -145,18 +146,11 @@ fn shared(prepared: Prepared) -> Rc<Prepared> {
 
 impl WireSession {
     async fn connect(target: &Target, whereabouts: &Whereabouts) -> Result<Self, OpError> {
-        let mut last = None;
-        for address in &*whereabouts.addresses() {
-            match Stream::connect(address).await {
-                Ok(stream) => return Self::log_in(stream, target, address).await,
-                Err(error) => last = Some(OpError::lost(code_of_io(&error), error.to_string())),
-            }
-        }
-        whereabouts.look_again();
-        Err(last.unwrap_or_else(|| OpError::lost(UNREACHED, "it has no address")))
+        let (stream, address) = whereabouts.connect().await?;
+        Self::log_in(stream, target, address).await
     }
 
-    async fn log_in(stream: Stream, target: &Target, address: &Address) -> Result<Self, OpError> {
+    async fn log_in(stream: Stream, target: &Target, address: Address) -> Result<Self, OpError> {
         let mut link = Link::new(stream);
         let account = Account {
             user: &target.user,
@@ -171,7 +165,7 @@ impl WireSession {
             row: RowBuf::default(),
             end: End::default(),
             tables: Vec::new(),
-            address: address.clone(),
+            address,
             key,
         })
     }
@@ -204,7 +198,7 @@ impl WireSession {
     ) -> Result<u64, OpError> {
         let prepared = &*self.statements[statement.0 as usize];
         if params.len() != prepared.params.len() {
-            return Err(wrong_count(prepared, params.len()));
+            return Err(wrong_count(prepared.params.len(), params.len(), &prepared.sql));
         }
         prepared.execute(self.link.request(), params);
         let answer = match self.link.ask().await {
@@ -267,12 +261,6 @@ impl WireSession {
     }
 }
 
-#[cold]
-fn wrong_count(prepared: &Prepared, given: usize) -> OpError {
-    let what = format!("{} parameters wanted, {given} given", prepared.params.len());
-    OpError::fail(FailClass::Refused, "CLIENT", what).with_statement(&*prepared.sql)
-}
-
 impl Drop for WireSession {
     /// As far as it goes without waiting: a server logs a client that leaves without a word.
     fn drop(&mut self) {
@@ -326,12 +314,7 @@ impl SqlSession for WireSession {
         match self.run(statement, params, &mut |_| {}).await? {
             0 => Ok(None),
             1 => Ok(Some(&self.row)),
-            rows => Err(OpError::fail(
-                FailClass::Other,
-                "ROWS",
-                format!("the server answered {rows} rows where one was asked for"),
-            )
-            .with_statement(&*self.statements[statement.0 as usize].sql)),
+            rows => Err(not_one(rows, &self.statements[statement.0 as usize].sql)),
         }
     }
 

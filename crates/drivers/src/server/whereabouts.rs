@@ -1,6 +1,8 @@
 //! Where a server's name leads. To look a name up blocks, for seconds if it must, and a worker has other users: it is done
 //! before anything starts, and again on a thread of its own when nobody answered where the name led.
-use bakeoff_reactor::Address;
+use super::errors::{UNREACHED, code_of_io};
+use bakeoff_model::outcome::OpError;
+use bakeoff_reactor::{Address, Stream};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,12 +46,25 @@ impl Whereabouts {
     }
 
     /// As last looked up.
-    pub fn addresses(&self) -> Arc<[Address]> {
+    fn addresses(&self) -> Arc<[Address]> {
         self.0.lock().clone()
     }
 
+    /// A connection to the first address where somebody answers.
+    pub async fn connect(&self) -> Result<(Stream, Address), OpError> {
+        let mut last = None;
+        for address in &*self.addresses() {
+            match Stream::connect(address).await {
+                Ok(stream) => return Ok((stream, address.clone())),
+                Err(error) => last = Some(OpError::lost(code_of_io(&error), error.to_string())),
+            }
+        }
+        self.look_again();
+        Err(last.unwrap_or_else(|| OpError::lost(UNREACHED, "it has no address")))
+    }
+
     /// Nobody answered there: the next to connect may find other addresses. Does not wait.
-    pub fn look_again(&self) {
+    fn look_again(&self) {
         if self.0.look_up.is_none() || self.0.looking.swap(true, Ordering::AcqRel) {
             return;
         }

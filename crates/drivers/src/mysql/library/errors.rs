@@ -1,5 +1,6 @@
 //! The client library's errors as outcomes.
-use crate::mysql::errors::{TLS, code_of_io, server_error};
+use crate::mysql::errors::server_error;
+use crate::server::errors::{TLS, code_of_io};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use mysql_async::{DriverError, Error, IoError};
 

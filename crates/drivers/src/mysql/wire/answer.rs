@@ -1,8 +1,9 @@
 //! Answers, read as they arrive: rows go through one buffer, and nothing is built that nobody reads.
-use super::link::{Link, malformed};
+use super::link::Link;
 use super::login::Terms;
 use super::read::{self, Described, Kind, OkPacket};
 use crate::mysql::errors::server_error;
+use crate::server::errors::malformed;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 

@@ -1,11 +1,10 @@
 //! Packets over a connection (MySQL Client/Server Protocol, "MySQL Packets"): a length of three bytes, a number, the
 //! payload; a payload of 2^24-1 bytes is continued by the next packet. What does not follow that ends the connection.
 use super::answer;
-use crate::mysql::errors::IO;
 use crate::mysql::options::PACKET_BYTES_MAX;
+use crate::server::errors::{lost, malformed};
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_reactor::Stream;
-use std::io;
 
 const HEADER_BYTES: usize = 4;
 const PAYLOAD_BYTES_MAX: usize = 0xFF_FFFF;
@@ -186,17 +185,6 @@ fn split(request: &mut Vec<u8>, mut sequence: u8) -> u8 {
         rest = later;
         sequence = sequence.wrapping_add(1);
     }
-}
-
-#[cold]
-fn lost(error: io::Error) -> OpError {
-    OpError::lost(IO, error.to_string())
-}
-
-/// The server said something that is not in the protocol, or that this client does not know.
-#[cold]
-pub fn malformed(what: &str) -> OpError {
-    OpError::lost("PROTOCOL", format!("the server's answer cannot be read: {what}"))
 }
 
 #[cfg(test)]

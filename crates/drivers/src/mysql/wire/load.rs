@@ -4,11 +4,12 @@
 use super::WireSession;
 use super::answer;
 use super::array::Array;
-use super::link::{Link, malformed};
+use super::link::Link;
 use super::read::{self, Kind, OkPacket};
 use super::request;
 use crate::mysql::DIALECT;
 use crate::mysql::bulk::{self, Inserts, Notice, PIECE_BYTES, Reading, Target};
+use crate::server::errors::malformed;
 use crate::server::statement::start;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;

@@ -1,11 +1,11 @@
 //! From an open connection to a session: greeting, answer, and whatever dialogue the account's authentication wants.
 //! The packets' structures and the scrambles are mysql_common's.
 use super::answer::refusal;
-use super::link::{Link, malformed};
-use crate::mysql::errors::IO;
+use super::link::Link;
 use crate::mysql::options::PACKET_BYTES_MAX;
 use crate::mysql::server_key::ServerKey;
 use crate::server;
+use crate::server::errors::{IO, malformed};
 use bakeoff_model::needs::Affected;
 use bakeoff_model::outcome::{FailClass, OpError};
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};

@@ -1,35 +1,17 @@
 //! Values as the protocol writes them, taken from the front of a payload.
-use super::link::malformed;
 use crate::mysql::values::{push_date_time, push_decimal, push_unsigned};
+use crate::server::errors::malformed;
+pub use crate::server::read::bytes;
+use crate::server::read::{array, ended};
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::value::{Civil, Value};
 use mysql_common::constants::ColumnType;
 
-const SHORT: &str = "a packet ends too early";
-const LONG: &str = "a packet goes on after its end";
 /// Of an answer: what a prepared statement can say.
 const COLUMNS_MAX: u64 = u16::MAX as u64;
 /// Of a TIME; servers end at 34.
 const DAYS_MAX: u32 = 1_000_000;
-
-#[inline]
-pub fn bytes<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], OpError> {
-    let Some((taken, left)) = rest.split_at_checked(count) else {
-        return Err(malformed(SHORT));
-    };
-    *rest = left;
-    Ok(taken)
-}
-
-#[inline]
-fn array<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], OpError> {
-    let Some((taken, left)) = rest.split_first_chunk::<N>() else {
-        return Err(malformed(SHORT));
-    };
-    *rest = left;
-    Ok(*taken)
-}
 
 #[inline]
 pub fn u8(rest: &mut &[u8]) -> Result<u8, OpError> {
@@ -186,11 +168,7 @@ pub fn binary_row(mut rest: &[u8], columns: &[Kind], row: &mut RowBuf) -> Result
             Kind::Time => row.push(Value::Text(&written(time(rest)?))),
         }
     }
-    if rest.is_empty() {
-        Ok(())
-    } else {
-        Err(malformed(LONG))
-    }
+    ended(rest)
 }
 
 /// A row of the text protocol into the buffer.
@@ -203,11 +181,7 @@ pub fn text_row(mut rest: &[u8], columns: usize, row: &mut RowBuf) -> Result<(),
             None => row.push(Value::Null),
         }
     }
-    if rest.is_empty() {
-        Ok(())
-    } else {
-        Err(malformed(LONG))
-    }
+    ended(rest)
 }
 
 /// As the server would write it.

@@ -1,5 +1,6 @@
 //! The client library's errors as outcomes.
-use crate::postgresql::errors::{Said, TLS, code_of_io, server_error};
+use crate::postgresql::errors::{Said, server_error};
+use crate::server::errors::{TLS, code_of_io};
 use bakeoff_model::outcome::OpError;
 use std::error::Error as _;
 use std::io;

@@ -1,8 +1,9 @@
 //! Answers, read where they arrived: all messages that are whole in one go, without a wait between them.
-use super::link::{Link, malformed, message, size};
+use super::link::{Link, message, size};
 use super::read;
 use crate::postgresql::errors::server_error;
 use crate::postgresql::kind::Kind;
+use crate::server::errors::malformed;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 

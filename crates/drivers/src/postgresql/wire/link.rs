@@ -1,10 +1,10 @@
 //! Messages over a connection (PostgreSQL documentation, "Message Formats"): a byte that says which, four bytes of length
 //! that count themselves, the content. What does not follow that ends the connection.
 use super::read;
-use crate::postgresql::errors::{IO, server_error};
+use crate::postgresql::errors::server_error;
+use crate::server::errors::{lost, malformed};
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_reactor::Stream;
-use std::io;
 
 const HEADER_BYTES: usize = 5;
 /// The server's own limit on what it builds.
@@ -152,17 +152,6 @@ impl Link {
 #[inline]
 pub fn is_aside(tag: u8) -> bool {
     matches!(tag, b'N' | b'S' | b'A')
-}
-
-#[cold]
-fn lost(error: io::Error) -> OpError {
-    OpError::lost(IO, error.to_string())
-}
-
-/// The server said something that is not in the protocol, or that this client does not know.
-#[cold]
-pub fn malformed(what: &str) -> OpError {
-    OpError::lost("PROTOCOL", format!("the server's answer cannot be read: {what}"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Bulk loads by COPY, in pieces that are written while the server is at work on the last.
-use super::link::{Link, malformed};
+use super::link::Link;
 use super::{WireSession, answer, read, request};
 use crate::postgresql::copy::{self, Rows, Table};
 use crate::postgresql::errors::server_error;
+use crate::server::errors::malformed;
 use crate::server::statement::start;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;

@@ -1,9 +1,10 @@
 //! From an open connection to a session: the start-up, whatever dialogue the account's authentication wants, and what
 //! the server tells of itself. The scrambles are postgres-protocol's.
-use super::link::{Link, malformed};
+use super::link::Link;
 use super::read;
 use super::request::{self, CancelKey};
-use crate::postgresql::errors::{IO, at_login};
+use crate::postgresql::errors::at_login;
+use crate::server::errors::{IO, malformed};
 use crate::server::stranger;
 use bakeoff_model::outcome::{FailClass, OpError};
 use postgres_protocol::authentication::md5_hash;

@@ -1,31 +1,12 @@
 //! What messages say, taken from the front of their content.
-use super::link::malformed;
 use crate::postgresql::errors::Said;
 use crate::postgresql::kind::Kind;
+use crate::server::errors::malformed;
+pub use crate::server::read::text;
+use crate::server::read::{array, bytes, ended};
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::value::Value;
-
-const SHORT: &str = "a message ends too early";
-const LONG: &str = "a message goes on after its end";
-
-#[inline]
-fn bytes<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], OpError> {
-    let Some((taken, left)) = rest.split_at_checked(count) else {
-        return Err(malformed(SHORT));
-    };
-    *rest = left;
-    Ok(taken)
-}
-
-#[inline]
-fn array<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], OpError> {
-    let Some((taken, left)) = rest.split_first_chunk::<N>() else {
-        return Err(malformed(SHORT));
-    };
-    *rest = left;
-    Ok(*taken)
-}
 
 #[inline]
 fn u16(rest: &mut &[u8]) -> Result<u16, OpError> {
@@ -35,22 +16,6 @@ fn u16(rest: &mut &[u8]) -> Result<u16, OpError> {
 #[inline]
 pub fn u32(rest: &mut &[u8]) -> Result<u32, OpError> {
     Ok(u32::from_be_bytes(array(rest)?))
-}
-
-/// Up to the zero that ends it.
-pub fn text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], OpError> {
-    let end = rest.iter().position(|&byte| byte == 0);
-    let text = bytes(rest, end.ok_or_else(|| malformed(SHORT))?)?;
-    bytes(rest, 1)?;
-    Ok(text)
-}
-
-#[inline]
-fn ended(rest: &[u8]) -> Result<(), OpError> {
-    match rest {
-        [] => Ok(()),
-        _ => Err(malformed(LONG)),
-    }
 }
 
 /// A row into the buffer. `None`: as text, of any number of columns.
