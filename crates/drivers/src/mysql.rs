@@ -8,6 +8,7 @@ pub mod library;
 pub(crate) mod options;
 pub(crate) mod server_key;
 pub(crate) mod settings;
+pub(crate) mod table;
 pub(crate) mod values;
 pub mod wire;
 

@@ -4,6 +4,7 @@
 //! Cells arrive as they are, whatever the session's `sql_mode`: byte columns take any bytes, text columns take UTF-8
 //! (converted by the server if the column has another character set). Both forms turn some errors into warnings
 //! (LOAD DATA LOCAL even duplicate keys), so whoever uses them has to look at [`lost_rows`] before it commits.
+use super::table::Table;
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::value::Value;
@@ -14,85 +15,96 @@ pub const PIECE_BYTES: usize = 256 * 1024;
 /// Text of one INSERT: below the smallest max_allowed_packet in the field (1 MiB).
 pub const INSERT_BYTES: usize = 512 * 1024;
 
-/// Where rows go.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Target {
-    /// Quoted.
-    pub table: String,
-    pub columns: Vec<Column>,
-    /// In all its text columns ASCII means the same, by [`charsets_statement`].
-    pub plain_ascii: bool,
-}
-
 /// As what the server is told to read the text of a LOAD DATA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+enum Reading {
     /// Bytes, stored as they come: the cheapest, and right where text is ASCII (see docs/method/loading.md).
     Ascii,
     /// Text is UTF-8, and converted to its column's character set.
     Utf8,
 }
 
-impl Target {
-    /// How to read the first rows. [`Reading::Ascii`] is good up to the first row that does not [`suit`](Self::suits) it.
-    pub fn reading(&self) -> Reading {
-        if self.plain_ascii {
-            Reading::Ascii
-        } else {
-            Reading::Utf8
+/// The rows of a load as lines of LOAD DATA: one statement up to the first row that is not ASCII where that matters, a
+/// second one from there.
+pub struct Lines<'a> {
+    table: &'a Table,
+    reading: Reading,
+    /// Of the statement, so far.
+    rows: u64,
+    /// The statement has all its rows.
+    over: bool,
+    /// A row is in the buffer that is to be read in another way.
+    left: bool,
+}
+
+impl<'a> Lines<'a> {
+    pub fn new(table: &'a Table) -> Self {
+        Self {
+            table,
+            reading: if table.plain_ascii {
+                Reading::Ascii
+            } else {
+                Reading::Utf8
+            },
+            rows: 0,
+            over: false,
+            left: false,
         }
     }
 
-    /// Whether the row is stored as it is, read in this way.
-    pub fn suits(&self, reading: Reading, row: &RowBuf) -> bool {
-        let same = |(cell, column): (Value<'_>, &Column)| {
-            let ascii = || cell.bytes().is_none_or(<[u8]>::is_ascii);
-            column.bytes || ascii()
-        };
-        reading == Reading::Utf8 || row.cells().zip(&self.columns).all(same)
+    /// The next statement; `None`: all rows are sent.
+    pub fn statement(&mut self) -> Option<String> {
+        if self.over && !self.left {
+            return None;
+        }
+        if self.left {
+            self.reading = Reading::Utf8;
+        }
+        (self.rows, self.over) = (0, false);
+        Some(load_statement(self.table, self.reading))
+    }
+
+    /// Adds lines, as many as make a piece. `row` is not to be changed between two calls.
+    pub fn fill(&mut self, text: &mut Vec<u8>, row: &mut RowBuf, next: &mut impl FnMut(&mut RowBuf) -> bool) {
+        while !self.over && text.len() < PIECE_BYTES {
+            let more = std::mem::take(&mut self.left) || next_row(row, next);
+            if more && (self.reading == Reading::Utf8 || self.table.is_plain(row)) {
+                push_line(row, text);
+                self.rows += 1;
+            } else {
+                (self.left, self.over) = (more, true);
+            }
+        }
+    }
+
+    /// The statement has all its rows.
+    pub fn are_over(&self) -> bool {
+        self.over
+    }
+
+    /// Rows of the statement.
+    pub fn rows(&self) -> u64 {
+        self.rows
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Column {
-    /// Quoted.
-    pub name: String,
-    /// BLOB, BINARY, VARBINARY: not text in any character set.
-    pub bytes: bool,
-}
-
-/// A query whose result has the columns' types and no rows. `columns`: quoted.
-pub fn probe_statement(table: &str, columns: &[String]) -> String {
-    format!("SELECT {} FROM {table} LIMIT 0", columns.join(","))
-}
-
-/// A query that answers in how many of these columns ASCII means the same as in ASCII. Names: not quoted.
-pub fn charsets_statement(table: &str, columns: &[&str]) -> String {
-    let text = |name: &str| {
-        let digits: String = name.bytes().map(|byte| format!("{byte:02X}")).collect();
-        format!("CONVERT(X'{digits}' USING utf8)")
-    };
-    let columns: Vec<String> = columns.iter().map(|name| text(name)).collect();
-    format!(
-        "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() \
-         AND table_name = {} AND column_name IN ({}) AND (character_set_name IS NULL \
-         OR character_set_name IN ('ascii', 'latin1', 'utf8', 'utf8mb3', 'utf8mb4'))",
-        text(table),
-        columns.join(",")
-    )
+/// `false`: there are no more.
+fn next_row(row: &mut RowBuf, next: &mut impl FnMut(&mut RowBuf) -> bool) -> bool {
+    row.clear();
+    next(row)
 }
 
 /// The statement that asks for [`push_line`]s. Its separators are numbers, because `sql_mode` decides what a
 /// backslash in quotes is.
-pub fn load_statement(target: &Target, reading: Reading) -> String {
+fn load_statement(table: &Table, reading: Reading) -> String {
     let utf8 = reading == Reading::Utf8;
-    let has_bytes = target.columns.iter().any(|column| column.bytes);
-    let has_text = target.columns.iter().any(|column| !column.bytes);
+    let has_bytes = table.columns.iter().any(|column| column.bytes);
+    let has_text = table.columns.iter().any(|column| !column.bytes);
     // Read as UTF-8, broken sequences of a byte column could swallow a separator; read as bytes, text has to be
     // declared to be UTF-8 again.
     let charset = if utf8 && !has_bytes { "utf8mb4" } else { "binary" };
     let (mut places, mut texts) = (Vec::new(), Vec::new());
-    for (i, column) in target.columns.iter().enumerate() {
+    for (i, column) in table.columns.iter().enumerate() {
         if utf8 && has_bytes && has_text && !column.bytes {
             places.push(format!("@b{i}"));
             texts.push(format!("{}=CONVERT(@b{i} USING utf8mb4)", column.name));
@@ -108,13 +120,13 @@ pub fn load_statement(target: &Target, reading: Reading) -> String {
     format!(
         "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {} CHARACTER SET {charset} \
          FIELDS TERMINATED BY 0x09 ESCAPED BY 0x5C LINES TERMINATED BY 0x0A ({}){set}",
-        target.table,
+        table.name,
         places.join(","),
     )
 }
 
 /// One row as LOAD DATA reads it.
-pub fn push_line(row: &RowBuf, text: &mut Vec<u8>) {
+fn push_line(row: &RowBuf, text: &mut Vec<u8>) {
     for (i, cell) in row.cells().enumerate() {
         if i > 0 {
             text.push(b'\t');
@@ -147,35 +159,57 @@ fn push_field(bytes: &[u8], text: &mut Vec<u8>) {
 }
 
 /// The INSERT of one row whose values are parameters.
-pub fn insert_statement(target: &Target) -> String {
-    let places = vec!["?"; target.columns.len()].join(",");
-    format!("{}({places})", insert_head(target))
+pub fn insert_statement(table: &Table) -> String {
+    let places = vec!["?"; table.columns.len()].join(",");
+    format!("{}({places})", insert_head(table))
 }
 
-fn insert_head(target: &Target) -> String {
-    let names: Vec<&str> = target.columns.iter().map(|column| &*column.name).collect();
-    format!("INSERT INTO {}({})VALUES", target.table, names.join(","))
+fn insert_head(table: &Table) -> String {
+    let names: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
+    format!("INSERT INTO {}({})VALUES", table.name, names.join(","))
 }
 
 /// INSERTs of many rows, one after the other in one buffer.
 pub struct Inserts<'a> {
-    target: &'a Target,
+    table: &'a Table,
     text: Vec<u8>,
     head_len: usize,
+    /// There are no more rows.
+    ended: bool,
 }
 
 impl<'a> Inserts<'a> {
-    pub fn new(target: &'a Target) -> Self {
-        let text = insert_head(target).into_bytes();
+    pub fn new(table: &'a Table) -> Self {
+        let text = insert_head(table).into_bytes();
         Self {
-            target,
+            table,
             head_len: text.len(),
             text,
+            ended: false,
         }
     }
 
+    /// Writes the next statement over the last one; the rows in it, 0 where there are none left.
+    pub fn fill(&mut self, row: &mut RowBuf, next: &mut impl FnMut(&mut RowBuf) -> bool) -> u64 {
+        self.text.truncate(self.head_len);
+        let (mut rows, mut full) = (0, false);
+        while !self.ended && !full {
+            self.ended = !next_row(row, next);
+            if !self.ended {
+                full = self.push(row);
+                rows += 1;
+            }
+        }
+        rows
+    }
+
+    /// What all statements begin with, for errors.
+    pub fn head(&self) -> String {
+        String::from_utf8_lossy(&self.text[..self.head_len]).into_owned()
+    }
+
     /// Adds a row; whether the statement is now large enough to be sent.
-    pub fn push(&mut self, row: &RowBuf) -> bool {
+    fn push(&mut self, row: &RowBuf) -> bool {
         let text = &mut self.text;
         text.extend_from_slice(if text.len() == self.head_len { b"(" } else { b",(" });
         for (i, cell) in row.cells().enumerate() {
@@ -185,7 +219,7 @@ impl<'a> Inserts<'a> {
             match cell {
                 Value::Null => text.extend_from_slice(b"NULL"),
                 Value::Text(bytes) | Value::Bytes(bytes) => {
-                    let is_bytes = self.target.columns.get(i).is_some_and(|column| column.bytes);
+                    let is_bytes = self.table.columns.get(i).is_some_and(|column| column.bytes);
                     push_literal(bytes, is_bytes, text);
                 }
                 Value::Uuid(bytes) => push_literal(&bytes, true, text),
@@ -204,11 +238,6 @@ impl<'a> Inserts<'a> {
     /// The statement.
     pub fn text(&self) -> &[u8] {
         &self.text
-    }
-
-    /// Begins the next statement.
-    pub fn clear(&mut self) {
-        self.text.truncate(self.head_len);
     }
 }
 
@@ -288,7 +317,6 @@ pub fn lost_rows(sent: u64, stored: u64, warnings: u64, notices: &[Notice]) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mysql::DIALECT;
     use bakeoff_model::value::{Decimal, Timestamp};
 
     const PRICE: Value<'_> = Value::Decimal(Decimal {
@@ -297,16 +325,12 @@ mod tests {
     });
     const NEW_YEAR: Value<'_> = Value::Timestamp(Timestamp { us: 0 });
 
-    fn target(kinds: &[bool]) -> Target {
-        let column = |(i, &bytes): (usize, &bool)| Column {
-            name: DIALECT.quoted(&format!("c{i}")),
-            bytes,
-        };
-        Target {
-            table: DIALECT.quoted("t"),
-            columns: kinds.iter().enumerate().map(column).collect(),
-            plain_ascii: true,
-        }
+    fn table(kinds: &[bool]) -> Table {
+        let names: Vec<String> = (0..kinds.len()).map(|i| format!("c{i}")).collect();
+        let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+        let mut table = Table::new("t", &names);
+        table.learn(kinds.iter().copied(), Some(kinds.len() as i64));
+        table
     }
 
     fn row(cells: &[Value<'_>]) -> RowBuf {
@@ -336,7 +360,7 @@ mod tests {
     #[test]
     fn text_is_declared_to_be_utf8_where_bytes_stand_beside_it() {
         let places = |kinds: &[bool]| {
-            let sql = load_statement(&target(kinds), Reading::Utf8);
+            let sql = load_statement(&table(kinds), Reading::Utf8);
             (
                 sql.contains("CHARACTER SET binary"),
                 sql[sql.find('(').unwrap()..].to_owned(),
@@ -348,44 +372,102 @@ mod tests {
         assert_eq!(places(&[false, true]), (true, mixed));
     }
 
+    /// The statements of a load of these rows, each with its lines.
+    fn statements(table: &Table, rows: &[RowBuf]) -> Vec<(String, String, u64)> {
+        let mut source = rows.iter();
+        let mut next = |row: &mut RowBuf| {
+            source.next().is_some_and(|given| {
+                given.cells().for_each(|cell| row.push(cell));
+                true
+            })
+        };
+        let (mut lines, mut buffer, mut all) = (Lines::new(table), RowBuf::default(), Vec::new());
+        while let Some(statement) = lines.statement() {
+            let mut text = Vec::new();
+            while !lines.are_over() {
+                lines.fill(&mut text, &mut buffer, &mut next);
+            }
+            all.push((
+                statement,
+                String::from_utf8_lossy(&text).into_owned(),
+                lines.rows(),
+            ));
+        }
+        all
+    }
+
     #[test]
     fn ascii_is_read_as_bytes_and_the_rest_as_utf8() {
-        let target = target(&[false, true]);
-        let suits =
-            |text, bytes| target.suits(Reading::Ascii, &row(&[Value::Text(text), Value::Text(bytes)]));
-        assert!(suits(b"plain", b"\xff") && !suits("Gr\u{fc}n".as_bytes(), b""));
-        assert!(target.suits(
-            Reading::Utf8,
-            &row(&[Value::Text("\u{fc}".as_bytes()), Value::Null])
-        ));
-        assert!(load_statement(&target, Reading::Ascii).ends_with(
+        let table = table(&[false, true]);
+        let plain = || row(&[Value::Text(b"plain"), Value::Text(b"\xff")]);
+        let green = row(&[Value::Text("Gr\u{fc}n".as_bytes()), Value::Null]);
+        let [bytes, utf8] = &statements(&table, &[plain(), green, plain()])[..] else {
+            panic!("two statements wanted");
+        };
+        assert!(bytes.0.ends_with(
             "CHARACTER SET binary FIELDS TERMINATED BY 0x09 \
              ESCAPED BY 0x5C LINES TERMINATED BY 0x0A (`c0`,`c1`)"
         ));
-        let other = Target {
+        assert_eq!((bytes.1.as_str(), bytes.2), ("plain\t\u{fffd}\n", 1));
+        assert!(utf8.0.contains("CONVERT(@b0 USING utf8mb4)"));
+        assert_eq!(
+            (utf8.1.as_str(), utf8.2),
+            ("Gr\u{fc}n\t\\N\nplain\t\u{fffd}\n", 2)
+        );
+        assert_eq!(
+            statements(&table, &[])[0].2,
+            0,
+            "it is asked whether it would load"
+        );
+        let other = Table {
             plain_ascii: false,
-            ..target
+            ..table
         };
-        assert_eq!(other.reading(), Reading::Utf8);
+        assert!(statements(&other, &[plain()])[0].0.contains("utf8mb4"));
     }
 
     #[test]
     fn an_insert_takes_rows_until_it_is_large_enough() {
-        let target = target(&[false, true]);
-        let mut inserts = Inserts::new(&target);
-        assert!(!inserts.push(&row(&[Value::Text(b"it's"), Value::Text(b"\x01\xff")])));
-        assert!(!inserts.push(&row(&[Value::Text(b"a\\"), Value::Null])));
-        let sql = b"INSERT INTO `t`(`c0`,`c1`)VALUES('it''s',_binary'\x01\xff'),(_utf8mb4 X'615C',NULL)";
+        let table = table(&[false, true]);
+        let mut inserts = Inserts::new(&table);
+        let mut given = [
+            row(&[Value::Text(b"it's"), Value::Text(b"\x01\xff")]),
+            row(&[Value::Text(b"a\\"), Value::Null]),
+            row(&[PRICE, NEW_YEAR]),
+        ]
+        .into_iter();
+        let mut buffer = RowBuf::default();
+        assert_eq!(
+            inserts.fill(&mut buffer, &mut |row| given
+                .next()
+                .map(|next| *row = next)
+                .is_some()),
+            3
+        );
+        let sql = b"INSERT INTO `t`(`c0`,`c1`)VALUES('it''s',_binary'\x01\xff'),(_utf8mb4 X'615C',NULL),\
+            (-12.30,'1970-01-01 00:00:00.000000')";
         assert_eq!(inserts.text(), sql);
-        inserts.clear();
-        inserts.push(&row(&[PRICE, NEW_YEAR]));
-        let sql = b"INSERT INTO `t`(`c0`,`c1`)VALUES(-12.30,'1970-01-01 00:00:00.000000')";
-        assert_eq!(inserts.text(), sql);
-        inserts.clear();
+        assert_eq!(
+            inserts.fill(&mut buffer, &mut |_| unreachable!("it has ended")),
+            0
+        );
         let long = vec![b'x'; 1000];
-        let long = row(&[Value::Int(1), Value::Text(&long)]);
-        while !inserts.push(&long) {}
-        assert!((INSERT_BYTES..INSERT_BYTES + 1100).contains(&inserts.text().len()));
+        let mut rows_left = 1000;
+        let mut next = |row: &mut RowBuf| {
+            row.push(Value::Int(1));
+            row.push(Value::Text(&long));
+            rows_left -= 1;
+            rows_left >= 0
+        };
+        let (mut inserts, mut sent) = (Inserts::new(&table), 0);
+        loop {
+            let rows = inserts.fill(&mut buffer, &mut next);
+            sent += rows;
+            if sent == 1000 {
+                break;
+            }
+            assert!((INSERT_BYTES..INSERT_BYTES + 1100).contains(&inserts.text().len()));
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod values;
 use super::errors::at_commit;
 use super::options::{Target, connect_failed};
 use super::settings::{self, Settings};
+use super::table::Tables;
 use super::{DIALECT, capabilities};
 use crate::records::SqlRecords;
 use crate::server::errors::not_one;
@@ -23,7 +24,6 @@ use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use errors::op_error;
-use load::Loader;
 use mysql_async::prelude::{Protocol, Queryable};
 use mysql_async::{Conn, Params, QueryResult};
 use std::time::Duration;
@@ -92,7 +92,7 @@ impl Driver for LibraryDriver {
                 conn,
                 statements: Vec::new(),
                 row: RowBuf::default(),
-                loader: Loader::default(),
+                tables: Tables::default(),
                 in_transaction: false,
             };
             self.settings
@@ -112,7 +112,7 @@ pub struct LibrarySession {
     conn: Conn,
     statements: Vec<Prepared>,
     row: RowBuf,
-    loader: Loader,
+    tables: Tables,
     in_transaction: bool,
 }
 
@@ -275,15 +275,12 @@ impl SqlSession for LibrarySession {
         columns: &[&str],
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
-        let target = self.loader.target(&mut self.conn, table, columns).await?;
+        let table = self.table(table, columns).await?;
         let whole = !self.in_transaction;
         if whole {
             self.begin(Access::default()).await?;
         }
-        let rows = self
-            .loader
-            .load(&mut self.conn, &target, &mut self.row, next)
-            .await;
+        let rows = self.load(&table, next).await;
         if whole { self.end(rows).await } else { rows }
     }
 }

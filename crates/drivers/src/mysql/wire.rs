@@ -17,6 +17,7 @@ mod request;
 use super::errors::at_commit;
 use super::options::{DRIVER, Target, connect_failed};
 use super::settings::{self, Settings};
+use super::table::Tables;
 use super::{DIALECT, capabilities};
 use crate::records::SqlRecords;
 use crate::server::errors::{malformed, not_one, wrong_count};
@@ -34,7 +35,6 @@ use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use bakeoff_reactor::Stream;
 use link::Link;
-use load::Loader;
 use login::{Account, Terms, Trust};
 use read::{Kind, OkPacket};
 use std::rc::Rc;
@@ -120,7 +120,7 @@ pub struct WireSession {
     statements: Vec<Prepared>,
     row: RowBuf,
     done: OkPacket,
-    loader: Loader,
+    tables: Tables,
 }
 
 struct Prepared {
@@ -170,7 +170,7 @@ impl WireSession {
             statements: Vec::new(),
             row: RowBuf::default(),
             done: OkPacket::default(),
-            loader: Loader::default(),
+            tables: Tables::default(),
         })
     }
 
@@ -339,13 +339,13 @@ impl SqlSession for WireSession {
         columns: &[&str],
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
-        let target = self.target(table, columns).await?;
+        let table = self.table(table, columns).await?;
         let whole = self.done.status & IN_TRANSACTION == 0;
         if !whole {
-            return self.load(&target, next).await;
+            return self.load(&table, next).await;
         }
         self.begin(Access::default()).await?;
-        let rows = self.load(&target, next).await;
+        let rows = self.load(&table, next).await;
         self.end(rows).await
     }
 }

@@ -1,8 +1,9 @@
 //! Bulk loads through the client library: LOAD DATA LOCAL from memory, or INSERTs of many rows where the server
 //! refuses that. A few hundred KiB of text exist at a time, whatever the number of rows.
+use super::LibrarySession;
 use super::errors::op_error;
-use crate::mysql::DIALECT;
-use crate::mysql::bulk::{self, Column, Inserts, Notice, PIECE_BYTES, Reading, Target};
+use crate::mysql::bulk::{self, Inserts, Lines, Notice, PIECE_BYTES};
+use crate::mysql::table::{Table, charsets_statement};
 use crate::server::statement::start;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
@@ -19,70 +20,46 @@ use std::task::{Context, Poll};
 /// The number of the character set `binary`.
 const BINARY: u16 = 63;
 
-/// What a session has learnt of the tables that it loads.
-#[derive(Default)]
-pub struct Loader {
-    targets: Vec<Target>,
-    /// The server will not LOAD DATA LOCAL; it is not asked again.
-    refused: bool,
-}
-
 /// What a bulk statement did, before it is known to be right.
 struct Done {
     stored: u64,
     warnings: u16,
 }
 
-impl Loader {
+impl LibrarySession {
     /// Rows stored; the caller commits, or rolls back after an error.
-    pub async fn load(
+    pub(super) async fn load(
         &mut self,
-        conn: &mut Conn,
-        target: &Target,
-        row: &mut RowBuf,
+        table: &Table,
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
-        if !self.refused {
-            match load_data(conn, target, row, next).await {
-                Err(error) if bulk::is_refused(&error.code) && !error.connection_lost => self.refused = true,
+        if !self.tables.load_data_refused {
+            match load_data(&mut self.conn, table, &mut self.row, next).await {
+                Err(error) if bulk::is_refused(&error.code) && !error.connection_lost => {
+                    self.tables.load_data_refused = true;
+                }
                 outcome => return outcome,
             }
         }
-        insert(conn, target, row, next).await
+        insert(&mut self.conn, table, &mut self.row, next).await
     }
 
     /// The table's columns and what they hold; asked once.
-    pub async fn target(
-        &mut self,
-        conn: &mut Conn,
-        table: &str,
-        columns: &[&str],
-    ) -> Result<Target, OpError> {
-        let charsets = bulk::charsets_statement(table, columns);
-        let table = DIALECT.quoted(table);
-        let names: Vec<String> = columns.iter().map(|name| DIALECT.quoted(name)).collect();
-        let same = |known: &&Target| known.table == table && known.columns.iter().map(|c| &c.name).eq(&names);
-        if let Some(known) = self.targets.iter().find(same) {
-            return Ok(known.clone());
+    pub(super) async fn table(&mut self, name: &str, columns: &[&str]) -> Result<Table, OpError> {
+        let mut table = Table::new(name, columns);
+        if let Some(known) = self.tables.find(&table) {
+            return Ok(known);
         }
-        let probe = bulk::probe_statement(&table, &names);
+        let probe = table.probe();
         let failed = |error| op_error(&error).with_statement(&*probe);
-        let result = conn.query_iter(&*probe).await.map_err(failed)?;
-        let kinds: Vec<bool> = result.columns_ref().iter().map(holds_bytes).collect();
+        let result = self.conn.query_iter(&*probe).await.map_err(failed)?;
+        let bytes: Vec<bool> = result.columns_ref().iter().map(holds_bytes).collect();
         result.drop_result().await.map_err(failed)?;
-        let plain: Option<usize> = conn.query_first(&*charsets).await.map_err(failed)?;
-        let names_count = names.len();
-        let columns = names
-            .into_iter()
-            .zip(kinds)
-            .map(|(name, bytes)| Column { name, bytes });
-        let target = Target {
-            table,
-            columns: columns.collect(),
-            plain_ascii: plain == Some(names_count),
-        };
-        self.targets.push(target.clone());
-        Ok(target)
+        let charsets = charsets_statement(name, columns);
+        let plain = self.conn.query_first(&*charsets).await.map_err(failed)?;
+        table.learn(bytes, plain);
+        self.tables.keep(&table);
+        Ok(table)
     }
 }
 
@@ -134,55 +111,34 @@ impl Stream for Pieces {
     }
 }
 
-/// Of one load, the part that one statement takes.
-struct Part {
-    stored: u64,
-    /// A row is in the buffer that has to be read in another way.
-    left: bool,
-}
-
 async fn load_data(
     conn: &mut Conn,
-    target: &Target,
+    table: &Table,
     row: &mut RowBuf,
     next: &mut impl FnMut(&mut RowBuf) -> bool,
 ) -> Result<u64, OpError> {
-    let first = load_part(conn, target, target.reading(), false, row, next).await?;
-    if !first.left {
-        return Ok(first.stored);
+    let (mut lines, mut stored) = (Lines::new(table), 0);
+    while let Some(sql) = lines.statement() {
+        let done = send_lines(conn, &sql, &mut lines, row, next).await;
+        let done = done.map_err(|error| op_error(&error).with_statement(start(&sql)))?;
+        stored += check(conn, &sql, lines.rows(), &done).await?;
     }
-    let rest = load_part(conn, target, Reading::Utf8, true, row, next).await?;
-    Ok(first.stored + rest.stored)
+    Ok(stored)
 }
 
-/// Loads rows up to the end, or up to the first that does not suit the reading. `filled`: the buffer has the first one.
-async fn load_part(
+async fn send_lines(
     conn: &mut Conn,
-    target: &Target,
-    reading: Reading,
-    filled: bool,
+    sql: &str,
+    lines: &mut Lines<'_>,
     row: &mut RowBuf,
     next: &mut impl FnMut(&mut RowBuf) -> bool,
-) -> Result<Part, OpError> {
-    let sql = bulk::load_statement(target, reading);
+) -> mysql_async::Result<Done> {
     let pieces = Pieces::default();
     let stream = pieces.clone();
     conn.set_infile_handler(async move { Ok(Box::pin(stream) as InfileData) });
     let mut text = Vec::with_capacity(PIECE_BYTES);
-    let (mut sent, mut more, mut filled, mut left) = (0, true, filled, false);
     let mut make_piece = |feed: &mut Feed| {
-        while more && text.len() < PIECE_BYTES {
-            if !std::mem::take(&mut filled) {
-                row.clear();
-                more = next(row);
-            }
-            if more && target.suits(reading, row) {
-                bulk::push_line(row, &mut text);
-                sent += 1;
-            } else {
-                (left, more) = (more, false);
-            }
-        }
+        lines.fill(&mut text, row, next);
         // A row longer than a piece goes in several.
         let piece = text.len().min(PIECE_BYTES);
         feed.wanted = false;
@@ -190,52 +146,36 @@ async fn load_part(
         feed.piece = (piece > 0).then(|| Bytes::copy_from_slice(&text[..piece]));
         text.drain(..piece);
     };
-    let outcome = {
-        let mut query = pin!(run(conn, &sql));
-        poll_fn(|context| {
-            loop {
-                match query.as_mut().poll(context) {
-                    Poll::Pending if pieces.with(|feed| feed.wanted) => pieces.with(&mut make_piece),
-                    outcome => return outcome,
-                }
+    let mut query = pin!(run(conn, sql));
+    poll_fn(|context| {
+        loop {
+            match query.as_mut().poll(context) {
+                Poll::Pending if pieces.with(|feed| feed.wanted) => pieces.with(&mut make_piece),
+                outcome => return outcome,
             }
-        })
-        .await
-    };
-    let done = outcome.map_err(|error| op_error(&error).with_statement(start(&sql)))?;
-    let stored = check(conn, &sql, sent, &done).await?;
-    Ok(Part { stored, left })
+        }
+    })
+    .await
 }
 
 async fn insert(
     conn: &mut Conn,
-    target: &Target,
+    table: &Table,
     row: &mut RowBuf,
     next: &mut impl FnMut(&mut RowBuf) -> bool,
 ) -> Result<u64, OpError> {
-    let mut inserts = Inserts::new(target);
-    let head = String::from_utf8_lossy(inserts.text()).into_owned();
-    let head = start(&head);
-    let (mut stored, mut more) = (0, true);
-    while more {
-        let (mut rows, mut full) = (0, false);
-        while more && !full {
-            row.clear();
-            more = next(row);
-            if more {
-                full = inserts.push(row);
-                rows += 1;
-            }
+    let mut inserts = Inserts::new(table);
+    let head = inserts.head();
+    let mut stored = 0;
+    loop {
+        let rows = inserts.fill(row, next);
+        if rows == 0 {
+            return Ok(stored);
         }
-        if rows > 0 {
-            let done = run(conn, inserts.text())
-                .await
-                .map_err(|error| op_error(&error).with_statement(head))?;
-            stored += check(conn, head, rows, &done).await?;
-            inserts.clear();
-        }
+        let done = run(conn, inserts.text()).await;
+        let done = done.map_err(|error| op_error(&error).with_statement(start(&head)))?;
+        stored += check(conn, &head, rows, &done).await?;
     }
-    Ok(stored)
 }
 
 async fn run(conn: &mut Conn, sql: impl mysql_async::prelude::AsQuery) -> mysql_async::Result<Done> {

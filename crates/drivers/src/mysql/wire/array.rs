@@ -4,7 +4,8 @@
 //! One request has one type for each parameter, and bytes beside text that has to be converted are two types. So a row
 //! may not fit a request that has been begun; every row fits an empty one.
 use super::request::text;
-use crate::mysql::bulk::{Column, INSERT_BYTES, Target};
+use crate::mysql::bulk::INSERT_BYTES;
+use crate::mysql::table::{Column, Table};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::value::Value;
 use mysql_common::constants::ColumnType;
@@ -26,7 +27,7 @@ const FLOAT: u8 = ColumnType::MYSQL_TYPE_DOUBLE as u8;
 
 /// The rows of a load, as one request after the other.
 pub struct Array<'a> {
-    target: &'a Target,
+    table: &'a Table,
     statement_id: u32,
     /// Of the request's parameters; `None` before the first value that is not NULL.
     types: Vec<Option<u8>>,
@@ -37,11 +38,11 @@ pub struct Array<'a> {
 }
 
 impl<'a> Array<'a> {
-    pub fn new(target: &'a Target, statement_id: u32) -> Self {
+    pub fn new(table: &'a Table, statement_id: u32) -> Self {
         Self {
-            target,
+            table,
             statement_id,
-            types: vec![None; target.columns.len()],
+            types: vec![None; table.columns.len()],
             ended: false,
             left: false,
         }
@@ -83,8 +84,8 @@ impl<'a> Array<'a> {
     /// Adds the row if its values' types fit; otherwise the request is as it was.
     fn push(&mut self, request: &mut Vec<u8>, row: &RowBuf) -> bool {
         let end = request.len();
-        for (index, (cell, column)) in row.cells().zip(&self.target.columns).enumerate() {
-            let Some(wanted) = type_of(cell, column, self.target.plain_ascii) else {
+        for (index, (cell, column)) in row.cells().zip(&self.table.columns).enumerate() {
+            let Some(wanted) = type_of(cell, column, self.table.plain_ascii) else {
                 request.push(IS_NULL);
                 continue;
             };
@@ -138,16 +139,10 @@ fn fits(wanted: u8, known: Option<u8>, column: &Column) -> bool {
 mod tests {
     use super::*;
 
-    fn target(plain_ascii: bool) -> Target {
-        let column = |name: &str, bytes| Column {
-            name: name.into(),
-            bytes,
-        };
-        Target {
-            table: "`t`".into(),
-            columns: vec![column("`t`", false), column("`b`", true)],
-            plain_ascii,
-        }
+    fn table(plain_ascii: bool) -> Table {
+        let mut table = Table::new("t", &["t", "b"]);
+        table.learn([false, true], plain_ascii.then_some(2));
+        table
     }
 
     fn row(t: Value<'_>, b: Value<'_>) -> RowBuf {
@@ -158,7 +153,7 @@ mod tests {
     }
 
     /// The requests that take these rows, and the rows in each.
-    fn requests(target: &Target, rows: &[RowBuf]) -> Vec<(Vec<u8>, u64)> {
+    fn requests(table: &Table, rows: &[RowBuf]) -> Vec<(Vec<u8>, u64)> {
         let mut rest = rows.iter();
         let mut next = |row: &mut RowBuf| {
             let found = rest.next();
@@ -167,7 +162,7 @@ mod tests {
             }
             found.is_some()
         };
-        let (mut array, mut buffer) = (Array::new(target, 7), RowBuf::default());
+        let (mut array, mut buffer) = (Array::new(table, 7), RowBuf::default());
         let mut all = Vec::new();
         loop {
             let mut request = vec![9; 4];
@@ -188,8 +183,8 @@ mod tests {
         let first = [&[1, 0][..], &(-2i64).to_le_bytes()].concat();
         let second = [&[0, 2, b'a', b'b', 0][..], &3i64.to_le_bytes()].concat();
         let whole = [&head[..], &first, &second].concat();
-        assert_eq!(requests(&target(true), &rows), [(whole, 2)]);
-        assert_eq!(requests(&target(true), &[]), []);
+        assert_eq!(requests(&table(true), &rows), [(whole, 2)]);
+        assert_eq!(requests(&table(true), &[]), []);
     }
 
     #[test]
@@ -204,7 +199,7 @@ mod tests {
             row(Value::Float(0.5), Value::Null),
             ascii(),
         ];
-        let sent = requests(&target(true), &rows);
+        let sent = requests(&table(true), &rows);
         let counts: Vec<u64> = sent.iter().map(|(_, rows)| *rows).collect();
         // In a request that began with text, ASCII fits.
         assert_eq!(counts, [2, 2, 1, 1]);
@@ -214,7 +209,7 @@ mod tests {
 
     #[test]
     fn text_is_converted_where_ascii_is_not_the_same_in_all_columns() {
-        let sent = requests(&target(false), &[row(Value::Text(b"ascii"), Value::Text(b"x"))]);
+        let sent = requests(&table(false), &[row(Value::Text(b"ascii"), Value::Text(b"x"))]);
         assert_eq!(sent[0].0[7..11], [253, 0, 252, 0]);
     }
 
@@ -222,7 +217,7 @@ mod tests {
     fn a_request_takes_rows_until_it_is_large_enough() {
         let long = vec![b'x'; 1000];
         let rows: Vec<RowBuf> = (0..1000).map(|_| row(Value::Text(&long), Value::Null)).collect();
-        let sent = requests(&target(true), &rows);
+        let sent = requests(&table(true), &rows);
         assert_eq!(sent.iter().map(|(_, rows)| rows).sum::<u64>(), 1000);
         assert_eq!(sent.len(), 2);
         assert!((INSERT_BYTES..INSERT_BYTES + 1100).contains(&sent[0].0.len()));

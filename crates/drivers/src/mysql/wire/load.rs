@@ -7,8 +7,8 @@ use super::array::Array;
 use super::link::Link;
 use super::read::{self, Kind, OkPacket};
 use super::request;
-use crate::mysql::DIALECT;
-use crate::mysql::bulk::{self, Inserts, Notice, PIECE_BYTES, Reading, Target};
+use crate::mysql::bulk::{self, Inserts, Lines, Notice};
+use crate::mysql::table::{Table, charsets_statement};
 use crate::server::errors::malformed;
 use crate::server::statement::start;
 use bakeoff_model::outcome::OpError;
@@ -19,78 +19,43 @@ use bakeoff_model::value::Value;
 /// Warnings read of a statement; of so many it is enough to know that there are more.
 const NOTICES_MAX: usize = 1024;
 
-/// What a session has learnt of the tables that it loads.
-#[derive(Default)]
-pub struct Loader {
-    targets: Vec<Target>,
-    /// The server will not LOAD DATA LOCAL; it is not asked again.
-    refused: bool,
-}
-
-/// Of one load, the part that one statement takes.
-struct Part {
-    stored: u64,
-    /// A row is in the buffer that has to be read in another way.
-    left: bool,
-}
-
-/// Rows sent, whether one is left, and what the server said at the end.
-struct Sent {
-    rows: u64,
-    left: bool,
-    done: OkPacket,
-}
-
 impl WireSession {
     /// Rows stored; the caller commits, or rolls back after an error.
     pub(super) async fn load(
         &mut self,
-        target: &Target,
+        table: &Table,
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         if self.terms.arrays {
-            return self.insert_arrays(target, next).await;
+            return self.insert_arrays(table, next).await;
         }
-        if !self.loader.refused {
-            match self.load_data(target, next).await {
+        if !self.tables.load_data_refused {
+            match self.load_data(table, next).await {
                 Err(error) if bulk::is_refused(&error.code) && !error.connection_lost => {
-                    self.loader.refused = true;
+                    self.tables.load_data_refused = true;
                 }
                 outcome => return outcome,
             }
         }
-        self.insert(target, next).await
+        self.insert(table, next).await
     }
 
     /// The table's columns and what they hold; asked once.
-    pub(super) async fn target(&mut self, table: &str, columns: &[&str]) -> Result<Target, OpError> {
-        let charsets = bulk::charsets_statement(table, columns);
-        let table = DIALECT.quoted(table);
-        let names: Vec<String> = columns.iter().map(|name| DIALECT.quoted(name)).collect();
-        let same = |known: &&Target| known.table == table && known.columns.iter().map(|c| &c.name).eq(&names);
-        if let Some(known) = self.loader.targets.iter().find(same) {
-            return Ok(known.clone());
+    pub(super) async fn table(&mut self, name: &str, columns: &[&str]) -> Result<Table, OpError> {
+        let mut table = Table::new(name, columns);
+        if let Some(known) = self.tables.find(&table) {
+            return Ok(known);
         }
-        let probe = bulk::probe_statement(&table, &names);
-        let kinds = self.columns_of(&probe).await;
-        let kinds = kinds.map_err(|error| error.with_statement(start(&probe)))?;
-        let all = names.len() as i64;
-        let mut plain_ascii = false;
-        let mut count = |row: &RowBuf| {
-            plain_ascii = row.cell(0).and_then(Value::whole_number) == Some(all);
-        };
-        self.query_text(&charsets, &mut count).await?;
-        let columns = names
-            .into_iter()
-            .zip(kinds)
-            .map(|(name, bytes)| bulk::Column { name, bytes });
-        let target = Target {
-            table,
-            columns: columns.collect(),
-            plain_ascii,
-        };
-        self.loader.targets.push(target.clone());
-        Ok(target)
+        let probe = table.probe();
+        let bytes = self.columns_of(&probe).await;
+        let bytes = bytes.map_err(|error| error.with_statement(start(&probe)))?;
+        let mut plain = None;
+        let mut count = |row: &RowBuf| plain = row.cell(0).and_then(Value::whole_number);
+        self.query_text(&charsets_statement(name, columns), &mut count)
+            .await?;
+        table.learn(bytes, plain);
+        self.tables.keep(&table);
+        Ok(table)
     }
 
     /// Whether each column of a query's answer holds bytes, of a query that finds no rows.
@@ -116,13 +81,13 @@ impl WireSession {
     /// The statement is closed again, because a server has room for some thousands of them in all.
     async fn insert_arrays(
         &mut self,
-        target: &Target,
+        table: &Table,
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
-        let sql = bulk::insert_statement(target);
+        let sql = bulk::insert_statement(table);
         let prepared = self.describe_statement(&sql).await;
         let id = prepared.map_err(|error| error.with_statement(start(&sql)))?.id;
-        let stored = self.send_arrays(Array::new(target, id), &sql, next).await;
+        let stored = self.send_arrays(Array::new(table, id), &sql, next).await;
         if stored.as_ref().is_err_and(|error| error.connection_lost) {
             return stored;
         }
@@ -154,105 +119,64 @@ impl WireSession {
 
     async fn load_data(
         &mut self,
-        target: &Target,
+        table: &Table,
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
-        let first = self.load_part(target, target.reading(), false, next).await?;
-        if !first.left {
-            return Ok(first.stored);
+        let (mut lines, mut stored) = (Lines::new(table), 0);
+        while let Some(sql) = lines.statement() {
+            request::query(self.link.request(), &sql);
+            let done = self.send_lines(&mut lines, next).await;
+            let done = done.map_err(|error| error.with_statement(start(&sql)))?;
+            stored += self.verify(&sql, lines.rows(), done).await?;
         }
-        let rest = self.load_part(target, Reading::Utf8, true, next).await?;
-        Ok(first.stored + rest.stored)
+        Ok(stored)
     }
 
-    /// Loads rows up to the end, or up to the first that does not suit the reading. `filled`: the buffer has the first.
-    async fn load_part(
+    async fn send_lines(
         &mut self,
-        target: &Target,
-        reading: Reading,
-        filled: bool,
+        lines: &mut Lines<'_>,
         next: &mut impl FnMut(&mut RowBuf) -> bool,
-    ) -> Result<Part, OpError> {
-        let sql = bulk::load_statement(target, reading);
-        request::query(self.link.request(), &sql);
-        let loaded = self.send_rows(target, reading, filled, next).await;
-        let sent = loaded.map_err(|error| error.with_statement(start(&sql)))?;
-        let stored = self.verify(&sql, sent.rows, sent.done).await?;
-        Ok(Part {
-            stored,
-            left: sent.left,
-        })
-    }
-
-    async fn send_rows(
-        &mut self,
-        target: &Target,
-        reading: Reading,
-        mut filled: bool,
-        next: &mut impl FnMut(&mut RowBuf) -> bool,
-    ) -> Result<Sent, OpError> {
+    ) -> Result<OkPacket, OpError> {
         self.link.ask().await?;
         match self.link.packet().await?.split_first() {
             Some((0xFB, _)) => {}
             Some((0xFF, error)) => return Err(answer::refusal(error)),
             _ => return Err(malformed("it does not ask for the rows to load")),
         }
-        let (mut rows, mut more, mut left) = (0, true, false);
-        while more {
+        while !lines.are_over() {
             let text = self.link.request();
             let empty = text.len();
-            while more && text.len() < PIECE_BYTES {
-                if !std::mem::take(&mut filled) {
-                    self.row.clear();
-                    more = next(&mut self.row);
-                }
-                if more && target.suits(reading, &self.row) {
-                    bulk::push_line(&self.row, text);
-                    rows += 1;
-                } else {
-                    (left, more) = (more, false);
-                }
-            }
+            lines.fill(text, &mut self.row, next);
             if text.len() > empty {
                 self.link.send().await?;
             }
         }
         self.link.request();
         self.link.send().await?;
-        let done = end(&mut self.link).await?;
-        Ok(Sent { rows, left, done })
+        end(&mut self.link).await
     }
 
     async fn insert(
         &mut self,
-        target: &Target,
+        table: &Table,
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
-        let mut inserts = Inserts::new(target);
-        let head = String::from_utf8_lossy(inserts.text()).into_owned();
-        let (mut stored, mut more) = (0, true);
-        while more {
-            let (mut rows, mut full) = (0, false);
-            while more && !full {
-                self.row.clear();
-                more = next(&mut self.row);
-                if more {
-                    full = inserts.push(&self.row);
-                    rows += 1;
-                }
+        let mut inserts = Inserts::new(table);
+        let head = inserts.head();
+        let mut stored = 0;
+        loop {
+            let rows = inserts.fill(&mut self.row, next);
+            if rows == 0 {
+                return Ok(stored);
             }
-            if rows > 0 {
-                request::query_bytes(self.link.request(), inserts.text());
-                let outcome = match self.link.ask().await {
-                    Ok(()) => end(&mut self.link).await,
-                    Err(error) => Err(error),
-                };
-                let done = outcome.map_err(|error| error.with_statement(start(&head)))?;
-                stored += self.verify(&head, rows, done).await?;
-                inserts.clear();
-            }
+            request::query_bytes(self.link.request(), inserts.text());
+            let outcome = match self.link.ask().await {
+                Ok(()) => end(&mut self.link).await,
+                Err(error) => Err(error),
+            };
+            let done = outcome.map_err(|error| error.with_statement(start(&head)))?;
+            stored += self.verify(&head, rows, done).await?;
         }
-        Ok(stored)
     }
 
     /// Rows stored, which are all that were sent.
