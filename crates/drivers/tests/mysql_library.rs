@@ -3,13 +3,14 @@
 mod bench;
 #[path = "mysql_cases/mod.rs"]
 mod cases;
+mod server_cases;
 
 use bakeoff_model::run::{MysqlSpec, TlsSpec};
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
 use bakeoff_model::value::Value;
 use bench::{mysql_spec, open};
-use cases::session;
 use client::{driver, run};
+use server_cases::session;
 
 mod client {
     use bakeoff_drivers::mysql::library::{LibraryDriver, LibrarySession};

@@ -4,6 +4,7 @@ mod bench;
 #[path = "mysql_cases/mod.rs"]
 mod cases;
 mod scripted;
+mod server_cases;
 
 use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
@@ -83,7 +84,7 @@ fn a_commit_that_the_server_could_not_finish_is_unknown() {
     ];
     let error = scripted::serve(Conversation::new(said), |address| {
         client::run(async {
-            let mut session = cases::session(scripted::spec(address, false)).await;
+            let mut session = server_cases::session(scripted::spec(address, false)).await;
             session.sql().begin(Access::default()).await.unwrap();
             session.sql().commit().await.unwrap_err()
         })

@@ -3,6 +3,7 @@
 mod bench;
 #[path = "postgresql_cases/mod.rs"]
 mod cases;
+mod server_cases;
 
 use bakeoff_drivers::postgresql::library::LibraryDriver;
 use bakeoff_model::run::{PostgresqlSpec, TlsSpec};
@@ -38,8 +39,8 @@ fn tls_encrypts_and_verifies_where_the_environment_names_an_authority() {
     };
     client::run(async {
         for spec in [with(Some(ca_file), true), with(None, false)] {
-            let mut session = cases::session(spec).await;
-            assert_eq!(cases::ask(&mut session, ENCRYPTED).await.unwrap(), "t");
+            let mut session = server_cases::session(spec).await;
+            assert_eq!(server_cases::ask(&mut session, ENCRYPTED).await.unwrap(), "t");
         }
         // An authority that did not sign the server's certificate is not enough.
         let stranger = bench::open(&client::driver(with(None, true), None)).await;

@@ -3,6 +3,7 @@
 mod bench;
 #[path = "postgresql_cases/mod.rs"]
 mod cases;
+mod server_cases;
 
 use bakeoff_drivers::postgresql::wire::WireDriver;
 use bakeoff_model::outcome::{FailClass, Outcome};
@@ -72,7 +73,7 @@ fn notices_are_counted() {
         return;
     };
     client::run(async {
-        let mut session = cases::session(spec).await;
+        let mut session = server_cases::session(spec).await;
         let sql = session.sql();
         let before = sql.notices();
         sql.execute_text("DROP TABLE IF EXISTS no_such_table_here")

@@ -14,6 +14,7 @@ use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{Record, TableSpec, ValueType};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{IoKind, Isolation, MysqlSpec, NullSpec, PostgresqlSpec, Secret, SqliteSpec};
+use bakeoff_model::sql::SpeaksSql;
 use bakeoff_model::value::Value;
 use std::future::Future;
 use std::path::PathBuf;
@@ -28,6 +29,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(60);
 pub trait Bench {
     type Driver: Driver;
     fn driver() -> Option<Self::Driver>;
+    /// Before a session is used.
+    fn set_up(_session: &mut <Self::Driver as Driver>::Session) {}
     /// Runs a test's future on a runner that suits the driver.
     fn run<T>(test: impl Future<Output = T>) -> T {
         run(test)
@@ -80,6 +83,22 @@ impl Bench for MysqlWire {
     }
     fn run<T>(test: impl Future<Output = T>) -> T {
         run_on_reactor(test)
+    }
+}
+
+/// The same as if the server took no arrays of parameters (MySQL).
+pub struct MysqlWireWithoutArrays;
+
+impl Bench for MysqlWireWithoutArrays {
+    type Driver = WireDriver;
+    fn driver() -> Option<WireDriver> {
+        MysqlWire::driver()
+    }
+    fn set_up(session: &mut <WireDriver as Driver>::Session) {
+        session.sql().decline_arrays();
+    }
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        MysqlWire::run(test)
     }
 }
 
