@@ -1,16 +1,44 @@
 //! What is to be done, as every thread of a phase sees it.
 use crate::control::{Control, Sink};
-use bakeoff_model::run::RunSpec;
+use bakeoff_model::run::{RunSpec, RunnerKind};
+use bakeoff_model::workload::Operation;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// What every thread of a phase shares.
 pub struct Job<D, W> {
-    pub spec: RunSpec,
+    pub terms: Terms,
     pub driver: D,
     pub workload: W,
+}
+
+/// The part that is the same whatever driver and workload are: what needs no more of a job than this is compiled once,
+/// and not for each pair of them.
+pub struct Terms {
+    pub spec: RunSpec,
     pub control: Arc<Control>,
     pub sink: Sink,
     /// Cores the process may use.
     pub cores: Vec<u32>,
     pub timeout_ns: u64,
+    pub runner: RunnerKind,
+    /// The driver's name of its client library.
+    pub client: &'static str,
+    /// At least 1.
+    pub endpoints: usize,
+    pub operations: Vec<Operation>,
+}
+
+impl Terms {
+    /// Calls block their thread until the system answers.
+    pub fn is_blocking(&self) -> bool {
+        self.runner == RunnerKind::Thread
+    }
+}
+
+impl<D, W> Deref for Job<D, W> {
+    type Target = Terms;
+    fn deref(&self) -> &Terms {
+        &self.terms
+    }
 }

@@ -47,11 +47,9 @@ pub fn start<R: Runner, D: Driver, W: Workload<D::Session>>(
     let (sender, messages) = channel();
     let job = job.clone();
     let body = move || {
-        let recorder = Arc::new(Recorder::new(job.workload.operations().len(), 1, 1));
-        let ended = R::block_on(
-            recorder,
-            watch::<R, D, W>(job, rate_ops_per_s, worker, sender.clone()),
-        );
+        let recorder = Arc::new(Recorder::new(job.operations.len(), 1, 1));
+        let watching = watch::<R, D, W>(job, rate_ops_per_s, worker, sender.clone());
+        let ended = R::block_on(recorder, Box::pin(watching));
         let last = match ended.and_then(|ended| ended) {
             Ok(times) => Message::Seen(Box::new(times)),
             Err(trouble) => Message::Failed(trouble),
@@ -103,7 +101,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
     worker: usize,
     messages: Sender<Message>,
 ) -> Result<Times, Trouble> {
-    let cells = watched_cells::<R, D, W>(&job, 1);
+    let cells = watched_cells::<R>(&job, 1);
     let cell = &cells[0];
     let client = job.driver.open(worker).await?;
     let opened = open(&job, &client, cell, 0).await;
@@ -114,7 +112,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
     };
     let _ = messages.send(Message::Ready);
     let mut times = Times::default();
-    let Some(axis) = wait_for_axis::<R, D, W>(&job).await else {
+    let Some(axis) = wait_for_axis(&job).await else {
         return Ok(times);
     };
     let state = job.workload.worker(worker);

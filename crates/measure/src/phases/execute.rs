@@ -1,6 +1,6 @@
 //! The one entry: a resolved run, a driver and a workload in; a result out. Chooses the runner and the phase.
 use crate::control::{Control, Sink};
-use crate::job::Job;
+use crate::job::{Job, Terms};
 use crate::phases::{load, run, single};
 use crate::runner::Runner;
 use crate::runner::reactor::{self, ReactorRunner};
@@ -10,7 +10,7 @@ use crate::threads::{affinity, team};
 use crate::words::usage;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::RunResult;
-use bakeoff_model::needs::Needs;
+use bakeoff_model::needs::{Capabilities, Needs};
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::{Phase, RunSpec, RunnerKind};
 use bakeoff_model::workload::Workload;
@@ -24,32 +24,35 @@ pub fn execute<D: Driver, W: Workload<D::Session>>(
     control: Arc<Control>,
     sink: Sink,
 ) -> Result<RunResult, Trouble> {
-    check_capabilities(spec, &driver, workload.needs())?;
+    check_capabilities(spec, &driver.capabilities(), workload.needs())?;
     if !spec.cores.is_empty() {
         affinity::pin(&spec.cores)?;
     }
-    let runner = choose_runner(spec, &driver)?;
-    let job = Arc::new(Job {
+    let runner = choose_runner(spec, driver.runners())?;
+    let terms = Terms {
         spec: spec.clone(),
-        driver,
-        workload,
         control,
         sink,
         cores: affinity::allowed(),
         timeout_ns: (spec.timeout_s * 1e9) as u64,
+        runner,
+        client: driver.client(),
+        endpoints: driver.endpoints().max(1),
+        operations: workload.operations().to_vec(),
+    };
+    let job = Arc::new(Job {
+        terms,
+        driver,
+        workload,
     });
-    let result = run_on_its(runner, spec, &job)?;
+    let result = run_on_its(&job)?;
     job.driver.close()?;
     Ok(result)
 }
 
-fn run_on_its<D: Driver, W: Workload<D::Session>>(
-    runner: RunnerKind,
-    spec: &RunSpec,
-    job: &Arc<Job<D, W>>,
-) -> Result<RunResult, Trouble> {
+fn run_on_its<D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>>) -> Result<RunResult, Trouble> {
     // Constants, so that no pair of driver and workload is compiled for a runner it never has.
-    match runner {
+    match job.runner {
         RunnerKind::Tokio if const { has(D::RUNNERS, RunnerKind::Tokio) } => {
             execute_on::<TokioRunner, D, W>(job)
         }
@@ -57,10 +60,10 @@ fn run_on_its<D: Driver, W: Workload<D::Session>>(
             execute_on::<ThreadRunner, D, W>(job)
         }
         RunnerKind::Reactor if const { has(D::RUNNERS, RunnerKind::Reactor) } => {
-            reactor::choose_io(spec.io, team::sessions_per_worker(spec, job.cores.len()))?;
+            reactor::choose_io(job.spec.io, team::sessions_per_worker(&job.spec, job.cores.len()))?;
             execute_on::<ReactorRunner, D, W>(job)
         }
-        _ => Err(unsuited(runner, D::RUNNERS)),
+        runner => Err(unsuited(runner, D::RUNNERS)),
     }
 }
 
@@ -95,8 +98,7 @@ fn execute_on<R: Runner, D: Driver, W: Workload<D::Session>>(
     }
 }
 
-fn choose_runner<D: Driver>(spec: &RunSpec, driver: &D) -> Result<RunnerKind, Trouble> {
-    let suited = driver.runners();
+fn choose_runner(spec: &RunSpec, suited: &[RunnerKind]) -> Result<RunnerKind, Trouble> {
     let Some(runner) = spec.runner.or(suited.first().copied()) else {
         return Err(usage(
             "the driver names no runner",
@@ -124,9 +126,8 @@ fn choose_runner<D: Driver>(spec: &RunSpec, driver: &D) -> Result<RunnerKind, Tr
     Ok(runner)
 }
 
-fn check_capabilities<D: Driver>(spec: &RunSpec, driver: &D, needs: Needs) -> Result<(), Trouble> {
-    let can = driver.capabilities();
-    needs.check(spec.workload.kind(), &can, spec.driver.kind())?;
+fn check_capabilities(spec: &RunSpec, can: &Capabilities, needs: Needs) -> Result<(), Trouble> {
+    needs.check(spec.workload.kind(), can, spec.driver.kind())?;
     if let Some(isolation) = spec
         .isolation
         .filter(|isolation| !can.isolation.contains(isolation))

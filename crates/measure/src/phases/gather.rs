@@ -1,6 +1,6 @@
 //! From all workers' records to one result.
 use crate::control::Axis;
-use crate::job::Job;
+use crate::job::Terms;
 use crate::judge::verdict::{self, Evidence};
 use crate::judge::witness;
 use crate::pace::schedule::Schedule;
@@ -11,11 +11,10 @@ use crate::record::samples::earliest;
 use crate::record::tally::Totals;
 use crate::record::times::Times;
 use crate::threads::client_cost::{Snapshot, cost_between};
-use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{EndpointCount, RunResult, Series};
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::run::Pacing;
-use bakeoff_model::workload::{Operation, Workload};
+use bakeoff_model::workload::Operation;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -30,18 +29,17 @@ pub struct Measured {
     pub all_done: bool,
 }
 
-/// Adds up all workers' records.
-pub fn gather<D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
+/// Adds up all workers' records; what the workload itself tells is not in it.
+pub fn gather(
+    job: &Terms,
     axis: &Axis,
     recorders: &[Arc<Recorder>],
     schedules: &[(Vec<u32>, Arc<Schedule>)],
     measured: &Measured,
     witness: Option<witness::Seen>,
-    blocking: bool,
 ) -> RunResult {
     let sum = |read: &dyn Fn(&Recorder) -> u64| recorders.iter().map(|r| read(r)).sum::<u64>();
-    let operations = job.workload.operations();
+    let operations = &*job.operations;
     let merged = merge_series(recorders, operations);
     let mut totals = Totals::default();
     recorders
@@ -53,7 +51,7 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
     let window_s = axis.seconds(axis.window_end_ns()) - axis.seconds(axis.window_start_ns);
     let cost = cost_between(&measured.before, &measured.after);
     let lateness = extra(recorders, Extra::Lateness);
-    let endpoints: Vec<EndpointCount> = (0..job.driver.endpoints().max(1))
+    let endpoints: Vec<EndpointCount> = (0..job.endpoints)
         .map(|e| EndpointCount {
             endpoint: e as u32,
             operations: sum(&|r| r.endpoint(e)),
@@ -71,7 +69,7 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
         operations,
         window_s,
         threads: job.spec.threads,
-        blocking,
+        blocking: job.is_blocking(),
         closed: !open,
     });
     RunResult {
@@ -110,7 +108,6 @@ pub fn gather<D: Driver, W: Workload<D::Session>>(
         cost,
         witness,
         verdict,
-        state: job.workload.state(),
         ..empty_result(&job.spec)
     }
 }

@@ -6,15 +6,16 @@
 //! Clients do not wait for each other: a workload whose steps are for one client only gives the others none, and that
 //! one takes them when its own share is loaded.
 use crate::control::Control;
-use crate::job::Job;
+use crate::job::{Job, Terms};
 use crate::phases::result::empty_result;
+use crate::phases::single;
 use crate::record::interval::Progress;
 use crate::record::recorder::Recorder;
-use crate::runner::Runner;
+use crate::runner::{Erased, Runner};
 use crate::threads::client_cost::{Snapshot, cost_between, cpu_ns};
 use crate::threads::ready::{tell_ready, thread_id};
-use crate::threads::team::{self, Berth};
-use crate::user::session::{Slot, open, open_bare};
+use crate::threads::team::{self, Berth, Placement, Work};
+use crate::user::session::{Slot, open};
 use crate::user::watchdog::{UserCell, timed};
 use crate::words::server_trouble;
 use bakeoff_model::driver::Driver;
@@ -22,8 +23,6 @@ use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble};
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::workload::Workload;
-use std::future::Future;
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -56,10 +55,40 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
 ) -> Result<RunResult, Trouble> {
     let begun_ns = now_ns();
     if job.spec.client.index == 0 {
-        create_tables::<R, D, W>(job)?;
+        single::create::<R, D, W>(job)?;
     }
-    let placements = team::place(job, R::BLOCKING)?;
-    tell_ready::<R, D, W>(job, &placements, begun_ns);
+    let placements = team::place(job)?;
+    let shared = Arc::new(Shared {
+        loaders: placements.iter().map(|p| p.sessions.len() as u64).sum(),
+        ..Shared::default()
+    });
+    let (their_job, their_shared) = (job.clone(), shared.clone());
+    let work: Work<()> = Arc::new(move |berth| {
+        let (job, shared) = (their_job.clone(), their_shared.clone());
+        Box::pin(async move {
+            let ended = work::<R, D, W>(job, shared.clone(), berth).await;
+            shared.failed.fetch_or(ended.is_err(), Relaxed);
+            ended
+        })
+    });
+    let units = job.workload.load_units();
+    let result = watch::<R>(job, &placements, &shared, units, begun_ns, &work)?;
+    Ok(RunResult {
+        state: job.workload.state(),
+        ..result
+    })
+}
+
+/// From the common start to the last chunk and step.
+fn watch<R: Runner>(
+    job: &Terms,
+    placements: &[Placement],
+    shared: &Shared,
+    units: u64,
+    begun_ns: u64,
+    work: &Work<()>,
+) -> Result<RunResult, Trouble> {
+    tell_ready(job, placements.len(), shared.loaders as usize, begun_ns);
     if job.control.wait_for_start().is_none() {
         return Ok(RunResult {
             interrupted: true,
@@ -68,31 +97,19 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
     }
     // Only now are the tables there for every client's sessions to attach to.
     let started_ns = now_ns();
-    let shared = Arc::new(Shared {
-        loaders: placements.iter().map(|p| p.sessions.len() as u64).sum(),
-        ..Shared::default()
-    });
-    let recorder = |p: &team::Placement| Arc::new(Recorder::new(0, p.threads.len(), 1));
+    let recorder = |p: &Placement| Arc::new(Recorder::new(0, p.threads.len(), 1));
     let recorders: Vec<_> = placements.iter().map(recorder).collect();
-    let (their_job, their_shared) = (job.clone(), shared.clone());
     // The workers have cost nothing yet: there are none.
     let before = Snapshot::take(&vec![0; recorders.len()], &recorders);
-    let mut team = team::start::<R, _, _, _>(&placements, &recorders, move |berth| {
-        let (job, shared) = (their_job.clone(), their_shared.clone());
-        async move {
-            let ended = work::<R, D, W>(job, shared.clone(), berth).await;
-            shared.failed.fetch_or(ended.is_err(), Relaxed);
-            ended
-        }
-    })?;
+    let mut team = team::start::<R, _>(placements, &recorders, work)?;
     let progress = Progress {
         elapsed_from_ns: started_ns,
-        total: job.workload.load_units(),
+        total: units,
         sink: job.sink.clone(),
     };
-    let mut told = shared.signs_of_life::<R>();
+    let mut told = shared.signs_of_life(job);
     while !team.wait_done(Duration::from_secs(1), drop)? {
-        let seen = shared.signs_of_life::<R>();
+        let seen = shared.signs_of_life(job);
         if seen != told {
             progress.report(shared.rows.load(Relaxed));
             told = seen;
@@ -110,30 +127,45 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
         retries: shared.retries.load(Relaxed),
         elapsed_s: (now_ns() - started_ns) as f64 / 1e9,
         interrupted: Control::is_stopped(&job.control),
-        state: job.workload.state(),
         ..empty_result(&job.spec)
     })
 }
 
 impl Shared {
+    fn is_over(&self, job: &Terms) -> bool {
+        job.control.is_stopped() || self.failed.load(Relaxed)
+    }
+
+    /// The first unit of a chunk that nobody has taken.
+    fn next_chunk(&self, job: &Terms, total: u64, chunk: u64) -> Option<u64> {
+        let first = self.next_unit.fetch_add(chunk, Relaxed);
+        (first < total && !self.is_over(job)).then_some(first)
+    }
+
+    /// Until every thread's chunks are stored, or they never will be.
+    async fn wait_for_all(&self, job: &Terms) {
+        while self.loaded.load(Relaxed) < self.loaders && !self.is_over(job) {
+            sleep(Duration::from_millis(LOOK_MS)).await;
+        }
+    }
+
+    fn next_step(&self, job: &Terms, steps: u64) -> Option<u64> {
+        let step = self.next_step.fetch_add(1, Relaxed);
+        (step < steps && !self.is_over(job)).then_some(step)
+    }
+
     /// Changes as long as anything goes on. An embedded system has nobody else to answer to: there it is time of the
     /// processor, in hundredths of a second.
-    fn signs_of_life<R: Runner>(&self) -> [u64; 4] {
-        let cpu_ticks = if R::BLOCKING { cpu_ns() / 10_000_000 } else { 0 };
+    fn signs_of_life(&self, job: &Terms) -> [u64; 4] {
+        let cpu_ticks = if job.is_blocking() {
+            cpu_ns() / 10_000_000
+        } else {
+            0
+        };
         let [rows, steps, answers] =
             [&self.rows, &self.next_step, &self.answers].map(|count| count.load(Relaxed));
         [rows, steps, answers, cpu_ticks]
     }
-}
-
-fn create_tables<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>>) -> Result<(), Trouble> {
-    R::block_on(Arc::new(Recorder::new(0, 1, 1)), async {
-        let client = job.driver.open(0).await?;
-        let cells = team::watched_cells::<R, D, W>(job, 1);
-        let opened = open_bare(job, &client, &cells[0]).await;
-        let mut session = opened.map_err(|e| server_trouble(&e, "opening a session to make the tables"))?;
-        job.workload.create(&mut session, job.spec.drop_existing).await
-    })?
 }
 
 async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
@@ -142,7 +174,7 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     berth: Rc<Berth<()>>,
 ) -> Result<(), Trouble> {
     let placement = &berth.placement;
-    let cells = team::watched_cells::<R, D, W>(&job, placement.threads.len());
+    let cells = team::watched_cells::<R>(&job, placement.threads.len());
     let client = Rc::new(job.driver.open(placement.worker).await?);
     // A pool makes no sense for batches: as many threads load as there are sessions.
     let slots = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
@@ -150,132 +182,146 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     berth.ready();
     let users = placement.threads.iter().zip(slots).zip(&cells);
     let users = users.map(|((thread, slot), cell)| {
-        let loader = Loader {
+        let loading = Loading {
             job: job.clone(),
             shared: shared.clone(),
             thread: *thread,
             client: client.clone(),
             cell: cell.clone(),
-            endpoint: slot.endpoint,
         };
-        loader.load(state.clone(), slot)
+        Box::pin(loading.load(state.clone(), slot)) as Erased<'static, _>
     });
     R::join_all(users.collect()).await.into_iter().collect()
 }
 
-/// One of the threads that share the load.
-struct Loader<D: Driver, W> {
+/// What one of the threads that share the load is about.
+struct Loading<D: Driver, W> {
     job: Arc<Job<D, W>>,
     shared: Arc<Shared>,
     thread: u32,
     client: Rc<D::Client>,
     cell: Rc<UserCell>,
-    endpoint: u32,
 }
 
-impl<D: Driver, W: Workload<D::Session>> Loader<D, W> {
+impl<D: Driver, W: Workload<D::Session>> Loading<D, W> {
     async fn load(self, state: Rc<W::Worker>, slot: Slot<D::Session>) -> Result<(), Trouble> {
+        let endpoint = slot.endpoint;
         let Some(mut session) = slot.session else {
             return Ok(());
         };
-        let ended = self.load_and_follow(&state, &mut session).await;
+        let ended = self.load_and_follow(&state, &mut session, endpoint).await;
         self.shared.failed.fetch_or(ended.is_err(), Relaxed);
         ended
     }
 
-    async fn load_and_follow(&self, state: &W::Worker, session: &mut D::Session) -> Result<(), Trouble> {
+    async fn load_and_follow(
+        &self,
+        state: &W::Worker,
+        session: &mut D::Session,
+        endpoint: u32,
+    ) -> Result<(), Trouble> {
         self.load_chunks(state, session).await?;
         self.shared.loaded.fetch_add(1, Relaxed);
-        self.wait_for_all().await;
-        self.take_steps(session).await
+        self.shared.wait_for_all(&self.job).await;
+        self.take_steps(session, endpoint).await
     }
 
     async fn load_chunks(&self, state: &W::Worker, session: &mut D::Session) -> Result<(), Trouble> {
-        let workload = &self.job.workload;
-        let mut user = workload.thread(state, thread_id(&self.job.spec, self.thread));
+        let (job, workload) = (&*self.job, &self.job.workload);
+        let mut user = workload.thread(state, thread_id(&job.spec, self.thread));
         let (total, chunk) = (workload.load_units(), workload.load_chunk_units().max(1));
-        loop {
-            let first = self.shared.next_unit.fetch_add(chunk, Relaxed);
-            if first >= total || self.is_over() {
-                return Ok(());
-            }
+        while let Some(first) = self.shared.next_chunk(job, total, chunk) {
             let count = chunk.min(total - first);
             let place = || format!("loading units {first} to {}", first + count);
-            let load = async || {
-                let chunk = workload.load_chunk(state, &mut user, session, first, count);
-                self.in_time(chunk).await
-            };
-            let rows = self.persist(place, load).await?;
+            let mut tries = Tries::of(self.thread);
+            let mut rows = None;
+            while rows.is_none() && !tries.over {
+                let attempt = Box::pin(workload.load_chunk(state, &mut user, session, first, count));
+                let ended = in_time(job, &self.cell, attempt).await;
+                rows = tries.weigh(job, &self.shared, ended, &place).await?;
+            }
             self.shared.rows.fetch_add(rows.unwrap_or(0), Relaxed);
         }
+        Ok(())
     }
 
-    /// Until every thread's chunks are stored, or they never will be.
-    async fn wait_for_all(&self) {
-        while self.shared.loaded.load(Relaxed) < self.shared.loaders && !self.is_over() {
-            sleep(Duration::from_millis(LOOK_MS)).await;
-        }
-    }
-
-    async fn take_steps(&self, session: &mut D::Session) -> Result<(), Trouble> {
+    async fn take_steps(&self, session: &mut D::Session, endpoint: u32) -> Result<(), Trouble> {
         let steps = self.job.workload.after_load_steps();
-        loop {
-            let step = self.shared.next_step.fetch_add(1, Relaxed);
-            if step >= steps || self.is_over() {
-                return Ok(());
-            }
+        while let Some(step) = self.shared.next_step(&self.job, steps) {
             let place = || format!("step {} of {steps} after the load", step + 1);
-            let take = async || {
-                self.while_it_answers(self.job.workload.after_load(session, step))
-                    .await
-            };
-            self.persist(place, take).await?;
+            let mut tries = Tries::of(self.thread);
+            let mut done = None;
+            while done.is_none() && !tries.over {
+                let step = Box::pin(self.job.workload.after_load(session, step));
+                let ended = self.while_it_answers(step, endpoint).await;
+                done = tries.weigh(&self.job, &self.shared, ended, &place).await?;
+            }
         }
+        Ok(())
     }
 
-    fn is_over(&self) -> bool {
-        self.job.control.is_stopped() || self.shared.failed.load(Relaxed)
-    }
-
-    async fn in_time<T>(&self, attempt: impl Future<Output = Result<T, OpError>>) -> Result<T, OpError> {
-        let ended = timed(&self.cell, now_ns() + self.job.timeout_ns, pin!(attempt)).await;
-        ended.unwrap_or_else(|| {
-            let message = format!("no answer within {} s", self.job.spec.timeout_s);
-            Err(OpError::lost("timeout", message))
-        })
-    }
-
-    async fn while_it_answers<T>(
+    async fn while_it_answers(
         &self,
-        attempt: impl Future<Output = Result<T, OpError>>,
-    ) -> Result<T, OpError> {
-        let mut attempt = pin!(attempt);
+        mut attempt: Erased<'_, Result<(), OpError>>,
+        endpoint: u32,
+    ) -> Result<(), OpError> {
         loop {
             let until_ns = now_ns() + self.job.timeout_ns;
             if let Some(ended) = timed(&self.cell, until_ns, attempt.as_mut()).await {
                 return ended;
             }
-            drop(open(&self.job, &self.client, &self.cell, self.endpoint).await?);
+            drop(open(&self.job, &self.client, &self.cell, endpoint).await?);
             self.shared.answers.fetch_add(1, Relaxed);
         }
     }
+}
 
-    /// Tries until it is done; `None`: the load was stopped before.
-    async fn persist<T>(
-        &self,
-        place: impl Fn() -> String,
-        mut attempt: impl AsyncFnMut() -> Result<T, OpError>,
+async fn in_time(
+    job: &Terms,
+    cell: &UserCell,
+    mut attempt: Erased<'_, Result<u64, OpError>>,
+) -> Result<u64, OpError> {
+    let ended = timed(cell, now_ns() + job.timeout_ns, attempt.as_mut()).await;
+    ended.unwrap_or_else(|| {
+        let message = format!("no answer within {} s", job.spec.timeout_s);
+        Err(OpError::lost("timeout", message))
+    })
+}
+
+/// Of one chunk or step.
+struct Tries {
+    thread: u32,
+    made: u32,
+    /// The load was stopped before it was done.
+    over: bool,
+}
+
+impl Tries {
+    fn of(thread: u32) -> Self {
+        Self {
+            thread,
+            made: 0,
+            over: false,
+        }
+    }
+
+    /// What the last try came to; `None`: it is to be made again, after a pause that has passed, unless it is over.
+    async fn weigh<T>(
+        &mut self,
+        job: &Terms,
+        shared: &Shared,
+        ended: Result<T, OpError>,
+        place: &dyn Fn() -> String,
     ) -> Result<Option<T>, Trouble> {
-        for tries in 1.. {
-            match attempt().await {
-                Ok(done) => return Ok(Some(done)),
-                Err(_) if self.job.control.is_stopped() => return Ok(None),
-                Err(error) if tries < TRIES && worth_another_try(&error) => {
-                    self.shared.retries.fetch_add(1, Relaxed);
-                    sleep(pause(tries, self.thread)).await;
-                }
-                Err(error) => return Err(server_trouble(&error, place())),
+        self.made += 1;
+        match ended {
+            Ok(done) => return Ok(Some(done)),
+            Err(_) if job.control.is_stopped() => self.over = true,
+            Err(error) if self.made < TRIES && worth_another_try(&error) => {
+                shared.retries.fetch_add(1, Relaxed);
+                sleep(pause(self.made, self.thread)).await;
             }
+            Err(error) => return Err(server_trouble(&error, place())),
         }
         Ok(None)
     }

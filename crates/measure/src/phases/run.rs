@@ -1,6 +1,6 @@
 //! The measured phase in order: open everything, wait for the common start, keep out of the way, and gather.
 use crate::control::{Axis, clocks};
-use crate::job::Job;
+use crate::job::{Job, Terms};
 use crate::judge::witness;
 use crate::pace::pacer::{Pacer, Slots, seed};
 use crate::pace::schedule::Schedule;
@@ -11,7 +11,7 @@ use crate::record::recorder::{Recorder, Writer};
 use crate::runner::Runner;
 use crate::threads::client_cost::Snapshot;
 use crate::threads::ready::{tell_ready, thread_id};
-use crate::threads::team::{self, Berth, Placement, Team};
+use crate::threads::team::{self, Berth, Placement, Team, Work};
 use crate::user::gate::Gate;
 use crate::user::pool::Pool;
 use crate::user::worker::{Pace, User, Worker, run_user, yield_once};
@@ -43,18 +43,64 @@ type Hashes = Vec<(u32, u64)>;
 pub fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
     job: &Arc<Job<D, W>>,
 ) -> Result<RunResult, Trouble> {
-    let begun_ns = now_ns();
-    let placements = team::place(job, R::BLOCKING)?;
-    let recorders = new_recorders(job, &placements);
-    let schedules = new_schedules(&job.spec, &placements, R::BLOCKING);
-    let mut team = start_team::<R, D, W>(job, &placements, &recorders, &schedules)?;
+    let stage = Stage::set(job)?;
+    let team = start_team::<R, D, W>(job, &stage)?;
     let witness = match (job.spec.witness_rate_ops_per_s, job.workload.witness_operation()) {
         (Some(rate), Some(operation)) => {
-            Some(witness::start::<R, D, W>(job, rate, operation, placements.len())?)
+            let worker = stage.placements.len();
+            Some(witness::start::<R, D, W>(job, rate, operation, worker)?)
         }
         // A mix may have no operation that a witness could be compared by.
         _ => None,
     };
+    let result = watch(job, stage, team, witness)?;
+    Ok(RunResult {
+        state: job.workload.state(),
+        ..result
+    })
+}
+
+/// Who works where, by which schedule, and writes down what where.
+struct Stage {
+    begun_ns: u64,
+    placements: Vec<Placement>,
+    recorders: Vec<Arc<Recorder>>,
+    schedules: Schedules,
+}
+
+impl Stage {
+    fn set(job: &Terms) -> Result<Self, Trouble> {
+        let begun_ns = now_ns();
+        let placements = team::place(job)?;
+        let new = |p: &Placement| {
+            Arc::new(Recorder::new(
+                job.operations.len(),
+                p.threads.len(),
+                job.endpoints,
+            ))
+        };
+        Ok(Self {
+            begun_ns,
+            recorders: placements.iter().map(new).collect(),
+            schedules: new_schedules(&job.spec, &placements, job.is_blocking()),
+            placements,
+        })
+    }
+}
+
+/// From all being opened to what all have seen.
+fn watch(
+    job: &Terms,
+    stage: Stage,
+    mut team: Team<Hashes>,
+    witness: Option<witness::Watch>,
+) -> Result<RunResult, Trouble> {
+    let Stage {
+        begun_ns,
+        placements,
+        recorders,
+        schedules,
+    } = stage;
     let opened = team
         .wait_ready()
         .and_then(|()| witness.as_ref().map_or(Ok(()), witness::Watch::wait_ready));
@@ -62,7 +108,8 @@ pub fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
         job.control.stop();
         return Err(trouble);
     }
-    tell_ready::<R, D, W>(job, &placements, begun_ns);
+    let sessions = placements.iter().map(|p| p.sessions.len()).sum();
+    tell_ready(job, placements.len(), sessions, begun_ns);
     let Some(start_unix_ns) = job.control.wait_for_start() else {
         return Ok(RunResult {
             interrupted: true,
@@ -82,30 +129,15 @@ pub fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
             "the witness lost its session or its answer: nothing to compare with",
         );
     }
-    Ok(gather(
-        job,
-        &axis,
-        &recorders,
-        &schedules,
-        &measured,
-        witness,
-        R::BLOCKING,
-    ))
+    Ok(gather(job, &axis, &recorders, &schedules, &measured, witness))
 }
 
-fn new_recorders<D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
-    placements: &[Placement],
-) -> Vec<Arc<Recorder>> {
-    let operations = job.workload.operations().len();
-    let endpoints = job.driver.endpoints().max(1);
-    let new = |p: &Placement| Arc::new(Recorder::new(operations, p.threads.len(), endpoints));
-    placements.iter().map(new).collect()
-}
+/// Schedules, by the threads they serve.
+type Schedules = Vec<(Vec<u32>, Arc<Schedule>)>;
 
 /// The schedules of an open loop, by the threads they serve: one per worker, or one for all blocking threads, or one
 /// per thread (compat). Empty in a closed loop.
-fn new_schedules(spec: &RunSpec, placements: &[Placement], blocking: bool) -> Vec<(Vec<u32>, Arc<Schedule>)> {
+fn new_schedules(spec: &RunSpec, placements: &[Placement], blocking: bool) -> Schedules {
     let Pacing::Open {
         rate_ops_per_s,
         arrival,
@@ -162,20 +194,18 @@ fn quota(spec: &RunSpec, thread: u32) -> u64 {
 
 fn start_team<R: Runner, D: Driver, W: Workload<D::Session>>(
     job: &Arc<Job<D, W>>,
-    placements: &[Placement],
-    recorders: &[Arc<Recorder>],
-    schedules: &[(Vec<u32>, Arc<Schedule>)],
+    stage: &Stage,
 ) -> Result<Team<Hashes>, Trouble> {
     let mut of_thread = vec![None; job.spec.threads as usize];
-    for (threads, schedule) in schedules {
+    for (threads, schedule) in &stage.schedules {
         threads
             .iter()
             .for_each(|thread| of_thread[*thread as usize] = Some(schedule.clone()));
     }
     let (job, of_thread) = (job.clone(), Arc::new(of_thread));
-    team::start::<R, _, _, _>(placements, recorders, move |berth| {
-        work::<R, D, W>(job.clone(), of_thread.clone(), berth)
-    })
+    let work: Work<Hashes> =
+        Arc::new(move |berth| Box::pin(work::<R, D, W>(job.clone(), of_thread.clone(), berth)));
+    team::start::<R, _>(&stage.placements, &stage.recorders, &work)
 }
 
 /// One worker from its first connection to its last operation.
@@ -185,7 +215,7 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     berth: Rc<Berth<Hashes>>,
 ) -> Result<Hashes, Trouble> {
     let placement = &berth.placement;
-    let cells = team::watched_cells::<R, D, W>(&job, placement.threads.len());
+    let cells = team::watched_cells::<R>(&job, placement.threads.len());
     let client = Rc::new(job.driver.open(placement.worker).await?);
     let mut slots = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
     let state = job.workload.worker(placement.worker);
@@ -207,7 +237,7 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     let _ = poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx).is_ready())).await;
     yield_once().await; // now all stand at the gate
     berth.ready();
-    let Some(axis) = team::wait_for_axis::<R, D, W>(&job).await else {
+    let Some(axis) = team::wait_for_axis(&job).await else {
         return Ok(vec![]);
     };
     let worker = Worker {
@@ -233,7 +263,7 @@ fn pace(spec: &RunSpec, schedules: &[Option<Arc<Schedule>>], thread: u32) -> Pac
 }
 
 /// Turns the start named in real time into the axis everybody runs by. `0`: as soon as may be.
-pub fn publish_axis<D, W>(job: &Job<D, W>, start_unix_ns: u64) -> Arc<Axis> {
+pub fn publish_axis(job: &Terms, start_unix_ns: u64) -> Arc<Axis> {
     let (unix_ns, now) = clocks();
     let start_unix_ns = if start_unix_ns > unix_ns {
         start_unix_ns
@@ -267,14 +297,14 @@ pub fn publish_axis<D, W>(job: &Job<D, W>, start_unix_ns: u64) -> Arc<Axis> {
     axis
 }
 
-fn start_reporter<D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
+fn start_reporter(
+    job: &Terms,
     recorders: &[Arc<Recorder>],
     axis: &Arc<Axis>,
 ) -> Result<std::thread::JoinHandle<()>, Trouble> {
     let reporter = Reporter {
         recorders: recorders.to_vec(),
-        operations: job.workload.operations().to_vec(),
+        operations: job.operations.clone(),
         axis: axis.clone(),
         sink: job.sink.clone(),
     };
@@ -293,7 +323,7 @@ fn start_reporter<D: Driver, W: Workload<D::Session>>(
 }
 
 /// Whether what is in flight after the window is waited for any longer; says that it is.
-fn waits_on<D, W>(job: &Job<D, W>, axis: &Axis, team: &Team<Hashes>) -> bool {
+fn waits_on(job: &Terms, axis: &Axis, team: &Team<Hashes>) -> bool {
     let until_ns = axis.window_end_ns().saturating_add(job.timeout_ns + SETTLE_NS);
     let waits = now_ns() < until_ns && !job.control.is_hurried();
     if waits {
@@ -308,8 +338,8 @@ fn waits_on<D, W>(job: &Job<D, W>, axis: &Axis, team: &Team<Hashes>) -> bool {
 }
 
 /// Sleeps through the run; looks at the process's own costs when the window begins and when it ends.
-fn watch_window<D, W>(
-    job: &Job<D, W>,
+fn watch_window(
+    job: &Terms,
     team: &mut Team<Hashes>,
     axis: &Axis,
     recorders: &[Arc<Recorder>],

@@ -1,33 +1,47 @@
-//! Phases that need one session and no clock: warm, check, drop.
+//! What one session does without a clock: make tables, warm, check, drop.
 use crate::control::Control;
-use crate::job::Job;
+use crate::job::{Job, Terms};
 use crate::phases::result::empty_result;
 use crate::record::recorder::Recorder;
 use crate::runner::Runner;
+use crate::threads::ready::tell_ready;
 use crate::threads::team::watched_cells;
 use crate::user::session::{open, open_bare};
 use crate::words::{server_trouble, usage};
 use bakeoff_model::driver::Driver;
-use bakeoff_model::event::{Event, Ready, RunResult};
+use bakeoff_model::event::{Check, RunResult};
 use bakeoff_model::outcome::Trouble;
+use bakeoff_model::run::CheckSpec;
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Workload;
 use std::sync::Arc;
 
-/// The same full scan on every system, so that all are equally warm.
+/// What the session is opened for.
+enum Errand<'a> {
+    /// Before the load's own sessions are opened, which are those that are told to be ready.
+    Create,
+    /// The same full scan on every system, so that all are equally warm.
+    Warm,
+    Check(&'a CheckSpec),
+    Drop,
+}
+
+/// What came of it.
+#[derive(Default)]
+struct Done {
+    elapsed_s: f64,
+    rows: u64,
+    checks: Vec<Check>,
+}
+
+pub fn create<R: Runner, D: Driver, W: Workload<D::Session>>(job: &Arc<Job<D, W>>) -> Result<(), Trouble> {
+    run::<R, D, W>(job, Errand::Create).map(drop)
+}
+
 pub fn warm<R: Runner, D: Driver, W: Workload<D::Session>>(
     job: &Arc<Job<D, W>>,
 ) -> Result<RunResult, Trouble> {
-    let (elapsed_s, rows) = with_session::<R, D, W, _>(job, true, async |session| {
-        job.workload
-            .scan_all(session)
-            .await
-            .map_err(|e| server_trouble(&e, "reading all rows"))
-    })?;
-    Ok(RunResult {
-        rows,
-        ..finished(job, elapsed_s)
-    })
+    Ok(result(job, run::<R, D, W>(job, Errand::Warm)?))
 }
 
 pub fn check<R: Runner, D: Driver, W: Workload<D::Session>>(
@@ -40,63 +54,65 @@ pub fn check<R: Runner, D: Driver, W: Workload<D::Session>>(
             "a check phase says in `check` what must hold",
         ));
     };
-    let (elapsed_s, checks) = with_session::<R, D, W, _>(job, true, async |session| {
-        job.workload
-            .check(session, spec)
-            .await
-            .map_err(|e| server_trouble(&e, "checking the data"))
-    })?;
-    Ok(RunResult {
-        checks,
-        ..finished(job, elapsed_s)
-    })
+    Ok(result(job, run::<R, D, W>(job, Errand::Check(spec))?))
 }
 
-/// Does not attach first: there may be no table to attach to.
 pub fn drop_tables<R: Runner, D: Driver, W: Workload<D::Session>>(
     job: &Arc<Job<D, W>>,
 ) -> Result<RunResult, Trouble> {
-    let dropping = async |session: &mut D::Session| job.workload.drop(session).await;
-    let (elapsed_s, ()) = with_session::<R, D, W, _>(job, false, dropping)?;
-    Ok(finished(job, elapsed_s))
+    Ok(result(job, run::<R, D, W>(job, Errand::Drop)?))
 }
 
-fn finished<D, W>(job: &Job<D, W>, elapsed_s: f64) -> RunResult {
+fn result(job: &Terms, done: Done) -> RunResult {
     RunResult {
-        elapsed_s,
+        elapsed_s: done.elapsed_s,
+        rows: done.rows,
+        checks: done.checks,
         interrupted: Control::is_stopped(&job.control),
         ..empty_result(&job.spec)
     }
 }
 
-/// Opens one session on this thread, tells `ready` and does `work`; the seconds it took, and its answer.
-pub fn with_session<R: Runner, D: Driver, W: Workload<D::Session>, T>(
-    job: &Arc<Job<D, W>>,
-    attach: bool,
-    work: impl AsyncFnOnce(&mut D::Session) -> Result<T, Trouble>,
-) -> Result<(f64, T), Trouble> {
-    R::block_on(Arc::new(Recorder::new(0, 1, 1)), async {
-        let begun_ns = now_ns();
-        let client = job.driver.open(0).await?;
-        let cells = watched_cells::<R, D, W>(job, 1);
-        let opened = match attach {
-            true => open(job, &client, &cells[0], 0).await,
-            false => open_bare(job, &client, &cells[0]).await,
-        };
-        let mut session = opened.map_err(|e| server_trouble(&e, "opening a session"))?;
-        (job.sink)(Event::Ready(Ready {
-            format: bakeoff_model::FORMAT,
-            engine_version: env!("CARGO_PKG_VERSION").to_owned(),
-            pid: std::process::id(),
-            runner: R::KIND,
-            io: R::io(),
-            client: job.driver.client().to_owned(),
-            workers: 1,
-            sessions: 1,
-            connect_s: (now_ns() - begun_ns) as f64 / 1e9,
-        }));
-        let ready_ns = now_ns();
-        let answer = work(&mut session).await?;
-        Ok(((now_ns() - ready_ns) as f64 / 1e9, answer))
-    })?
+fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+    errand: Errand<'_>,
+) -> Result<Done, Trouble> {
+    let recorder = Arc::new(Recorder::new(0, 1, 1));
+    R::block_on(recorder, Box::pin(carry_out::<R, D, W>(job, errand)))?
+}
+
+/// Opens one session on this thread, tells `ready`, and does what it was opened for.
+async fn carry_out<R: Runner, D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+    errand: Errand<'_>,
+) -> Result<Done, Trouble> {
+    let begun_ns = now_ns();
+    let client = job.driver.open(0).await?;
+    let cells = watched_cells::<R>(job, 1);
+    let opened = match errand {
+        Errand::Warm | Errand::Check(_) => open(job, &client, &cells[0], 0).await,
+        // There may be no table to attach to.
+        Errand::Create | Errand::Drop => open_bare(job, &client, &cells[0]).await,
+    };
+    let mut session = opened.map_err(|e| server_trouble(&e, "opening a session"))?;
+    if !matches!(errand, Errand::Create) {
+        tell_ready(job, 1, 1, begun_ns);
+    }
+    let ready_ns = now_ns();
+    let (workload, session) = (&job.workload, &mut session);
+    let mut done = Done::default();
+    match errand {
+        Errand::Create => workload.create(session, job.spec.drop_existing).await?,
+        Errand::Drop => workload.drop(session).await?,
+        Errand::Warm => {
+            let rows = workload.scan_all(session).await;
+            done.rows = rows.map_err(|e| server_trouble(&e, "reading all rows"))?;
+        }
+        Errand::Check(spec) => {
+            let checks = workload.check(session, spec).await;
+            done.checks = checks.map_err(|e| server_trouble(&e, "checking the data"))?;
+        }
+    }
+    done.elapsed_s = (now_ns() - ready_ns) as f64 / 1e9;
+    Ok(done)
 }

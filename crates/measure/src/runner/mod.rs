@@ -6,27 +6,24 @@ pub mod tokio;
 
 use crate::record::recorder::Recorder;
 use bakeoff_model::outcome::Trouble;
-use bakeoff_model::run::{IoKind, RunnerKind};
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// A future whose type is erased, so that what runs it is not compiled again for each.
+pub type Erased<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
 pub trait Runner: 'static {
-    const KIND: RunnerKind;
     /// Calls block their thread until the system answers: one session per thread, and no timeouts.
     const BLOCKING: bool;
 
-    /// How it talks to the kernel, where that is a choice.
-    fn io() -> Option<IoKind> {
-        None
-    }
-
     /// Runs `main` on the calling thread. Time spent spinning for deadlines is added to the recorder's `spin_ns`.
-    fn block_on<F: Future>(recorder: Arc<Recorder>, main: F) -> Result<F::Output, Trouble>;
+    fn block_on<T>(recorder: Arc<Recorder>, main: Erased<'_, T>) -> Result<T, Trouble>;
     /// Runs all to their ends, side by side where the runner can.
     fn join_all<F: Future<Output: 'static> + 'static>(
         futures: Vec<F>,
     ) -> impl Future<Output = Vec<F::Output>>;
     /// Calls `tick` about every `period` for as long as `block_on` lasts; a blocking runner never does.
-    fn every(period: Duration, tick: impl FnMut() + 'static);
+    fn every(period: Duration, tick: Box<dyn FnMut()>);
 }

@@ -1,10 +1,10 @@
 //! Our own executor, for our own wire clients: io_uring, or epoll where that is not allowed.
-use super::Runner;
+use super::{Erased, Runner};
 use crate::record::recorder::Recorder;
 use crate::record::times::add;
 use crate::words::usage;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
-use bakeoff_model::run::{IoKind, RunnerKind};
+use bakeoff_model::run::IoKind;
 use bakeoff_model::time::sleep;
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
@@ -37,6 +37,11 @@ pub fn choose_io(asked: Option<IoKind>, sessions_per_worker: u32) -> Result<(), 
     Ok(())
 }
 
+/// How it talks to the kernel; `None`: no run of this process is on the reactor.
+pub fn io() -> Option<IoKind> {
+    IO.get().copied()
+}
+
 /// Why this process cannot use io_uring; `None`: it can.
 pub fn io_uring_refusal() -> Option<String> {
     bakeoff_reactor::io_uring_usable()
@@ -53,15 +58,10 @@ fn choose(io_uring_usable: bool, sessions_per_worker: u32) -> IoKind {
 }
 
 impl Runner for ReactorRunner {
-    const KIND: RunnerKind = RunnerKind::Reactor;
     const BLOCKING: bool = false;
 
-    fn io() -> Option<IoKind> {
-        IO.get().copied()
-    }
-
-    fn block_on<F: Future>(recorder: Arc<Recorder>, main: F) -> Result<F::Output, Trouble> {
-        let kind = Self::io().unwrap_or(IoKind::Epoll);
+    fn block_on<T>(recorder: Arc<Recorder>, main: Erased<'_, T>) -> Result<T, Trouble> {
+        let kind = io().unwrap_or(IoKind::Epoll);
         let count_spin = Box::new(move |ns| add(&recorder.counters.spin_ns, ns));
         bakeoff_reactor::block_on(kind, count_spin, main).map_err(environment)
     }
@@ -70,7 +70,7 @@ impl Runner for ReactorRunner {
         bakeoff_reactor::join_all(futures).await
     }
 
-    fn every(period: Duration, mut tick: impl FnMut() + 'static) {
+    fn every(period: Duration, mut tick: Box<dyn FnMut()>) {
         bakeoff_reactor::spawn(async move {
             loop {
                 sleep(period).await;

@@ -1,9 +1,8 @@
 //! One OS thread per session, for embedded and blocking engines: whatever a future waits for, its thread waits for.
-use super::Runner;
+use super::{Erased, Runner};
 use crate::record::recorder::Recorder;
 use crate::record::times::add;
 use bakeoff_model::outcome::Trouble;
-use bakeoff_model::run::RunnerKind;
 use bakeoff_model::time::{Timer, install_timer, now_ns};
 use bakeoff_reactor::Margin;
 use std::cell::RefCell;
@@ -17,10 +16,9 @@ use std::time::Duration;
 pub struct ThreadRunner;
 
 impl Runner for ThreadRunner {
-    const KIND: RunnerKind = RunnerKind::Thread;
     const BLOCKING: bool = true;
 
-    fn block_on<F: Future>(recorder: Arc<Recorder>, main: F) -> Result<F::Output, Trouble> {
+    fn block_on<T>(recorder: Arc<Recorder>, main: Erased<'_, T>) -> Result<T, Trouble> {
         // Sleep to the nanosecond asked for: the default lets the kernel be 50 us late.
         // SAFETY: affects only the calling thread's timers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1usize) };
@@ -39,7 +37,7 @@ impl Runner for ThreadRunner {
         outputs
     }
 
-    fn every(_: Duration, _: impl FnMut() + 'static) {}
+    fn every(_: Duration, _: Box<dyn FnMut()>) {}
 }
 
 struct SleepThenSpin {

@@ -3,11 +3,10 @@
 //! Tokio's own timer has a resolution of 1 ms, too coarse for pacing. Ours is a heap of deadlines looked after by one
 //! task: it sleeps on a timerfd until shortly before the next deadline, then spins by waking itself, so that between
 //! two looks at the clock everything else that is ready runs and input is polled for.
-use super::Runner;
+use super::{Erased, Runner};
 use crate::record::recorder::Recorder;
 use crate::record::times::add;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
-use bakeoff_model::run::RunnerKind;
 use bakeoff_model::time::{Timer, install_timer, now_ns};
 use bakeoff_reactor::Margin;
 use std::cell::{Cell, RefCell};
@@ -31,10 +30,9 @@ const IDLE_TURN_NS: u64 = 2_000;
 pub struct TokioRunner;
 
 impl Runner for TokioRunner {
-    const KIND: RunnerKind = RunnerKind::Tokio;
     const BLOCKING: bool = false;
 
-    fn block_on<F: Future>(recorder: Arc<Recorder>, main: F) -> Result<F::Output, Trouble> {
+    fn block_on<T>(recorder: Arc<Recorder>, main: Erased<'_, T>) -> Result<T, Trouble> {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .event_interval(EVENT_INTERVAL)
@@ -49,7 +47,8 @@ impl Runner for TokioRunner {
     }
 
     async fn join_all<F: Future<Output: 'static> + 'static>(futures: Vec<F>) -> Vec<F::Output> {
-        let tasks: Vec<_> = futures.into_iter().map(tokio::task::spawn_local).collect();
+        let spawn = |future: F| tokio::task::spawn_local(Box::pin(future) as Erased<'static, _>);
+        let tasks: Vec<_> = futures.into_iter().map(spawn).collect();
         let mut outputs = Vec::with_capacity(tasks.len());
         for task in tasks {
             match task.await {
@@ -61,7 +60,7 @@ impl Runner for TokioRunner {
         outputs
     }
 
-    fn every(period: Duration, mut tick: impl FnMut() + 'static) {
+    fn every(period: Duration, mut tick: Box<dyn FnMut()>) {
         tokio::task::spawn_local(async move {
             loop {
                 tokio::time::sleep(period).await;

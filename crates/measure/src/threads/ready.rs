@@ -1,12 +1,10 @@
 //! Who a user is among all clients', and the word that all sessions are open.
-use crate::job::Job;
-use crate::runner::Runner;
-use crate::threads::team::Placement;
-use bakeoff_model::driver::Driver;
+use crate::job::Terms;
+use crate::runner::reactor;
 use bakeoff_model::event::{Event, Ready};
 use bakeoff_model::run::RunSpec;
 use bakeoff_model::time::now_ns;
-use bakeoff_model::workload::{ThreadId, Workload};
+use bakeoff_model::workload::ThreadId;
 
 pub fn thread_id(spec: &RunSpec, thread: u32) -> ThreadId {
     let stream = u64::from(spec.client.index) * u64::from(spec.threads) + u64::from(thread);
@@ -17,20 +15,17 @@ pub fn thread_id(spec: &RunSpec, thread: u32) -> ThreadId {
     }
 }
 
-pub fn tell_ready<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Job<D, W>,
-    placements: &[Placement],
-    begun_ns: u64,
-) {
+/// All sessions are open; the first was begun at `begun_ns`.
+pub fn tell_ready(job: &Terms, workers: usize, sessions: usize, begun_ns: u64) {
     (job.sink)(Event::Ready(Ready {
         format: bakeoff_model::FORMAT,
         engine_version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
-        runner: R::KIND,
-        io: R::io(),
-        client: job.driver.client().to_owned(),
-        workers: placements.len() as u32,
-        sessions: placements.iter().map(|p| p.sessions.len() as u32).sum(),
+        runner: job.runner,
+        io: reactor::io(),
+        client: job.client.to_owned(),
+        workers: workers as u32,
+        sessions: sessions as u32,
         connect_s: (now_ns() - begun_ns) as f64 / 1e9,
     }));
 }

@@ -1,9 +1,9 @@
 //! The OS threads of a phase: who is on which, and how they report. A worker that never returns (a blocked call) is
 //! left behind and cannot keep the others' figures.
 use crate::control::Axis;
-use crate::job::Job;
+use crate::job::{Job, Terms};
 use crate::record::recorder::Recorder;
-use crate::runner::Runner;
+use crate::runner::{Erased, Runner};
 use crate::threads::affinity;
 use crate::threads::client_cost::write_down;
 use crate::threads::thread_limits;
@@ -14,7 +14,6 @@ use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::run::{Pacing, RunSpec};
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::workload::Workload;
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -59,8 +58,8 @@ pub fn sessions_per_worker(spec: &RunSpec, cores: usize) -> u32 {
 
 /// Deals threads and sessions round-robin over the workers: thread t is on worker t mod W. Refuses more workers than this
 /// machine has room for.
-pub fn place<D, W>(job: &Job<D, W>, blocking: bool) -> Result<Vec<Placement>, Trouble> {
-    let spec = &job.spec;
+pub fn place(job: &Terms) -> Result<Vec<Placement>, Trouble> {
+    let (spec, blocking) = (&job.spec, job.is_blocking());
     let workers = if blocking {
         spec.threads
     } else {
@@ -116,18 +115,15 @@ impl<T> Berth<T> {
     }
 }
 
+/// What a worker does in its berth.
+pub type Work<T> = Arc<dyn Fn(Rc<Berth<T>>) -> Erased<'static, Result<T, Trouble>> + Send + Sync>;
+
 /// Starts one OS thread per placement; each makes its future with `work` and runs it on a runner of its own.
-pub fn start<R, T, F, Fut>(
+pub fn start<R: Runner, T: Send + 'static>(
     placements: &[Placement],
     recorders: &[Arc<Recorder>],
-    work: F,
-) -> Result<Team<T>, Trouble>
-where
-    R: Runner,
-    T: Send + 'static,
-    F: Fn(Rc<Berth<T>>) -> Fut + Send + Clone + 'static,
-    Fut: Future<Output = Result<T, Trouble>>,
-{
+    work: &Work<T>,
+) -> Result<Team<T>, Trouble> {
     let (sender, messages) = channel();
     let mut threads = Vec::with_capacity(placements.len());
     for (placement, recorder) in placements.iter().zip(recorders) {
@@ -147,7 +143,7 @@ where
                 if berth.placement.patient {
                     affinity::wait_for_turn();
                 }
-                R::block_on(recorder, async move { work(Rc::new(berth)).await })?
+                R::block_on(recorder, work(Rc::new(berth)))?
             }));
             let ended = ended.unwrap_or_else(|_| Err(worker_died()));
             write_down(&counted);
@@ -251,7 +247,7 @@ pub async fn open_sessions<R: Runner, D: Driver, W: Workload<D::Session>>(
     cells: &[Rc<UserCell>],
     sessions: &[u32],
 ) -> Result<Vec<Slot<D::Session>>, Trouble> {
-    let endpoints = job.driver.endpoints().max(1) as u32;
+    let endpoints = job.endpoints as u32;
     let shift = job
         .spec
         .client
@@ -267,7 +263,8 @@ pub async fn open_sessions<R: Runner, D: Driver, W: Workload<D::Session>>(
         let opening = group.iter().map(|(session, cell)| {
             let (job, client, cell) = (job.clone(), client.clone(), Rc::clone(cell));
             let endpoint = shift.wrapping_add(**session) % endpoints;
-            async move { (endpoint, open(&job, &client, &cell, endpoint).await) }
+            let open = async move { (endpoint, open(&job, &client, &cell, endpoint).await) };
+            Box::pin(open) as Erased<'static, (u32, Result<D::Session, OpError>)>
         });
         for (endpoint, opened) in R::join_all(opening.collect()).await {
             slots.push(Slot {
@@ -284,24 +281,22 @@ fn not_opened(error: &OpError, endpoint: u32) -> Trouble {
 }
 
 /// The cells of one worker's users, and a watchdog over them.
-pub fn watched_cells<R: Runner, D: Driver, W: Workload<D::Session>>(
-    job: &Arc<Job<D, W>>,
-    users: usize,
-) -> Vec<Rc<UserCell>> {
+pub fn watched_cells<R: Runner>(job: &Terms, users: usize) -> Vec<Rc<UserCell>> {
     let cells: Vec<Rc<UserCell>> = (0..users).map(|_| Rc::default()).collect();
     let (watched, control) = (cells.clone(), job.control.clone());
     let mut seen_stopped = false;
-    R::every(watchdog::period(job.timeout_ns), move || {
+    let look = move || {
         let stopped = control.is_stopped();
         watchdog::scan(&watched, stopped && !seen_stopped);
         seen_stopped = stopped;
-    });
+    };
+    R::every(watchdog::period(job.timeout_ns), Box::new(look));
     cells
 }
 
 /// Waits for the start to be published. `None`: stopped before there was one.
-pub async fn wait_for_axis<R: Runner, D, W>(job: &Job<D, W>) -> Option<Arc<Axis>> {
-    if R::BLOCKING {
+pub async fn wait_for_axis(job: &Terms) -> Option<Arc<Axis>> {
+    if job.is_blocking() {
         return job.control.wait_for_axis(); // thousands of threads that look every few ms would be a load themselves
     }
     loop {

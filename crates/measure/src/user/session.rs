@@ -1,7 +1,7 @@
 //! Opening sessions, and replacing lost ones with back-off. A session is ready for use only once the workload has
 //! attached to it.
 use crate::control::Axis;
-use crate::job::Job;
+use crate::job::{Job, Terms};
 use crate::pace::pacer::SplitMix64;
 use crate::user::watchdog::{UserCell, timed};
 use bakeoff_model::driver::Driver;
@@ -56,7 +56,7 @@ pub async fn open_bare<D: Driver, W: Workload<D::Session>>(
     answer.unwrap_or_else(|| Err(none_in_time(job)))
 }
 
-fn none_in_time<D, W>(job: &Job<D, W>) -> OpError {
+fn none_in_time(job: &Terms) -> OpError {
     OpError::lost("timeout", format!("no session within {} s", job.spec.timeout_s))
 }
 
@@ -86,7 +86,7 @@ pub async fn reopen<D: Driver, W: Workload<D::Session>>(
     since: Since,
 ) -> bool {
     slot.session = None;
-    let endpoints = job.driver.endpoints();
+    let endpoints = job.endpoints;
     if since == Since::Left {
         slot.endpoint = following(slot.endpoint, endpoints);
     }

@@ -78,20 +78,24 @@ impl UserCell {
 
 /// Runs `future` until it completes or its deadline passes (`None`; the caller then drops it). For what happens now and
 /// then: a user's operations have a leaner future of their own.
-pub async fn timed<F: Future>(cell: &UserCell, deadline_ns: u64, future: Pin<&mut F>) -> Option<F::Output> {
+pub async fn timed<T>(
+    cell: &UserCell,
+    deadline_ns: u64,
+    future: Pin<&mut dyn Future<Output = T>>,
+) -> Option<T> {
     cell.arm(deadline_ns);
     let answer = Timed { cell, future }.await;
     cell.disarm();
     answer
 }
 
-struct Timed<'a, F> {
+struct Timed<'a, T> {
     cell: &'a UserCell,
-    future: Pin<&'a mut F>,
+    future: Pin<&'a mut dyn Future<Output = T>>,
 }
 
-impl<F: Future> Future for Timed<'_, F> {
-    type Output = Option<F::Output>;
+impl<T> Future for Timed<'_, T> {
+    type Output = Option<T>;
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.future.as_mut().poll(cx) {
             Poll::Ready(answer) => Poll::Ready(Some(answer)),
