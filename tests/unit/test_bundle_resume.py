@@ -57,9 +57,11 @@ def test_a_damaged_run_that_will_be_made_again_is_told(tmp_path: Path) -> None:
     damaged = write_bundle(tmp_path / "b", STORY)
     (damaged.folder / "runs/b01-c01/result.json").write_text("{")
     writer = BundleWriter(damaged.folder)
-    writer.resume(present(Bundle.open(damaged.folder)), "title = 't'")
-    told = Bundle.open(damaged.folder).info.messages
-    assert "found when it was continued: b01-c01/result.json cannot be read" in told[1]
+    command = "bakeoff run p.toml --set measure.repetitions=9"
+    writer.resume(present(Bundle.open(damaged.folder), command=command), "title = 't'")
+    info = Bundle.open(damaged.folder).info
+    assert "found when it was continued: b01-c01/result.json cannot be read" in info.messages[1]
+    assert info.command == command  # what makes the bundle as it is now
 
 
 def test_a_bundle_that_lost_what_a_system_was_set_to_is_not_continued(tmp_path: Path) -> None:

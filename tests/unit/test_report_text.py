@@ -77,3 +77,14 @@ def test_a_note_on_many_settings_is_said_once(tmp_path: Path) -> None:
     text = rendered(tmp_path, replace(SMALL, contenders=(MARIADB, loose)))
     assert text.count("note: ") == 1
     assert "note: sqlite_full, in 2 settings: durability differs, as the plan declares: relaxed against full" in text
+
+
+def test_what_the_plan_does_not_declare_is_told_with_what_decides_first(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", SMALL)
+    for cell, facts in bundle.facts.items():
+        settings = {f"a_setting_{n}": facts.product for n in range(8)}
+        bundle.facts[cell] = facts.model_copy(update={"settings": settings, "declared": {}})
+    said = [line for line in render_text(answer_of(bundle)).splitlines() if "differs (" in line]
+    assert "memory differs (mariadb: 1.07 GB; sqlite_full: 67.1 MB)" in said[0]
+    assert len(said) == 5
+    assert "- and 4 more such differences: see the report" in render_text(answer_of(bundle))

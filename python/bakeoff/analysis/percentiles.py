@@ -59,12 +59,16 @@ class Distribution:
         rank = rank_of(q, self.count) + self.revoked
         if rank > self.waited.count:
             return Percentile(q, None, f"not defined ({percent_words(self.failed_ratio)} failed)")
-        if self.count < samples_needed(q):
+        if not self.can_state(q):
             have, need = count_words(self.count), count_words(samples_needed(q))
             return Percentile(q, None, f"too few samples ({have} of {need})")
         value = self.waited.value_at_rank(rank)
         at_least = rank > self.waited.count - self.unknown
         return Percentile(q, value, f"{'at least ' if at_least else ''}{duration_words(value)}", at_least)
+
+    def can_state(self, q: float) -> bool:
+        """Whether at least ten samples lie above it."""
+        return self.count >= samples_needed(q)
 
     def spectrum(self, points: int = 200) -> list[SpectrumPoint]:
         return self.waited.spectrum(points, failed=self.failed, revoked=self.revoked)

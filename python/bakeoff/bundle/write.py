@@ -98,6 +98,7 @@ class BundleWriter:
         self._write("plan.json", now.plan)
         changes = {
             "state": "running",
+            "command": now.info.command,
             "finished": None,
             "skipped": dict(now.skipped),
             "inputs": {**bundle.info.inputs, **now.info.inputs},

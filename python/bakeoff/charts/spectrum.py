@@ -13,8 +13,9 @@ from .ticks import milliseconds_tick
 
 TITLE = "Latency spectrum"
 CAPTION = (
-    "All valid repetitions together, from p10 up. Each step to the right is the tenth of operations that were slowest."
-    " A line that ends early: failed operations begin there, so higher percentiles are not defined."
+    "All valid repetitions together, from p10 up to where ten operations were slower. Each step to the right is the"
+    " tenth of operations that were slowest. A line that ends in a cross: failed operations begin there, so higher"
+    " percentiles are not defined."
 )
 WIDTH = 1000.0
 _LEFT = 66.0

@@ -121,6 +121,14 @@ class MetricShown(Document):
     about: str
 
 
+class Difference(Document):
+    """Of configuration. values: by contestant. deciding: it may be the reason for a result."""
+
+    name: str
+    values: dict[str, str]
+    deciding: bool = False
+
+
 class Answer(Document):
     title: str
     description: str
@@ -141,6 +149,8 @@ class Answer(Document):
     contestants: list[str]
     #: How far the figures may be believed, the worst first.
     validity: list[str]
+    #: Differences of configuration that the plan does not declare.
+    undeclared: list[Difference]
     runs_finished: int
     runs_valid: int
     runs_planned: int

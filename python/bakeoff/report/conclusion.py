@@ -10,6 +10,7 @@ from ..model.records import RunRecord
 from .answer import Answer, MetricShown
 from .cells import cell_answers
 from .comparisons import compare_all
+from .config_diff import configuration_of
 from .contest import Contest
 from .headline import headline_words
 from .limits import limits_of
@@ -53,6 +54,7 @@ def answer_of(bundle: Source, metrics: Sequence[Metric] = ()) -> Answer:
         compared=contest.factor,
         contestants=contest.contestants,
         validity=[*_validity_words(bundle.runs), *_load_warnings(bundle)],
+        undeclared=configuration_of(bundle).undeclared,
         runs_finished=len(bundle.runs),
         runs_valid=sum(run.valid for run in bundle.runs),
         runs_planned=len(plan.cells) * plan.repetitions,

@@ -12,6 +12,7 @@ from ..analysis.wording import bytes_words
 from ..model import durability
 from ..model.boundary import Document
 from ..model.records import CellRecord, FactsRecord, RunRecord
+from .answer import Difference
 from .contest import Contest
 from .runs import clients_of
 from .source import Source
@@ -35,14 +36,6 @@ class SystemEntry(Document):
     settings: dict[str, str] = Field(default_factory=dict)
     #: Names of settings that the plan asked for.
     declared: list[str] = Field(default_factory=list)
-
-
-class Difference(Document):
-    """values: by contestant."""
-
-    name: str
-    values: dict[str, str]
-    deciding: bool = False
 
 
 class Configuration(Document):

@@ -43,10 +43,21 @@ class Contest:
         return self.plan.compare_factor
 
     def contestant(self, cell: CellRecord) -> str:
-        """ "mariadb", or "mariadb, buffer_pool=1G" where that factor is not everybody's."""
-        level = cell.levels.get(self.factor, cell.system)
-        own = [f"{n}={level_words(v)}" for n, v in cell.levels.items() if n != self.factor and n not in self.shared]
-        return ", ".join([level_words(level), *own])
+        """ "mariadb", "sync_binlog=1", or "mariadb, sync_binlog=1" where that factor is not everybody's."""
+        named = [n for n in cell.levels if n == self.factor or n not in self.shared]
+        if self.factor not in cell.levels:
+            named.insert(0, "system")
+        return ", ".join(self._level_words(name, cell) for name in sorted(named, key=lambda n: n != self.factor))
+
+    def _level_words(self, name: str, cell: CellRecord) -> str:
+        return cell.system if name == "system" else f"{self._short(name)}={level_words(cell.levels[name])}"
+
+    def _short(self, name: str) -> str:
+        """ "sync_binlog" of "mariadb.settings.sync_binlog"."""
+        tables = {"settings", "session", "start", *(cell.system for cell in self.plan.cells)}
+        while name.partition(".")[0] in tables:
+            name = name.partition(".")[2]
+        return name
 
     def setting(self, cell: CellRecord) -> Setting:
         return tuple((name, cell.levels[name]) for name in self.shared if name in cell.levels)

@@ -25,7 +25,7 @@ from ..model.records import CellRecord, RunRecord
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, Spread, time_words
 from .contest import Contest, Setting, level_words, setting_words
 from .run_values import observed
-from .runs import runs_by_cell, used_runs
+from .runs import runs_by_cell
 from .source import Source
 
 if TYPE_CHECKING:
@@ -226,14 +226,8 @@ class _Maker:
     def _curves(self, setting: Setting) -> Iterator[spectrum_chart.Curve]:
         for series, name in enumerate(self.names):
             cell = self.contest.cell(name, setting)
-            runs = used_runs(self.runs[cell.id]) if cell else []
-            if not runs or any(is_overloaded(run) for run in runs):
-                continue
-            found = merged_distribution(runs)
-            spread = found.spectrum(SPECTRUM_POINTS)
-            points = tuple((p.quantile, p.value_ns / 1e6) for p in spread if SPECTRUM_FROM <= p.quantile < 1)
-            failed_from = 1 - found.failed_ratio if found.failed_ratio else None
-            yield spectrum_chart.Curve(series, name, points, failed_from)
+            if cell and (curve := spectrum_curve(series, name, self.runs[cell.id])):
+                yield curve
 
     def _finished(self, cell: CellRecord | None) -> list[RunRecord]:
         return self._finished_by_id(cell.id) if cell else []
@@ -257,6 +251,19 @@ class _Maker:
             p99_ms=intervals.get("p99_ms", EMPTY),
             metrics=watched,
         )
+
+
+def spectrum_curve(series: int, name: str, runs: Sequence[RunRecord]) -> spectrum_chart.Curve | None:
+    """Of the valid runs of a cell, as far as their operations can tell; None where none is, or one is overloaded."""
+    runs = [run for run in runs if run.valid]
+    if not runs or any(is_overloaded(run) for run in runs):
+        return None
+    found = merged_distribution(runs)
+    statable = [p for p in found.spectrum(SPECTRUM_POINTS) if p.quantile < 1 and found.can_state(p.quantile)]
+    points = tuple((p.quantile, p.value_ns / 1e6) for p in statable if p.quantile >= SPECTRUM_FROM)
+    failed_from = 1 - found.failed_ratio
+    ends_there = found.failed_ratio > 0 and found.can_state(failed_from)
+    return spectrum_chart.Curve(series, name, points, failed_from if ends_there else None)
 
 
 def _percentile(name: str) -> _Reading:

@@ -54,7 +54,8 @@ def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer])
     middle = _at(found, contest.middle)
     if middle is None or middle.base_value is None or middle.other_value is None:
         return summary
-    return f"{summary} At {middle.setting_words}: {_values(contest, middle)}."
+    doubt = next((f" ({words})" for words, verdicts in _UNDECIDED.items() if middle.verdict in verdicts), "")
+    return f"{summary} At {middle.setting_words}{doubt}: {_values(contest, middle)}."
 
 
 def _claims(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> list[str]:

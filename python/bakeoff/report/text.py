@@ -13,6 +13,8 @@ from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread
 from .headline import TYPICAL_WORDS, value_words
 
 _WIDTH = 110
+#: So many differences of configuration are listed; the report has all.
+_DIFFERENCES_MAX = 5
 _HEADS = (
     "ops/s",
     "95 % interval",
@@ -82,7 +84,7 @@ def _statements(answer: Answer) -> Iterator[str]:
     if not counted:
         return
     yield ""
-    yield "Statements per second:"
+    yield "Statements per second, over all windows together (ops/s is the typical repetition's):"
     settings = any(cell.setting_words for cell in counted)
     head = [*(["setting"] if settings else []), answer.compared, *STATEMENT_HEADS]
     rows = [[*([cell.setting_words] if settings else []), cell.contestant, *statement_words(cell)] for cell in counted]
@@ -190,10 +192,21 @@ def _notes(comparisons: Sequence[ComparisonAnswer]) -> Iterator[str]:
 def _doubts(answer: Answer) -> Iterator[str]:
     for words in answer.validity:
         yield from _wrapped(words, "- ")
+    yield from _undeclared(answer)
     for system, reason in answer.skipped.items():
         yield from _wrapped(f"skipped {system}: {reason}", "- ")
     for message in answer.messages:
         yield from _wrapped(message, "- ")
+
+
+def _undeclared(answer: Answer) -> Iterator[str]:
+    """What may be the reason for a result comes first."""
+    found = sorted(answer.undeclared, key=lambda difference: not difference.deciding)
+    for one in found[:_DIFFERENCES_MAX]:
+        values = "; ".join(f"{name}: {value}" for name, value in one.values.items())
+        yield from _wrapped(f"the plan does not declare that {one.name} differs ({values})", "- ")
+    if len(found) > _DIFFERENCES_MAX:
+        yield f"- and {len(found) - _DIFFERENCES_MAX} more such differences: see the report"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: set[int]) -> Iterator[str]:
