@@ -68,6 +68,7 @@ fn capabilities() -> Capabilities {
         affected: vec![Affected::Found, Affected::Changed],
         batch_insert: true,
         plain_index: true,
+        pipeline: false,
         isolation: vec![
             Isolation::ReadUncommitted,
             Isolation::ReadCommitted,

@@ -29,6 +29,7 @@ pub fn capabilities() -> Capabilities {
         affected: vec![Affected::Found],
         batch_insert: true,
         plain_index: false,
+        pipeline: false,
         isolation: Vec::new(),
         cancel: true,
         tls: false,

@@ -69,6 +69,7 @@ fn capabilities() -> Capabilities {
         affected: vec![Affected::Found],
         batch_insert: true,
         plain_index: false,
+        pipeline: false,
         isolation: vec![
             Isolation::ReadCommitted,
             Isolation::RepeatableRead,

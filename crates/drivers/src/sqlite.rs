@@ -58,6 +58,7 @@ pub fn capabilities() -> Capabilities {
         affected: vec![Affected::Found],
         batch_insert: true,
         plain_index: false,
+        pipeline: false,
         isolation: vec![Isolation::Serializable],
         cancel: false,
         tls: false,

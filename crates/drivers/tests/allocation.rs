@@ -4,8 +4,11 @@ mod bench;
 
 use bakeoff_drivers::null::NullDriver;
 use bakeoff_model::driver::Driver;
+use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
 use bakeoff_model::run::NullSpec;
+use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
+use bakeoff_model::value::Value;
 use bench::{Bench, MysqlWire, PostgresqlWire, Sqlite, open, row, run, table};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -118,4 +121,31 @@ fn records_over_postgresqls_wire_client_allocate_nothing_in_a_steady_state() {
         PostgresqlWire::run(allocations_of_the_second_thousand(&driver)),
         0
     );
+}
+
+#[test]
+fn pipelines_allocate_nothing_in_a_steady_state() {
+    let Some(driver) = PostgresqlWire::driver() else {
+        return;
+    };
+    PostgresqlWire::run(async {
+        let mut session = open(&driver).await.unwrap();
+        let sql = session.sql();
+        let select = sql.prepare(&Ask::read("SELECT $1::text, $2::int")).await.unwrap();
+        let mut pipeline = Pipeline::default();
+        let mut before = 0;
+        for i in 0..200 {
+            if i == 100 {
+                before = ALLOCATIONS.with(Cell::get);
+            }
+            pipeline.clear();
+            pipeline.begin();
+            for _ in 0..20 {
+                pipeline.push(select, &[Value::Text(b"text"), Value::Int(i)]);
+            }
+            pipeline.commit();
+            sql.run_pipeline(&pipeline, &mut |_, _| {}).await.unwrap();
+        }
+        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    });
 }

@@ -1,7 +1,7 @@
 //! What crosses the boundary between the two planes, and the interfaces every driver and workload keeps.
 //!
 //! Read [`run`] (what the engine is asked), [`event`] (what it answers), then the interfaces: [`driver`] opens
-//! sessions, [`record`] and [`sql`] are the two shapes of a session, [`transaction`] what only some have, [`needs`] what is
+//! sessions, [`record`] and [`sql`] are the two shapes of a session, [`pipeline`] what it may be sent at once, [`transaction`] what only some have, [`needs`] what is
 //! held against what a driver offers, [`workload`] asks the questions, [`outcome`]
 //! names how each one ended, [`time`] is how anybody waits; [`options`] are checked and described from their own lines,
 //! and [`resolve`] is what may be asked before a run. Nothing here reads, writes or knows a product's name.
@@ -15,6 +15,7 @@ pub mod event;
 pub mod needs;
 pub mod options;
 pub mod outcome;
+pub mod pipeline;
 pub mod record;
 pub mod resolve;
 pub mod row;

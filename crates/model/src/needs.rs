@@ -17,6 +17,8 @@ pub struct Needs {
     pub own_session: bool,
     /// Tables whose id has a plain index in place of the primary key.
     pub plain_index: bool,
+    /// Several statements sent together.
+    pub pipeline: bool,
 }
 
 /// What a driver can do, so that a plan which asks for more is refused before anything starts.
@@ -32,6 +34,8 @@ pub struct Capabilities {
     pub batch_insert: bool,
     /// CREATE TABLE may list plain indexes (`KEY name (column)`) and have no primary key.
     pub plain_index: bool,
+    /// Several statements can be sent before the first is answered ([`crate::pipeline`]).
+    pub pipeline: bool,
     /// Isolation levels that can be asked for, in portable names.
     pub isolation: Vec<Isolation>,
     /// Whether operations may be cancelled by a timeout (false: the call blocks until the engine returns).
@@ -74,6 +78,9 @@ impl Needs {
         if self.plain_index && !offers.plain_index {
             return Some("a plain index in place of the primary key");
         }
+        if self.pipeline && !offers.pipeline {
+            return Some("statements sent together (a pipeline)");
+        }
         let counts = offers.affected.is_empty() || offers.affected.contains(&self.affected);
         match self.affected {
             _ if counts => None,
@@ -93,6 +100,7 @@ mod tests {
         affected: vec![],
         batch_insert: false,
         plain_index: false,
+        pipeline: false,
         isolation: vec![],
         cancel: false,
         tls: false,
@@ -130,5 +138,15 @@ mod tests {
             ..none
         };
         assert!(told(plain_index, &found).is_err());
+        let pipeline = Needs {
+            pipeline: true,
+            ..none
+        };
+        assert!(told(pipeline, &found).is_err());
+        let offering = Capabilities {
+            pipeline: true,
+            ..found
+        };
+        assert_eq!(told(pipeline, &offering), Ok(()));
     }
 }

@@ -1,5 +1,6 @@
 //! The SQL shape of a database: prepared statements with typed parameters, and rows.
-use crate::outcome::OpError;
+use crate::outcome::{FailClass, OpError};
+use crate::pipeline::{Part, Pipeline};
 use crate::row::RowBuf;
 use crate::transaction::Transactional;
 use crate::value::Value;
@@ -173,6 +174,19 @@ pub trait SqlSession {
         columns: &[&str],
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError>;
+    /// Sends the statements together and takes their answers in their order. `each` gets a statement's place, from 0,
+    /// with each of its rows and then its end. The first statement that fails is the error: those before it have had
+    /// their end told, those after it are not carried out. Statements outside a transaction are one of their own.
+    ///
+    /// Only asked of sessions whose driver offers it (`Capabilities::pipeline`).
+    async fn run_pipeline(
+        &mut self,
+        _pipeline: &Pipeline,
+        _each: &mut impl FnMut(usize, Part<'_>),
+    ) -> Result<(), OpError> {
+        let words = "this system takes one statement at a time";
+        Err(OpError::fail(FailClass::Refused, "PIPELINE", words))
+    }
 }
 
 /// A session beneath which SQL is spoken: where a workload that asks in SQL finds it, whatever adapter lies above.

@@ -158,4 +158,9 @@ fn no_script_of_sysbench_allocates_prepared_or_not() {
             assert_eq!(of_sysbench(&spec), 0, "{script:?} {db_ps_mode:?}");
         }
     }
+    let together = SysbenchSpec {
+        pipeline: true,
+        ..SysbenchSpec::default()
+    };
+    assert_eq!(of_sysbench(&together), 0);
 }

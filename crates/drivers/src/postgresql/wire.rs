@@ -11,6 +11,7 @@ mod cancel;
 mod link;
 mod load;
 mod login;
+mod pipeline;
 mod read;
 mod request;
 
@@ -29,6 +30,7 @@ use answer::End;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::{Capabilities, Needs};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
+use bakeoff_model::pipeline::{Part, Pipeline};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, PostgresqlSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
@@ -46,7 +48,10 @@ use std::time::Duration;
 pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Reactor];
 
 pub(super) fn offers() -> Capabilities {
-    capabilities()
+    Capabilities {
+        pipeline: true,
+        ..capabilities()
+    }
 }
 
 pub struct WireDriver {
@@ -124,6 +129,8 @@ pub struct WireSession {
     row: RowBuf,
     end: End,
     tables: Vec<Table>,
+    /// BEGIN and COMMIT, for a pipeline.
+    brackets: Vec<Rc<Prepared>>,
     address: Address,
     key: CancelKey,
 }
@@ -165,6 +172,7 @@ impl WireSession {
             row: RowBuf::default(),
             end: End::default(),
             tables: Vec::new(),
+            brackets: Vec::new(),
             address,
             key,
         })
@@ -230,6 +238,12 @@ impl WireSession {
         }
     }
 
+    async fn prepare_as(&mut self, name: &str, sql: &str) -> Result<Rc<Prepared>, OpError> {
+        let described = self.describe(name, sql).await;
+        let (params, columns) = described.map_err(|error| error.with_statement(start(sql)))?;
+        Ok(shared(Prepared::new(name, params, columns, shared_start(sql))))
+    }
+
     /// Prepares under this name. The parameters, the columns.
     async fn describe(&mut self, name: &str, sql: &str) -> Result<(Box<[Kind]>, Box<[Kind]>), OpError> {
         request::prepare(self.link.request(), name, sql);
@@ -277,15 +291,11 @@ impl SqlSession for WireSession {
     }
 
     async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
-        let sql = ask.sql;
         let number = self.statements.len() as u32;
-        let name = number.to_string();
-        let described = self.describe(&name, sql).await;
-        let (params, columns) = described.map_err(|error| error.with_statement(start(sql)))?;
+        let prepared = self.prepare_as(&number.to_string(), ask.sql).await?;
         // Most sessions prepare one or two; a vector would make room for four.
         self.statements.reserve_exact(1);
-        self.statements
-            .push(shared(Prepared::new(&name, params, columns, shared_start(sql))));
+        self.statements.push(prepared);
         Ok(Statement(number))
     }
 
@@ -341,6 +351,14 @@ impl SqlSession for WireSession {
         self.begin(Access::default()).await?;
         let rows = self.load(&table, next).await;
         self.end(rows).await
+    }
+
+    async fn run_pipeline(
+        &mut self,
+        pipeline: &Pipeline,
+        each: &mut impl FnMut(usize, Part<'_>),
+    ) -> Result<(), OpError> {
+        self.pipelined(pipeline, each).await
     }
 }
 

@@ -62,6 +62,7 @@ impl Driver for TestDriver {
             affected: vec![Affected::Found],
             batch_insert: false,
             plain_index: false,
+            pipeline: false,
             isolation: vec![],
             cancel: true,
             tls: false,

@@ -76,6 +76,8 @@ pub struct SysbenchSpec {
     pub rand_zipfian_exp: f64,
     /// Whether statements are prepared.
     pub db_ps_mode: PreparedMode,
+    /// A transaction's statements are sent together, see below.
+    pub pipeline: bool,
     /// How many tables one event touches.
     pub table_choice: TableChoice,
     /// When the index on k is made.
@@ -115,6 +117,7 @@ impl Default for SysbenchSpec {
             rand_pareto_h: 0.2,
             rand_zipfian_exp: 0.8,
             db_ps_mode: PreparedMode::Auto,
+            pipeline: false,
             table_choice: TableChoice::PerGroup,
             index_time: IndexTime::AfterRows,
         }

@@ -3,6 +3,7 @@
 use super::text::Texts;
 use crate::rng::Random;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
+use bakeoff_model::pipeline::{Asked, Part, Pipeline};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement, Upsert};
 use bakeoff_model::transaction::{Access, Transactional};
@@ -173,6 +174,29 @@ impl SqlSession for Fake {
             rows += 1;
         }
         Ok(rows)
+    }
+    async fn run_pipeline(
+        &mut self,
+        pipeline: &Pipeline,
+        each: &mut impl FnMut(usize, Part<'_>),
+    ) -> Result<(), OpError> {
+        for place in 0..pipeline.len() {
+            let (rows, done) = match pipeline.asked(place).unwrap() {
+                Asked::Begin => (0, self.begin(Access::default()).await.map(|()| Done::default())?),
+                Asked::Commit => (0, self.commit().await.map(|()| Done::default())?),
+                Asked::Statement(statement) => {
+                    let sql = self.filled(statement, &pipeline.values(place).collect::<Vec<_>>());
+                    if sql.starts_with("SELECT") {
+                        let row = &mut |row: &RowBuf| each(place, Part::Row(row));
+                        (self.answer(sql, row)?, Done::default())
+                    } else {
+                        (0, self.write(sql)?)
+                    }
+                }
+            };
+            each(place, Part::End(rows, done));
+        }
+        Ok(())
     }
 }
 

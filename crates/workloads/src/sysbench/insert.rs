@@ -1,9 +1,9 @@
 //! oltp_insert: one new row. Its id comes from the system, or is a number that no other user of the run makes.
 use super::Sysbench;
-use super::event::ROW_BYTES;
 use super::script::Kind;
 use super::steps::Steps;
 use super::thread::{Buffers, Thread, Written};
+use super::values::ROW_BYTES;
 use crate::rng::{Random, mix};
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::sql::SqlSession;

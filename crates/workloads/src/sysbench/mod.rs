@@ -1,7 +1,8 @@
 //! sysbench OLTP: the scripts of 1.0.20 (and the 0.5 article test by options), on tables that either tool can load.
 //!
 //! This file is the table of contents. [`validate`] refuses what cannot be run; `script` says which statements a script
-//! has, `steps` draws one event, `random` and `text` its values; `statements` asks them, `event` carries an event out,
+//! has, `steps` draws one event, `random`, `text` and `values` its values; `statements` asks them, `event` carries an event out
+//! and `judge` looks at the answers,
 //! `insert` and `bulk` those of the two scripts that fill tables. `tables`, `load` and `check` are the phases before and
 //! after. Where it departs from the original stands in docs/reference/workloads/sysbench.md.
 
@@ -9,6 +10,7 @@ mod bulk;
 mod check;
 mod event;
 mod insert;
+mod judge;
 mod load;
 mod numbers;
 mod random;
@@ -20,6 +22,7 @@ mod tables;
 mod text;
 mod thread;
 mod validate;
+mod values;
 mod zipfian;
 
 #[cfg(test)]
@@ -277,6 +280,7 @@ pub fn needs(spec: &SysbenchSpec) -> Needs {
     Needs {
         transactions: true,
         plain_index: spec.secondary,
+        pipeline: spec.pipeline,
         affected: Affected::Found,
         ..Needs::default()
     }

@@ -74,7 +74,7 @@ impl Statements {
     }
 
     #[inline]
-    fn number(&self, kind: Kind, table: u32) -> Statement {
+    pub fn number(&self, kind: Kind, table: u32) -> Statement {
         Statement((table - 1) * self.prepared.len() as u32 + self.places[kind as usize])
     }
 

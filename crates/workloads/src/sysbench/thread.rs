@@ -1,10 +1,12 @@
 //! One user: the random stream, the event drawn last, and buffers that grow once.
 use super::bulk::Bulk;
 use super::statements::Statements;
+use super::steps::Step;
 use super::text::Texts;
 use crate::account::Account;
 use crate::rng::{Stream, mix};
 use crate::stream_hash::StreamHash;
+use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
 use bakeoff_model::value::Value;
 use std::sync::Arc;
@@ -43,6 +45,9 @@ pub struct Buffers {
     pub texts: Texts,
     /// Of statements with many values.
     pub params: Vec<Value<'static>>,
+    /// A transaction that is sent together, and what was drawn for it.
+    pub pipeline: Pipeline,
+    pub drawn: Vec<Step>,
 }
 
 impl Buffers {
@@ -57,6 +62,8 @@ impl Buffers {
             text: String::with_capacity(statements.longest_text()),
             texts: Texts::default(),
             params: Vec::with_capacity(values),
+            pipeline: Pipeline::default(),
+            drawn: Vec::new(),
         }
     }
 }

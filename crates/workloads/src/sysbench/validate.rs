@@ -4,7 +4,7 @@ use crate::trouble::{no_such_client, refuse};
 use bakeoff_model::options::check_bounds;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::ClientSpec;
-use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
+use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
 
 /// `users`: of the whole run; `None` in phases before and after it.
 pub fn validate(spec: &SysbenchSpec, client: ClientSpec, users: Option<u64>) -> Result<(), Trouble> {
@@ -27,7 +27,26 @@ pub fn validate(spec: &SysbenchSpec, client: ClientSpec, users: Option<u64>) -> 
         let hint = "it is the name of an engine, such as \"innodb\", or \"\" for the server's default";
         return Err(refuse("mysql_storage_engine", what, hint));
     }
-    Ok(())
+    pipeline(spec)
+}
+
+fn pipeline(spec: &SysbenchSpec) -> Result<(), Trouble> {
+    let refused = |why: &str, hint: &str| {
+        let what = format!("`pipeline` sends a transaction's prepared statements together, and {why}");
+        Err(refuse("pipeline", what, hint))
+    };
+    if !spec.pipeline {
+        Ok(())
+    } else if !Script::new(spec).transaction {
+        refused(
+            "there is no transaction here",
+            "leave out `pipeline`; or `skip_trx`, with oltp_read_write, oltp_read_only or oltp_write_only",
+        )
+    } else if spec.db_ps_mode == PreparedMode::Disable {
+        refused("`db_ps_mode` is \"disable\"", "write db_ps_mode = \"auto\"")
+    } else {
+        Ok(())
+    }
 }
 
 fn tables(spec: &SysbenchSpec, users: Option<u64>) -> Result<(), Trouble> {
@@ -102,6 +121,13 @@ mod tests {
         });
         refused("script", |s| {
             (s.script, s.point_selects, s.range_selects) = (SysbenchScript::OltpReadOnly, 0, false);
+        });
+        refused("pipeline", |s| (s.pipeline, s.skip_trx) = (true, true));
+        refused("pipeline", |s| {
+            (s.pipeline, s.script) = (true, SysbenchScript::OltpPointSelect)
+        });
+        refused("pipeline", |s| {
+            (s.pipeline, s.db_ps_mode) = (true, PreparedMode::Disable)
         });
     }
 

@@ -164,6 +164,7 @@ pub fn needs(spec: &YcsbSpec) -> Needs {
         scan: true,
         affected: Affected::Found,
         plain_index: false,
+        pipeline: false,
     }
 }
 

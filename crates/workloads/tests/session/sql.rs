@@ -1,5 +1,6 @@
 //! The SQL session: every statement finds what it asks for.
 use bakeoff_model::outcome::OpError;
+use bakeoff_model::pipeline::{Asked, Part, Pipeline};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement, Upsert};
 use bakeoff_model::transaction::{Access, Transactional};
@@ -134,6 +135,23 @@ impl SqlSession for YesSql {
         _: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         Ok(0)
+    }
+    async fn run_pipeline(
+        &mut self,
+        pipeline: &Pipeline,
+        each: &mut impl FnMut(usize, Part<'_>),
+    ) -> Result<(), OpError> {
+        for place in 0..pipeline.len() {
+            let mut rows = 0;
+            if let Some(Asked::Statement(statement)) = pipeline.asked(place) {
+                let mut values = pipeline.values(place);
+                let range = [values.next(), values.next()].map(|value| value.unwrap_or(Value::Null));
+                let row = &mut |row: &RowBuf| each(place, Part::Row(row));
+                rows = self.answer(self.prepared[statement.0 as usize], &range, row);
+            }
+            each(place, Part::End(rows, done(1)));
+        }
+        Ok(())
     }
 }
 

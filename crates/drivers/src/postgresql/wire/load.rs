@@ -51,7 +51,7 @@ impl WireSession {
             (b'G', _) => {}
             (b'E', content) => {
                 let error = server_error(read::error(content));
-                return Err(after_error(&mut self.link, &mut self.row, error).await);
+                return Err(after_error(&mut self.link, error).await);
             }
             _ => return Err(malformed("it does not ask for the rows to load")),
         }
@@ -77,11 +77,11 @@ impl WireSession {
 }
 
 /// The error, once the server is ready for the next request.
-async fn after_error(link: &mut Link, row: &mut RowBuf, error: OpError) -> OpError {
+async fn after_error(link: &mut Link, error: OpError) -> OpError {
     if error.connection_lost {
         return error;
     }
-    match answer::end(link, row).await {
+    match answer::ready(link).await {
         Ok(_) => error,
         Err(lost) => lost,
     }

@@ -103,6 +103,21 @@ pub fn affected(tag: &[u8]) -> u64 {
     number
 }
 
+/// Whether a command has undone the transaction, by its tag.
+#[inline]
+pub fn rolls_back(tag: &[u8]) -> bool {
+    tag.starts_with(b"ROLLBACK")
+}
+
+/// How the transaction stands, of a ReadyForQuery.
+#[inline]
+pub fn status(content: &[u8]) -> Result<u8, OpError> {
+    match content {
+        [status @ (b'I' | b'T' | b'E')] => Ok(*status),
+        _ => Err(malformed("an unknown state of the transaction")),
+    }
+}
+
 /// The fields of an ErrorResponse. What is not text is left out.
 #[cold]
 pub fn error(mut rest: &[u8]) -> Said<'_> {

@@ -8,8 +8,13 @@ const CANCEL: u32 = 1234 << 16 | 5678;
 
 /// Terminate.
 pub const QUIT: [u8; 5] = [b'X', 0, 0, 0, 4];
-const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
-/// Execute of the unnamed portal, for all rows, and Sync.
+/// The end of what stands and falls together; the server says that it is ready.
+pub const SYNC: [u8; 5] = [b'S', 0, 0, 0, 4];
+/// The server sends the answers that it has.
+pub const FLUSH: [u8; 5] = [b'H', 0, 0, 0, 4];
+/// Execute of the unnamed portal, for all rows.
+const EXECUTE: [u8; 10] = [b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0];
+/// The same and Sync.
 const EXECUTE_AND_SYNC: [u8; 15] = [b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0, b'S', 0, 0, 0, 4];
 
 /// Adds a message; `content` writes what follows the length.
@@ -110,7 +115,7 @@ pub struct Prepared {
     pub columns: Box<[Kind]>,
     /// Bind, up to the formats of the values.
     head: Box<[u8]>,
-    /// The formats of the columns, Execute, Sync.
+    /// The formats of the columns.
     tail: Box<[u8]>,
     /// The beginning of its text, for errors.
     pub sql: Rc<str>,
@@ -137,26 +142,38 @@ impl Prepared {
     /// Binds the values and executes, as one request. Their number is the statement's.
     #[inline]
     pub fn execute(&self, request: &mut Vec<u8>, values: &[Value<'_>]) {
+        self.bind(request, values.iter().copied());
+        request.extend_from_slice(&EXECUTE_AND_SYNC);
+    }
+
+    /// The same as one of several requests that are sent together.
+    #[inline]
+    pub fn execute_among<'a>(&self, request: &mut Vec<u8>, values: impl ExactSizeIterator<Item = Value<'a>>) {
+        self.bind(request, values);
+        request.extend_from_slice(&EXECUTE);
+    }
+
+    #[inline]
+    fn bind<'a>(&self, request: &mut Vec<u8>, values: impl ExactSizeIterator<Item = Value<'a>>) {
         let start = request.len();
         request.extend_from_slice(&self.head);
         let formats = request.len();
         request.resize(formats + 2 * values.len(), 0);
         request.extend_from_slice(&(values.len() as u16).to_be_bytes());
-        for (index, (value, kind)) in values.iter().zip(&self.params).enumerate() {
+        for (index, (value, kind)) in values.zip(&self.params).enumerate() {
             if let Value::Null = value {
                 request.extend_from_slice(&(-1i32).to_be_bytes());
                 continue;
             }
             let at = request.len();
             request.extend_from_slice(&[0; 4]);
-            let binary = kind.write(value, request);
+            let binary = kind.write(&value, request);
             let length = ((request.len() - at - 4) as u32).to_be_bytes();
             request[at..at + 4].copy_from_slice(&length);
             request[formats + 2 * index + 1] = binary.into();
         }
         request.extend_from_slice(&self.tail);
         set_length(request, start + 1);
-        request.extend_from_slice(&EXECUTE_AND_SYNC);
     }
 }
 

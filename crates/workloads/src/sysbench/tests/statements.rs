@@ -33,6 +33,36 @@ fn forms_of(spec: &SysbenchSpec) -> Vec<String> {
 }
 
 #[test]
+fn a_pipelined_transaction_asks_what_the_others_ask_and_is_counted_alike() {
+    for script in [
+        SysbenchScript::OltpReadWrite,
+        SysbenchScript::OltpReadOnly,
+        SysbenchScript::OltpWriteOnly,
+    ] {
+        for change in [
+            |_: &mut Fake| {},
+            |session: &mut Fake| session.empty = true,
+            |session: &mut Fake| session.cut_short = true,
+            |session: &mut Fake| session.failing = vec![("COMMIT", deadlock())],
+            |session: &mut Fake| session.failing = vec![("SELECT c", deadlock()), ("UPDATE", deadlock())],
+        ] {
+            let together = SysbenchSpec {
+                pipeline: true,
+                ..spec(script)
+            };
+            let [one_by_one, together] = [spec(script), together].map(|spec| {
+                let mut user = User::new(&spec);
+                change(&mut user.session);
+                let told: Vec<_> = (0..20).map(|_| format!("{:?}", user.event())).collect();
+                let state = Workload::<Fake>::state(user.sysbench);
+                (told, user.queries(), state, user.thread.hash.value())
+            });
+            assert_eq!(one_by_one, together, "{script:?}");
+        }
+    }
+}
+
+#[test]
 fn every_script_sends_its_statements_in_order() {
     let transaction = |inner: Vec<&'static str>| [vec!["BEGIN"], inner, vec!["COMMIT"]].concat();
     let points = format!("SELECT id, k, c, pad FROM sbtest WHERE k IN ({})", ", ".repeat(9));
