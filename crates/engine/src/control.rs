@@ -1,5 +1,6 @@
 //! Control lines on stdin. End of input means that the controller is gone: stop and exit.
-use crate::exit::{Guard, spawn};
+use crate::exit::spawn;
+use crate::guard::Guard;
 use crate::output::Output;
 use bakeoff_measure::Control;
 use bakeoff_measure::record::interval::warn;

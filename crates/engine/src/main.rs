@@ -2,6 +2,7 @@
 //! sees that the process ends when it should.
 mod control;
 mod exit;
+mod guard;
 mod output;
 mod registry;
 mod resolve;
@@ -10,6 +11,7 @@ mod schema;
 use bakeoff_measure::Control;
 use bakeoff_model::event::Event;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
+use guard::Guard;
 use output::Output;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
@@ -81,7 +83,7 @@ fn carry_out(document: &str, now: bool) -> ExitCode {
     let control = Arc::new(Control::default());
     let outcome = read(document).and_then(|text| {
         let spec = bakeoff_measure::spec::parse(&text)?;
-        let guard = exit::Guard::watch(&control, &output, spec.timeout_s)?;
+        let guard = Guard::watch(&control, &output, spec.timeout_s)?;
         if now {
             control.start_now();
         } else {
