@@ -72,6 +72,11 @@ def test_a_change_for_the_better_or_within_the_threshold_passes() -> None:
     assert status("latency_p99 > 10%", changed(-40, -30, -20, "latency_p99")) == "passed"
 
 
+def test_an_operation_s_name_may_have_other_signs_than_letters() -> None:
+    (condition,) = parse("latency_p99.READ-MODIFY-WRITE:READ>10%")
+    assert condition.objective.name == "latency_p99.READ-MODIFY-WRITE:READ"
+
+
 def test_a_threshold_of_zero_asks_for_any_change_that_was_shown() -> None:
     assert status("rate < 0%", changed(-3, -2, -1)) == "failed"
     assert status("rate < 0%", changed(-3, -1, 1)) == "undecided"

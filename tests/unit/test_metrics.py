@@ -22,6 +22,7 @@ from bakeoff.report.html import write_report
 from bakeoff.report.run_values import observed, run_values
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
+from builders.plans import read, refused
 
 STORY = Story(threads=(4,), presets=("a",), window_s=10, warm_up_s=2)
 
@@ -144,6 +145,42 @@ def test_a_plan_refuses_a_metric_that_does_not_exist(tmp_path: Path, capsys: pyt
     assert "there is no metric `latency_p9o`" in told
     assert "did you mean `latency_p99`?" in told
     assert "line 7" in told
+
+
+@pytest.mark.parametrize(
+    ("objective", "hint"),
+    [
+        ("latency_p99.reed", "did you mean `READ`?"),
+        ("rate.update", "the nearest known one is `READ`, of READ"),  # none is drawn in this mix
+    ],
+)
+def test_a_plan_refuses_an_operation_that_its_workload_does_not_have(objective: str, hint: str) -> None:
+    error = refused(measure=f'objective = "{objective}"')
+    assert error.what == f"no workload of this plan has the operation `{objective.split('.')[1]}`"
+    assert "[measure] objective" in error.where
+    assert error.hint == hint
+
+
+def test_a_plan_in_which_some_cells_lack_the_operation_says_so() -> None:
+    plan = read("preset = ['a', 'c']", workload="", measure="objective = 'latency_p99.update'")
+    (warning,) = (words for words in plan.warnings if "has no operation" in words)
+    assert warning.startswith("YCSB C")
+    for known in ("latency_p99.Read-Modify-Write:Read", "db.Threads_running"):
+        plan = read(workload="preset = 'f'", measure=f"objective = '{known}'")
+        assert not [words for words in plan.warnings if "has no operation" in words]
+
+
+def test_a_comparison_says_who_asked_for_what_no_run_knows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = write_bundle(tmp_path / "bundle", replace(STORY, objective="latency_p99.reed"))
+    assert main(["compare", str(made.folder), str(made.folder)]) == ExitCode.USAGE
+    told = capsys.readouterr().err
+    assert f"the plan of {made.folder}: objective" in told
+    assert "--objective" not in told
+    assert main(["compare", str(made.folder), str(made.folder), "--objective", "rate.reed"]) == ExitCode.USAGE
+    assert "--objective rate.reed" in capsys.readouterr().err
+    condition = ["--objective", "rate", "--fail-if", "rate.reed < -5%"]
+    assert main(["compare", str(made.folder), str(made.folder), *condition]) == ExitCode.USAGE
+    assert "--fail-if rate.reed" in capsys.readouterr().err
 
 
 def test_a_threshold_may_be_set_on_one_operation(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,17 +55,12 @@ fn examples_are_read_and_written_back_unchanged() {
         let example: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
         let back = written_back(&example).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         assert_eq!(back, example, "{}", path.display());
-        let kind = ["event", "answer"].iter().find_map(|tag| example.get(tag));
-        let untagged = if example.get("ask").is_some() {
-            "request"
-        } else {
-            "run"
-        };
-        seen.push(kind.map_or(untagged.into(), |kind| kind.as_str().unwrap().to_owned()));
+        let kind = ["event", "answer", "ask"].iter().find_map(|tag| example.get(tag));
+        seen.push(kind.map_or("run".into(), |kind| kind.as_str().unwrap().to_owned()));
     }
     for kind in [
-        "run", "ready", "progress", "interval", "mark", "warning", "result", "error", "request", "resolved",
-        "refused",
+        "run", "ready", "progress", "interval", "mark", "warning", "result", "error", "workload", "resolved",
+        "driver", "refused",
     ] {
         assert!(seen.iter().any(|s| s == kind), "no example of {kind}");
     }

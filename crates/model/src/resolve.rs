@@ -94,6 +94,8 @@ pub struct Resolved {
     pub tables: Vec<String>,
     /// Equal for equal loaded data sets, which cells then share.
     pub dataset: String,
+    /// Names of those that a run of it has, parts of others included.
+    pub operations: Vec<String>,
     /// Whether a run changes data.
     pub writes: bool,
     /// Operations share transactions, so each user needs a session of its own (no pool).

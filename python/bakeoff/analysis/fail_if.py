@@ -22,7 +22,7 @@ from bakeoff.analysis.wording import percent_words
 On = Literal["interval", "estimate"]
 Status = Literal["passed", "failed", "undecided", "not judged"]
 
-_CONDITION = re.compile(r"\s*([\w.]+)\s*([<>])\s*([+-]?\d+(?:\.\d+)?|[+-]?\.\d+)\s*%\s*\Z", re.ASCII)
+_CONDITION = re.compile(r"\s*([^\s<>]+)\s*([<>])\s*([+-]?\d+(?:\.\d+)?|[+-]?\.\d+)\s*%\s*\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from .output import add_json, print_json, say, show, table
 if TYPE_CHECKING:
     from ..analysis.compare import Comparison
     from ..analysis.fail_if import Condition, Outcome
+    from ..analysis.metric import Metric
+    from ..bundle.read import Bundle
     from ..report.conditions import Change
     from ..report.occasions import Occasions
 
@@ -67,10 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
     conditions = _conditions(options.fail_if)
     before, after = ([Bundle.open(path) for path in side] for side in _sides(options.bundles, options.against))
-    names = options.objective or [after[0].plan.objective]
-    names += [c.objective.name for c in conditions]
-    objectives = named(names, "--objective", [*before, *after])
-    found = compare(before, after, objectives, options.allow_different)
+    found = compare(before, after, _objectives(options.objective, conditions, before, after), options.allow_different)
     outcomes = fail_if.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
     for bundle in (*before, *after):
         if bundle.info.state != "complete":
@@ -111,6 +110,19 @@ def _sides(bundles: list[Path], against: list[Path]) -> tuple[list[Path], list[P
             hint="give BEFORE and AFTER, or several a side: bakeoff compare BEFORE ... --against AFTER ...",
         )
     return bundles[:1], bundles[1:]
+
+
+def _objectives(
+    said: list[str], conditions: list[Condition], before: list[Bundle], after: list[Bundle]
+) -> list[Metric]:
+    """Those that options name, else the plan's, and those of conditions; each once. Raises PlanError."""
+    bundles = [*before, *after]
+    if said:
+        found = named(said, "--objective", bundles)
+    else:
+        found = named([after[0].plan.objective], f"the plan of {after[0].folder}: objective", bundles)
+    found += named([condition.objective.name for condition in conditions], "--fail-if", bundles)
+    return list({objective.name: objective for objective in found}.values())
 
 
 def _conditions(texts: list[str]) -> list[Condition]:

@@ -17,8 +17,9 @@ def add_metric(parser: argparse.ArgumentParser, words: str) -> None:
     parser.add_argument("--metric", action="append", default=[], metavar="NAME", help=words)
 
 
-def named(names: Sequence[str], option: str, bundles: Sequence[Bundle]) -> list[Metric]:
-    """Each once; PlanError for one that does not exist, or of which none of the bundles could say anything."""
+def named(names: Sequence[str], where: str, bundles: Sequence[Bundle]) -> list[Metric]:
+    """Each once; PlanError for one that does not exist, or of which none of the bundles could say anything. where: they
+    are said, an option or a plan."""
     from ..analysis.registry import UnknownMetric, metric
     from ..nearest import meant
 
@@ -27,12 +28,12 @@ def named(names: Sequence[str], option: str, bundles: Sequence[Bundle]) -> list[
         try:
             found.append(metric(name))
         except UnknownMetric as error:
-            raise PlanError(str(error), where=option, hint=error.hint) from error
+            raise PlanError(str(error), where=where, hint=error.hint) from error
         if part := found[-1].part:
             known = sorted({known for bundle in bundles for known in _parts(bundle, name)})
             if part not in known:
                 raise PlanError(
-                    f"no run of the bundle knows `{part}`", where=f"{option} {name}", hint=meant(part, known)
+                    f"no run of the bundle knows `{part}`", where=f"{where} {name}", hint=meant(part, known)
                 )
     return found
 

@@ -171,6 +171,8 @@ class Resolved(Document):
     tables: list[str]
     #: Equal for equal loaded data sets, which cells then share.
     dataset: str
+    #: Names of those that a run of it has, parts of others included.
+    operations: list[str]
     #: Whether the run phase changes data.
     writes: bool
     #: Operations share transactions, so each user needs a session of its own (no pool).

@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..analysis.registry import is_watched, metric
 from ..analysis.wording import bytes_words
 from ..errors import PlanError, ServerError
 from ..model.boundary import OperationsLimit, TimeLimit
+from ..nearest import meant
 from ..provision.files import can_hold_files, nearest_existing
 from ..systems.base import Capabilities, System
 from ..systems.options import Password
@@ -102,6 +104,20 @@ def check_access(system: str, options: dict[str, Any], kind: type[System], sourc
         raise source.error(
             f"{kind.kind} cannot be given an address", "systems", system, "address", hint="remove `address`"
         )
+
+
+def check_objective(objective: str, cells: Iterable[Cell], source: Source) -> list[str]:
+    """The operation that its name ends in against those of the workloads; returns warnings."""
+    part = metric(objective).part
+    if not part or is_watched(objective):
+        return []
+    workloads = {cell.record.workload: cell.workload.operations for cell in cells}
+    without = [label for label, names in workloads.items() if part.lower() not in map(str.lower, names)]
+    if len(without) == len(workloads):
+        known = dict.fromkeys(name for names in workloads.values() for name in names)
+        what = f"no workload of this plan has the operation `{part}`"
+        raise source.error(what, "measure", "objective", hint=meant(part, known))
+    return [f"{label} has no operation `{part}`, so {objective} compares nothing there" for label in without]
 
 
 def check_placement(measure: MeasureTable, source: Source) -> list[str]:

@@ -185,6 +185,7 @@ def _finish(
         name = cell.record.system
         check.check_cell(cell, builder.capabilities(name), source)
         check.check_io(cell, source)
+    warnings += check.check_objective(measure.objective, cells, source)
     private = check.configure_once(cells, builder.kinds, measure, source)
     cells = data.with_resets(cells, document, private, builder.kinds, source)
     cache = data.decide_cache(measure, private, source)

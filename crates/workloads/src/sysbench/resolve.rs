@@ -99,6 +99,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
             .map(|number| format!("sbtest{number}"))
             .collect(),
         dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape_of(spec)),
+        operations: vec![name(spec.script).into()],
         writes: !Script::new(spec).reads_only,
         keeps_session: needs.own_session,
         replaces_sessions: spec.reconnect > 0,

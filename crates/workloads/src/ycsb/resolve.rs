@@ -1,13 +1,14 @@
 //! YCSB before a run: presets, and what follows from the options.
 use super::presets::Preset;
 use super::validate::{Proportions, rows, validate};
-use super::{GENERATOR_VERSION, key_text::KeyText, needs};
+use super::{GENERATOR_VERSION, groups, key_text::KeyText, needs, operations};
 use crate::keys::{THETA, zeta};
 use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::resolve::{Resolved, WorkloadRequest};
 use bakeoff_model::run::{ClientSpec, FieldLength, RequestDistribution, WorkloadSpec, YcsbSpec};
+use bakeoff_model::workload::Operation;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -50,6 +51,10 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         size_estimate_bytes: (rows(spec) as f64 * (key_length(spec) as f64 + fields_length(spec))) as u64,
         tables: vec![spec.table.clone()],
         dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape_of(spec)),
+        operations: mixed_in(spec)
+            .into_iter()
+            .map(|operation| operation.name)
+            .collect(),
         writes,
         keeps_session: needs.own_session,
         replaces_sessions: false,
@@ -60,6 +65,17 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         spec: WorkloadSpec::Ycsb(read.spec),
     };
     Ok((resolved, needs))
+}
+
+/// Operations of which the mix has a share, and their parts.
+fn mixed_in(spec: &YcsbSpec) -> Vec<Operation> {
+    let [read, update, insert, scan, both] = spec.proportions();
+    // In the order of their indices: a commit is there for whatever is drawn.
+    let shares = [read, update, insert, scan, both, both, both, 1.0];
+    let all = operations(groups(spec)).into_iter().zip(shares);
+    all.filter(|(_, share)| *share > 0.0)
+        .map(|(operation, _)| operation)
+        .collect()
 }
 
 /// The mix, the size, and every option that the plan sets beside them.
@@ -193,6 +209,26 @@ mod tests {
             panic!("another workload");
         };
         spec
+    }
+
+    #[test]
+    fn operations_are_those_that_the_mix_has_with_their_parts() {
+        for (options, operations) in [
+            (json!({"preset": "c"}), &["READ"][..]),
+            (json!({"preset": "e"}), &["INSERT", "SCAN"]),
+            (
+                json!({"preset": "f", "ops_per_transaction": 10}),
+                &[
+                    "READ",
+                    "READ-MODIFY-WRITE",
+                    "READ-MODIFY-WRITE:READ",
+                    "READ-MODIFY-WRITE:UPDATE",
+                    "COMMIT",
+                ],
+            ),
+        ] {
+            assert_eq!(resolve(&request(options)).unwrap().0.operations, operations);
+        }
     }
 
     #[test]
