@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from bakeoff.systems.mysql.mariadb import MariaDb
@@ -180,7 +180,7 @@ def test_a_sqlite_file_is_loaded_inserted_into_run_after_run_and_removed_when_no
     assert [run.valid for run in runs] == [True] * 4
     rows = 300
     for run in runs:
-        rows += run.state_report.inserts_acknowledged
+        rows += cast(Any, run.evidence[0])["inserts_acknowledged"]
         (count,) = [check for check in run.checks if check.name == "row count"]
         assert (count.ok, count.actual) == (True, f"{rows} rows")
     assert rows > 300

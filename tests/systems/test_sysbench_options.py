@@ -141,8 +141,8 @@ def test_rows_of_bulk_insert_are_all_there_afterwards(sysbench: Sysbench, engine
     sysbench("bulk_insert", "prepare")
     ran = engine("run", "bulk_insert", limit=OperationsLimit(operations=EVENTS, max_s=3600))
     assert ran.error_ratio == 0, ran.errors
-    assert ran.state.inserts_acknowledged == EVENTS
-    expected = CheckSpec(rows_min=EVENTS, rows_max=EVENTS, sample=100, after_run=True)
+    assert ran.evidence["inserts_acknowledged"] == EVENTS
+    expected = CheckSpec(evidence=[ran.evidence], sample=100, after_run=True)
     checks = engine("check", "bulk_insert", check=expected).checks
     assert checks
     assert [check for check in checks if not check.ok] == []

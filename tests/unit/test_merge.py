@@ -16,7 +16,6 @@ from bakeoff.model.boundary import (
     QueryCounts,
     RunResult,
     Series,
-    StateReport,
 )
 from bakeoff.schedule.merge import merge_intervals, merge_results
 from hypothesis import given
@@ -42,7 +41,8 @@ def result(*parts: Series, client: int = 0, **other: Any) -> RunResult:
         "revoked": 0,
         "due": 0,
         "ok_from_warm_up": 0,
-        "state": StateReport(inserts_acknowledged=2),
+        "user_bytes_written": 20,
+        "evidence": {"inserted": 2},
         "queries": QueryCounts(read=10, write=4, other=2),
         **other,
     }
@@ -82,7 +82,7 @@ def test_the_rate_counts_only_what_was_acknowledged_and_right() -> None:
     )
     assert merged.rate_ops_per_s == 10.0  # 100 in 10 s
     assert merged.errors == {"wrong": 20}
-    assert merged.state.inserts_acknowledged == 4
+    assert merged.user_bytes_written == 40
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ from typing import Any, cast
 
 import pytest
 from bakeoff.errors import PlanError
-from bakeoff.model.boundary import Check, StateReport
+from bakeoff.model.boundary import Check
 from bakeoff.model.records import RunRecord
-from bakeoff.schedule.data import ROWS_MAX, Data, Rows
+from bakeoff.schedule.data import Data
 from bakeoff.schedule.instance import Instance
 from bakeoff.systems.base import Found
 
-INSERTED = StateReport(inserts_acknowledged=5, inserts_unknown=2)
+#: Of a run with two clients, in words that only its workload understands.
+DID: list[Any] = [{"orders": [1, 2]}, "none"]
 
 
 class Ledger:
@@ -47,46 +48,41 @@ def instance(reset: str = "none", *found: Found, private: bool = False) -> Insta
         ),
     )
     made.logs = cast(Any, None)
-    made.data, made._rows, made._started = Data(Rows(100, 100)), Rows(0, 0), True
+    made.data, made._done, made._started = Data(), [], True
     return made
 
 
-def test_rows_are_those_before_and_what_a_run_stored() -> None:
-    assert Rows(100, 103).after(INSERTED) == Rows(105, 110)
-    assert Rows(100, 103).or_more().after(INSERTED) == Rows(105, ROWS_MAX)
-
-
 def test_a_run_begins_with_what_the_last_one_left_only_where_nothing_is_put_back() -> None:
-    for reset, second in (("none", Rows(110, 114)), ("reuse", Rows(105, 107))):
+    for reset, second in (("none", [*DID, *DID]), ("reuse", DID)):
         one = instance(reset)
         for _ in range(2):
             one.reset(cast(Any, None))
-            rows = one.rows_after(INSERTED)
-        assert rows == second, reset
+            done = one.done_with(DID)
+        assert done == second, reset
 
 
-def test_after_a_run_that_came_to_no_end_there_may_be_any_number_of_rows_more() -> None:
+def test_after_a_run_that_came_to_no_end_nobody_knows_what_it_did() -> None:
     one = instance()
     one.reset(cast(Any, None))
     one.reset(cast(Any, None))
-    assert one.rows_after(INSERTED) == Rows(105, ROWS_MAX)
+    assert one.done_with(DID) == [None, *DID]
 
 
 def test_systems_on_one_table_share_its_history_and_private_ones_begin_anew() -> None:
-    for private, expected in ((False, Rows(110, 114)), (True, Rows(105, 107))):
+    for private, expected in ((False, [*DID, *DID]), (True, DID)):
         one, other = instance(private=private), instance(private=private)
         assert one.data
         if private:
             one.data.snapshot = cast(Any, "snapshot")
         one.reset(cast(Any, None))
-        one.rows_after(INSERTED)
+        one.done_with(DID)
         assert other.take(one.data)
         other.reset(cast(Any, None))
-        assert other.rows_after(INSERTED) == expected
+        assert other.done_with(DID) == expected
 
 
 def test_a_private_system_without_a_copy_loads_for_itself() -> None:
-    assert not instance(private=True).take(Data(Rows(1, 1)))
+    assert not instance(private=True).take(Data())
 
 
 BOTH = (Found("t", ours=False), Found("u", ours=True, whole=True))
@@ -111,17 +107,25 @@ def test_data_that_are_not_what_the_plan_says_are_refused(found: tuple[Found, ..
     assert "`bakeoff load`" in caught.value.hint
 
 
-def test_data_that_are_there_have_the_rows_of_runs_made_before() -> None:
+def test_data_that_are_there_are_checked_with_what_runs_before_did() -> None:
     asked: list[Any] = []
 
     def check(*rest: Any) -> Any:
         asked.append(rest[-1])
         return SimpleNamespace(checks=[])
 
-    run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1, state_report=INSERTED)
+    run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1, evidence=DID)
     one = instance("none", *BOTH)
     one.phases = cast(Any, SimpleNamespace(check=check, warnings=list))
-    assert one.find([run, run]).rows == 110
-    assert (asked[0].rows_min, asked[0].rows_max, asked[0].after_run) == (110, 114, True)
+    assert one.find([run, run]).rows == 100
+    assert (asked[0].evidence, asked[0].after_run) == ([*DID, *DID], True)
     one.find([run, run.model_copy(update={"state": "failed"})])
-    assert (asked[1].rows_min, asked[1].rows_max) == (105, ROWS_MAX)
+    assert asked[1].evidence == [*DID, None]
+
+
+def test_a_run_of_an_older_bakeoff_is_read_with_what_it_said_of_its_data() -> None:
+    report = {"inserts_acknowledged": 5, "bytes_written": 70}
+    kept = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1).model_dump()
+    del kept["evidence"], kept["user_bytes_written"]
+    run = RunRecord.model_validate(kept | {"state_report": report})
+    assert (run.evidence, run.user_bytes_written) == ([report], 70)

@@ -3,9 +3,10 @@
 mod bench;
 use bakeoff_model::event::Event;
 use bakeoff_model::needs::Needs;
-use bakeoff_model::outcome::{FailClass, Trouble};
+use bakeoff_model::outcome::{FailClass, Trouble, TroubleKind};
 use bakeoff_model::run::{Phase, RunSpec};
 use bench::{Ran, Reply, TestWorkload, cpu_ns, run, spec, try_run, try_run_of};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -240,4 +241,32 @@ fn a_check_without_anything_to_check_is_refused() {
         .err()
         .unwrap();
     assert_eq!(trouble.place, "run.json: check");
+}
+
+#[test]
+fn what_a_run_did_goes_to_the_check_as_the_workload_wrote_it() {
+    let did = run(
+        &spec(r#","limit":{"kind":"operations","operations":7,"max_s":null}"#),
+        |_| Reply::Right,
+    );
+    assert_eq!(did.result.evidence, json!({"executed": 7}));
+    let check = |evidence: Value| {
+        let mut asked = phase(Phase::Check, r#","check":{"sample":3}"#);
+        asked.check.as_mut().unwrap().evidence = evidence.as_array().unwrap().clone();
+        try_run(&asked, Arc::default(), |_| Reply::Right)
+    };
+    let checked = check(json!([did.result.evidence, null, {"executed": 2}])).unwrap();
+    let [found] = &*checked.result.checks else {
+        panic!("one check was made")
+    };
+    assert_eq!(
+        found.actual,
+        "[Some(Done { executed: 7 }), None, Some(Done { executed: 2 })]"
+    );
+    let trouble = check(json!([{"rows": 1}])).err().unwrap();
+    assert_eq!(
+        (trouble.kind, &*trouble.place),
+        (TroubleKind::Usage, "run.json: check.evidence")
+    );
+    assert!(trouble.what.contains("`rows`"), "{trouble}");
 }

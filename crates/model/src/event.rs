@@ -163,7 +163,11 @@ pub struct RunResult {
     pub cost: ClientCost,
     pub witness: Option<Witness>,
     pub verdict: ClientVerdict,
-    pub state: StateReport,
+    /// Of a run: what it did to the data, for the checks that follow: a document of the workload's own, which others only
+    /// carry. Null in other phases.
+    pub evidence: serde_json::Value,
+    /// User bytes (keys and values) in acknowledged writes; 0 where the workload does not say.
+    pub user_bytes_written: u64,
     pub checks: Vec<Check>,
 }
 
@@ -245,18 +249,6 @@ pub struct ClientVerdict {
     pub client_limited: bool,
     /// Each sign that was seen, in words with its figure and bound.
     pub signs: Vec<String>,
-}
-
-/// What a run did to the data.
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[serde(deny_unknown_fields)]
-pub struct StateReport {
-    pub inserts_acknowledged: u64,
-    pub inserts_unknown: u64,
-    pub inserts_failed: u64,
-    /// User bytes (keys and values) in acknowledged inserts and updates.
-    pub bytes_written: u64,
-    pub writes_acknowledged: u64,
 }
 
 /// One invariant and what was found.

@@ -216,10 +216,10 @@ pub struct Retry {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
 #[serde(deny_unknown_fields)]
 pub struct CheckSpec {
-    /// Rows that must be there: initial rows plus acknowledged inserts.
-    pub rows_min: u64,
-    /// `rows_min` plus inserts of unknown outcome.
-    pub rows_max: u64,
+    /// What was done to the data since they were loaded: `evidence` of each client's result of each run, in any order.
+    /// Null stands for a run of which nobody knows what it did.
+    #[serde(default)]
+    pub evidence: Vec<serde_json::Value>,
     /// Rows to read back one by one and verify, drawn evenly over the key space. 0: none.
     #[serde(default)]
     pub sample: u64,

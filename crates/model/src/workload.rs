@@ -4,10 +4,12 @@
 //! run, each OS thread makes a `worker` state, each user a `thread` state on it, and then for each operation:
 //! `next` (draws the operation; pure arithmetic on the thread's own stream), `pause_ns`, `execute` once per attempt, `settle`
 //! once with the final outcome. (The operation drawn last may never be executed: the window has ended.) `next` and `execute` may not allocate, lock or format.
-use crate::event::{Check, StateReport};
+use crate::event::Check;
 use crate::needs::Needs;
 use crate::outcome::{OpError, Outcome, Trouble};
 use crate::run::CheckSpec;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// One kind of operation that is timed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +77,8 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
     type Worker: 'static;
     /// State of one user: random stream, generators, buffers.
     type Thread: 'static;
+    /// What one client's run did to the data, as its checks need it. Others carry it as a document.
+    type Evidence: Serialize + DeserializeOwned;
 
     /// Fixed when the workload is made: what follows counts by their places.
     fn operations(&self) -> &[Operation];
@@ -163,7 +167,17 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
     /// Reads everything once, so that every system is equally warm. Returns rows read.
     async fn scan_all(&self, session: &mut S) -> Result<u64, OpError>;
     /// Invariants of the data, after a load or a run. A violated one is a `Check` with `ok = false`, not an error.
-    async fn check(&self, session: &mut S, spec: &CheckSpec) -> Result<Vec<Check>, OpError>;
-    /// What the run did to the data, for the checks that follow.
-    fn state(&self) -> StateReport;
+    /// `done`: of every client and every run since the data were loaded; `None`: nobody knows what that one did.
+    async fn check(
+        &self,
+        session: &mut S,
+        done: &[Option<Self::Evidence>],
+        spec: &CheckSpec,
+    ) -> Result<Vec<Check>, OpError>;
+    /// What the run did to the data, for the checks that follow. Asked when it is over.
+    fn evidence(&self) -> Self::Evidence;
+    /// User bytes (keys and values) in acknowledged writes so far.
+    fn user_bytes_written(&self) -> u64 {
+        0
+    }
 }

@@ -1,7 +1,8 @@
 //! What a run did to the data. Each user writes to an account of its own; nobody else's core writes there.
-use bakeoff_model::event::StateReport;
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
 #[repr(align(128))] // two cache lines: the neighbour's account is not fetched along
@@ -37,23 +38,91 @@ pub struct Accounts(Mutex<Vec<Arc<Account>>>);
 impl Accounts {
     pub fn open(&self) -> Arc<Account> {
         let account = Arc::new(Account::default());
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(account.clone());
+        self.all().push(account.clone());
         account
     }
 
-    pub fn total(&self) -> StateReport {
-        let mut report = StateReport::default();
-        for account in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+    /// What one client's run did, for the checks that follow.
+    pub fn evidence(&self) -> Evidence {
+        let mut sum = Evidence::default();
+        for account in self.all().iter() {
             let (acknowledged, failed) = (account.inserts_acknowledged.get(), account.inserts_failed.get());
-            report.inserts_acknowledged += acknowledged;
-            report.inserts_failed += failed;
-            report.inserts_unknown += account.inserts_begun.get().saturating_sub(acknowledged + failed);
-            report.writes_acknowledged += account.writes_acknowledged.get();
-            report.bytes_written += account.bytes_written.get();
+            sum.inserts_acknowledged += acknowledged;
+            sum.inserts_failed += failed;
+            sum.inserts_unknown += account.inserts_begun.get().saturating_sub(acknowledged + failed);
+            sum.writes_acknowledged += account.writes_acknowledged.get();
         }
-        report
+        sum
+    }
+
+    pub fn bytes_written(&self) -> u64 {
+        self.all().iter().map(|account| account.bytes_written.get()).sum()
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<Account>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Evidence of a workload whose checks count rows.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    pub inserts_acknowledged: u64,
+    /// Stored or not: nobody answered.
+    pub inserts_unknown: u64,
+    pub inserts_failed: u64,
+    pub writes_acknowledged: u64,
+}
+
+/// Rows that there may be, with so many loaded, after runs that did this; `None`: nobody knows what one did, but none
+/// takes rows away.
+pub fn rows_after(loaded: u64, done: &[Option<Evidence>]) -> RangeInclusive<u64> {
+    let (mut least, mut most) = (loaded, loaded);
+    for run in done {
+        let inserted = run.unwrap_or_default();
+        least += inserted.inserts_acknowledged;
+        most = match run {
+            Some(_) => most.saturating_add(inserted.inserts_acknowledged + inserted.inserts_unknown),
+            None => u64::MAX,
+        };
+    }
+    least..=most
+}
+
+/// "1000 rows", "1000 to 1002 rows", "at least 1000 rows".
+pub fn in_words(rows: &RangeInclusive<u64>) -> String {
+    match (*rows.start(), *rows.end()) {
+        (least, u64::MAX) => format!("at least {least} rows"),
+        (least, most) if least == most => format!("{least} rows"),
+        (least, most) => format!("{least} to {most} rows"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_those_loaded_and_what_every_client_of_every_run_stored() {
+        let did = |inserts_acknowledged, inserts_unknown| {
+            Some(Evidence {
+                inserts_acknowledged,
+                inserts_unknown,
+                ..Evidence::default()
+            })
+        };
+        for (done, rows, words) in [
+            (vec![], 100..=100, "100 rows"),
+            (vec![did(5, 0), did(3, 0)], 108..=108, "108 rows"),
+            (vec![did(5, 2), did(0, 1)], 105..=108, "105 to 108 rows"),
+            (
+                vec![did(5, 2), None, did(1, 0)],
+                106..=u64::MAX,
+                "at least 106 rows",
+            ),
+        ] {
+            assert_eq!(rows_after(100, &done), rows);
+            assert_eq!(in_words(&rows), words);
+        }
     }
 }

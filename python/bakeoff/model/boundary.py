@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
 FORMAT = 1
 
@@ -64,8 +64,8 @@ class Retry(Document):
 
 
 class CheckSpec(Document):
-    rows_min: int
-    rows_max: int
+    #: Of every client and every run since the data were loaded; None: nobody knows what that run did.
+    evidence: list[JsonValue] = Field(default_factory=list)
     sample: int = 0
     after_run: bool = False
 
@@ -376,14 +376,6 @@ class ClientVerdict(Document):
     signs: list[str] = Field(default_factory=list)
 
 
-class StateReport(Document):
-    inserts_acknowledged: int = 0
-    inserts_unknown: int = 0
-    inserts_failed: int = 0
-    bytes_written: int = 0
-    writes_acknowledged: int = 0
-
-
 class Check(Document):
     name: str
     ok: bool
@@ -425,7 +417,9 @@ class RunResult(Document):
     cost: ClientCost
     witness: Witness | None
     verdict: ClientVerdict
-    state: StateReport
+    #: What a run did to the data: a document of the workload's own, which only its checks read.
+    evidence: JsonValue
+    user_bytes_written: int
     checks: list[Check]
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue, model_validator
 
 from .boundary import (
     Check,
@@ -34,7 +34,6 @@ from .boundary import (
     HistogramDoc,
     QueryCounts,
     Series,
-    StateReport,
     Witness,
 )
 
@@ -266,7 +265,10 @@ class RunRecord(Document):
     beside: list[str] = Field(default_factory=list)
     watching_failure: str = ""
     engine_warnings: list[str] = Field(default_factory=list)
-    state_report: StateReport = Field(default_factory=StateReport)
+    #: What each client's run did to the data: the workload's own words, for its checks.
+    evidence: list[JsonValue] = Field(default_factory=list)
+    #: User bytes (keys and values) in acknowledged writes; 0 where the workload does not say.
+    user_bytes_written: int = 0
     checks: list[Check] = Field(default_factory=list)
     validity: list[Validity] = Field(default_factory=list)
     #: The client library, what ran its sessions, and how that asks the kernel where it can choose; "" if not known.
@@ -275,6 +277,15 @@ class RunRecord(Document):
     io: str = ""
     engine_version: str = ""
     rerun: str = ""  # command that repeats this run alone by hand
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_older_bakeoff(cls, record: Any) -> Any:
+        """Before evidence was the workload's own, there was one report of all clients."""
+        if isinstance(record, dict) and isinstance(report := record.get("state_report"), dict):
+            rest = {key: value for key, value in record.items() if key != "state_report"}
+            return rest | {"evidence": [report], "user_bytes_written": report.get("bytes_written", 0)}
+        return record
 
     @property
     def valid(self) -> bool:

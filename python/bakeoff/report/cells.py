@@ -140,9 +140,9 @@ def _data_to_cache(runs: Sequence[RunRecord], facts: FactsRecord | None) -> floa
 
 def _written_per_user_byte(runs: Sequence[RunRecord]) -> float | None:
     """Of all the runs together: bytes that reached the disk over bytes that users wrote."""
-    known = [run for run in runs if run.server.write_bytes_with_debt is not None and run.state_report.bytes_written]
+    known = [run for run in runs if run.server.write_bytes_with_debt is not None and run.user_bytes_written]
     written = sum(run.server.write_bytes_with_debt or 0 for run in known)
-    return written / sum(run.state_report.bytes_written for run in known) if known else None
+    return written / sum(run.user_bytes_written for run in known) if known else None
 
 
 def _validity_of(planned: int, runs: Sequence[RunRecord], findings: Sequence[str]) -> str:

@@ -5,27 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..model.boundary import StateReport
+from pydantic import JsonValue
 
-#: More than any table has, and a number that every reader of JSON keeps exactly.
-ROWS_MAX = 2**53 - 1
-
-
-@dataclass(frozen=True)
-class Rows:
-    """How many there must be at least, and can be at most: an insert may have been stored or not."""
-
-    least: int
-    most: int
-
-    def after(self, state: StateReport) -> Rows:
-        """A run that did this."""
-        stored = self.least + state.inserts_acknowledged, self.most + state.inserts_acknowledged + state.inserts_unknown
-        return Rows(stored[0], min(stored[1], ROWS_MAX))
-
-    def or_more(self) -> Rows:
-        """After a run of which nobody knows what it did."""
-        return Rows(self.least, ROWS_MAX)
+#: What was done to the data since they were loaded: of every client of every run a document, in the workload's own
+#: words. None stands for a run of which nobody knows what it did.
+Done = list[JsonValue]
 
 
 @dataclass
@@ -33,11 +17,11 @@ class Data:
     """A data set in its place; systems that work on the same tables share the object."""
 
     #: As it was loaded or found.
-    begun: Rows
+    begun: Done = field(default_factory=list)
     #: The copy that can be put back, of a private system.
     snapshot: Path | None = None
     #: That the next run begins with.
-    rows: Rows = field(init=False)
+    done: Done = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rows = self.begun
+        self.done = self.begun

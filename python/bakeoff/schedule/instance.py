@@ -10,7 +10,7 @@ from typing import Any
 from ..bundle.files import make_folder
 from ..errors import PlanError
 from ..fleet.host import Host
-from ..model.boundary import Check, CheckSpec, Progress, RunResult, StateReport
+from ..model.boundary import Check, CheckSpec, Progress, RunResult
 from ..model.records import FactsRecord, LoadRecord, RunRecord
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.files import MEMORY_FILE_SYSTEMS, file_system
@@ -18,7 +18,7 @@ from ..provision.instance import InstanceFolder, new_instance
 from ..provision.os_metrics import pin
 from ..systems import SYSTEMS
 from ..systems.base import System
-from .data import Data, Rows
+from .data import Data, Done
 from .phases import Phases
 
 
@@ -44,7 +44,7 @@ class Instance:
         self.phases = Phases(host)
         self.logs = make_folder(bundle, f"loads/{file_name(cell.instance_key)}")
         self.data: Data | None = None
-        self._rows = Rows(0, 0)  # when this run began
+        self._done: Done = []  # when this run began
         self._started = False
         self._tables_begun = False  # on an existing system
 
@@ -68,12 +68,11 @@ class Instance:
         if self.plan.cache == "cold":
             self._refuse_memory()
         done = self._fill(self.logs, on_progress)
-        rows = Rows(done.rows, done.rows)
-        record = self._load_record(done.rows, done.elapsed_s, self._check(rows, after_run=False))
+        record = self._load_record(done.rows, done.elapsed_s, self._check([], after_run=False))
         snapshot = self.folder.path / "snapshot" if self._keeps_copy() else None
         if snapshot is not None:
             self.system.snapshot(snapshot)
-        self.data = Data(rows, snapshot)
+        self.data = Data(snapshot=snapshot)
         return record
 
     def find(self, done: Iterable[RunRecord]) -> LoadRecord:
@@ -81,10 +80,8 @@ class Instance:
         were. Raises PlanError."""
         self.start()
         self._refuse_absent_tables()
-        rows = Rows(self.cell.workload.loaded_rows, self.cell.workload.loaded_rows)
-        for run in done:
-            rows = rows.after(run.state_report) if run.state == "done" else rows.or_more()
-        checks = self._check(rows, after_run=True)
+        before: Done = [words for run in done for words in (run.evidence if run.state == "done" else [None])]
+        checks = self._check(before, after_run=True)
         if broken := [check for check in checks if not check.ok]:
             evidence = f" ({broken[0].evidence[0]})" if broken[0].evidence else ""
             raise PlanError(
@@ -93,8 +90,8 @@ class Instance:
                 where=f"systems.{self.system.name}",
                 hint="say in [workload] what is there, or have the data made: `bakeoff load`",
             )
-        self.data = Data(rows)
-        return self._load_record(rows.least, 0.0, checks)
+        self.data = Data(before)
+        return self._load_record(self.cell.workload.loaded_rows, 0.0, checks)
 
     def _refuse_absent_tables(self) -> None:
         ledger, tables = self.system.ledger(), self.cell.workload.tables
@@ -111,11 +108,10 @@ class Instance:
                 hint="`bakeoff load` makes the tables of a plan and leaves them",
             )
 
-    def _check(self, rows: Rows, *, after_run: bool) -> list[Check]:
+    def _check(self, done: Done, *, after_run: bool) -> list[Check]:
         if not self.system.keeps_data:
             return []
-        sample = self.plan.check_sample
-        expected = CheckSpec(rows_min=rows.least, rows_max=rows.most, sample=sample, after_run=after_run)
+        expected = CheckSpec(evidence=done, sample=self.plan.check_sample, after_run=after_run)
         return self.phases.check(self.plan, self.cell, self.system, self.logs, expected).checks
 
     def _load_record(self, rows: int, elapsed_s: float, checks: list[Check]) -> LoadRecord:
@@ -161,18 +157,19 @@ class Instance:
             self._fill(folder, lambda _: None)
         self.start()
         if self.data:
-            self._rows = self.data.rows
-            self._leaves(self._rows.or_more())  # until this run has told what it did
+            self._done = self.data.done
+            self._leaves([*self._done, None])  # until this run has told what it did
 
-    def rows_after(self, state: StateReport) -> Rows:
-        """What there must be after a run that did this; the next one begins with it where nothing is put back."""
-        rows = self._rows.after(state)
-        self._leaves(rows)
-        return rows
+    def done_with(self, evidence: Done) -> Done:
+        """What was done to the data, with a run whose clients say this. The next one begins with it where nothing is
+        put back."""
+        done = [*self._done, *evidence]
+        self._leaves(done)
+        return done
 
-    def _leaves(self, rows: Rows) -> None:
+    def _leaves(self, done: Done) -> None:
         if self.data and self.cell.reset == "none":
-            self.data.rows = rows
+            self.data.done = done
 
     def work(self, cell: Cell, block: int) -> dict[str, Any]:
         """What the engine is asked in this cell's run of this block."""

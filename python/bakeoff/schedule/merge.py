@@ -11,7 +11,7 @@ from ..analysis.encode import to_document
 from ..analysis.histograms import Histogram, merge
 from ..analysis.percentiles import Distribution, distribution
 from ..analysis.response import decode, merge_documents
-from ..model.boundary import HistogramDoc, Interval, QueryCounts, RunResult, Series, StateReport
+from ..model.boundary import HistogramDoc, Interval, QueryCounts, RunResult, Series
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Merged:
     queries: QueryCounts
     distribution: Distribution
     headline: HistogramDoc
-    state: StateReport
+    user_bytes_written: int
     window_s: float
     due: int
     #: Ended in the window, of whatever outcome and whenever they fell due.
@@ -92,7 +92,7 @@ def merge_results(results: Sequence[RunResult]) -> Merged:
         queries=add_queries(r.queries for r in results),
         distribution=spread,
         headline=to_document(spread.waited),
-        state=add_states([r.state for r in results]),
+        user_bytes_written=sum(r.user_bytes_written for r in results),
         window_s=max(r.window_end_s for r in results) - min(r.window_start_s for r in results),
         due=sum(r.due for r in results),
         completed=sum(r.completed for r in results),
@@ -122,11 +122,6 @@ def merge_series(series: Iterable[Series]) -> list[Series]:
         for group in groups.values()
         for first in group[:1]
     ]
-
-
-def add_states(states: Sequence[StateReport]) -> StateReport:
-    names = StateReport.model_fields
-    return StateReport(**{name: sum(getattr(s, name) for s in states) for name in names})
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def make(
     watcher.stage("draining")
     server = _server_side(system, measured, merged, debt_start)
     watcher.stage("checking")
-    checks = _check(cell, plan, instance, folder, merged, measured)
+    checks = _check(cell, plan, instance, folder, measured)
     write_text(folder, "server.log", system.log_tail(200))
     timeline = merge_intervals(measured.intervals)
     writer.run_tables(slot.run, timeline.rows, timeline.histograms, measured.sampler.rows())
@@ -216,22 +216,18 @@ def _server_side(system: System, measured: Measured, merged: Merged, debt_start:
     side.cpu_s, side.memory_peak_bytes = usage.cpu_s, usage.memory_peak_bytes
     side.io_read_bytes, side.io_write_bytes = usage.io_read_bytes, usage.io_write_bytes
     side.write_bytes_with_debt = sampler.written_since_window_start()
-    written = merged.state.bytes_written
+    written = merged.user_bytes_written
     if side.write_bytes_with_debt is not None and written:
         side.write_bytes_per_user_byte = side.write_bytes_with_debt / written
     return side
 
 
-def _check(
-    cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, merged: Merged, measured: Measured
-) -> list[Check]:
+def _check(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, measured: Measured) -> list[Check]:
     """Invariants of the data after the run; that they could not be looked at is a finding, too."""
     if not instance.system.keeps_data:
         return []
-    rows = instance.rows_after(merged.state)
     expected = CheckSpec(
-        rows_min=rows.least,
-        rows_max=rows.most,
+        evidence=instance.done_with([result.evidence for result in measured.results]),
         sample=plan.check_sample,
         after_run=cell.workload.writes or cell.reset == "none" or cell.data == "existing",
     )
@@ -315,7 +311,8 @@ def _record(
         beside=measured.beside,
         watching_failure=measured.sampler.failure,
         engine_warnings=measured.warnings,
-        state_report=merged.state,
+        evidence=[r.evidence for r in results],
+        user_bytes_written=merged.user_bytes_written,
         checks=checks,
         validity=[],
         client=measured.ready[0].client,

@@ -74,7 +74,7 @@ pub fn load<R: Runner, D: Driver, W: Workload<D::Session>>(
     let units = job.workload.load_units();
     let result = watch::<R>(job, &placements, &shared, units, begun_ns, &work)?;
     Ok(RunResult {
-        state: job.workload.state(),
+        user_bytes_written: job.workload.user_bytes_written(),
         ..result
     })
 }

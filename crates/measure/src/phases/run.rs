@@ -55,7 +55,8 @@ pub fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
     };
     let result = watch(job, stage, team, witness)?;
     Ok(RunResult {
-        state: job.workload.state(),
+        evidence: serde_json::to_value(job.workload.evidence()).unwrap_or_default(),
+        user_bytes_written: job.workload.user_bytes_written(),
         ..result
     })
 }

@@ -14,15 +14,17 @@ use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::CheckSpec;
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Workload;
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 /// What the session is opened for.
-enum Errand<'a> {
+enum Errand<'a, E> {
     /// Before the load's own sessions are opened, which are those that are told to be ready.
     Create,
     /// The same full scan on every system, so that all are equally warm.
     Warm,
-    Check(&'a CheckSpec),
+    /// After runs that gave this evidence.
+    Check(&'a CheckSpec, Vec<Option<E>>),
     Drop,
 }
 
@@ -54,7 +56,20 @@ pub fn check<R: Runner, D: Driver, W: Workload<D::Session>>(
             "a check phase says in `check` what must hold",
         ));
     };
-    Ok(result(job, run::<R, D, W>(job, Errand::Check(spec))?))
+    let errand = Errand::Check(spec, evidence(&spec.evidence)?);
+    Ok(result(job, run::<R, D, W>(job, errand)?))
+}
+
+/// As the workload reads it.
+fn evidence<E: DeserializeOwned>(documents: &[serde_json::Value]) -> Result<Vec<Option<E>>, Trouble> {
+    let each = |document: &serde_json::Value| serde_json::from_value(document.clone());
+    documents.iter().map(each).collect::<Result<_, _>>().map_err(|e| {
+        usage(
+            format!("this workload wrote no such evidence: {e}"),
+            "run.json: check.evidence",
+            "hand over what its runs gave as `evidence` in their results, or null for a run that gave none",
+        )
+    })
 }
 
 pub fn drop_tables<R: Runner, D: Driver, W: Workload<D::Session>>(
@@ -75,7 +90,7 @@ fn result(job: &Terms, done: Done) -> RunResult {
 
 fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
     job: &Job<D, W>,
-    errand: Errand<'_>,
+    errand: Errand<'_, W::Evidence>,
 ) -> Result<Done, Trouble> {
     let recorder = Arc::new(Recorder::new(0, 1, 1));
     R::block_on(recorder, Box::pin(carry_out::<R, D, W>(job, errand)))?
@@ -84,13 +99,13 @@ fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
 /// Opens one session on this thread, tells `ready`, and does what it was opened for.
 async fn carry_out<R: Runner, D: Driver, W: Workload<D::Session>>(
     job: &Job<D, W>,
-    errand: Errand<'_>,
+    errand: Errand<'_, W::Evidence>,
 ) -> Result<Done, Trouble> {
     let begun_ns = now_ns();
     let client = job.driver.open(0).await?;
     let cells = watched_cells::<R>(job, 1);
     let opened = match errand {
-        Errand::Warm | Errand::Check(_) => open(job, &client, &cells[0], 0).await,
+        Errand::Warm | Errand::Check(..) => open(job, &client, &cells[0], 0).await,
         // There may be no table to attach to.
         Errand::Create | Errand::Drop => open_bare(job, &client, &cells[0]).await,
     };
@@ -108,8 +123,8 @@ async fn carry_out<R: Runner, D: Driver, W: Workload<D::Session>>(
             let rows = workload.scan_all(session).await;
             done.rows = rows.map_err(|e| server_trouble(&e, "reading all rows"))?;
         }
-        Errand::Check(spec) => {
-            let checks = workload.check(session, spec).await;
+        Errand::Check(spec, evidence) => {
+            let checks = workload.check(session, &evidence, spec).await;
             done.checks = checks.map_err(|e| server_trouble(&e, "checking the data"))?;
         }
     }

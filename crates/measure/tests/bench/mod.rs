@@ -3,12 +3,13 @@
 
 use bakeoff_measure::{Control, execute};
 use bakeoff_model::driver::Driver;
-use bakeoff_model::event::{Check, Event, Interval, RunResult, Series, StateReport};
+use bakeoff_model::event::{Check, Event, Interval, RunResult, Series};
 use bakeoff_model::needs::{Affected, Capabilities, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble};
 use bakeoff_model::run::{CheckSpec, RunSpec, RunnerKind};
 use bakeoff_model::time::{epoch_ns, now_ns, sleep_until};
 use bakeoff_model::workload::{Answer, Operation, Probe, Queries, ThreadId, Workload};
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -122,6 +123,13 @@ pub struct TestWorkload {
     pub steps_taken: Arc<Mutex<Vec<(u64, u64)>>>,
 }
 
+/// What a run did to the data.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Done {
+    executed: u64,
+}
+
 /// One user.
 pub struct TestThread {
     stream: u64,
@@ -134,6 +142,7 @@ pub struct TestThread {
 impl Workload<TestSession> for TestWorkload {
     type Worker = ();
     type Thread = TestThread;
+    type Evidence = Done;
     fn needs(&self) -> Needs {
         self.needs
     }
@@ -267,11 +276,25 @@ impl Workload<TestSession> for TestWorkload {
     async fn scan_all(&self, _: &mut TestSession) -> Result<u64, OpError> {
         Ok(7)
     }
-    async fn check(&self, _: &mut TestSession, _: &CheckSpec) -> Result<Vec<Check>, OpError> {
-        Ok(vec![])
+    async fn check(
+        &self,
+        _: &mut TestSession,
+        done: &[Option<Done>],
+        spec: &CheckSpec,
+    ) -> Result<Vec<Check>, OpError> {
+        let found = Check {
+            name: "evidence".into(),
+            ok: true,
+            expected: format!("{} rows", spec.sample),
+            actual: format!("{done:?}"),
+            evidence: vec![],
+        };
+        Ok(vec![found])
     }
-    fn state(&self) -> StateReport {
-        StateReport::default()
+    fn evidence(&self) -> Done {
+        Done {
+            executed: self.executed.load(SeqCst),
+        }
     }
 }
 

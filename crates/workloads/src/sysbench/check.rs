@@ -2,6 +2,7 @@
 use super::Sysbench;
 use super::numbers::number;
 use super::text::{Texts, is_c, is_pad, unpadded};
+use crate::account::{Evidence, in_words, rows_after};
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
@@ -16,10 +17,11 @@ impl Sysbench {
     pub(super) async fn checks<S: SqlSession>(
         &self,
         session: &mut S,
+        done: &[Option<Evidence>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
         let mut checks = vec![
-            self.check_rows(session, spec).await?,
+            self.check_rows(session, done).await?,
             self.check_ids(session).await?,
         ];
         if self.loaded_rows() > 0 {
@@ -45,8 +47,12 @@ impl Sysbench {
         )
     }
 
-    async fn check_rows<S: SqlSession>(&self, session: &mut S, spec: &CheckSpec) -> Result<Check, OpError> {
-        let (mut total, mut evidence) = (0, Evidence::default());
+    async fn check_rows<S: SqlSession>(
+        &self,
+        session: &mut S,
+        done: &[Option<Evidence>],
+    ) -> Result<Check, OpError> {
+        let (mut total, mut faults) = (0, Faults::default());
         for table in 1..=self.spec.tables {
             let rows = number(session, &format!("SELECT COUNT(*) FROM sbtest{table}"))
                 .await?
@@ -58,23 +64,26 @@ impl Sysbench {
                 _ => (self.loaded_rows(), self.loaded_rows()),
             };
             if !(least..=most).contains(&rows) {
-                evidence.add(|| format!("sbtest{table}: {rows} rows"));
+                faults.add(|| format!("sbtest{table}: {rows} rows"));
             }
         }
-        let least = if self.may_lose_rows() { 0 } else { spec.rows_min };
-        let mut expected = match least == spec.rows_max {
-            true => format!("{least} rows"),
-            false => format!("{least} to {} rows", spec.rows_max),
+        let in_tables = rows_after(self.loaded_rows() * u64::from(self.spec.tables), done);
+        let least = if self.may_lose_rows() {
+            0
+        } else {
+            *in_tables.start()
         };
+        let in_tables = least..=*in_tables.end();
+        let mut expected = in_words(&in_tables);
         if !self.may_lose_rows() && !self.adds_rows() {
             expected += &format!(", {} in each table", self.loaded_rows());
         }
         Ok(Check {
             name: "row count".into(),
-            ok: (least..=spec.rows_max).contains(&total) && evidence.count == 0,
+            ok: in_tables.contains(&total) && faults.count == 0,
             expected,
             actual: format!("{total} rows"),
-            evidence: evidence.kept,
+            evidence: faults.kept,
         })
     }
 
@@ -86,41 +95,41 @@ impl Sysbench {
             SysbenchScript::OltpInsert | SysbenchScript::BulkInsert => (1, i64::from(i32::MAX)),
             _ => (1, self.loaded_rows() as i64),
         };
-        let mut evidence = Evidence::default();
+        let mut faults = Faults::default();
         for table in 1..=self.spec.tables {
             for end in ["MIN", "MAX"] {
                 let id = number(session, &format!("SELECT {end}(id) FROM sbtest{table}")).await?;
                 if id.is_some_and(|id| !(first..=last).contains(&id)) {
-                    evidence
+                    faults
                         .add(|| format!("sbtest{table}: {} of ids {}", end.to_lowercase(), id.unwrap_or(0)));
                 }
             }
         }
         Ok(Check {
             name: "ids in range".into(),
-            ok: evidence.count == 0,
+            ok: faults.count == 0,
             expected: format!("{first} to {last}"),
-            actual: format!("{} ends of tables beyond", evidence.count),
-            evidence: evidence.kept,
+            actual: format!("{} ends of tables beyond", faults.count),
+            evidence: faults.kept,
         })
     }
 
     /// Every loaded row has the k it was given, by the sum.
     async fn check_sums<S: SqlSession>(&self, session: &mut S) -> Result<Check, OpError> {
-        let mut evidence = Evidence::default();
+        let mut faults = Faults::default();
         for table in 1..=self.spec.tables {
             let expected: u64 = (1..=self.loaded_rows()).map(|id| self.row_k(table, id)).sum();
             let sum = number(session, &format!("SELECT SUM(k) FROM sbtest{table}")).await?;
             if sum != Some(expected as i64) {
-                evidence.add(|| format!("sbtest{table}: {sum:?} instead of {expected}"));
+                faults.add(|| format!("sbtest{table}: {sum:?} instead of {expected}"));
             }
         }
         Ok(Check {
             name: "sum of k".into(),
-            ok: evidence.count == 0,
+            ok: faults.count == 0,
             expected: "in every table that of the rows loaded".into(),
-            actual: format!("{} tables differ", evidence.count),
-            evidence: evidence.kept,
+            actual: format!("{} tables differ", faults.count),
+            evidence: faults.kept,
         })
     }
 
@@ -128,7 +137,7 @@ impl Sysbench {
         let size = self.loaded_rows();
         let total = size * u64::from(self.spec.tables);
         let sample = spec.sample.min(total);
-        let (mut evidence, mut texts, mut gone) = (Evidence::default(), Texts::default(), 0);
+        let (mut faults, mut texts, mut gone) = (Faults::default(), Texts::default(), 0);
         for i in 0..sample {
             let place = (u128::from(i) * u128::from(total) / u128::from(sample)) as u64;
             let (table, id) = (1 + (place / size) as u32, 1 + place % size);
@@ -143,7 +152,7 @@ impl Sysbench {
             if session.query_text(&sql, &mut each).await? == 0 && self.may_lose_rows() {
                 gone += 1;
             } else if let Some(fault) = fault {
-                evidence.add(|| format!("sbtest{table} id {id}: {fault}"));
+                faults.add(|| format!("sbtest{table} id {id}: {fault}"));
             }
         }
         let rule = match (spec.after_run, self.may_lose_rows()) {
@@ -151,13 +160,13 @@ impl Sysbench {
             (true, false) => "present, c and pad of the shape they must have",
             (true, true) => "gone, or c and pad of the shape they must have",
         };
-        let right = sample - gone - evidence.count;
+        let right = sample - gone - faults.count;
         Ok(Check {
             name: "sample of rows".into(),
-            ok: evidence.count == 0,
+            ok: faults.count == 0,
             expected: format!("{sample} rows {rule}"),
-            actual: format!("{right} rows right, {gone} gone, {} wrong", evidence.count),
-            evidence: evidence.kept,
+            actual: format!("{right} rows right, {gone} gone, {} wrong", faults.count),
+            evidence: faults.kept,
         })
     }
 
@@ -190,12 +199,12 @@ fn shape_fault(row: &RowBuf) -> Option<&'static str> {
 
 /// Counts all, keeps the first few.
 #[derive(Default)]
-struct Evidence {
+struct Faults {
     count: u64,
     kept: Vec<String>,
 }
 
-impl Evidence {
+impl Faults {
     fn add(&mut self, text: impl FnOnce() -> String) {
         self.count += 1;
         if self.kept.len() < MOST_EVIDENCE {

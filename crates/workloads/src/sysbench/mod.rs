@@ -30,11 +30,11 @@ mod fake;
 #[cfg(test)]
 mod tests;
 
-use crate::account::Accounts;
+use crate::account::{Accounts, Evidence};
 use crate::keys::Permutation;
 use crate::rng::Stream;
 use crate::stream_hash::StreamHash;
-use bakeoff_model::event::{Check, StateReport};
+use bakeoff_model::event::Check;
 use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
@@ -117,6 +117,7 @@ impl Sysbench {
 impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
     type Worker = ();
     type Thread = Thread;
+    type Evidence = Evidence;
 
     fn operations(&self) -> &[Operation] {
         &self.operation
@@ -266,12 +267,21 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
         self.read_tables(session.sql()).await
     }
 
-    async fn check(&self, session: &mut S, spec: &CheckSpec) -> Result<Vec<Check>, OpError> {
-        self.checks(session.sql(), spec).await
+    async fn check(
+        &self,
+        session: &mut S,
+        done: &[Option<Evidence>],
+        spec: &CheckSpec,
+    ) -> Result<Vec<Check>, OpError> {
+        self.checks(session.sql(), done, spec).await
     }
 
-    fn state(&self) -> StateReport {
-        self.accounts.total()
+    fn evidence(&self) -> Evidence {
+        self.accounts.evidence()
+    }
+
+    fn user_bytes_written(&self) -> u64 {
+        self.accounts.bytes_written()
     }
 }
 

@@ -28,10 +28,10 @@ mod fake;
 #[cfg(test)]
 mod tests;
 
-use crate::account::Accounts;
+use crate::account::{Accounts, Evidence};
 use crate::rng::Stream;
 use crate::trouble;
-use bakeoff_model::event::{Check, StateReport};
+use bakeoff_model::event::Check;
 use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::record::{Fields, RecordSession, Table, TableSpec, ValueType};
@@ -183,6 +183,7 @@ fn table_spec(spec: &YcsbSpec) -> TableSpec {
 impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
     type Worker = Worker;
     type Thread = Thread;
+    type Evidence = Evidence;
 
     fn operations(&self) -> &[Operation] {
         &self.operations
@@ -325,15 +326,24 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
         session.scan(TABLE, b"", None, Fields::All, &mut |_| {}).await
     }
 
-    async fn check(&self, session: &mut S, spec: &CheckSpec) -> Result<Vec<Check>, OpError> {
-        let mut checks = vec![self.check_rows(session, spec).await?];
+    async fn check(
+        &self,
+        session: &mut S,
+        done: &[Option<Evidence>],
+        spec: &CheckSpec,
+    ) -> Result<Vec<Check>, OpError> {
+        let mut checks = vec![self.check_rows(session, done).await?];
         if spec.sample > 0 {
             checks.push(self.check_sample(session, spec).await?);
         }
         Ok(checks)
     }
 
-    fn state(&self) -> StateReport {
-        self.accounts.total()
+    fn evidence(&self) -> Evidence {
+        self.accounts.evidence()
+    }
+
+    fn user_bytes_written(&self) -> u64 {
+        self.accounts.bytes_written()
     }
 }

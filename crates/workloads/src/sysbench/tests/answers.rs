@@ -102,14 +102,20 @@ fn ranges_have_fewer_rows_only_at_the_end_of_the_table() {
 fn what_was_written_is_reported_and_rows_put_back_are_no_inserts() {
     let mut user = User::new(&spec(SysbenchScript::OltpReadWrite));
     user.event().1.unwrap();
-    let state = Workload::<Fake>::state(user.sysbench);
-    assert_eq!((state.writes_acknowledged, state.inserts_acknowledged), (4, 0));
-    assert_eq!(state.bytes_written, 4 + 119 + 4 + 186);
+    let did = |user: &User| {
+        (
+            Workload::<Fake>::evidence(user.sysbench),
+            Workload::<Fake>::user_bytes_written(user.sysbench),
+        )
+    };
+    let before = did(&user);
+    let (evidence, bytes) = before;
+    assert_eq!(
+        (evidence.writes_acknowledged, evidence.inserts_acknowledged),
+        (4, 0)
+    );
+    assert_eq!(bytes, 4 + 119 + 4 + 186);
     user.session.failing = vec![("COMMIT", super::super::fake::deadlock())];
     user.event().1.unwrap_err();
-    assert_eq!(
-        Workload::<Fake>::state(user.sysbench),
-        state,
-        "nothing of it was stored"
-    );
+    assert_eq!(did(&user), before, "nothing of it was stored");
 }

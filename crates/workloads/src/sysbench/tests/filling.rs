@@ -4,7 +4,7 @@ use super::*;
 use std::collections::HashSet;
 
 fn state(user: &User) -> (u64, u64, u64) {
-    let state = Workload::<Fake>::state(user.sysbench);
+    let state = Workload::<Fake>::evidence(user.sysbench);
     (
         state.inserts_acknowledged,
         state.inserts_failed,

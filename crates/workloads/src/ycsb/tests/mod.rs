@@ -126,18 +126,22 @@ impl Bench {
             .finish(&self.worker, &mut self.thread, &mut self.session, &mut self.probe))
     }
 
-    fn state(&self) -> StateReport {
-        Workload::<FakeSession>::state(self.ycsb)
+    fn evidence(&self) -> Evidence {
+        Workload::<FakeSession>::evidence(self.ycsb)
     }
 
-    fn check(&mut self, rows_min: u64, rows_max: u64, after_run: bool) -> Vec<Check> {
+    fn bytes_written(&self) -> u64 {
+        Workload::<FakeSession>::user_bytes_written(self.ycsb)
+    }
+
+    /// After runs that did `done`.
+    fn check(&mut self, done: &[Option<Evidence>], after_run: bool) -> Vec<Check> {
         let spec = CheckSpec {
-            rows_min,
-            rows_max,
             sample: 50,
             after_run,
+            ..CheckSpec::default()
         };
-        now(self.ycsb.check(&mut self.session, &spec)).unwrap()
+        now(self.ycsb.check(&mut self.session, done, &spec)).unwrap()
     }
 
     fn rows(&self) -> u64 {

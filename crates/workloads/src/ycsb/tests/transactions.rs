@@ -9,11 +9,11 @@ fn bytes_written_are_keys_and_values_of_acknowledged_writes() {
     let key = bench.thread.drawn.key().len() as u64;
     bench.execute().unwrap();
     bench.settle(Outcome::Ok, false);
-    assert_eq!(bench.state().bytes_written, key + 20);
+    assert_eq!(bench.bytes_written(), key + 20);
     bench.store.change(|state| state.write_errors.push(conflict()));
     bench.step();
     assert_eq!(
-        (bench.state().bytes_written, bench.state().writes_acknowledged),
+        (bench.bytes_written(), bench.evidence().writes_acknowledged),
         (key + 20, 1)
     );
 }
@@ -24,8 +24,8 @@ fn an_acknowledged_insert_that_stored_nothing_is_wrong_and_unknown() {
     bench.store.change(|state| state.ignore_inserts = true);
     assert_eq!(bench.answer(), Answer::Wrong("row not stored"));
     assert_eq!(
-        bench.state(),
-        StateReport {
+        bench.evidence(),
+        Evidence {
             inserts_unknown: 1,
             ..Default::default()
         }
@@ -49,7 +49,7 @@ fn what_failed_to_be_inserted_is_never_read() {
             (_, outcome) => assert_eq!(outcome, Outcome::Ok, "a hole was read"),
         }
     }
-    let state = bench.state();
+    let state = bench.evidence();
     assert!(failed > 100);
     assert_eq!(state.inserts_failed, failed);
     assert_eq!(bench.rows(), 200 + state.inserts_acknowledged);
@@ -65,10 +65,10 @@ fn an_insert_nobody_came_back_for_is_unknown() {
     let mut bench = Bench::new(only(INSERT));
     bench.next();
     bench.execute().unwrap();
-    assert_eq!(bench.state().inserts_unknown, 1);
+    assert_eq!(bench.evidence().inserts_unknown, 1);
     bench.settle(Outcome::Unknown, true);
-    assert_eq!(bench.state().inserts_unknown, 1);
-    assert_eq!(bench.state().inserts_acknowledged, 0);
+    assert_eq!(bench.evidence().inserts_unknown, 1);
+    assert_eq!(bench.evidence().inserts_acknowledged, 0);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_retried_insert_keeps_its_key_and_is_counted_once() {
     assert!(bench.execute().is_ok());
     bench.settle(Outcome::Ok, false);
     assert!(bench.store.change(|state| state.rows.contains_key(&key)));
-    let state = bench.state();
+    let state = bench.evidence();
     assert_eq!(
         (
             state.inserts_acknowledged,
@@ -101,11 +101,11 @@ fn a_group_commits_with_its_last_operation() {
     for step in 1..=10 {
         bench.step();
         assert_eq!(bench.probe.parts.len(), step / 4);
-        assert_eq!(bench.state().writes_acknowledged, step as u64 / 4 * 4);
+        assert_eq!(bench.evidence().writes_acknowledged, step as u64 / 4 * 4);
     }
     bench.finish().unwrap();
     assert_eq!(bench.probe.parts, [(COMMIT, Outcome::Ok); 3]);
-    assert_eq!(bench.state().writes_acknowledged, 10);
+    assert_eq!(bench.evidence().writes_acknowledged, 10);
     assert_eq!(bench.probe.revoked, 0);
 }
 
@@ -116,10 +116,10 @@ fn one_transaction_per_thread_commits_at_the_end() {
         ..only(INSERT)
     });
     (0..100).for_each(|_| ignore(bench.step()));
-    assert_eq!(bench.state().inserts_acknowledged, 0);
-    assert_eq!(bench.state().inserts_unknown, 100);
+    assert_eq!(bench.evidence().inserts_acknowledged, 0);
+    assert_eq!(bench.evidence().inserts_unknown, 100);
     bench.finish().unwrap();
-    assert_eq!(bench.state().inserts_acknowledged, 100);
+    assert_eq!(bench.evidence().inserts_acknowledged, 100);
     assert_eq!(
         bench.store.change(|state| (state.commits, state.in_transaction)),
         (1, false)
@@ -138,7 +138,7 @@ fn a_failure_ends_its_transaction_and_revokes_what_was_counted_in_it() {
     assert_eq!(bench.probe.revoked, 3);
     assert_eq!(bench.store.change(|state| state.rollbacks), 1);
     assert_eq!(bench.rows(), 200);
-    let state = bench.state();
+    let state = bench.evidence();
     assert_eq!(
         (
             state.inserts_acknowledged,
@@ -149,7 +149,7 @@ fn a_failure_ends_its_transaction_and_revokes_what_was_counted_in_it() {
     );
     // The next operation begins another one.
     (0..10).for_each(|_| ignore(bench.step()));
-    assert_eq!(bench.state().inserts_acknowledged, 10);
+    assert_eq!(bench.evidence().inserts_acknowledged, 10);
     assert_eq!(bench.rows(), 210);
 }
 
@@ -167,7 +167,7 @@ fn a_commit_that_fails_revokes_its_operations() {
         assert_eq!(bench.step().1, error.outcome);
         assert_eq!(bench.probe.revoked, 3);
         assert_eq!(bench.probe.parts, [(COMMIT, error.outcome)]);
-        let state = bench.state();
+        let state = bench.evidence();
         assert_eq!(state.inserts_acknowledged, 0);
         assert_eq!((state.inserts_failed, state.inserts_unknown), (failed, unknown));
     }
@@ -182,7 +182,7 @@ fn what_the_end_of_the_run_leaves_open_is_revoked() {
     (0..5).for_each(|_| ignore(bench.step()));
     assert!(Workload::<FakeSession>::owes(bench.ycsb, &bench.thread));
     Workload::<FakeSession>::abandon(bench.ycsb, &mut bench.thread, &mut bench.probe);
-    assert_eq!((bench.probe.revoked, bench.state().inserts_failed), (5, 5));
+    assert_eq!((bench.probe.revoked, bench.evidence().inserts_failed), (5, 5));
     assert!(!Workload::<FakeSession>::owes(bench.ycsb, &bench.thread));
 }
 
@@ -196,7 +196,7 @@ fn a_lost_session_takes_its_transaction_along() {
     bench.next();
     bench.settle(Outcome::Unknown, true); // timed out and dropped before it was sent
     assert_eq!(bench.probe.revoked, 5);
-    assert_eq!(bench.state().inserts_failed, 5);
+    assert_eq!(bench.evidence().inserts_failed, 5);
     assert!(!bench.thread.transaction.open);
 }
 
