@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bakeoff.report.html import write_report
+from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 from builders.chromium import DARK, Chromium, asked_by_page, without_policy
 
 pytestmark = pytest.mark.browser
@@ -34,6 +37,15 @@ def test_charts_have_marks_in_sight(chromium: Chromium, report: Path) -> None:
     assert chromium.ask(report, shown("svg.chart circle")) > 30
     assert chromium.ask(report, shown("svg.chart .warm-up")) > 5
     assert chromium.ask(report, shown("svg.chart line.invalid")) > 0
+
+
+def test_long_names_make_no_table_wider_than_the_page(chromium: Chromium, tmp_path: Path) -> None:
+    long = "read-mostly, innodb_flush_log_at_trx_commit 2, isolation repeatable-read"
+    sides = (replace(MARIADB, name="mariadb_with_a_longer_name"), replace(SQLITE, name="sqlite_full_synchronous"))
+    story = Story(contenders=sides, threads=(16,), presets=(long, "c"), repetitions=2, window_s=3, warm_up_s=1)
+    page = write_report(write_bundle(tmp_path / "bundle", story)).html
+    wider = "[...document.querySelectorAll('.wide')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+    assert chromium.ask(page, wider, "--window-size=1200,800") == 0
 
 
 def test_the_page_has_nothing_to_complain_about(chromium: Chromium, report: Path) -> None:

@@ -15,6 +15,7 @@ from bakeoff.charts.png import Conversion
 from bakeoff.charts.scales import Linear, Log, Nines, Points, for_latency
 from bakeoff.charts.series import EMPTY, Series, pixels
 from bakeoff.charts.spectrum import Curve, Facet, spectrum
+from bakeoff.charts.svg import lined, text_width
 from bakeoff.charts.sweep import Line, Place, Repetition
 from bakeoff.charts.throughput import throughput
 from bakeoff.charts.ticks import short
@@ -64,6 +65,16 @@ def test_many_values_at_once_lie_where_each_alone_does(values: list[float]) -> N
     low, high = min(values), max(values)
     for scale in (Linear.from_zero(high, 300, 0), Log.around(low, high, 300, 0), Points(3, 0, 90)):
         assert pixels(scale, np.asarray(values)) == pytest.approx([scale(v) for v in values], abs=1e-6)
+
+
+def test_a_long_title_takes_two_lines_before_it_is_shortened() -> None:
+    words = "preset a, innodb_flush_log_at_trx_commit 2, isolation repeatable-read, 16 threads"
+    assert lined("preset a", 100) == ["preset a"]
+    assert " ".join(lined(words, text_width(words) * 0.6)) == words
+    short = lined(words, text_width(words) * 0.3)
+    assert len(short) == 2
+    assert "…" in short[1]
+    assert short[1].endswith("16 threads")
 
 
 @given(st.lists(st.floats(0, 300), min_size=1, max_size=12))

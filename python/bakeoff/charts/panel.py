@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .scales import Scale
 from .style import AXIS, GRID
-from .svg import Canvas, fitted, text_width
+from .svg import Canvas, fitted, lined, text_width
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class Panel:
     y_scale: Scale
     x_words: Callable[[float], str]
     y_words: Callable[[float], str]
+    #: To the right of the plot area, where its title may go on.
+    room: float = 0.0
 
     @property
     def right(self) -> float:
@@ -36,7 +38,8 @@ class Panel:
     ) -> None:
         """Grid and numbers, under everything that is drawn later."""
         if title:
-            canvas.text(self.x, self.y - 10, fitted(title, self.width, 12), "name")
+            for above, line in enumerate(reversed(lined(title, self.width + self.room, 12))):
+                canvas.text(self.x, self.y - 10 - 14 * above, line, "name")
         for tick in self.y_scale.ticks():
             at = self.y_scale(tick)
             canvas.line(self.x, at, self.right, at, stroke=GRID, class_="grid")

@@ -47,13 +47,14 @@ def spectrum(facets: Sequence[Facet], names: Sequence[str]) -> Canvas:
     height = 300.0 if rows == 1 else 200.0
     pitch = WIDTH / columns
     canvas = Canvas(WIDTH, 0)
-    top = 36.0 + (legend(canvas, _LEFT, 14, list(names), WIDTH - _LEFT) if len(names) > 1 else 0)
+    top = 48.0 + (legend(canvas, _LEFT, 14, list(names), WIDTH - _LEFT) if len(names) > 1 else 0)
     for index, facet in enumerate(facets):
         x, y = index % columns * pitch + _LEFT, top + index // columns * (height + 84)
         width = pitch - _LEFT - room
         y_scale = for_latency([ms for _, ms in points], y + height, y)
         panel = Panel(
-            x, y, width, height, Nines(max(highest, 0.9), x, x + width), y_scale, share_words, milliseconds_tick
+            *(x, y, width, height, Nines(max(highest, 0.9), x, x + width), y_scale, share_words, milliseconds_tick),
+            room=room,
         )
         first = index % columns == 0
         panel.axes(canvas, title=facet.title, x_title="percentile", y_title="response time" if first else "")

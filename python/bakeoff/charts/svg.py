@@ -122,6 +122,18 @@ def fitted(words: str, width: float, size: float = 11) -> str:
     return f"{words[:head]}…{words[len(words) - (keep - head - 1) :]}"
 
 
+def lined(words: str, width: float, size: float = 11, most: int = 2) -> list[str]:
+    """Broken at blanks into at most so many lines; what is too long for them is shortened in the last."""
+    lines: list[str] = [""]
+    for word in words.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if len(lines) < most and lines[-1] and text_width(longer, size) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return [fitted(line, width, size) for line in lines]
+
+
 def _written(attributes: Attributes) -> str:
     return "".join(
         f' {name.rstrip("_").replace("_", "-")}="{clean(value) if isinstance(value, str) else _number(value)}"'

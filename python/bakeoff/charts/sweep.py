@@ -7,7 +7,7 @@ repetition, a cross for a run that is not valid. Without a factor to put on the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .panel import Panel, apart
 from .scales import LOG_FROM_RATIO, Linear, Log, Points, Scale
@@ -16,7 +16,7 @@ from .svg import Canvas, fitted, text_width
 
 WIDTH = 1000.0
 _LEFT = 66.0
-_TOP = 36.0
+_TOP = 48.0
 _GAP_Y = 84.0
 
 
@@ -101,7 +101,7 @@ def draw(sweep: Sweep) -> Canvas:
         x = column * pitch + _LEFT
         y = top + row * (height + _GAP_Y)
         width = pitch - _LEFT - label_room
-        panel = _panel(sweep, facet, x, y, width, height)
+        panel = replace(_panel(sweep, facet, x, y, width, height), room=label_room)
         panel.axes(canvas, title=facet.title, x_title=sweep.x_title, y_title=y_title if column == 0 else "")
         with canvas.group(**panel.readable(facet.title, x_unit="level", y_unit=sweep.unit)):
             for line in facet.lines:

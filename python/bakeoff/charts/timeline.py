@@ -57,7 +57,7 @@ def overview(settings: Sequence[Setting], names: Sequence[str]) -> Canvas:
     pitch = WIDTH / columns
     height = 220.0 if len(settings) == 1 else 120.0
     canvas = Canvas(WIDTH, 0)
-    top = 36.0 + (legend(canvas, _LEFT, 14, list(names), WIDTH - _LEFT) if len(names) > 1 else 0)
+    top = 48.0 + (legend(canvas, _LEFT, 14, list(names), WIDTH - _LEFT) if len(names) > 1 else 0)
     for index, setting in enumerate(settings):
         x, y = index % columns * pitch + _LEFT, top + index // columns * (height + 70)
         width = pitch - _LEFT - 10
