@@ -54,8 +54,8 @@ fn a_pipelined_transaction_asks_what_the_others_ask_and_is_counted_alike() {
                 let mut user = User::new(&spec);
                 change(&mut user.session);
                 let told: Vec<_> = (0..20).map(|_| format!("{:?}", user.event())).collect();
-                let state = Workload::<Fake>::state(user.sysbench);
-                (told, user.queries(), state, user.thread.hash.value())
+                let did = Workload::<Fake>::evidence(user.sysbench);
+                (told, user.queries(), did, user.thread.hash.value())
             });
             assert_eq!(one_by_one, together, "{script:?}");
         }
