@@ -15,7 +15,7 @@ from bakeoff.provision.installation import Installation
 from bakeoff.systems.mysql import mariadb_installations
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.postgresql import installations as postgresql_installations
-from bakeoff.systems.postgresql.started import PostgreSql
+from bakeoff.systems.postgresql.postgresql import PostgreSql
 from builders.systems import configured
 
 from benches.suite.peers.sysbench import PACKAGES

@@ -15,7 +15,7 @@ from typing import cast
 import pytest
 from bakeoff.provision.instance import remove_stale
 from bakeoff.systems.mysql.mariadb import MariaDb
-from builders.systems import configured
+from builders.systems import configured, node_of
 from test_mariadb import starter
 
 pytestmark = pytest.mark.servers
@@ -79,7 +79,7 @@ def test_a_server_in_a_container_is_a_server_like_any_other(image: str, place: P
         system.start()
         (pid,) = system.pids()
         assert "mariadbd" in Path(f"/proc/{pid}/cmdline").read_text()
-        assert f"image {image} (sha256:" in system.facts().portable["installation"]
+        assert f"image {image} (sha256:" in node_of(system).facts().portable["installation"]
         system.control.rows("CREATE TABLE bakeoff.t (id INT PRIMARY KEY)")
         system.snapshot(place / "snapshot")
         system.control.rows("DROP TABLE bakeoff.t")
@@ -97,7 +97,7 @@ def test_postgresql_starts_from_an_image_too(image: str, place: Path) -> None:
     try:
         system.start()
         assert len(system.pids()) > 1  # it starts processes of its own
-        assert f"image {image} (sha256:" in system.facts().portable["installation"]
+        assert f"image {image} (sha256:" in node_of(system).facts().portable["installation"]
         assert len(containers()) == 1
     finally:
         system.stop()

@@ -22,10 +22,10 @@ from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.cache import cache_dir
 from bakeoff.provision.instance import remove_stale
 from bakeoff.provision.process import server_account, start_ticks
-from bakeoff.systems.mysql.existing import ExistingMySql
 from bakeoff.systems.mysql.mariadb import MariaDb
+from bakeoff.systems.server.existing import ExistingServer
 from builders.pages import cached_pages
-from builders.systems import configured
+from builders.systems import configured, node_of
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("mariadb_program")]
 
@@ -56,12 +56,12 @@ def bench_login(system: MariaDb, **changes: Any) -> pymysql.Connection[Any]:
 
 def existing(
     system: MariaDb, monkeypatch: pytest.MonkeyPatch, password: str | None = None, **options: Any
-) -> ExistingMySql:
+) -> ExistingServer:
     """The same server again, as an existing one at its address."""
     monkeypatch.setenv("TEST_PASSWORD", password or system.server.bench_password)
     address = {"address": f"127.0.0.1:{system.server.port}", "user": "bench", "password": {"env": "TEST_PASSWORD"}}
     levels = {"durability": options.pop("durability")} if "durability" in options else {}
-    return cast(ExistingMySql, configured("mariadb", Path("/"), {**address, **options}, **levels))
+    return cast(ExistingServer, configured("mariadb", Path("/"), {**address, **options}, **levels))
 
 
 def wait_until_gone(pid: int, ticks: int | None, timeout_s: float = 120.0) -> bool:
@@ -135,7 +135,7 @@ def test_started_by_root_it_runs_as_nobody(mariadb: MariaDb) -> None:
 
 
 def test_facts_name_product_version_and_the_settings_that_decide(mariadb: MariaDb, mariadb_program: Any) -> None:
-    facts = mariadb.facts()
+    facts = node_of(mariadb).facts()
     assert (facts.product, facts.version) == ("MariaDB", mariadb_program.version)
     assert facts.settings["innodb_buffer_pool_size"] == str(128 << 20)
     assert facts.settings["max_connections"] == "3000"
@@ -150,7 +150,7 @@ def test_a_durability_level_is_set_and_read_back(place: Path, level: str, flush:
     system = private(place, {"innodb_log_file_size": "8M"}, durability=level)
     system.start()
     try:
-        facts = system.facts()
+        facts = node_of(system).facts()
     finally:
         system.stop()
     assert facts.portable["durability"] == level
@@ -159,12 +159,12 @@ def test_a_durability_level_is_set_and_read_back(place: Path, level: str, flush:
 
 
 def test_counters_grow_with_work_and_gauges_come_and_go(mariadb: MariaDb) -> None:
-    before = mariadb.counters()
+    before = node_of(mariadb).counters()
     with bench_login(mariadb) as connection, connection.cursor() as cursor:
         for _ in range(50):
             cursor.execute("SELECT 1")
         time.sleep(0.4)  # the status is read at most every 0.3 s
-        after, gauges = mariadb.counters(), mariadb.gauges()
+        after, gauges = node_of(mariadb).counters(), node_of(mariadb).gauges()
     assert after["Com_select"] - before["Com_select"] >= 50
     assert after["Bytes_sent"] > before["Bytes_sent"]
     assert gauges["Threads_connected"] >= 2
@@ -175,15 +175,15 @@ def test_debt_is_there_after_writes_and_drained_with_settings_put_back(own: Mari
     variables = "SELECT @@innodb_max_dirty_pages_pct, @@innodb_max_dirty_pages_pct_lwm, @@innodb_io_capacity"
     settings = own.control.rows(variables)
     # Before there is anything to write: a page on its way to the disk is counted as flushed and still as dirty.
-    written = own.counters()["Innodb_buffer_pool_pages_flushed"]
+    written = node_of(own).counters()["Innodb_buffer_pool_pages_flushed"]
     write_rows(own, 20_000)
     time.sleep(0.4)  # the status is read at most every 0.3 s
-    dirty = own.debt()["dirty_bytes"]
+    dirty = node_of(own).debt()["dirty_bytes"]
     assert dirty > 1 << 20
     assert own.drain_debt(600.0)
     # What was dirty has been written, but for pages of the undo log that purge has freed meanwhile.
     time.sleep(0.4)  # the status is read at most every 0.3 s
-    assert own.counters()["Innodb_buffer_pool_pages_flushed"] - written >= 0.8 * dirty / 16384
+    assert node_of(own).counters()["Innodb_buffer_pool_pages_flushed"] - written >= 0.8 * dirty / 16384
     assert own.control.rows(variables) == settings
 
 
@@ -290,7 +290,7 @@ def test_a_value_the_server_adjusts_is_a_fact(place: Path) -> None:
     system = private(place, {"innodb_log_file_size": "1000"})
     system.start()
     try:
-        assert "adjusted to 4194304" in system.facts().portable["adjusted"]
+        assert "adjusted to 4194304" in node_of(system).facts().portable["adjusted"]
     finally:
         system.stop()
 
@@ -356,8 +356,8 @@ def test_an_existing_server_is_read_and_left_as_it_is(mariadb: MariaDb, monkeypa
     before = mariadb.control.rows("SHOW GLOBAL VARIABLES")
     system = existing(mariadb, monkeypatch)
     system.start()
-    assert system.facts().product == "MariaDB"
-    assert system.counters()["Questions"] > 0
+    assert node_of(system).facts().product == "MariaDB"
+    assert node_of(system).counters()["Questions"] > 0
     assert system.size_on_disk_bytes() is not None
     driver, environment = system.engine_driver()
     assert driver["password"] == {"env": "TEST_PASSWORD"}
@@ -424,13 +424,13 @@ def encrypted(mariadb_program: Any) -> Iterator[MariaDb]:
 def test_a_private_server_with_tls_has_a_certificate_that_the_load_trusts(encrypted: MariaDb) -> None:
     driver, _ = encrypted.engine_driver()
     assert driver["tls"] == {"ca_file": str(encrypted.server.authority), "verify": True}
-    assert encrypted.facts().portable["tls"].startswith("TLS_")
+    assert node_of(encrypted).facts().portable["tls"].startswith("TLS_")
 
 
 def test_an_existing_servers_certificate_is_verified(encrypted: MariaDb, monkeypatch: pytest.MonkeyPatch) -> None:
     trusting = existing(encrypted, monkeypatch, tls={"ca_file": str(encrypted.server.authority)})
     trusting.start()
-    assert trusting.facts().portable["tls"].startswith("TLS_")
+    assert node_of(trusting).facts().portable["tls"].startswith("TLS_")
     trusting.stop()
     with pytest.raises(ServerError, match="certificate") as untrusted:
         existing(encrypted, monkeypatch, tls=True).start()
@@ -455,8 +455,8 @@ def test_a_killed_server_is_noticed(own: MariaDb) -> None:
         time.sleep(0.02)
     assert not own.alive()
     assert own.pids() == []
-    assert own.counters() == {}
-    assert own.debt() == {}
+    assert node_of(own).counters() == {}
+    assert node_of(own).debt() == {}
     assert "ready for connections" in own.log_tail()
 
 
@@ -473,7 +473,7 @@ def test_a_frozen_server_neither_hangs_us_nor_survives(own: MariaDb, monkeypatch
     deadline = time.monotonic() + 120
     while not all_stopped(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert own.counters() == {}  # and not never
+    assert node_of(own).counters() == {}  # and not never
     assert own.alive()
     own.stop()
     assert start_ticks(pid) != ticks
@@ -498,7 +498,7 @@ system = SYSTEMS["mariadb"].configure("m", {"start": json.loads(sys.argv[2])}, d
     workdir=Path(sys.argv[1]) / "m", timeout_s=10.0, base_dir=Path("/"))
 system.start()
 uid = Path(f"/proc/{system.pids()[0]}").stat().st_uid
-print(json.dumps([system.pids()[0], start_ticks(system.pids()[0]), uid, system.facts().version]), flush=True)
+print(json.dumps([system.pids()[0], start_ticks(system.pids()[0]), uid, system.nodes()[0].facts().version]), flush=True)
 time.sleep(60)
 """
 

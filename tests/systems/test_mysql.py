@@ -12,10 +12,10 @@ from typing import Any, cast
 import pymysql
 import pytest
 from bakeoff.errors import BakeoffError, PlanError
-from bakeoff.systems.mysql.existing import ExistingMySql
 from bakeoff.systems.mysql.installations import SOURCES
 from bakeoff.systems.mysql.mysql import MySql
-from builders.systems import configured
+from bakeoff.systems.server.existing import ExistingServer
+from builders.systems import configured, node_of
 from commands import bakeoff, only_bundle, write_plan
 
 pytestmark = pytest.mark.servers
@@ -79,7 +79,7 @@ def login(system: MySql, **changes: Any) -> pymysql.Connection[Any]:
 
 
 def test_it_is_the_version_asked_for_with_as_much_memory_and_log_as_others(mysql: MySql) -> None:
-    facts = mysql.facts()
+    facts = node_of(mysql).facts()
     settings = facts.settings
     assert facts.product == "MySQL"
     assert facts.version.startswith(tuple(f"{version}." for version in VERSIONS))
@@ -110,18 +110,18 @@ def test_a_load_over_tcp_logs_in_by_the_servers_own_key_or_needs_none(mysql: MyS
     driver, environment = mysql.engine_driver()
     assert list(environment.values()) == [mysql.server.bench_password]
     key = driver.get("server_public_key_file")
-    assert (key is None) == mysql.facts().version.startswith("5.5")
+    assert (key is None) == node_of(mysql).facts().version.startswith("5.5")
     assert key is None or "BEGIN PUBLIC KEY" in Path(key).read_text()
     control = mysql.server.bench_login("tcp")
-    assert control.server_key is None or control.server_key.startswith(b"-----BEGIN PUBLIC KEY")
+    assert control.server_key_file is None or control.server_key_file.read_bytes().startswith(b"-----BEGIN PUBLIC KEY")
 
 
 def test_it_can_be_had_as_an_existing_one_too(mysql: MySql, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_PASSWORD", mysql.server.bench_password)
     options = {"address": str(mysql.server.socket), "user": "bench", "password": {"env": "TEST_PASSWORD"}}
-    system = cast(ExistingMySql, configured("mysql", Path("/"), options))
+    system = cast(ExistingServer, configured("mysql", Path("/"), options))
     system.start()
-    assert system.facts().version == mysql.facts().version
+    assert node_of(system).facts().version == node_of(mysql).facts().version
     system.stop()
     assert mysql.alive()
 
@@ -144,7 +144,7 @@ def test_a_restore_brings_back_what_the_snapshot_had_and_debt_is_drained(mysql: 
 def test_an_unknown_setting_is_named_with_the_nearest_known_one(mysql: MySql) -> None:
     place = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
     os.chmod(place, 0o755)
-    start = {"version": mysql.facts().version, "settings": {"innodb_bufer_pool_size": "64M"}}
+    start = {"version": node_of(mysql).facts().version, "settings": {"innodb_bufer_pool_size": "64M"}}
     system = configured("mysql", place / "a", {"start": start})
     try:
         with pytest.raises(PlanError, match="does not know the setting 'innodb_bufer_pool_size'") as refused:

@@ -6,7 +6,8 @@ from typing import Any, cast
 
 from bakeoff.errors import ServerError
 from bakeoff.systems.mysql.control import Control
-from bakeoff.systems.mysql.facts import Status, read_debt
+from bakeoff.systems.mysql.facts import read_debt
+from bakeoff.systems.server.node import Status
 
 
 class Refusing:

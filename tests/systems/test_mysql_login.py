@@ -60,8 +60,8 @@ def server(said: list[bytes], path: Path | None = None) -> Iterator[tuple[Addres
         serving.join(timeout=60)
 
 
-def failure(address: Address, key: bytes | None = None) -> ServerError:
-    control = Control(Login(address, "bench", PASSWORD, server_key=key), where="systems.ours", timeout_s=60)
+def failure(address: Address, key_file: Path | None = None) -> ServerError:
+    control = Control(Login(address, "bench", PASSWORD, server_key_file=key_file), where="systems.ours", timeout_s=60)
     with pytest.raises(ServerError) as failed:
         control.value("SELECT 1")
     return failed.value
@@ -82,7 +82,7 @@ def test_the_password_is_given_to_who_has_the_key_that_the_plan_names(tmp_path: 
     text = (serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     file.write_bytes(key.public_key().public_bytes(*text))
     with server(FULL_LOGIN) as (address, heard):
-        failure(address, read_server_key(file, "x"))
+        failure(address, file)
     sealed = key.decrypt(heard[1][4:], padding.OAEP(padding.MGF1(hashes.SHA1()), hashes.SHA1(), None))
     assert bytes(a ^ b for a, b in zip(sealed, NONCE, strict=False)) == PASSWORD.encode() + b"\0"
 

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from bakeoff.errors import PlanError
 from bakeoff.systems import SYSTEMS
-from bakeoff.systems.base import Node
 from bakeoff.systems.mysql.control import explain
 from bakeoff.systems.server.login import Address, Login
-from builders.systems import configured
+from builders.systems import Told, configured
 from pymysql.err import InternalError, OperationalError
 
 
@@ -250,14 +249,14 @@ def test_a_single_server_is_a_list_of_one_node(kind: str) -> None:
     """What the engine is told to connect to and what is watched come from it."""
     system = configured(kind, Path("/"), {"address": "db1:1234", "user": "u"})
     (node,) = system.nodes()
-    assert (node.name, node.role, node.address, node.pids) == ("server", "primary", "db1:1234", ())
+    assert (node.name, node.role, node.address, node.pids()) == ("server", "primary", "db1:1234", [])
     assert system.engine_driver()[0]["endpoints"] == [node.endpoint()]
     assert system.pids() == []
 
 
 def test_processes_are_those_of_all_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     system = configured("mysql", Path("/"), {"address": "db1:1234"})
-    two = [Node("a", "primary", "db1:1", (1, 2)), Node("b", "replica", "db2:1", (3,))]
+    two = [Told("a", pids=(1, 2)), Told("b", role="replica", pids=(3,))]
     monkeypatch.setattr(system, "nodes", lambda: two)
     assert system.pids() == [1, 2, 3]
     assert [one["role"] for one in system.engine_driver()[0]["endpoints"]] == ["primary", "replica"]

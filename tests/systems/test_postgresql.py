@@ -13,11 +13,12 @@ from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.os_metrics import family, process_table
 from bakeoff.provision.process import server_account, start_ticks
 from bakeoff.systems.postgresql.control import Control
-from bakeoff.systems.postgresql.existing import ExistingPostgreSql
 from bakeoff.systems.postgresql.installations import SOURCES
-from bakeoff.systems.postgresql.started import PostgreSql
+from bakeoff.systems.postgresql.postgresql import PostgreSql
+from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.login import Address, Login
-from builders.systems import configured
+from bakeoff.systems.server.node import ServerNode
+from builders.systems import configured, node_of
 
 ROWS = 20_000
 
@@ -67,12 +68,12 @@ def cleared(postgresql: PostgreSql) -> Iterator[PostgreSql]:
         postgresql.control.rows(f'DROP TABLE "{name}"')
 
 
-def existing(system: PostgreSql, monkeypatch: pytest.MonkeyPatch, **options: Any) -> ExistingPostgreSql:
+def existing(system: PostgreSql, monkeypatch: pytest.MonkeyPatch, **options: Any) -> ExistingServer:
     """The same server again, as an existing one at its address."""
     monkeypatch.setenv("TEST_PASSWORD", system.server.bench_password)
     address = {"address": f"127.0.0.1:{system.server.port}", "user": "bench", "password": {"env": "TEST_PASSWORD"}}
     levels = {"durability": options.pop("durability")} if "durability" in options else {}
-    return cast(ExistingPostgreSql, configured("postgresql", Path("/"), {**address, **options}, **levels))
+    return cast(ExistingServer, configured("postgresql", Path("/"), {**address, **options}, **levels))
 
 
 # -- accounts and processes ---------------------------------------------------------------------------------------
@@ -150,7 +151,7 @@ def test_its_processes_are_all_its_own_and_none_outlives_a_kill(place: Path) -> 
 
 
 def test_facts_name_version_and_the_settings_that_decide(postgresql: PostgreSql, postgresql_program: Any) -> None:
-    facts = postgresql.facts()
+    facts = node_of(postgresql).facts()
     assert (facts.product, facts.version) == ("PostgreSQL", postgresql_program.version)
     assert facts.settings["shared_buffers"] == "128MB"
     assert facts.settings["max_connections"] == "3000"
@@ -164,10 +165,11 @@ def test_facts_name_version_and_the_settings_that_decide(postgresql: PostgreSql,
 
 
 def test_counters_grow_with_work_and_sessions_come_and_go(cleared: PostgreSql) -> None:
-    before = cleared.counters()
+    node = cast(ServerNode, node_of(cleared))
+    before = node.counters()
     fill(cleared)
-    cleared._status_at = 0.0  # read anew, however soon
-    after, gauges = cleared.counters(), cleared.gauges()
+    node._status_at = 0.0  # read anew, however soon
+    after, gauges = node.counters(), node.gauges()
     assert after["wal_position_bytes"] - before["wal_position_bytes"] > ROWS * 200
     assert {"database.xact_commit", "database.blks_hit", "database.deadlocks", "database.temp_bytes"} <= after.keys()
     assert {"sessions.active", "sessions.waiting_for_locks"} <= gauges.keys()
@@ -176,9 +178,9 @@ def test_counters_grow_with_work_and_sessions_come_and_go(cleared: PostgreSql) -
 
 def test_debt_is_there_after_writes_and_drained(cleared: PostgreSql) -> None:
     fill(cleared)
-    assert cleared.debt()["checkpoint_age_bytes"] > ROWS * 200
+    assert node_of(cleared).debt()["checkpoint_age_bytes"] > ROWS * 200
     assert cleared.drain_debt(600.0)
-    drained = cleared.debt()
+    drained = node_of(cleared).debt()
     assert drained["dirty_bytes"] < 1 << 20  # of what it does by itself in between
     assert drained["checkpoint_age_bytes"] < 1 << 20
     size = cleared.size_on_disk_bytes()
@@ -225,7 +227,7 @@ def test_the_oldest_and_the_newest_major_tell_the_same_of_themselves(place: Path
     system = private(place, {"version": major}, tls=True)
     system.start()
     try:
-        facts, counters, debt = system.facts(), system.counters(), system.debt()
+        facts, counters, debt = node_of(system).facts(), node_of(system).counters(), node_of(system).debt()
     finally:
         system.stop()
     assert facts.version.partition(".")[0] == major
@@ -281,7 +283,7 @@ def test_one_bakeoff_at_a_time_works_in_a_database(postgresql: PostgreSql, monke
 
 def test_a_database_that_is_not_there_has_no_tables_and_is_made(postgresql: PostgreSql) -> None:
     socket = str(postgresql.server.socket.with_name(f".s.PGSQL.{postgresql.server.port}"))
-    system = cast(ExistingPostgreSql, configured("postgresql", Path("/"), {"address": socket, "database": "a new one"}))
+    system = cast(ExistingServer, configured("postgresql", Path("/"), {"address": socket, "database": "a new one"}))
     ledger = system.ledger()
     assert ledger.there(["t"]) == []
     system.start()

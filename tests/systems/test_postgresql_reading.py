@@ -11,7 +11,7 @@ from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.server import PortTaken
 from bakeoff.systems.postgresql.control import Control, literal, quoted
 from bakeoff.systems.postgresql.installations import version_of
-from bakeoff.systems.postgresql.ledger import judged, stored
+from bakeoff.systems.postgresql.ledger import PostgreSqlLedger, stored
 from bakeoff.systems.postgresql.log import explain_failed_start
 from bakeoff.systems.server.ledger import Said
 from bakeoff.systems.server.login import Address, Login
@@ -67,7 +67,8 @@ def test_the_version_is_told_from_what_the_program_says(said: str, version: str 
     ],
 )
 def test_a_table_is_known_by_its_number(number: int, said: Said | None, ours: bool) -> None:
-    assert judged("t", number, said).ours is ours
+    ledger = PostgreSqlLedger(Login(Address("db1", 5432), "bench", ""), "bakeoff", {}, "")
+    assert ledger._judged("t", number, said).ours is ours
 
 
 def test_identifiers_and_texts_cannot_break_out() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.provision.installation import Installation
-from bakeoff.systems.postgresql.started import PostgreSql
+from bakeoff.systems.postgresql.postgresql import PostgreSql
 from commands import bakeoff, descendants, end, finish, gone, only_bundle, started, wait_until, write_plan
 
 pytestmark = pytest.mark.servers

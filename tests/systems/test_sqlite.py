@@ -12,7 +12,7 @@ from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.systems.sqlite.file import Sqlite
 from builders.pages import cached_pages
-from builders.systems import configured
+from builders.systems import configured, node_of
 
 
 def started(place: Path, options: dict[str, Any] | None = None, **levels: Any) -> Sqlite:
@@ -53,10 +53,10 @@ def test_restore_brings_back_what_the_snapshot_had(tmp_path: Path) -> None:
         reader.execute("BEGIN")
         reader.execute("SELECT 1 FROM t LIMIT 1").fetchone()
         write(system, 50)
-        assert system.debt()["wal_bytes"] > 0
+        assert node_of(system).debt()["wal_bytes"] > 0
     system.restore(tmp_path / "snapshot")
     assert count(system) == 100
-    assert system.debt() == {"wal_bytes": 0.0}
+    assert node_of(system).debt() == {"wal_bytes": 0.0}
 
 
 def test_a_system_that_has_never_run_can_be_restored(tmp_path: Path) -> None:
@@ -74,10 +74,10 @@ def test_the_log_is_debt_and_draining_empties_it(tmp_path: Path) -> None:
         write(system, 1)
         open_one.execute("SELECT * FROM t").fetchall()  # holds the file open, so that closing does not checkpoint
         write(system, 500)
-        assert system.debt()["wal_bytes"] > 500 * 400
-        assert system.gauges()["wal_bytes"] == system.debt()["wal_bytes"]
+        assert node_of(system).debt()["wal_bytes"] > 500 * 400
+        assert node_of(system).gauges()["wal_bytes"] == node_of(system).debt()["wal_bytes"]
         assert system.drain_debt(600.0)
-        assert system.debt()["wal_bytes"] == 0
+        assert node_of(system).debt()["wal_bytes"] == 0
 
 
 def test_draining_gives_up_when_a_reader_is_in_the_way(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_snapshot_without_data_is_refused(tmp_path: Path) -> None:
 def test_facts_have_the_files_own_settings_and_the_portable_ones(tmp_path: Path) -> None:
     system = started(tmp_path, durability="full")
     write(system, 10)
-    facts = system.facts()
+    facts = node_of(system).facts()
     assert facts.settings["journal_mode"] == "WAL"
     assert facts.settings["page_size"] == "4096"
     assert facts.portable == {

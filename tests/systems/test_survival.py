@@ -16,9 +16,9 @@ from bakeoff.model.durability import NOTHING, read
 from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.postgresql.control import Control as PostgreSqlControl
-from bakeoff.systems.postgresql.started import PostgreSql
+from bakeoff.systems.postgresql.postgresql import PostgreSql
 from bakeoff.systems.sqlite.file import DURABILITY as SQLITE_LEVELS
-from builders.systems import configured
+from builders.systems import configured, node_of
 
 COMMITS = 200
 #: Nothing but a commit is to write the log within the test.
@@ -33,7 +33,7 @@ def test_mariadb_loses_when_killed_what_its_level_says(place: Path, level: str) 
     system = cast(MariaDb, configured("mariadb", place / "a", {"start": {"settings": settings}}, durability=level))
     system.start()
     try:
-        survival = read(system.facts().portable)
+        survival = read(node_of(system).facts().portable)
         _commit_to_mariadb(system)
         os.kill(system.pids()[0], signal.SIGKILL)
         system.server.kill()
@@ -73,7 +73,7 @@ def test_postgresql_loses_when_killed_what_its_level_says(place: Path, level: st
     system = cast(PostgreSql, configured("postgresql", place / "a", options, durability=level))
     system.start()
     try:
-        survival = read(system.facts().portable)
+        survival = read(node_of(system).facts().portable)
         _commit_to_postgresql(system)
         system.server.kill()
         system.start()

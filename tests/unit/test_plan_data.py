@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bakeoff.errors import PlanError
 from bakeoff.plan.read import resolve
-from bakeoff.systems.mysql.server import DURABILITY
+from bakeoff.systems.mysql.family import FAMILY
 from bakeoff.systems.mysql.settings import RUN_TIME
 from builders.plans import MARIADB, OLD, SQLITE, read, refused
 
@@ -166,7 +166,7 @@ def test_settings_that_shape_no_stored_byte_share_one_load(systems: str, factors
 
 
 def test_every_level_of_durability_of_the_mysql_family_is_made_of_settings_of_the_run() -> None:
-    assert {name for level in DURABILITY.values() for name in level} <= RUN_TIME
+    assert {name for level in FAMILY.durability.values() for name in level} <= RUN_TIME
 
 
 def test_session_variables_vary_on_the_one_table_of_an_existing_server() -> None:

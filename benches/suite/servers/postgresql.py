@@ -8,10 +8,11 @@ are given out by a counter, which is exact at any moment.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from bakeoff.systems.postgresql.installations import SOURCES
-from bakeoff.systems.postgresql.started import PostgreSql
+from bakeoff.systems.postgresql.postgresql import PostgreSql
+from bakeoff.systems.postgresql.process import PostgreSqlProcess
 
 from ..rows import Counting, Work
 from ..server import LOOK_TIMEOUT_S, SCHEMA, Server
@@ -41,7 +42,8 @@ class PostgreSqlServer(Server):
     def __init__(self, system: PostgreSql) -> None:
         super().__init__(system)
         # Of another database, where they are not counted.
-        self._looks = system.server.control_of("postgres", LOOK_TIMEOUT_S)
+        self._process = cast(PostgreSqlProcess, system.server)
+        self._looks = self._process.control_of("postgres", LOOK_TIMEOUT_S)
 
     def close(self) -> None:
         self._looks.close()
@@ -56,7 +58,7 @@ class PostgreSqlServer(Server):
         return int(self._looks.value(_COUNTERS[counter]))
 
     def settle(self) -> None:
-        control = self.system.server.control_of(SCHEMA, LOOK_TIMEOUT_S)
+        control = self._process.control_of(SCHEMA, LOOK_TIMEOUT_S)
         try:
             control.rows("VACUUM (ANALYZE)")
             control.rows("CHECKPOINT")

@@ -44,15 +44,17 @@ def metrics_of(runs: Sequence[Mapping[str, Series]]) -> list[Metric]:
     """The columns worth a panel: the operating system's, then the most telling of the servers' own that moved."""
     columns = [column for column in dict.fromkeys(chain.from_iterable(runs)) if _says_something(runs, column)]
     own = sorted((c for c in columns if c.startswith("db.")), key=lambda c: (_rank(c), c))
-    return [describe(column) for column in [*(c for c in _WATCHED if c in columns), *own[:OWN_METRICS_MAX]]]
+    watched = sorted((c for c in columns if plain(c) in _WATCHED), key=lambda c: list(_WATCHED).index(plain(c)))
+    return [describe(column) for column in [*watched, *own[:OWN_METRICS_MAX]]]
 
 
 def describe(column: str) -> Metric:
     """ "db.Innodb_os_log_fsyncs_per_s" -> "Innodb_os_log_fsyncs, per second"."""
     is_bytes = "_bytes" in column
     words = bytes_tick if is_bytes else short
-    if column in _WATCHED:
-        return Metric(column, _WATCHED[column], _WATCHED[column].rpartition(", ")[2], words)
+    if title := _WATCHED.get(plain(column)):
+        node = node_of(column)
+        return Metric(column, f"{node}: {title}" if node else title, title.rpartition(", ")[2], words)
     name = column.partition(".")[2]
     if name.endswith("_per_s"):
         return Metric(column, f"{name.removesuffix('_per_s')}, per second", "/s", words)
@@ -62,7 +64,18 @@ def describe(column: str) -> Metric:
 def candidates(columns: Sequence[str]) -> list[str]:
     """The columns of a table that a report could show; of a server's own, some more than there will be panels."""
     own = sorted((c for c in columns if c.startswith("db.")), key=lambda c: (_rank(c), c))
-    return [*(c for c in columns if c in _WATCHED or c in CPU_PARTS), *own[: 3 * OWN_METRICS_MAX]]
+    return [*(c for c in columns if plain(c) in (*_WATCHED, *CPU_PARTS)), *own[: 3 * OWN_METRICS_MAX]]
+
+
+def node_of(column: str) -> str:
+    """Which of several servers a column of the operating system is about: "a" of "os.a.rss_bytes"; "": of all."""
+    return column.partition(".")[2].rpartition(".")[0] if column.startswith("os.") else ""
+
+
+def plain(column: str) -> str:
+    """Without the node's name."""
+    node = node_of(column)
+    return column.replace(f".{node}.", ".", 1) if node else column
 
 
 def _says_something(runs: Sequence[Mapping[str, Series]], column: str) -> bool:

@@ -11,7 +11,8 @@
     runs/<run>/intervals.parquet   one row per second: second, warm_up, length_s, ok, errors, p50_ms to
                                    max_ms, statements (reads, writes, others), retries, reconnects
     runs/<run>/histograms.json.gz  per second HDR histograms of ok responses, merged over clients
-    runs/<run>/server.parquet      one row per second: second, then columns "os.*" and "db.*"
+    runs/<run>/server.parquet      one row per second: second, then columns "os.*" and "db.*"; of a system of several
+                                   nodes "os.NODE.*" and "db.NODE.*", too, and debt and facts by NODE in the same way
     runs/<run>/engine.log, server.log
     bundle.lock              held by whoever writes into the bundle
     charts/*.svg *.png, report.html  made by `bakeoff report`

@@ -17,7 +17,7 @@ from ..charts import metric as metric_chart
 from ..charts import spectrum as spectrum_chart
 from ..charts import sweep, timeline
 from ..charts.series import EMPTY, FloatArray, Series
-from ..charts.server import CPU_COLUMN, CPU_PARTS, candidates
+from ..charts.server import CPU_PARTS, candidates, plain
 from ..charts.spectrum import spectrum
 from ..charts.svg import Canvas
 from ..charts.throughput import throughput
@@ -316,7 +316,8 @@ def _array(table: pa.Table, name: str) -> FloatArray:
 
 def _metrics(table: pa.Table | None) -> dict[str, Series]:
     columns = _columns(table)
-    user, system = (columns.get(part, EMPTY) for part in CPU_PARTS)
-    if len(user) and len(user) == len(system):
-        columns[CPU_COLUMN] = user + system
+    for user in [name for name in columns if plain(name) == CPU_PARTS[0]]:
+        system = columns.get(user.replace("cpu_user", "cpu_system"), EMPTY)
+        if len(columns[user]) and len(columns[user]) == len(system):
+            columns[user.replace("cpu_user_s_per_s", "cpu_cores")] = columns[user] + system
     return columns

@@ -19,6 +19,7 @@ from ..provision.os_metrics import pin
 from ..systems import SYSTEMS
 from ..systems.base import System
 from .data import Data, Done
+from .nodes import facts_of
 from .phases import Phases
 
 
@@ -192,7 +193,7 @@ class Instance:
                     " or keep them apart by a `schema` of ours",
                 )
             self._tables_begun = True
-            ledger.begin(tables, self.cell.workload.dataset, self.bundle.name)
+            ledger.begin(tables, self.cell.workload.dataset, self.bundle.name, all_there=self.allow_drop)
         may_drop = self.system.private or self.allow_drop
         done = self.phases.load(
             self.plan, self.cell, self.system, folder, drop_existing=may_drop, on_progress=on_progress
@@ -231,7 +232,7 @@ class Instance:
                 )
 
     def facts(self, cell: Cell) -> FactsRecord:
-        facts = self.system.facts()
+        facts = facts_of(self.system.nodes())
         portable = dict(facts.portable)
         if cell.isolation:
             portable["isolation"] = cell.isolation

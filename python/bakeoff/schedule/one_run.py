@@ -21,6 +21,7 @@ from . import judge
 from .cores import Others, cores_of
 from .instance import Instance
 from .merge import Merged, merge_intervals, merge_results
+from .nodes import by_node
 from .order import Slot
 from .phases import spec
 from .sampler import Sampler
@@ -74,7 +75,7 @@ def make(
     folder = writer.run_folder(slot.run)
     system = instance.system
     disk_was_quiet = _prepare(cell, plan, instance, folder, watcher)
-    debt_start = system.debt()
+    debt_start = by_node(system.nodes(), lambda node: node.debt())
     watcher.stage("running")
     measured = _measure(slot, cell, plan, instance, writer, watcher, others)
     merged = merge_results(measured.results)
@@ -204,7 +205,7 @@ def _server_side(system: System, measured: Measured, merged: Merged, debt_start:
     if not measured.alive_after:
         return side
     try:
-        side.debt_end = system.debt()
+        side.debt_end = by_node(system.nodes(), lambda node: node.debt())
         began = time.monotonic()
         side.debt_drained = system.drain_debt(DRAIN_TIMEOUT_S)
         side.debt_drain_s = time.monotonic() - began

@@ -15,6 +15,7 @@ from ..model.records import MachineSide
 from ..provision import neighbours
 from ..provision.os_metrics import process_table, sample_machine, sample_processes
 from ..systems.base import System
+from .nodes import by_node
 
 #: In a shorter one the kernel's ticks are too coarse to say who used the processor.
 _SHARE_WINDOW_MIN_S = 1.0
@@ -69,6 +70,8 @@ class Sampler:
         self._tables: list[neighbours.Table] = []  # the first of the window and the latest
         self._embedded = system.capabilities().embedded
         self._pids = list(engine_pids) if self._embedded else system.pids()
+        nodes = system.nodes()
+        self._pids_of_nodes = {node.name: node.pids() for node in nodes} if len(nodes) > 1 else {}
         self._epoch_s = epoch_unix_ns / 1e9
         self._start_s = warm_up_s
         self._end_s = None if window_s is None else warm_up_s + window_s
@@ -209,15 +212,19 @@ class Sampler:
             look.counters[_OTHERS] = others_cpu_s
             if look.at_s >= self._start_s:
                 self._tables = [*self._tables[:1], table]
-        look.counters |= {f"os.{name}": value for name, value in processes.counters.items()}
-        look.gauges |= {f"os.{name}": value for name, value in processes.gauges.items()}
+        watched = {"os": processes}
+        watched |= {f"os.{node}": sample_processes(pids, table) for node, pids in self._pids_of_nodes.items() if pids}
+        for what, sample in watched.items():
+            look.counters |= {f"{what}.{name}": value for name, value in sample.counters.items()}
+            look.gauges |= {f"{what}.{name}": value for name, value in sample.gauges.items()}
         look.counters |= {f"machine.{name}": value for name, value in machine.counters.items()}
         look.gauges |= {f"machine.{name}": value for name, value in machine.gauges.items()}
         try:
-            told = self._system.counters()
+            nodes = self._system.nodes()
+            told = by_node(nodes, lambda node: node.counters())
             self._answered_at = time.monotonic() if told else self._answered_at
             look.counters |= {f"db.{name}": value for name, value in told.items()}
-            look.gauges |= {f"db.{name}": value for name, value in self._system.gauges().items()}
+            look.gauges |= {f"db.{name}": value for name, value in by_node(nodes, lambda node: node.gauges()).items()}
         except BakeoffError:
             pass  # a frozen or dead server tells nothing; that its figures are absent shows it
         self._looks.append(look)

@@ -6,7 +6,7 @@ from bakeoff.systems.base import System
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.mysql.mysql import MySql
 from bakeoff.systems.null import Null
-from bakeoff.systems.postgresql.started import PostgreSql
+from bakeoff.systems.postgresql.postgresql import PostgreSql
 from bakeoff.systems.sqlite.file import Sqlite
 
 SYSTEMS: dict[str, type[System]] = {

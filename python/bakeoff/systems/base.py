@@ -8,7 +8,8 @@ Life of a private system (`private = True`), in this order, all from one thread:
     system.snapshot(path)               # clean slow shutdown, copy, start again
     per run: system.restore(path)       # stop, put the copy back, wait for write-back, start
              system.make_cold()             # where the plan asks for it
-             system.counters() each second, system.debt() at both ends, system.drain_debt() after the window
+             each node's counters() and gauges() each second, its debt() at both ends;
+             system.drain_debt() after the window
     system.stop()                       # certain; also from signal handlers' cleanup; idempotent
 
 An existing system (`private = False`) is only ever connected to: `start` checks that it answers, `snapshot`/`restore`
@@ -64,17 +65,37 @@ class Found:
     dataset: str = ""  # of ours
 
 
-@dataclass(frozen=True)
-class Node:
-    """One server of a system; a system of one server is a list of one."""
+class Node(ABC):
+    """One server of a system: what it is, and what it says of itself. A system of one server, or without any, is a list
+    of one; whoever keeps what nodes say keeps it by their names."""
 
-    name: str
-    role: str
-    address: str  # as the engine's document wants it
-    pids: tuple[int, ...] = ()  # those of its processes that we may watch: none of an existing one
+    def __init__(self, name: str, role: str, address: str) -> None:
+        """address: as the engine's document wants it; "" of what lives in the engine."""
+        self.name = name
+        self.role = role
+        self.address = address
 
     def endpoint(self) -> dict[str, str]:
         return {"name": self.name, "role": self.role, "address": self.address}
+
+    def pids(self) -> list[int]:
+        """Those of its processes that we may watch: none of an existing or embedded one."""
+        return []
+
+    @abstractmethod
+    def facts(self) -> Facts: ...
+
+    def counters(self) -> dict[str, float]:
+        """Cumulative counters by the server's own names (the caller turns them into rates); cheap; may be empty."""
+        return {}
+
+    def gauges(self) -> dict[str, float]:
+        """Momentary values by the server's own names (threads running, dirty pages, history length)."""
+        return {}
+
+    def debt(self) -> dict[str, float]:
+        """Write-back debt: dirty pages, checkpoint age, history length, pending compaction; units end the names."""
+        return {}
 
 
 class Ledger(ABC):
@@ -97,8 +118,9 @@ class Ledger(ABC):
         return [found.name for found in self.there(tables) if not found.ours]
 
     @abstractmethod
-    def begin(self, tables: Sequence[str], dataset: str, bundle: str) -> None:
-        """Drops those that are ours and writes down that all are about to be made and loaded."""
+    def begin(self, tables: Sequence[str], dataset: str, bundle: str, *, all_there: bool = False) -> None:
+        """Drops those that are ours (all_there: and those that are not), all of them or none, and writes down that all
+        are about to be made and loaded. Raises PlanError where one cannot be dropped."""
 
     @abstractmethod
     def loaded(self, tables: Sequence[str]) -> None:
@@ -193,7 +215,8 @@ class System(ABC):
         """(the run.json `driver` object, environment variables that carry its secrets)."""
 
     @abstractmethod
-    def facts(self) -> Facts: ...
+    def nodes(self) -> Sequence[Node]:
+        """Its servers, once it has started; the first is the one that is written to."""
 
     def ledger(self) -> Ledger | None:
         """Of an existing system, whether it was started or not; None: all that is there is ours."""
@@ -203,29 +226,13 @@ class System(ABC):
         """The settings that the plan asked for, by the system's own names, those that its durability means included."""
         return {}
 
-    def nodes(self) -> list[Node]:
-        """Its servers, once it has started; none where the system lives in the engine's process."""
-        return []
-
     def pids(self) -> list[int]:
         """Server processes to watch, of all nodes; empty for embedded and existing systems."""
-        return [pid for node in self.nodes() for pid in node.pids]
+        return [pid for node in self.nodes() for pid in node.pids()]
 
     def may_run_here_unseen(self) -> bool:
         """Whether a server may be on this machine without being among `pids`: its CPU time looks like another's."""
         return False
-
-    def counters(self) -> dict[str, float]:
-        """Cumulative server counters by their own names (the caller turns them into rates); cheap; may be empty."""
-        return {}
-
-    def gauges(self) -> dict[str, float]:
-        """Momentary server values by their own names (threads running, dirty pages, history length)."""
-        return {}
-
-    def debt(self) -> dict[str, float]:
-        """Write-back debt: dirty pages, checkpoint age, history length, pending compaction; units end the names."""
-        return {}
 
     def drain_debt(self, timeout_s: float) -> bool:
         """Waits until the debt is written back (private systems only). False if it was not within `timeout_s`."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, copy_tree
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.systems.base import Capabilities, Facts, System
+from bakeoff.systems.base import Capabilities, Facts, Node, System
 from bakeoff.systems.options import Options, read_options
 
 
@@ -94,6 +94,15 @@ class Null(System):
             raise ServerError(f"there is no snapshot in {path}", where=f"systems.{self.name}", hint="load again")
         copy_tree(path, self._rows, where=f"systems.{self.name}")
 
+    def nodes(self) -> list[Node]:
+        return [NullNode(self._options.driver)]
+
+
+class NullNode(Node):
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__("null", "embedded", "")
+        self._options = options
+
     def facts(self) -> Facts:
-        settings = {name: str(value) for name, value in self._options.driver.items()}
+        settings = {name: str(value) for name, value in self._options.items()}
         return Facts(product="null driver", version="", settings=settings, portable={})

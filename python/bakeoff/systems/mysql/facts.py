@@ -11,8 +11,9 @@ from functools import cache
 from typing import Any, Literal
 
 from bakeoff.errors import ServerError
-from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.mysql.settings import SHAPING
+from bakeoff.systems.server.control import Control
+from bakeoff.systems.server.node import Status
 
 #: Settings that decide comparisons: shown even where they have their default value.
 DECISIVE = (
@@ -88,14 +89,6 @@ class Product:
         return self.is_mariadb or tuple(map(int, self.version.split(".")[:2])) >= (5, 7)
 
 
-@dataclass(frozen=True)
-class Status:
-    """SHOW GLOBAL STATUS, split into what grows and what comes and goes."""
-
-    counters: dict[str, float]
-    gauges: dict[str, float]
-
-
 def read_product(control: Control) -> Product:
     version, comment = control.rows("SELECT VERSION(), @@version_comment")[0]
     return detect_product(str(version), str(comment))
@@ -166,6 +159,10 @@ def read_status(control: Control) -> Status:
 def _kind_of(name: str) -> Literal["gauge", "counter"] | None:
     """None: not watched. Names are few and asked for every second."""
     return "gauge" if _GAUGES.match(name) else "counter" if _WATCHED.match(name) else None
+
+
+def dirty_pages(status: Status) -> float:
+    return status.gauges["Innodb_buffer_pool_pages_dirty"]
 
 
 def read_debt(control: Control, status: Status, page_size_bytes: int) -> dict[str, float]:

@@ -6,7 +6,7 @@ given over TLS, over a unix socket, or to the key that the plan names; everybody
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,15 @@ class Connection(pymysql.connections.Connection):
     @server_public_key.setter
     def server_public_key(self, offered: bytes | None) -> None:
         """What a server offers is not taken."""
+
+    def rows(self, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        with self.cursor() as cursor:
+            cursor.execute(sql, parameters or None)
+            return list(cursor.fetchall())
+
+    def close(self) -> None:
+        """PyMySQL's own says farewell, perhaps to a frozen server."""
+        self._force_close()  # type: ignore[attr-defined]
 
 
 def read_server_key(path: Path, where: str) -> bytes:

@@ -16,26 +16,31 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bakeoff.provision.installation import Installation, Sources
-from bakeoff.systems.mysql.existing import ExistingMySql
+from bakeoff.systems.mysql.family import FAMILY
 from bakeoff.systems.mysql.mariadb_installations import SOURCES
 from bakeoff.systems.mysql.mariadb_process import MariaDbProcess
-from bakeoff.systems.mysql.process import MySqlProcess
-from bakeoff.systems.mysql.started import StartedMySql
+from bakeoff.systems.server.existing import ExistingServer
+from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.server.started import StartedServer
 
 
-class ExistingMariaDb(ExistingMySql):
+class ExistingMariaDb(ExistingServer):
     kind: ClassVar[str] = "mariadb"
+    driver: ClassVar[str] = FAMILY.driver
+    family = FAMILY
 
 
-class MariaDb(StartedMySql):
+class MariaDb(StartedServer):
     kind: ClassVar[str] = "mariadb"
+    driver: ClassVar[str] = FAMILY.driver
+    family = FAMILY
     summary: ClassVar[str] = "MariaDB server: a private instance, or an existing one by `address`"
-    existing: ClassVar[type[ExistingMySql]] = ExistingMariaDb
+    existing: ClassVar[type[ExistingServer]] = ExistingMariaDb
 
     @classmethod
     def sources(cls) -> Sources:
         return SOURCES
 
     @classmethod
-    def process_of(cls, installation: Installation, where: str) -> type[MySqlProcess]:
+    def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
         return MariaDbProcess

@@ -16,27 +16,32 @@ from typing import ClassVar
 
 from bakeoff.provision.installation import Installation, Sources
 from bakeoff.systems.mysql import versions
-from bakeoff.systems.mysql.existing import ExistingMySql
+from bakeoff.systems.mysql.family import FAMILY
 from bakeoff.systems.mysql.installations import SOURCES
-from bakeoff.systems.mysql.process import MySqlProcess
-from bakeoff.systems.mysql.started import StartedMySql
+from bakeoff.systems.server.existing import ExistingServer
+from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.server.started import StartedServer
 
 
-class ExistingMySqlOrPercona(ExistingMySql):
+class ExistingMySql(ExistingServer):
     kind: ClassVar[str] = "mysql"
+    driver: ClassVar[str] = FAMILY.driver
+    family = FAMILY
 
 
-class MySql(StartedMySql):
+class MySql(StartedServer):
     kind: ClassVar[str] = "mysql"
+    driver: ClassVar[str] = FAMILY.driver
+    family = FAMILY
     summary: ClassVar[str] = (
         "MySQL: a private instance by version, or an existing one (Percona Server, too) by `address`"
     )
-    existing: ClassVar[type[ExistingMySql]] = ExistingMySqlOrPercona
+    existing: ClassVar[type[ExistingServer]] = ExistingMySql
 
     @classmethod
     def sources(cls) -> Sources:
         return SOURCES
 
     @classmethod
-    def process_of(cls, installation: Installation, where: str) -> type[MySqlProcess]:
+    def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
         return versions.process_of(installation.version, where)

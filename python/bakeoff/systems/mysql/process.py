@@ -11,26 +11,32 @@ from __future__ import annotations
 
 import re
 import subprocess
+import time
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
 from bakeoff.errors import BakeoffError, ServerError
-from bakeoff.provision.certificate import make_certificate
-from bakeoff.provision.files import write_private
+from bakeoff.provision.files import allocated_bytes, write_private
 from bakeoff.provision.installation import Installation
-from bakeoff.provision.instance import InstanceFolder
-from bakeoff.provision.server import PrivateServer, ServerSpec
 from bakeoff.systems.mysql.control import Control
-from bakeoff.systems.mysql.facts import like, quoted
-from bakeoff.systems.mysql.log import explain_failed_start, refused_values
-from bakeoff.systems.server.login import Address, Login, Tls
+from bakeoff.systems.mysql.facts import dirty_pages, like, quoted, read_status
+from bakeoff.systems.mysql.log import adjusted_settings, explain_failed_start, refused_values
+from bakeoff.systems.server.login import Login
+from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
 
-BENCH_USER = "bench"
 #: What a shell or a configuration file would read as something else than a letter of a name.
 _ODD = re.compile(r"""[\s"'`\\#$*?!&|;<>(){}\[\]]""")
+#: In the order that servers take them; not every version has all.
+_DRAINING = {
+    "innodb_max_dirty_pages_pct_lwm": 0,
+    "innodb_max_dirty_pages_pct": 0,
+    "innodb_io_capacity_max": 200_000,
+    "innodb_io_capacity": 100_000,
+}
 #: Where an unpacked copy has what it was built to find elsewhere.
 _OWN_FILES = {
     "plugin_dir": ("lib/mysql/plugin", "lib/plugin"),
@@ -39,7 +45,7 @@ _OWN_FILES = {
 }
 
 
-class MySqlProcess(PrivateServer):
+class MySqlProcess(DatabaseServer):
     #: Section of the option file.
     section: ClassVar[str] = "mysqld"
     #: Of a whole data directory.
@@ -55,50 +61,11 @@ class MySqlProcess(PrivateServer):
     #: Options of a start after which nothing is in its buffer pool that was there before.
     forgetful: ClassVar[tuple[str, ...]] = ("--innodb-buffer-pool-load-at-startup=OFF",)
 
-    def __init__(self, spec: ServerSpec, folder: InstanceFolder, *, where: str) -> None:
-        super().__init__(spec, folder, where=where)
-        self.authority: Path | None = None  # the certificate that clients are to trust, if there is TLS
-        self._control: Control | None = None
-
-    # -- talking ----------------------------------------------------------------------------------------------------
-
-    @property
-    def control(self) -> Control:
-        """Statements as root, over the socket."""
-        if self._control is None:
-            login = Login(Address(socket=str(self.socket)), "root", self.root_password)
-            self._control = Control(login, where=self.where)
-        return self._control
-
-    def bench_login(self, connect: str) -> Login:
-        """As the load logs in: over "tcp" or the "socket"."""
-        tls = Tls(ca_file=str(self.authority)) if self.authority else None
-        return Login(self.bench_address(connect), BENCH_USER, self.bench_password, tls, self.server_key())
-
-    def bench_address(self, connect: str) -> Address:
-        return Address(socket=str(self.socket)) if connect == "socket" else Address("127.0.0.1", self.port)
-
-    def server_key(self) -> bytes | None:
-        """To which a password may be encrypted over plain TCP, where logging in needs that; PEM."""
-        return None
-
-    def server_key_file(self) -> Path | None:
-        """The same for the engine."""
-        key, path = self.server_key(), self.folder.path / "server_key.pem"
-        if key is not None:
-            write_private(path, key.decode(), mode=0o644)
-        return path if key is not None else None
-
-    def disconnect(self) -> None:
-        if self._control is not None:
-            self._control.close()
-            self._control = None
+    def make_control(self) -> Control:
+        return Control(Login(self.socket_address(), "root", self.root_password), where=self.where)
 
     def answers(self) -> bool:
-        try:
-            return self.socket.exists() and bool(self.control.value("SELECT 1") == 1)
-        except ServerError:
-            return False
+        return self.socket.exists() and self.control.answers()
 
     # -- data -------------------------------------------------------------------------------------------------------
 
@@ -122,6 +89,37 @@ class MySqlProcess(PrivateServer):
         rows = self.control.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({asked})", *names)
         found = {str(name): str(value) for name, value in rows}
         return {name: found[name] for name in names if name in found}
+
+    def make_cold(self, *options: str) -> None:
+        """The server would read back what it had in its pool before, so it is told not to."""
+        super().make_cold(*options, *self.forgetful)
+
+    def size_on_disk_bytes(self) -> int | None:
+        folder = self.data / self.spec.schema
+        return allocated_bytes(folder) if folder.is_dir() else None
+
+    def drain_debt(self, timeout_s: float) -> bool:
+        """Writes back all dirty pages, by settings changed for that time and put back."""
+        before = self.variables(tuple(_DRAINING))
+        try:
+            for name in before:
+                self.control.rows(f"SET GLOBAL {name} = {_DRAINING[name]}")
+            return self._dirty_pages_gone(timeout_s)
+        finally:
+            if self.alive():
+                for name, value in reversed(before.items()):
+                    self.control.rows(f"SET GLOBAL {name} = {value}")
+
+    def _dirty_pages_gone(self, timeout_s: float) -> bool:
+        deadline = time.monotonic() + timeout_s
+        while self.alive():
+            with suppress(ServerError):
+                if not dirty_pages(read_status(self.control)):
+                    return True
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        return False
 
     # -- starting ---------------------------------------------------------------------------------------------------
 
@@ -150,6 +148,9 @@ class MySqlProcess(PrivateServer):
             f"CREATE DATABASE IF NOT EXISTS {quoted(self.spec.schema)};",
             *(f"GRANT ALL ON {quoted(like(self.spec.schema))}.* TO {user};" for user in bench),
         ]
+
+    def adjusted(self) -> list[str]:
+        return adjusted_settings(self.log_tail(10_000))
 
     def found_in_log(self, log: str) -> BakeoffError | None:
         return refused_values(log, self.where)
@@ -198,8 +199,7 @@ class MySqlProcess(PrivateServer):
     def tls_settings(self) -> dict[str, str]:
         if not self.spec.tls:
             return self.without_tls
-        files = make_certificate(self.folder.path)
-        self.authority = files.authority
+        files = self.make_certificate()
         return {"ssl_ca": str(files.authority), "ssl_cert": str(files.certificate), "ssl_key": str(files.key)}
 
 

@@ -6,12 +6,15 @@ cache, and no binary log, which MariaDB has none of either unless it is told to.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 from bakeoff.errors import PlanError
+from bakeoff.provision.files import write_private
 from bakeoff.provision.installation import version_key
 from bakeoff.systems.mysql.installations import TABLES
-from bakeoff.systems.mysql.process import BENCH_USER, MySqlProcess
+from bakeoff.systems.mysql.process import MySqlProcess
+from bakeoff.systems.server.process import BENCH_USER
 
 
 class MySql8Process(MySqlProcess):
@@ -38,9 +41,11 @@ class MySql8Process(MySqlProcess):
         if done.returncode or not self.has_data(self.data):
             raise self.init_failed(done)
 
-    def server_key(self) -> bytes:
+    def server_key_file(self) -> Path:
         rows = self.control.rows("SHOW GLOBAL STATUS LIKE 'Caching_sha2_password_rsa_public_key'")
-        return str(rows[0][1]).encode()
+        path = self.folder.path / "server_key.pem"
+        write_private(path, str(rows[0][1]), mode=0o644)
+        return path
 
     def accounts(self) -> list[str]:
         return [

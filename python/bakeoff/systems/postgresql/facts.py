@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.errors import ServerError
-from bakeoff.systems.postgresql.control import Control
+from bakeoff.systems.server.control import Control
+from bakeoff.systems.server.node import Status
 
 #: Settings that decide comparisons: shown even where they have their default value.
 DECISIVE = (
@@ -65,14 +65,6 @@ _TABLES = (
     "analyze_count",
     "autoanalyze_count",
 )
-
-
-@dataclass(frozen=True)
-class Status:
-    """What grows, and what comes and goes."""
-
-    counters: dict[str, float]
-    gauges: dict[str, float]
 
 
 def read_version(control: Control) -> str:
@@ -186,8 +178,3 @@ def _add(debt: dict[str, float], name: str, control: Control, sql: str) -> None:
         debt[name] = float(control.value(sql))
     except ServerError:
         return  # needs a privilege that an ordinary account has not
-
-
-def read_cipher(control: Control) -> str:
-    """Of the control connection; empty without TLS."""
-    return str(control.value("SELECT cipher FROM pg_catalog.pg_stat_ssl WHERE pid = pg_backend_pid()") or "")

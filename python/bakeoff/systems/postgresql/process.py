@@ -15,17 +15,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bakeoff.errors import BakeoffError, ServerError
-from bakeoff.provision.certificate import make_certificate
-from bakeoff.provision.files import write_private
-from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.files import allocated_bytes, write_private
 from bakeoff.provision.os_metrics import family, process_table
 from bakeoff.provision.process import end_process, start_ticks
-from bakeoff.provision.server import PrivateServer, ServerSpec
 from bakeoff.systems.postgresql.control import SOCKET_NAME, Control, literal, quoted
 from bakeoff.systems.postgresql.log import explain_failed_start
-from bakeoff.systems.server.login import Address, Login, Tls
+from bakeoff.systems.server.login import Address, Login
+from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
 
-BENCH_USER = "bench"
 _SUPERUSER = "postgres"
 #: Where extensions of ours lie, out of the way of the plan's tables.
 _MONITOR = "bakeoff_monitor"
@@ -35,52 +32,28 @@ _SETTLE_TIMEOUT_S = 3600.0
 DEFAULTS = {"shared_buffers": "128MB", "max_connections": "3000", "password_encryption": "scram-sha-256"}
 
 
-class PostgreSqlProcess(PrivateServer):
+class PostgreSqlProcess(DatabaseServer):
     product = "PostgreSQL"
     stop_signal = signal.SIGINT  # "fast": connections are ended, and all is written
     socket_name = f"{SOCKET_NAME}65535"  # the longest; the server puts its port in
 
-    def __init__(self, spec: ServerSpec, folder: InstanceFolder, *, where: str) -> None:
-        super().__init__(spec, folder, where=where)
-        self.authority: Path | None = None  # the certificate that clients are to trust, if there is TLS
-        self._control: Control | None = None
-
     # -- talking ----------------------------------------------------------------------------------------------------
 
-    @property
-    def control(self) -> Control:
-        """Statements in the plan's database as superuser, over the socket."""
-        if self._control is None:
-            self._control = self.control_of(self.spec.schema)
-        return self._control
+    def make_control(self) -> Control:
+        return self.control_of(self.spec.schema)
 
     def control_of(self, database: str, timeout_s: float = 5.0) -> Control:
         """One more connection, which whoever asks for it closes."""
-        login = Login(self._socket_address(), _SUPERUSER, "")
+        login = Login(self.socket_address(), _SUPERUSER, "")
         return Control(login, database, where=self.where, timeout_s=timeout_s)
 
-    def bench_login(self, connect: str) -> Login:
-        """As the load logs in: over "tcp" or the "socket"."""
-        tls = Tls(ca_file=str(self.authority)) if self.authority else None
-        return Login(self.bench_address(connect), BENCH_USER, self.bench_password, tls)
-
-    def bench_address(self, connect: str) -> Address:
-        return self._socket_address() if connect == "socket" else Address("127.0.0.1", self.port)
-
-    def _socket_address(self) -> Address:
+    def socket_address(self) -> Address:
         return Address(socket=str(self.socket.with_name(f"{SOCKET_NAME}{self.port}")))
-
-    def disconnect(self) -> None:
-        if self._control is not None:
-            self._control.close()
-            self._control = None
 
     def answers(self) -> bool:
         control = self.control_of(_SUPERUSER)
         try:
-            return bool(control.value("SELECT 1") == 1)
-        except ServerError:
-            return False
+            return control.answers()
         finally:
             control.close()
 
@@ -147,6 +120,24 @@ class PostgreSqlProcess(PrivateServer):
         finally:
             control.close()
 
+    def drain_debt(self, timeout_s: float) -> bool:
+        """A checkpoint: all dirty pages are written, as with every other system. Dead rows stay, as others' history
+        does: what is left to VACUUM is told as debt, not paid here."""
+        control = self.control_of(self.spec.schema, timeout_s)
+        try:
+            control.rows("CHECKPOINT")
+        except ServerError:
+            if not self.answers():
+                raise
+            return False
+        finally:
+            control.close()
+        return True
+
+    def size_on_disk_bytes(self) -> int | None:
+        oid = self.control.value("SELECT oid FROM pg_database WHERE datname = current_database()")
+        return allocated_bytes(self.data / "base" / str(oid))
+
     # -- starting ---------------------------------------------------------------------------------------------------
 
     def command(self, options: Sequence[str]) -> list[str | Path]:
@@ -204,8 +195,7 @@ class PostgreSqlProcess(PrivateServer):
     def _tls_options(self) -> dict[str, str]:
         if not self.spec.tls:
             return {}
-        files = make_certificate(self.folder.path)
-        self.authority = files.authority
+        files = self.make_certificate()
         return {"ssl": "on", "ssl_cert_file": str(files.certificate), "ssl_key_file": str(files.key)}
 
     def _write(self, name: str, text: str) -> Path:

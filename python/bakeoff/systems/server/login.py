@@ -7,6 +7,7 @@ import ssl
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from bakeoff.errors import PlanError
@@ -87,7 +88,7 @@ class Login:
     user: str
     password: str
     tls: Tls | None = None
-    server_key: bytes | None = None  # PEM, of a MySQL server: to whom the password may be given over plain TCP
+    server_key_file: Path | None = None  # PEM, of a MySQL server: to whom the password may be given over plain TCP
 
     def __repr__(self) -> str:
         return f"Login({self.user} at {self.address})"  # never the password

@@ -57,6 +57,11 @@ class ServerOptions(Options):
         """Variables of the load's connections, by the server's own names."""
         return dict(self.driver[_SESSION])
 
+    @property
+    def tables_in(self) -> str:
+        """The schema or database of the plan's tables."""
+        raise NotImplementedError
+
     def encryption(self, base_dir: Path) -> Tls | None:
         tls = self.driver["tls"]
         if tls is None:

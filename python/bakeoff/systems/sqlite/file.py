@@ -25,7 +25,7 @@ from pydantic import Field, model_validator
 from bakeoff.errors import EngineError, PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, copy_tree, remove_tree
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.systems.base import Capabilities, Facts, System
+from bakeoff.systems.base import Capabilities, Facts, Node, System
 from bakeoff.systems.driver import drivers, option_names
 from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.options import Options, Settings, read_options
@@ -155,6 +155,61 @@ class Sqlite(System):
         own = {"kind": self.driver, "path": str(self.file), "pragmas": dict(self._pragmas)}
         return {**self._options.driver, **own}, {}
 
+    def nodes(self) -> list[Node]:
+        return [SqliteFile(self.file, self._pragmas, self._where)]
+
+    def declared(self) -> dict[str, str]:
+        return dict(self._pragmas)
+
+    def drain_debt(self, timeout_s: float) -> bool:
+        return self._checkpoint(timeout_s)
+
+    def size_on_disk_bytes(self) -> int | None:
+        return sum(allocated_bytes(path) for path in self._files())
+
+    def data_paths(self) -> list[Path]:
+        """The connections' own caches go with the engine."""
+        return [self.file, *(_side(self.file, suffix) for suffix in _SIDE_FILES)]
+
+    def snapshot(self, path: Path) -> None:
+        if not self.file.exists():
+            raise ServerError("there is no data to keep: nothing was loaded", where=self._where)
+        if not self._checkpoint(60.0):
+            raise ServerError(f"could not checkpoint {self.file}: somebody else has it open", where=self._where)
+        copy_tree(self.file, path, where=self._where)
+
+    def restore(self, path: Path) -> None:
+        if not path.is_file():
+            raise ServerError(f"there is no snapshot in {path}", where=self._where, hint="load the data again")
+        self.start()
+        for suffix in _SIDE_FILES:
+            remove_tree(_side(self.file, suffix))
+        copy_tree(path, self.file, where=self._where)
+
+    def _checkpoint(self, timeout_s: float) -> bool:
+        """Moves the log into the file and empties it. False if a reader or writer was in the way for too long."""
+        if not self.file.exists():
+            return True
+        try:
+            with closing(sqlite3.connect(self.file, timeout=timeout_s, isolation_level=None)) as connection:
+                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                return not busy
+        except sqlite3.Error as error:
+            raise ServerError(f"could not checkpoint {self.file}: {error}", where=self._where) from error
+
+    def _files(self) -> list[Path]:
+        return [path for path in self.data_paths() if path.exists()]
+
+
+class SqliteFile(Node):
+    """What a file says of itself."""
+
+    def __init__(self, file: Path, pragmas: dict[str, str], where: str) -> None:
+        super().__init__("file", "embedded", "")
+        self._file = file
+        self._pragmas = pragmas
+        self._where = where
+
     def facts(self) -> Facts:
         """The pragmas as set (the engine refuses to run if one did not take), and the file's own properties."""
         settings = {**self._file_settings(), **self._pragmas}
@@ -170,70 +225,29 @@ class Sqlite(System):
             },
         )
 
-    def declared(self) -> dict[str, str]:
-        return dict(self._pragmas)
-
     def gauges(self) -> dict[str, float]:
-        sizes = {"file_bytes": self.file, "wal_bytes": self._side("-wal")}
+        sizes = {"file_bytes": self._file, "wal_bytes": _side(self._file, "-wal")}
         return {name: float(path.stat().st_size) for name, path in sizes.items() if path.exists()}
 
     def debt(self) -> dict[str, float]:
         """What is in the log and not yet in the file."""
-        wal = self._side("-wal")
+        wal = _side(self._file, "-wal")
         return {"wal_bytes": float(wal.stat().st_size) if wal.exists() else 0.0}
-
-    def drain_debt(self, timeout_s: float) -> bool:
-        return self._checkpoint(timeout_s)
-
-    def size_on_disk_bytes(self) -> int | None:
-        return sum(allocated_bytes(path) for path in self._files())
-
-    def data_paths(self) -> list[Path]:
-        """The connections' own caches go with the engine."""
-        return [self.file, *(self._side(suffix) for suffix in _SIDE_FILES)]
-
-    def snapshot(self, path: Path) -> None:
-        if not self.file.exists():
-            raise ServerError("there is no data to keep: nothing was loaded", where=self._where)
-        if not self._checkpoint(60.0):
-            raise ServerError(f"could not checkpoint {self.file}: somebody else has it open", where=self._where)
-        copy_tree(self.file, path, where=self._where)
-
-    def restore(self, path: Path) -> None:
-        if not path.is_file():
-            raise ServerError(f"there is no snapshot in {path}", where=self._where, hint="load the data again")
-        self.start()
-        for suffix in _SIDE_FILES:
-            remove_tree(self._side(suffix))
-        copy_tree(path, self.file, where=self._where)
-
-    def _checkpoint(self, timeout_s: float) -> bool:
-        """Moves the log into the file and empties it. False if a reader or writer was in the way for too long."""
-        if not self.file.exists():
-            return True
-        try:
-            with closing(sqlite3.connect(self.file, timeout=timeout_s, isolation_level=None)) as connection:
-                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                return not busy
-        except sqlite3.Error as error:
-            raise ServerError(f"could not checkpoint {self.file}: {error}", where=self._where) from error
 
     def _file_settings(self) -> dict[str, str]:
         """What the file itself remembers, where there is one."""
-        if not self.file.exists():
+        if not self._file.exists():
             return {}
         try:
-            with closing(sqlite3.connect(f"{self.file.as_uri()}?mode=ro", uri=True, timeout=5.0)) as connection:
+            with closing(sqlite3.connect(f"{self._file.as_uri()}?mode=ro", uri=True, timeout=5.0)) as connection:
                 names = ("journal_mode", "page_size", "auto_vacuum", "encoding")
                 return {name: str(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in names}
         except sqlite3.Error as error:
-            raise ServerError(f"cannot read {self.file}: {error}", where=self._where) from error
+            raise ServerError(f"cannot read {self._file}: {error}", where=self._where) from error
 
-    def _files(self) -> list[Path]:
-        return [path for path in self.data_paths() if path.exists()]
 
-    def _side(self, suffix: str) -> Path:
-        return self.file.with_name(self.file.name + suffix)
+def _side(file: Path, suffix: str) -> Path:
+    return file.with_name(file.name + suffix)
 
 
 def _pragmas(settings: dict[str, str], durability: str | None, where: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from bakeoff.errors import ServerError
+from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.files import remove_tree
 from bakeoff.systems.base import Found, Ledger
 
@@ -44,8 +44,10 @@ class SqliteLedger(Ledger):
         said = {name: (dataset, definition) for name, dataset, definition in rows}
         return [_found(name, made[name], said.get(name)) for name in tables if name in made]
 
-    def begin(self, tables: Sequence[str], dataset: str, bundle: str) -> None:
+    def begin(self, tables: Sequence[str], dataset: str, bundle: str, *, all_there: bool = False) -> None:
         self.drop(tables)
+        if all_there:
+            self._drop_strangers(tables)
         self._rows(f"CREATE TABLE IF NOT EXISTS {TABLE} {_COLUMNS}")
         for name in tables:
             self._rows(f"INSERT INTO {TABLE} VALUES (?, ?, ?, NULL, ?)", name, dataset, bundle, int(time.time()))
@@ -70,6 +72,20 @@ class SqliteLedger(Ledger):
                 if not self._rows("SELECT 1 FROM sqlite_master"):
                     for suffix in ("", "-wal", "-shm", "-journal"):
                         remove_tree(self._file.with_name(self._file.name + suffix))
+
+    def _drop_strangers(self, tables: Sequence[str]) -> None:
+        there = self.strangers(tables)
+        views = (
+            {name for (name,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'view'")} if there else set()
+        )
+        if not_tables := [name for name in there if name in views]:
+            raise PlanError(
+                f"`{not_tables[0]}` in {self._file} is a view: bakeoff does not drop it",
+                where=self._where,
+                hint="drop it by hand, or name another `file`",
+            )
+        for name in there:
+            self._rows(f"DROP TABLE {_quoted(name)}")
 
     def drop_words(self, tables: Sequence[str]) -> str:
         return " ".join(f"DROP TABLE {_quoted(name)};" for name in tables)

@@ -1,0 +1,42 @@
+"""What the servers of a system say. Where there are several they are told apart by the names of its nodes:
+`replica.dirty_bytes`. A single server's words stand as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from ..systems.base import Facts, Node
+
+Value = TypeVar("Value")
+
+
+def by_node(nodes: Sequence[Node], read: Callable[[Node], Mapping[str, Value]]) -> dict[str, Value]:
+    """What each says, all asked."""
+    if len(nodes) == 1:
+        return dict(read(nodes[0]))
+    return {f"{node.name}.{name}": value for node in nodes for name, value in read(node).items()}
+
+
+def facts_of(nodes: Sequence[Node]) -> Facts:
+    """The first node's, and of each other what it has otherwise, with its name before. Raises ServerError."""
+    first, *others = [(node.name, node.facts()) for node in nodes]
+    found = first[1]
+    for name, facts in others:
+        found = replace(
+            found,
+            product=_joined(found.product, facts.product),
+            version=_joined(found.version, facts.version),
+            settings={**found.settings, **_different(name, facts.settings, first[1].settings)},
+            portable={**found.portable, **_different(name, facts.portable, first[1].portable)},
+        )
+    return found
+
+
+def _different(node: str, said: Mapping[str, str], first: Mapping[str, str]) -> dict[str, str]:
+    return {f"{node}.{name}": value for name, value in said.items() if first.get(name) != value}
+
+
+def _joined(words: str, more: str) -> str:
+    return words if more in words.split(" | ") else f"{words} | {more}"

@@ -1,0 +1,85 @@
+"""What servers of the MySQL family share, private or existing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from bakeoff.errors import PlanError
+from bakeoff.systems.durability import of_innodb
+from bakeoff.systems.mysql import facts
+from bakeoff.systems.mysql.control import Control
+from bakeoff.systems.mysql.ledger import MySqlLedger
+from bakeoff.systems.mysql.node import MySqlNode
+from bakeoff.systems.mysql.options import MySqlOptions
+from bakeoff.systems.mysql.settings import RUN_TIME
+from bakeoff.systems.server.control import Control as ServerControl
+from bakeoff.systems.server.family import Family
+from bakeoff.systems.server.login import Login
+from bakeoff.systems.server.node import Access
+
+
+class MySqlFamily(Family[MySqlOptions]):
+    driver = "mysql"
+    version = "10.11"
+    default_port = 3306
+    options = MySqlOptions
+    durability: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "full": {"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1", "innodb_doublewrite": "ON"},
+        "relaxed": {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"},
+        "none": {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"},
+    }
+    run_time = RUN_TIME
+    ours = frozenset(
+        {
+            "basedir", "bind_address", "datadir", "init_file", "log_error", "pid_file", "port", "skip_grant_tables",
+            "skip_networking", "skip_ssl", "socket", "ssl", "ssl_ca", "ssl_cert", "ssl_key", "tmpdir", "user",
+        }
+    )  # fmt: skip
+
+    def read(self, options: dict[str, Any], isolation: str | None, where: str) -> MySqlOptions:
+        read = super().read(options, isolation, where)
+        if read.private is not None and read.driver["server_public_key_file"] is not None:
+            raise PlanError(
+                "a private server's password needs no key",
+                where=f"{where}.server_public_key_file",
+                hint="leave it out: the password is made for this one run",
+            )
+        over_socket = read.address is not None and read.address.startswith("/")
+        if read.driver["client"] == "mysql_async" and read.password and not (read.driver["tls"] or over_socket):
+            raise PlanError(
+                "the client `mysql_async` gives the password to whoever answers, if asked over plain TCP",
+                where=f"{where}.client",
+                hint="set `tls`, connect over a unix socket, or leave `client` out",
+            )
+        return read
+
+    def place(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        return (str(options.get("schema", "")),)
+
+    def key_file(self, options: MySqlOptions, base_dir: Path) -> Path | None:
+        file = options.driver["server_public_key_file"]
+        return (base_dir / file).absolute() if file else None
+
+    def document(self, login: Login, options: MySqlOptions) -> dict[str, Any]:
+        key_file = login.server_key_file
+        return {"schema": options.schema_, "server_public_key_file": key_file and str(key_file)}
+
+    def control(self, login: Login, options: MySqlOptions, where: str, timeout_s: float) -> Control:
+        return Control(login, where=where, timeout_s=timeout_s)
+
+    def node(self, name: str, role: str, address: str, access: Access) -> MySqlNode:
+        return MySqlNode(name, role, address, access)
+
+    def ledger(self, login: Login, options: MySqlOptions, where: str) -> MySqlLedger:
+        return MySqlLedger(login, options.schema_, where)
+
+    def level(self, control: ServerControl) -> str:
+        return of_innodb(facts.read_variables(control)).level
+
+    def size_on_disk_bytes(self, control: ServerControl, options: MySqlOptions) -> int | None:
+        return facts.schema_size_bytes(control, facts.read_product(control), options.schema_)
+
+
+FAMILY = MySqlFamily()

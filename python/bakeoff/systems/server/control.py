@@ -1,0 +1,167 @@
+"""The control connection to a server: a few statements beside the load, never in it.
+
+One connection, used under a lock because the metrics sampler has a thread of its own; after any failure it is closed
+and the next statement opens a new one. Every failure becomes a ServerError that names the server.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+from bakeoff.errors import BakeoffError, ServerError
+from bakeoff.systems.server.login import CERTIFICATE_HINT, Login
+
+ENCRYPT_HINT = f"set `tls = true`; {CERTIFICATE_HINT}"
+_PASSWORD_HINT = "check `user`, and the password that `password = { env = ... }` or `{ file = ... }` names"
+
+
+class Connection(Protocol):
+    """What a product's client library is wrapped into."""
+
+    def rows(self, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
+
+    def close(self) -> None:
+        """Without a word to somebody who may be frozen."""
+
+
+class Control(ABC):
+    """Statements to one server. Thread-safe; each takes at most `timeout_s`."""
+
+    def __init__(self, login: Login, *, where: str, timeout_s: float = 5.0) -> None:
+        self.login = login
+        self._where = where
+        self._timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._connection: Connection | None = None
+
+    @abstractmethod
+    def _connect(self) -> Connection:
+        """Logged in."""
+
+    @abstractmethod
+    def _explained(self, error: Exception, *, logged_in: bool) -> BakeoffError:
+        """One sentence with a hint. Without `logged_in` the login itself has failed."""
+
+    def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        with self._lock:
+            logged_in = False
+            try:
+                if self._connection is None:
+                    self._connection = self._connect()
+                logged_in = True
+                return self._connection.rows(sql, parameters)
+            except (BakeoffError, ImportError):
+                raise
+            except Exception as error:  # what is no server makes client libraries stumble in many ways
+                self._drop()
+                raise self._explained(error, logged_in=logged_in) from error
+
+    def value(self, sql: str, *parameters: object) -> Any:
+        """The first column of the first row, or None."""
+        rows = self.rows(sql, *parameters)
+        return rows[0][0] if rows else None
+
+    def answers(self) -> bool:
+        try:
+            return bool(self.value("SELECT 1") == 1)
+        except ServerError:
+            return False
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            with suppress(Exception):
+                connection.close()
+
+
+def unix_socket(path: str, timeout_s: float) -> socket.socket:
+    """Connected by us, because client libraries leak their own where nobody listens (PyMySQL 1.1, pg8000 1.31)."""
+    connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connected.settimeout(timeout_s)
+        connected.connect(path)
+    except BaseException:
+        connected.close()
+        raise
+    return connected
+
+
+# -- what all products are told of alike ---------------------------------------------------------------------------
+
+
+def password_withheld(login: Login, why: str, where: str, hint: str) -> ServerError:
+    return ServerError(f"could not log in to {login.user}@{login.address}: {why}", where=where, hint=hint)
+
+
+def not_encrypted(login: Login, why: str, where: str) -> ServerError:
+    return ServerError(
+        f"no encrypted connection to {login.address}: {why}",
+        where=where,
+        hint=f"leave out `tls`, or set the server up for it; {CERTIFICATE_HINT}",
+    )
+
+
+def not_reached(login: Login, why: str, where: str) -> ServerError:
+    return ServerError(
+        f"could not connect to {login.address}: {_small(why)}",
+        where=where,
+        hint="is the server running and the address right? Without `address` bakeoff starts a private server",
+    )
+
+
+def hung_up(login: Login, where: str, product: str) -> ServerError:
+    return ServerError(
+        f"{login.address} closed the connection before the login was done", where=where, hint=_no_server(product)
+    )
+
+
+def lost(login: Login, why: str, where: str) -> ServerError:
+    return ServerError(
+        f"the connection to {login.address} was lost: {_small(why)}",
+        where=where,
+        hint="has the server ended, does it hang, or does a proxy between close connections?",
+    )
+
+
+def unreadable(login: Login, error: object, where: str, product: str) -> ServerError:
+    return ServerError(f"{login.address} answered what cannot be read: {error}", where=where, hint=_no_server(product))
+
+
+def user_refused(login: Login, said: str, where: str, hint: str = _PASSWORD_HINT) -> ServerError:
+    return ServerError(f"{login.address} refused user {login.user!r}: {said}", where=where, hint=hint)
+
+
+def not_allowed(login: Login, said: str, where: str, place: str) -> ServerError:
+    """place: what the plan calls where its tables are."""
+    return ServerError(
+        f"{login.user}@{login.address} may not do that: {said}",
+        where=where,
+        hint=f"grant it, or name another `{place}`",
+    )
+
+
+def no_room(login: Login, said: str, where: str) -> ServerError:
+    return ServerError(f"{login.address} refused the connection: {said}", where=where)
+
+
+def other_error(login: Login, said: str, code: object, where: str) -> ServerError:
+    return ServerError(
+        f"{login.user}@{login.address} answered with an error: {said}" + (f" ({code})" if code else ""), where=where
+    )
+
+
+def _no_server(product: str) -> str:
+    return f"is this the address of a {product} server, or of a proxy that cannot reach one?"
+
+
+def _small(reason: str) -> str:
+    return reason[:1].lower() + reason[1:]

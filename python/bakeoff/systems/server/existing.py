@@ -1,0 +1,129 @@
+"""A server at an address, that was there before us.
+
+    [systems.mysql]
+    address = "db1:3306"        # or "/run/mysqld/mysqld.sock"
+    user = "bench"
+    password = { env = "DB_PASSWORD" }
+
+It stays as it is, but for the schema or database that the plan names, and there the tables that bakeoff made: see
+ledger.py.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from bakeoff.errors import PlanError
+from bakeoff.systems.base import Ledger, System
+from bakeoff.systems.server.control import Control
+from bakeoff.systems.server.login import Login
+from bakeoff.systems.server.node import Access, ServerNode
+from bakeoff.systems.server.options import ServerOptions
+from bakeoff.systems.server.system import Server
+
+
+class ExistingServer(Server):
+    private = False
+
+    @classmethod
+    def configure(
+        cls,
+        name: str,
+        options: dict[str, Any],
+        *,
+        durability: str | None,
+        isolation: str | None,
+        workdir: Path,
+        timeout_s: float,
+        base_dir: Path,
+    ) -> System:
+        read = cls.family.read(options, isolation, f"systems.{name}")
+        return cls(name, read, durability, isolation, timeout_s, base_dir)
+
+    def __init__(
+        self,
+        name: str,
+        options: ServerOptions,
+        durability: str | None,
+        isolation: str | None,
+        timeout_s: float,
+        base_dir: Path,
+    ) -> None:
+        super().__init__(name, options, isolation)
+        self._durability = durability
+        self._address = self.family.address(options.address or "", f"{self._where}.address")
+        self._tls = options.encryption(base_dir)
+        self._password = options.password.located(base_dir) if options.password else None
+        self._server_key_file = self.family.key_file(options, base_dir)
+        self._timeout_s = max(1.0, min(timeout_s, 10.0))
+
+    @cached_property
+    def control(self) -> Control:
+        """Statements of ours, beside the load."""
+        return self.family.control(self._login(), self._options, self._where, self._timeout_s)
+
+    def _login(self) -> Login:
+        password = self._password.read(f"{self._where}.password") if self._password else ""
+        return self._login_with(password)
+
+    def _login_with(self, password: str) -> Login:
+        return Login(self._address, self._options.user, password, self._tls, self._server_key_file)
+
+    @cached_property
+    def _nodes(self) -> list[ServerNode]:
+        access = Access(lambda: self.control, own=self._own_facts)
+        return [self.family.node("server", "primary", str(self._address), access)]
+
+    def nodes(self) -> list[ServerNode]:
+        return self._nodes
+
+    def _own_facts(self) -> dict[str, str]:
+        (node,) = self._nodes
+        cipher = node.cipher(self.control) or "off"
+        transport = "socket" if self._address.socket else "tcp"
+        return {**self._asked_isolation(), "tls": cipher, "transport": transport}
+
+    def ledger(self) -> Ledger:
+        return self._ledger
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return self.family.ledger(self._login(), self._options, self._where)
+
+    def start(self) -> None:
+        """Checks that it answers, is as durable as the plan says, and lets nobody else of ours work with its tables."""
+        self.family.enter(self.control, self._options, self._where)
+        self._refuse_other_durability()
+        self._ledger.claim()
+
+    def _refuse_other_durability(self) -> None:
+        if self._durability is None:
+            return
+        if (found := self.family.level(self.control)) != self._durability:
+            raise PlanError(
+                f"the plan asks for durability {self._durability!r}, and {self._address} runs with {found!r}",
+                where=self._where,
+                hint="bakeoff does not change the settings of an existing server: change them there, or the plan",
+            )
+
+    def stop(self) -> None:
+        if "_ledger" in vars(self):  # made at the start
+            self._ledger.release()
+        if "control" in vars(self):
+            self.control.close()
+
+    def alive(self) -> bool:
+        # Twice, because a proxy may have closed a connection that was idle during the run.
+        return self.control.answers() or self.control.answers()
+
+    def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """The engine finds the password where we do; it is not passed on."""
+        return self._driver(self._login_with(""), self._password.as_secret() if self._password else None), {}
+
+    def may_run_here_unseen(self) -> bool:
+        return self._address.is_here
+
+    def size_on_disk_bytes(self) -> int | None:
+        return self.family.size_on_disk_bytes(self.control, self._options)

@@ -1,0 +1,71 @@
+"""A private server as a system of a plan needs it: with an account of the plan's beside our own, each with a connection
+of ours or a login for the load. The life of its process is `bakeoff.provision.server`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from pathlib import Path
+
+from bakeoff.provision.certificate import Certificate, make_certificate
+from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.server import PrivateServer, ServerSpec
+from bakeoff.systems.server.control import Control
+from bakeoff.systems.server.login import Address, Login, Tls
+
+#: The account that makes the load.
+BENCH_USER = "bench"
+
+
+class DatabaseServer(PrivateServer):
+    def __init__(self, spec: ServerSpec, folder: InstanceFolder, *, where: str) -> None:
+        super().__init__(spec, folder, where=where)
+        self.authority: Path | None = None  # the certificate that clients are to trust, if there is TLS
+        self._control: Control | None = None
+
+    @abstractmethod
+    def make_control(self) -> Control:
+        """A new connection with all rights, over the socket, where the plan's tables are."""
+
+    @abstractmethod
+    def drain_debt(self, timeout_s: float) -> bool:
+        """As of a system. Raises ServerError where it has gone."""
+
+    @abstractmethod
+    def size_on_disk_bytes(self) -> int | None:
+        """As of a system."""
+
+    def adjusted(self) -> list[str]:
+        """Settings that it took, but not as they were asked, in its own words."""
+        return []
+
+    @property
+    def control(self) -> Control:
+        """The connection that lasts."""
+        if self._control is None:
+            self._control = self.make_control()
+        return self._control
+
+    def disconnect(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+
+    def bench_login(self, connect: str) -> Login:
+        """As the load logs in: over "tcp" or the "socket"."""
+        tls = Tls(ca_file=str(self.authority)) if self.authority else None
+        return Login(self.bench_address(connect), BENCH_USER, self.bench_password, tls, self.server_key_file())
+
+    def bench_address(self, connect: str) -> Address:
+        return self.socket_address() if connect == "socket" else Address("127.0.0.1", self.port)
+
+    def socket_address(self) -> Address:
+        return Address(socket=str(self.socket))
+
+    def server_key_file(self) -> Path | None:
+        """PEM: to which a password may be encrypted over plain TCP, where logging in needs that."""
+        return None
+
+    def make_certificate(self) -> Certificate:
+        files = make_certificate(self.folder.path)
+        self.authority = files.authority
+        return files
