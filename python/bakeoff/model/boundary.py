@@ -137,6 +137,7 @@ class Capabilities(Document):
     affected: list[Literal["found", "changed"]]
     batch_insert: bool
     plain_index: bool
+    pipeline: bool
     isolation: list[IsolationName]
     cancel: bool
     tls: bool
