@@ -3,12 +3,12 @@
 use crate::control::Axis;
 use crate::job::{Job, Terms};
 use crate::pace::pacer::SplitMix64;
+use crate::runner::Erased;
 use crate::user::watchdog::{UserCell, timed};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_model::workload::Workload;
-use std::pin::pin;
 
 /// A place for one session; empty while a lost one is being replaced.
 pub struct Slot<S> {
@@ -33,16 +33,7 @@ pub async fn open_by<D: Driver, W: Workload<D::Session>>(
     endpoint: u32,
     deadline_ns: u64,
 ) -> Result<D::Session, OpError> {
-    let opening = pin!(async {
-        let mut session = job
-            .driver
-            .session(client, endpoint as usize, job.workload.needs())
-            .await?;
-        job.workload.attach(&mut session).await?;
-        Ok(session)
-    });
-    let answer = timed(cell, deadline_ns, opening).await;
-    answer.unwrap_or_else(|| Err(none_in_time(job)))
+    ended_by(job, cell, deadline_ns, connect(job, client, endpoint)).await
 }
 
 /// Connects to the first endpoint without attaching, because there may be nothing to attach to; within the run's timeout.
@@ -51,8 +42,30 @@ pub async fn open_bare<D: Driver, W: Workload<D::Session>>(
     client: &D::Client,
     cell: &UserCell,
 ) -> Result<D::Session, OpError> {
-    let opening = pin!(job.driver.session(client, 0, job.workload.needs()));
-    let answer = timed(cell, now_ns() + job.timeout_ns, opening).await;
+    let connecting = job.driver.session(client, 0, job.workload.needs());
+    ended_by(job, cell, now_ns() + job.timeout_ns, Box::pin(connecting)).await
+}
+
+fn connect<'a, D: Driver, W: Workload<D::Session>>(
+    job: &'a Job<D, W>,
+    client: &'a D::Client,
+    endpoint: u32,
+) -> Erased<'a, Result<D::Session, OpError>> {
+    Box::pin(async move {
+        let needs = job.workload.needs();
+        let mut session = job.driver.session(client, endpoint as usize, needs).await?;
+        job.workload.attach(&mut session).await?;
+        Ok(session)
+    })
+}
+
+async fn ended_by<S>(
+    job: &Terms,
+    cell: &UserCell,
+    deadline_ns: u64,
+    mut connecting: Erased<'_, Result<S, OpError>>,
+) -> Result<S, OpError> {
+    let answer = timed(cell, deadline_ns, connecting.as_mut()).await;
     answer.unwrap_or_else(|| Err(none_in_time(job)))
 }
 
@@ -85,6 +98,20 @@ pub async fn reopen<D: Driver, W: Workload<D::Session>>(
     slot: &mut Slot<D::Session>,
     since: Since,
 ) -> bool {
+    replace(job, cell, axis, slot, since, &|endpoint| {
+        connect(job, client, endpoint)
+    })
+    .await
+}
+
+async fn replace<'a, S>(
+    job: &Terms,
+    cell: &UserCell,
+    axis: &Axis,
+    slot: &mut Slot<S>,
+    since: Since,
+    connect: &dyn Fn(u32) -> Erased<'a, Result<S, OpError>>,
+) -> bool {
     slot.session = None;
     let endpoints = job.endpoints;
     if since == Since::Left {
@@ -103,7 +130,8 @@ pub async fn reopen<D: Driver, W: Workload<D::Session>>(
         if !wait_in_window(at_ns, axis).await {
             return false;
         }
-        let error = match open(job, client, cell, slot.endpoint).await {
+        let by_ns = now_ns() + job.timeout_ns;
+        let error = match ended_by(job, cell, by_ns, connect(slot.endpoint)).await {
             Ok(session) => {
                 slot.session = Some(session);
                 return true;
