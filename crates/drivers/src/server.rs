@@ -6,6 +6,7 @@ pub mod authority;
 pub mod errors;
 pub mod read;
 pub mod statement;
+pub mod target;
 pub mod whereabouts;
 
 use bakeoff_model::time::{now_ns, sleep_until};

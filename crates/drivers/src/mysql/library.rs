@@ -5,16 +5,18 @@
 //! the session's buffer. The library allocates per operation (a future or two, the parameters, one buffer per column).
 mod errors;
 mod load;
+mod options;
 mod values;
 
 use super::errors::at_commit;
-use super::options::{Target, connect_failed};
+use super::options::targets;
 use super::settings::{self, Settings};
 use super::table::Tables;
 use super::{DIALECT, capabilities};
 use crate::records::SqlRecords;
 use crate::server::errors::not_one;
 use crate::server::statement::start;
+use crate::server::target::Target;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::{Capabilities, Needs};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
@@ -25,7 +27,7 @@ use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use errors::op_error;
 use mysql_async::prelude::{Protocol, Queryable};
-use mysql_async::{Conn, Params, QueryResult};
+use mysql_async::{Conn, Params, QueryResult, SslOpts};
 use std::time::Duration;
 
 pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio];
@@ -39,6 +41,7 @@ pub(super) fn offers() -> Capabilities {
 
 pub struct LibraryDriver {
     targets: Vec<Target>,
+    tls: Option<SslOpts>,
     settings: Settings,
     connect_timeout: Duration,
 }
@@ -47,9 +50,10 @@ impl LibraryDriver {
     /// Resolves addresses, password and certificates; connects to nothing. `timeout` bounds connecting, too.
     pub fn new(spec: MysqlSpec, isolation: Option<Isolation>, timeout: Duration) -> Result<Self, Trouble> {
         let settings = Settings::new(&spec.session_variables, isolation)?;
-        let targets = Target::all(&spec)?;
+        let tls = spec.tls.as_ref().map(options::tls_options).transpose()?;
+        let targets = targets(&spec)?;
         // The library encrypts a password to whatever key is offered, and cannot be told not to.
-        if !spec.throwaway_password && targets.iter().any(Target::is_open) {
+        if tls.is_none() && !spec.throwaway_password && targets.iter().any(Target::is_open) {
             return Err(Trouble::new(
                 TroubleKind::Usage,
                 "the client mysql_async gives the password to whoever answers, if asked over plain TCP",
@@ -59,6 +63,7 @@ impl LibraryDriver {
         }
         Ok(Self {
             targets,
+            tls,
             settings,
             connect_timeout: timeout,
         })
@@ -85,9 +90,9 @@ impl Driver for LibraryDriver {
     async fn session(&self, _client: &(), endpoint: usize, needs: Needs) -> Result<Self::Session, OpError> {
         let target = &self.targets[endpoint % self.targets.len()];
         let opening = async {
-            let conn = Conn::new(target.opts(needs.affected))
+            let conn = Conn::new(options::opts(target, self.tls.clone(), needs.affected))
                 .await
-                .map_err(|error| connect_failed(target, op_error(&error)))?;
+                .map_err(|error| target.connect_failed(op_error(&error)))?;
             let mut session = LibrarySession {
                 conn,
                 statements: Vec::new(),

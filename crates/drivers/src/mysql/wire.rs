@@ -15,13 +15,15 @@ mod read;
 mod request;
 
 use super::errors::at_commit;
-use super::options::{DRIVER, Target, connect_failed};
+use super::options::{DRIVER, targets};
+use super::server_key::ServerKey;
 use super::settings::{self, Settings};
 use super::table::Tables;
 use super::{DIALECT, capabilities};
 use crate::records::SqlRecords;
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
+use crate::server::target::Target;
 use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::Rows;
@@ -48,6 +50,7 @@ pub(super) fn offers() -> Capabilities {
 
 pub struct WireDriver {
     targets: Vec<(Target, Whereabouts)>,
+    key: Option<ServerKey>,
     settings: Settings,
     connect_timeout: Duration,
 }
@@ -64,8 +67,10 @@ impl WireDriver {
             ));
         }
         let settings = Settings::new(&spec.session_variables, isolation)?;
+        let key = spec.server_public_key_file.as_deref().map(ServerKey::read);
         Ok(Self {
-            targets: Target::all(&spec)?
+            key: key.transpose()?,
+            targets: targets(&spec)?
                 .into_iter()
                 .map(|target| {
                     let whereabouts = target.address.locate(&target.place, DRIVER)?;
@@ -98,9 +103,9 @@ impl Driver for WireDriver {
     async fn session(&self, _client: &(), endpoint: usize, needs: Needs) -> Result<Self::Session, OpError> {
         let (target, whereabouts) = &self.targets[endpoint % self.targets.len()];
         let opening = async {
-            let mut session = WireSession::connect(target, whereabouts, needs.affected)
+            let mut session = WireSession::connect(target, whereabouts, self.key.as_ref(), needs.affected)
                 .await
-                .map_err(|error| connect_failed(target, error))?;
+                .map_err(|error| target.connect_failed(error))?;
             self.settings
                 .apply(&mut session)
                 .await
@@ -139,29 +144,31 @@ impl WireSession {
     async fn connect(
         target: &Target,
         whereabouts: &Whereabouts,
+        key: Option<&ServerKey>,
         affected: Affected,
     ) -> Result<Self, OpError> {
         let (stream, address) = whereabouts.connect().await?;
-        Self::log_in(stream, target, address.is_local(), affected).await
+        let trust = match key {
+            _ if address.is_local() => Trust::Socket,
+            Some(key) => Trust::Key(key),
+            None => Trust::Nobody,
+        };
+        Self::log_in(stream, target, trust, affected).await
     }
 
     async fn log_in(
         stream: Stream,
         target: &Target,
-        local: bool,
+        trust: Trust<'_>,
         affected: Affected,
     ) -> Result<Self, OpError> {
         let mut link = Link::new(stream);
         let account = Account {
             user: &target.user,
             password: target.password.as_deref().unwrap_or_default(),
-            schema: &target.schema,
+            schema: &target.database,
             affected,
-            trust: match &target.key {
-                _ if local => Trust::Socket,
-                Some(key) => Trust::Key(key),
-                None => Trust::Nobody,
-            },
+            trust,
         };
         let terms = login::log_in(&mut link, &account).await?;
         Ok(Self {

@@ -10,13 +10,14 @@ mod values;
 use super::copy::Table;
 use super::errors::{at_commit, at_login, rolled_back};
 use super::kind::Kind;
-use super::options::{DRIVER, Target, socket};
+use super::options::{DRIVER, socket, targets};
 use super::settings::{self, Settings};
 use super::{DIALECT, capabilities};
 use crate::records::SqlRecords;
 use crate::server::address::Address;
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
+use crate::server::target::Target;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::{Capabilities, Needs};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
@@ -58,10 +59,9 @@ impl LibraryDriver {
         isolation: Option<Isolation>,
         timeout: Duration,
     ) -> Result<Self, Trouble> {
-        let targets = Target::all(spec)?;
-        let open = |target: &Target| !target.address.is_socket() && target.password.is_some();
+        let targets = targets(spec)?;
         // The library says the password itself where it is asked for it, and cannot be told not to.
-        if spec.tls.is_none() && !spec.throwaway_password && targets.iter().any(open) {
+        if spec.tls.is_none() && !spec.throwaway_password && targets.iter().any(Target::is_open) {
             return Err(Trouble::new(
                 TroubleKind::Usage,
                 "the client tokio-postgres gives the password to whoever answers, if asked over plain TCP",

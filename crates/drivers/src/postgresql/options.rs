@@ -1,101 +1,46 @@
-//! Where to connect to and as whom. Nothing here may tell a password.
-use crate::server::account::reveal;
-use crate::server::address::{Address, place};
-use crate::server::errors;
-use bakeoff_model::endpoint::Endpoint;
-use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
+//! What an account of PostgreSQL's is, and what its refusals mean to a person.
+use crate::server::address::Address;
+use crate::server::target::{Protocol, Target, usage};
+use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::PostgresqlSpec;
-use std::time::Duration;
 
 /// Where troubles lie that no endpoint has.
 pub const DRIVER: &str = "postgresql driver";
-const DEFAULT_PORT: u16 = 5432;
 
-/// One endpoint and one account, as either client needs them.
-pub struct Target {
-    /// `name at host:port` for messages.
-    pub place: String,
-    pub address: Address,
-    pub user: String,
-    pub password: Option<String>,
-    pub database: String,
+static PROTOCOL: Protocol = Protocol {
+    driver: DRIVER,
+    server: "PostgreSQL",
+    default_port: 5432,
+    denied: &["28000", "28P01", "AUTH"],
+    advice,
+};
+
+fn advice(error: &OpError) -> Option<&'static str> {
+    // "no pg_hba.conf entry for ..."; a server that takes encrypted connections only says so in it.
+    let wants_tls = error.code == "28000" && error.message.contains("no encryption");
+    wants_tls.then_some("perhaps the server wants `tls`")
 }
 
-impl Target {
-    /// All endpoints of a spec; connects to nothing.
-    pub fn all(spec: &PostgresqlSpec) -> Result<Vec<Target>, Trouble> {
-        if spec.endpoints.is_empty() {
-            let hint = "give `endpoints` at least one address";
-            return Err(usage("no endpoint to connect to", DRIVER, hint));
-        }
-        let password = spec.password.as_ref().map(|secret| reveal(secret, DRIVER));
-        let password = password.transpose()?;
-        let target = |endpoint| Target::new(endpoint, spec, password.clone());
-        spec.endpoints.iter().map(target).collect()
-    }
-
-    fn new(endpoint: &Endpoint, spec: &PostgresqlSpec, password: Option<String>) -> Result<Target, Trouble> {
-        let place = place(endpoint);
-        let address = Address::of(endpoint, DEFAULT_PORT)?;
-        if address.is_socket() && spec.tls.is_some() {
-            let hint = "leave `tls` out, or connect over TCP";
-            return Err(usage("a unix socket cannot be encrypted", &place, hint));
-        }
-        if let Address::Socket(path) = &address
+/// All endpoints of a spec; connects to nothing.
+pub fn targets(spec: &PostgresqlSpec) -> Result<Vec<Target>, Trouble> {
+    let (password, encrypted) = (spec.password.as_ref(), spec.tls.is_some());
+    let targets = Target::all(
+        &PROTOCOL,
+        &spec.endpoints,
+        &spec.user,
+        password,
+        &spec.database,
+        encrypted,
+    )?;
+    for target in &targets {
+        if let Address::Socket(path) = &target.address
             && socket(path).is_none()
         {
             let hint = "name the socket itself: `/run/postgresql/.s.PGSQL.5432`";
-            return Err(usage("not a socket of PostgreSQL", &place, hint));
+            return Err(usage("not a socket of PostgreSQL", &target.place, hint));
         }
-        Ok(Target {
-            place,
-            address,
-            user: spec.user.clone(),
-            password,
-            database: spec.database.clone(),
-        })
     }
-
-    pub fn named(&self, mut error: OpError) -> OpError {
-        error.message = format!("{}: {}", self.place, error.message);
-        error
-    }
-
-    pub fn timed_out(&self, after: Duration) -> OpError {
-        let message = format!("could not connect to {}: no answer within {after:?}", self.place);
-        OpError::fail(FailClass::Other, "CONNECT_TIMEOUT", message)
-    }
-
-    /// An error of connecting or logging in, for a person.
-    pub fn connect_failed(&self, error: OpError) -> OpError {
-        // Nothing was asked of the server yet, so nothing can have been applied.
-        let lost = error.connection_lost;
-        let mut error = match lost {
-            true => OpError::fail(FailClass::Other, &*error.code, &*error.message),
-            false => error,
-        };
-        let advice = match &*error.code {
-            #[cfg(feature = "tokio_postgres")]
-            errors::TLS => {
-                " (`tls.ca_file` names the authority that signed the server's certificate; `tls = { verify = false }` \
-                 takes any; without `tls` nothing is encrypted)"
-            }
-            // "no pg_hba.conf entry for ..."; a server that takes encrypted connections only says so in it.
-            "28000" if error.message.contains("no encryption") => " (perhaps the server wants `tls`)",
-            errors::UNREACHED => "",
-            _ if lost => {
-                " (is this the address of a PostgreSQL server, or of a proxy that cannot reach one?)"
-            }
-            _ => "",
-        };
-        let denied = matches!(&*error.code, "28000" | "28P01" | "AUTH");
-        let failed = match denied {
-            true => format!("could not log in to {} as {:?}", self.place, self.user),
-            false => format!("could not connect to {}", self.place),
-        };
-        error.message = format!("{failed}: {}{advice}", error.message);
-        error
-    }
+    Ok(targets)
 }
 
 /// Folder and port of a socket's path.
@@ -104,13 +49,10 @@ pub fn socket(path: &str) -> Option<(&str, u16)> {
     Some((folder, port.parse().ok()?))
 }
 
-fn usage(what: &str, place: &str, hint: &str) -> Trouble {
-    Trouble::new(TroubleKind::Usage, what, place, hint)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bakeoff_model::endpoint::Endpoint;
     use bakeoff_model::run::TlsSpec;
 
     fn trouble(address: &str, tls: bool) -> Trouble {
@@ -133,7 +75,7 @@ mod tests {
             client: None,
             throwaway_password: false,
         };
-        Target::all(&spec)
+        targets(&spec)
             .err()
             .unwrap_or_else(|| panic!("{address} was taken"))
     }

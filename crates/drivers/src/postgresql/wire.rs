@@ -18,12 +18,13 @@ mod request;
 use super::copy::Table;
 use super::errors::{at_commit, rolled_back, server_error};
 use super::kind::Kind;
-use super::options::{DRIVER, Target};
+use super::options::{DRIVER, targets};
 use super::settings::{self, Settings};
 use super::{DIALECT, capabilities};
 use crate::records::SqlRecords;
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
+use crate::server::target::Target;
 use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::End;
@@ -81,7 +82,7 @@ impl WireDriver {
         };
         Ok(Self {
             settings: Settings::new(&spec.session_variables, isolation)?,
-            targets: Target::all(spec)?
+            targets: targets(spec)?
                 .into_iter()
                 .map(located)
                 .collect::<Result<_, _>>()?,
