@@ -222,3 +222,16 @@ def test_the_test_of_2012_asks_what_the_script_of_that_time_asked(name: str, siz
     assert (spec["table_choice"], spec["db_ps_mode"], spec["rand_type"]) == ("per_transaction", "disable", "special")
     assert found.cells[0].workload.loaded_rows == 16 * size
     assert found.cells[0].retry.on_codes == ["1213", "1020", "1205", "40P01", "23505", "40001"]
+
+
+def test_what_one_client_library_lacks_is_refused_where_the_plan_names_it() -> None:
+    text = (
+        "title = 't'\n[systems.pg]\nkind = 'postgresql'\nstart = true\nclient = 'tokio_postgres'\n"
+        "[workload]\nkind = 'sysbench'\npipeline = true\n"
+    )
+    with pytest.raises(PlanError) as refused:
+        read_plan(text, ROOT, must_run=False)
+    assert "postgresql with the client tokio_postgres does not offer" in refused.value.what
+    assert refused.value.where == "the plan, line 5, [systems.pg] client"
+    assert refused.value.hint == 'client = "wire" offers it'
+    assert read_plan(text.replace("client = 'tokio_postgres'\n", ""), ROOT, must_run=False).cells

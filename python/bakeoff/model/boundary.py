@@ -129,20 +129,6 @@ class WorkloadRequest(Document):
 Request = DriverRequest | WorkloadRequest
 
 
-class Capabilities(Document):
-    """What a driver offers with its options."""
-
-    transactions: bool
-    scan: bool
-    affected: list[Literal["found", "changed"]]
-    batch_insert: bool
-    plain_index: bool
-    pipeline: bool
-    isolation: list[IsolationName]
-    cancel: bool
-    tls: bool
-
-
 class ResolvedDriver(Document):
     """Every option of a plan decided, and what follows from them."""
 
@@ -153,7 +139,8 @@ class ResolvedDriver(Document):
     client: str
     #: Those that are left with these options, preferred one first.
     runners: list[RunnerName]
-    offers: Capabilities
+    #: What a workload may need; the engine compares.
+    offers: dict[str, Any]
 
 
 class Resolved(Document):
@@ -228,7 +215,7 @@ class ListedDriver(Document):
 
     kind: str
     runners: list[RunnerName]
-    capabilities: Capabilities
+    capabilities: dict[str, Any]
     #: Name and version of the client library or of the embedded database; empty: the engine's own code.
     library: str
     workloads: list[str]

@@ -148,24 +148,33 @@ fn what_no_client_can_be_asked_is_refused() {
     );
 }
 
-/// Whichever it is that one client of a kind has and another has not.
 #[test]
 fn a_need_that_the_client_lacks_is_refused_and_the_client_that_would_do_is_named() {
     let needs = Needs {
-        scan: true,
+        pipeline: true,
         ..Needs::default()
     };
-    let mut decided = resolve(&request("postgresql", json!({"tls": true}))).unwrap();
-    assert_eq!(decided.meet(&needs, "ycsb"), Ok(()));
-    decided.resolved.offers.scan = false;
-    for way in decided.ways.iter_mut().filter(|way| way.client != "wire") {
-        way.offers.scan = false;
+    let meet = |kind, options| resolve(&request(kind, options)).unwrap().meet(&needs, "sysbench");
+    assert_eq!(meet("postgresql", json!({})), Ok(()));
+    for (options, hint) in [
+        (json!({"client": "tokio_postgres"}), "client = \"wire\" offers it"),
+        (json!({"tls": true}), "client = \"wire\", without `tls` offers it"),
+    ] {
+        let refused = meet("postgresql", options).unwrap_err();
+        assert_eq!(
+            refused.what,
+            "sysbench needs statements sent together (a pipeline), which postgresql with the client tokio_postgres does \
+             not offer"
+        );
+        assert_eq!((&*refused.place, &*refused.hint), ("driver.client", hint));
     }
-    let trouble = decided.meet(&needs, "ycsb").unwrap_err();
+    let refused = meet("mysql", json!({})).unwrap_err();
+    assert!(refused.what.contains("mysql with the client wire does not offer"));
     assert_eq!(
-        trouble.what,
-        "ycsb needs scans in the order of keys, which postgresql with the client tokio_postgres does not offer"
+        (&*refused.place, &*refused.hint),
+        (
+            "driver",
+            "choose another system, or options of the workload that do without"
+        )
     );
-    assert_eq!(trouble.place, "driver.client");
-    assert_eq!(trouble.hint, "client = \"wire\", without `tls` offers it");
 }
