@@ -271,6 +271,38 @@ def test_only_tables_that_bakeoff_made_are_ours(cleared: PostgreSql, monkeypatch
         system.stop()
 
 
+def test_all_tables_of_the_plan_are_dropped_or_none(cleared: PostgreSql, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(cleared, "CREATE TABLE a (x int)")
+    run(cleared, "CREATE TABLE b (x int)")
+    run(cleared, "CREATE VIEW seen AS SELECT * FROM b")
+    system = existing(cleared, monkeypatch)
+    system.start()
+    ledger = system.ledger()
+    try:
+        with pytest.raises(PlanError, match=r"cannot drop .*: view seen depends on table b"):
+            ledger.begin(["a", "b"], "set", "bundle", all_there=True)
+        with pytest.raises(PlanError, match="`seen` is there and is no table"):
+            ledger.begin(["a", "seen"], "set", "bundle", all_there=True)
+        assert run(cleared, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == 2
+        run(cleared, "DROP VIEW seen")
+        ledger.begin(["a", "b"], "set", "bundle", all_there=True)
+        assert run(cleared, "SELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = 'public'") == (
+            "bakeoff_tables"
+        )
+    finally:
+        system.stop()
+
+
+def test_a_session_variable_that_is_not_taken_is_named(postgresql: PostgreSql, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("work_mem", "banana"), ("wrok_mem", "1MB")):
+        system = existing(postgresql, monkeypatch, session={name: value})
+        with pytest.raises(PlanError, match=name) as refused:
+            system.start()
+        system.stop()
+        assert refused.value.where == "systems.postgresql.session"
+        assert f"`{name}`" in refused.value.hint
+
+
 def test_one_bakeoff_at_a_time_works_in_a_database(postgresql: PostgreSql, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = "('x' || substr(encode(sha256('bakeoff.public'), 'hex'), 1, 16))::bit(64)::bigint"
     system = existing(postgresql, monkeypatch)

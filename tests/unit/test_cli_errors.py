@@ -268,3 +268,20 @@ def test_a_plan_without_an_engine_is_refused_in_one_sentence() -> None:
     assert done.returncode == ExitCode.ENVIRONMENT
     assert done.stderr.startswith("error: the measuring program bakeoff-engine was not found (/no/engine)")
     assert "hint: " in done.stderr
+
+
+def test_a_missing_package_is_named_with_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = ModuleNotFoundError("No module named 'pg8000.native'", name="pg8000.native")
+    assert ending(monkeypatch, missing) == ExitCode.ENVIRONMENT
+    words = capsys.readouterr().err
+    assert words.startswith("error: the Python package pg8000 is missing")
+    assert "-m pip install pg8000`" in words
+
+
+def test_what_is_no_version_is_refused_with_those_to_be_had(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["systems", "install", "postgresql@banana"]) == ExitCode.USAGE
+    words = capsys.readouterr().err
+    assert words.startswith("error: 'banana' is no version of postgresql")
+    assert "trixie: the newest 17" in words

@@ -14,7 +14,7 @@ from bakeoff.systems.mysql.mariadb import MariaDb
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/reference/plan.md").read_text()
-PLANS = sorted([ROOT / "plans/quickstart.toml", *(ROOT / "plans").glob("*/*.toml")])
+PLANS = sorted([*(ROOT / "plans").glob("*.toml"), *(ROOT / "plans").glob("*/*.toml")])
 
 HEADINGS = {
     (): "## Top of the file",

@@ -11,7 +11,7 @@ import pytest
 from bakeoff.cli import main
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision import container, instance
-from bakeoff.provision.container import ImageInstallation, installation_for
+from bakeoff.provision.container import ImageInstallation, _pull_hint, installation_for
 from bakeoff.provision.instance import new_instance, remove_stale
 from bakeoff.systems.mysql.mariadb_installations import SOURCES
 from builders.systems import configured
@@ -122,3 +122,9 @@ def test_what_a_killed_bakeoff_left_in_containers_goes_with_its_folder(asked: Pa
 def test_only_runtimes_that_we_know_are_run_from_a_record(asked: Path, tmp_path: Path) -> None:
     container.remove_containers("/bin/false", tmp_path)
     assert asked.read_text() == ""
+
+
+def test_a_pull_of_a_short_name_says_how_the_whole_one_is_written() -> None:
+    assert "docker.io/library/mysql:8.4" in _pull_hint("mysql:8.4")
+    assert "docker.io/percona/percona-server:8.4" in _pull_hint("percona/percona-server:8.4")
+    assert "docker.io" not in _pull_hint("localhost/mine:1") + _pull_hint("quay.io/mine/mine:1")

@@ -283,3 +283,11 @@ def test_a_machine_without_a_debian_mirror_is_told(tmp_path: Path, monkeypatch: 
     (tmp_path / "sources.list").write_text("deb http://m.example/ubuntu noble main\n")
     with pytest.raises(ServerError, match="no Debian mirror that could be asked for sid"):
         apt.PrivateApt(tmp_path / "apt", "sid")
+
+
+def test_a_suite_with_one_major_is_not_asked_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(debian, "PrivateApt", None)
+    suite = Debian("postgresql", PackageSet(("postgresql-15",), "bin/postgres", major="15"), suite="bookworm")
+    assert suite.offer() == "the newest 15"
+    with pytest.raises(ServerError, match=r"has postgresql 15, not 16\.4"):
+        suite.fetch("16.4", lambda _: None)

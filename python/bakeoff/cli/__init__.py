@@ -107,6 +107,12 @@ def _sentence(error: Exception) -> BakeoffError:
     if isinstance(error, OSError):
         hint = "free some space, or use another folder" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         return BakeoffError(error.strerror or str(error), where=str(error.filename or ""), hint=hint)
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("bakeoff"):
+        package = error.name.partition(".")[0]
+        return BakeoffError(
+            f"the Python package {package} is missing, which bakeoff needs",
+            hint=f"`{sys.executable} -m pip install {package}`, or install bakeoff anew, which brings all it needs",
+        )
     if isinstance(error, MemoryError):
         return BakeoffError("there is not enough memory", hint="free some, or make the plan or its data smaller")
     return BakeoffError(

@@ -36,12 +36,11 @@ def run(options: argparse.Namespace) -> int:
     found: dict[str, list[Found]] = {}
     for cell in existing_loads(plan):
         with ledger_of(plan, cell) as ledger:
-            if options.yes:
-                ledger.claim()
             there = ledger.there(cell.workload.tables)
-            found.setdefault(cell.record.system, []).extend(there)
-            if options.yes:
+            if options.yes and any(one.ours for one in there):
+                ledger.claim()
                 ledger.drop([one.name for one in there if one.ours])
+            found.setdefault(cell.record.system, []).extend(there)
     _tell(found, done=options.yes, as_json=options.json)
     ours = any(one.ours for tables in found.values() for one in tables)
     strangers = [(name, one.name) for name, tables in found.items() for one in tables if not one.ours]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..analysis.wording import bytes_words, seconds_words
@@ -63,18 +61,23 @@ def run(options: argparse.Namespace) -> int:
 
 def _load_all(plan: ResolvedPlan, cells: list[Cell], options: argparse.Namespace) -> list[LoadRecord]:
     from ..fleet.local import LocalHost
+    from ..provision.instance import new_instance
     from ..schedule.instance import Instance
     from .progress import Line
 
     view, records = Line(quiet=options.quiet), []
-    with tempfile.TemporaryDirectory(prefix="bakeoff-load-") as folder:
+    # What a killed load leaves is cleared away by the next that makes such a folder.
+    folder = new_instance("load")
+    try:
         for cell in cells:
-            instance = Instance(plan, cell, Path(folder), LocalHost(), allow_drop=options.allow_drop, work=None)
+            instance = Instance(plan, cell, folder.path, LocalHost(), allow_drop=options.allow_drop, work=None)
             try:
                 records.append(instance.load(partial(view.loading, cell)))
             finally:
                 view.close()
                 instance.stop()
+    finally:
+        folder.remove()
     return records
 
 

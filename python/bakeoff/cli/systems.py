@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     one = verbs.add_parser("install", help="fetch a server into the cache")
     one.add_argument("what", metavar="KIND[@VERSION]", help="such as mariadb, or mariadb@10.11; default: the newest")
     one.add_argument("--from", dest="source", metavar="SOURCE", help="one of those that `bakeoff systems` lists for it")
-    one.add_argument("--image", metavar="NAME", help="pull this container image instead, such as mysql:8.4")
+    one.add_argument("--image", metavar="NAME", help="pull this container image: docker.io/library/mysql:8.4")
     add_json(one)
     one.set_defaults(run=run_install)
     one = verbs.add_parser("remove", help="remove an installed server from the cache")
@@ -135,4 +136,7 @@ def _asked(what: str) -> tuple[Sources, str | None]:
     if sources is None:
         known = ", ".join(name for name, system in SYSTEMS.items() if system.sources())
         raise PlanError(f"nothing to install is called {kind!r}", hint=f"known: {known}")
+    if version and not re.fullmatch(r"\d+(\.\d+)*", version):
+        offers = "; ".join(f"{source.name}: {source.offer()}" for source in sources.fetching())
+        raise PlanError(f"{version!r} is no version of {kind}", hint=f"to be had are, by source, {offers}")
     return sources, version or None

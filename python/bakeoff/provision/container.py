@@ -54,10 +54,18 @@ def pull(image: str) -> str:
     """Fetches an image; returns its digest. Raises ServerError."""
     _refuse_option(image)
     name = runtime()
-    done = subprocess.run([name, "pull", image], stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run([name, "pull", image], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ServerError(f"{name} could not pull {image}", hint="what it said stands above")
+        raise ServerError(f"{name} could not pull {image}: {_last_words(done.stderr)}", hint=_pull_hint(image))
     return _inspected(name, image, "")[1]
+
+
+def _pull_hint(image: str) -> str:
+    """A short name is looked for in no registry that the machine's settings do not name."""
+    registry, slash, _ = image.partition("/")
+    if slash and ("." in registry or ":" in registry or registry == "localhost"):
+        return "check the name, the network, and whether the registry wants a login"
+    return f'say which registry has it: "docker.io/library/{image}"' if not slash else f'such as "docker.io/{image}"'
 
 
 @dataclass(frozen=True)
@@ -190,5 +198,9 @@ def _ask(runtime: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _last_line(done: subprocess.CompletedProcess[str]) -> str:
-    lines = f"{done.stdout or ''}\n{done.stderr or ''}".strip().splitlines()
-    return lines[-1] if lines else f"exit code {done.returncode}"
+    return _last_words(f"{done.stdout or ''}\n{done.stderr or ''}") or f"exit code {done.returncode}"
+
+
+def _last_words(said: str) -> str:
+    lines = said.strip().splitlines()
+    return lines[-1] if lines else ""

@@ -17,7 +17,7 @@ from pathlib import Path
 from bakeoff.errors import ServerError
 from bakeoff.provision.apt import Candidate, PrivateApt, missing
 from bakeoff.provision.cache import make_passable
-from bakeoff.provision.installation import Installation, NotOffered, Source, newest_first, version_fits
+from bakeoff.provision.installation import Installation, NotOffered, Source, newest_first, version_fits, version_key
 from bakeoff.provision.store import Content, Part, Progress, Stored, folder_of, sha256_of, store, stored
 
 #: Not unpacked from the machine's own sources: see the module's text.
@@ -39,6 +39,8 @@ class PackageSet:
     libraries: tuple[str, ...] = ()
     #: Variables that its programs need; `{root}` stands for the unpacked root.
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: Of the version, where the packages' names have it; "": not.
+    major: str = ""
 
 
 class Debian(Source):
@@ -60,9 +62,15 @@ class Debian(Source):
         return missing()
 
     def offer(self) -> str:
+        if self._set.major:
+            return f"the newest {self._set.major}"
         return "what its packages have" if self._suite else "what this machine's apt sources have"
 
     def fetch(self, version: str | None, say: Progress) -> Stored:
+        major = self._set.major
+        if version is not None and major and version_key(version)[0] != int(major):
+            raise NotOffered(f"Debian {self._suite} has {self._product} {major}, not {version}")
+
         def present() -> Stored | None:
             fitting = [one for one in self.stored() if version is None or version_fits(one.version, version)]
             return next(iter(newest_first(fitting)), None)

@@ -24,6 +24,10 @@ class NoDatabase(ServerError):
     """The server is there, and the database is not."""
 
 
+class NotTaken(ServerError):
+    """The server knows no such setting, or does not take the value, now or from this account."""
+
+
 class Control(control.Control):
     """Parameters are $1, $2 ... in a statement. session: variables of the connection, as the load's have them."""
 
@@ -109,6 +113,8 @@ def _said(fields: dict[str, str], login: Login, where: str) -> BakeoffError:
             where=where,
             hint="drop that by hand, or keep the tables of the plan apart from it by a `database` of ours",
         )
+    if code in ("22023", "42704", "55P02"):  # invalid value, unknown setting, one that cannot be changed now
+        return NotTaken(message, where=where)
     if code == "42501":
         return control.not_allowed(login, message, where, "database")
     if code in ("53300", "57P03"):  # too many connections; starting up or shutting down

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError
 from bakeoff.systems.durability import of_postgresql
 from bakeoff.systems.postgresql import facts
-from bakeoff.systems.postgresql.control import SOCKET_NAME, Control, NoDatabase, quoted
+from bakeoff.systems.postgresql.control import SOCKET_NAME, Control, NoDatabase, NotTaken, quoted
 from bakeoff.systems.postgresql.ledger import PostgreSqlLedger
 from bakeoff.systems.postgresql.node import PostgreSqlNode
 from bakeoff.systems.postgresql.options import PostgreSqlOptions
@@ -72,13 +73,24 @@ class PostgreSqlFamily(Family[PostgreSqlOptions]):
     def enter(self, control: ServerControl, options: PostgreSqlOptions, where: str) -> None:
         """Makes the database where it is not there."""
         try:
+            with closing(Control(control.login, options.database, where=where)) as plain:
+                self.refuse_session(plain, options, where)
             super().enter(control, options, where)
         except NoDatabase:
-            maintenance = Control(control.login, _MAINTENANCE, where=where)
-            try:
+            with closing(Control(control.login, _MAINTENANCE, where=where)) as maintenance:
                 maintenance.rows(f"CREATE DATABASE {quoted(options.database)}")
-            finally:
-                maintenance.close()
+
+    def refuse_session(self, control: ServerControl, options: PostgreSqlOptions, where: str) -> None:
+        """A connection is refused as a whole for one of them."""
+        for name, value in options.session.items():
+            try:
+                control.value("SELECT set_config($1, $2, true)", name, value)
+            except NotTaken as error:
+                raise PlanError(
+                    f"the server does not take the session variable {name} = {value!r}: {error.what}",
+                    where=f"{where}.session",
+                    hint=f"correct `{name}`, or leave it out",
+                ) from error
 
     def level(self, control: ServerControl) -> str:
         return of_postgresql(facts.durability_settings(control)).level

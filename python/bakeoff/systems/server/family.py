@@ -72,6 +72,10 @@ class Family(ABC, Generic[Read]):
     def size_on_disk_bytes(self, control: Control, options: Read) -> int | None:
         """Of an existing server."""
 
+    def refuse_session(self, control: Control, options: Read, where: str) -> None:
+        """What a plan says of the load's sessions and the server does not take, where the load could not tell which.
+        Raises PlanError."""
+
     def enter(self, control: Control, options: Read, where: str) -> None:
         """Asks an existing server for the first time, and makes there what the plan's tables lie in where a connection
         needs it. Raises ServerError."""

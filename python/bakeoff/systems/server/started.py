@@ -110,6 +110,7 @@ class StartedServer(Server):
 
     def start(self) -> None:
         self.server.start()
+        self.family.refuse_session(self.control, self._options, self._where)
 
     def stop(self) -> None:
         if self._server is not None:

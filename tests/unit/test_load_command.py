@@ -1,0 +1,36 @@
+"""Where `bakeoff load` keeps what it writes while it loads."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from bakeoff.cli import load
+from bakeoff.provision.owner import OWNER_FILE
+from bakeoff.schedule import instance
+
+
+def test_its_folder_is_one_that_the_next_bakeoff_clears_if_this_one_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Path] = []
+
+    class Loaded:
+        def __init__(self, plan: object, cell: object, folder: Path, *_: object, **__: object) -> None:
+            assert (folder / OWNER_FILE).is_file()
+            seen.append(folder)
+
+        def load(self, _: object) -> str:
+            return "a record"
+
+        def stop(self) -> None: ...
+
+    monkeypatch.setenv("BAKEOFF_CACHE", str(tmp_path))
+    monkeypatch.setattr(instance, "Instance", Loaded)
+    options = argparse.Namespace(quiet=True, allow_drop=False)
+    assert load._load_all(cast(Any, None), cast(Any, [SimpleNamespace()]), options) == ["a record"]
+    assert seen
+    assert not seen[0].exists()
