@@ -4,11 +4,13 @@ only if they are ours."""
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from bakeoff.bundle.read import Bundle
 from bakeoff.systems.mysql.mariadb import MariaDb
 from commands import Done, bakeoff, only_bundle, write_plan
 
@@ -145,6 +147,26 @@ def test_what_load_makes_is_measured_as_it_is_and_dropped_when_that_is_said(
     assert mariadb.control.rows("SHOW TABLES IN bakeoff") == []
 
 
+def all_well(results: Path) -> bool:
+    (folder,) = results.iterdir()
+    runs = Bundle.open(folder).runs
+    return all(run.valid and not run.errors and all(check.ok for check in run.checks) for run in runs)
+
+
+def test_inserts_go_on_after_a_run_that_was_cut_short(tmp_path: Path) -> None:
+    """What it stored is there, and nobody counted it."""
+    plan = write_plan(tmp_path, FILE.replace("[1, 2]", "[1]"))
+    assert bakeoff("load", plan, "--together", cwd=tmp_path).code == 0
+    assert bakeoff("run", plan, "--together", cwd=tmp_path).code == 0
+    last = max(only_bundle(tmp_path).runs, key=lambda run: run.order)
+    shutil.rmtree(only_bundle(tmp_path).folder / "runs" / last.id)
+    done = bakeoff("run", plan, "--together", "--resume", only_bundle(tmp_path).folder, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert len(only_bundle(tmp_path).runs) == 2
+    assert all_well(tmp_path / "bakeoff-results")
+    assert "had been changed before" in (only_bundle(tmp_path).folder / "report.html").read_text()
+
+
 def test_a_plan_that_is_refused_before_anything_was_measured_leaves_nothing(tmp_path: Path) -> None:
     refused = bakeoff("run", write_plan(tmp_path, FILE), "--together", "--events", cwd=tmp_path)
     assert refused.code == 2
@@ -184,8 +206,9 @@ def test_a_sqlite_file_is_loaded_inserted_into_run_after_run_and_removed_when_no
         (count,) = [check for check in run.checks if check.name == "row count"]
         assert (count.ok, count.actual) == (True, f"{rows} rows")
     assert rows > 300
-    refused = bakeoff("run", plan, "--together", cwd=tmp_path)
-    assert refused.code == 2
-    assert f"expected 300 rows, found {rows} rows" in refused.err
+    again = bakeoff("run", plan, "--together", "--out", "second", cwd=tmp_path)
+    assert again.code == 0, again.err
+    assert f"row count: expected 300 rows, found {rows} rows; the runs begin with what is there" in again.err
+    assert all_well(tmp_path / "second")
     assert bakeoff("drop", plan, "--yes", cwd=tmp_path).code == 0
     assert not (tmp_path / "mine.sqlite").exists()

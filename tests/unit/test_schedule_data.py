@@ -102,7 +102,7 @@ def test_data_that_are_not_what_the_plan_says_are_refused(found: tuple[Found, ..
     one = instance("none", *found)
     one.phases = cast(Any, SimpleNamespace(check=lambda *rest: SimpleNamespace(checks=[broken])))
     with pytest.raises(PlanError) as caught:
-        one.find([])
+        one.find([], 7, print)
     assert caught.value.what == what
     assert "`bakeoff load`" in caught.value.hint
 
@@ -117,10 +117,42 @@ def test_data_that_are_there_are_checked_with_what_runs_before_did() -> None:
     run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1, evidence=DID)
     one = instance("none", *BOTH)
     one.phases = cast(Any, SimpleNamespace(check=check, warnings=list))
-    assert one.find([run, run]).rows == 100
+    assert one.find([run, run], 7, pytest.fail).rows == 100
     assert (asked[0].evidence, asked[0].after_run) == ([*DID, *DID], True)
-    one.find([run, run.model_copy(update={"state": "failed"})])
+    one.find([run, run.model_copy(update={"state": "failed"})], 7, pytest.fail)
     assert asked[1].evidence == [*DID, None]
+
+
+@pytest.mark.parametrize(("reset", "begins"), [("none", True), ("reuse", False)])
+def test_what_others_stored_is_where_the_next_run_begins_where_nothing_is_put_back(reset: str, begins: bool) -> None:
+    """Runs that were cut short, or another plan's: nobody knows what they did, but what is there is there."""
+    told: list[str] = []
+
+    def check(*rest: Any) -> Any:
+        held = None in rest[-1].evidence
+        found = Check(name="row count", ok=held, expected="100 rows", actual="117 rows", evidence=[])
+        return SimpleNamespace(checks=[found])
+
+    one = instance(reset, *BOTH)
+    one.phases = cast(Any, SimpleNamespace(check=check, warnings=list))
+    if not begins:
+        with pytest.raises(PlanError, match="expected 100 rows, found 117 rows"):
+            one.find([], 7, told.append)
+        assert told == []
+        return
+    one.find([], 7, told.append)
+    assert one.data
+    assert (one.data.done, one.data.first_turn) == ([None], 7)
+    (words,) = told
+    assert "row count: expected 100 rows, found 117 rows; the runs begin with what is there" in words
+
+
+def test_keys_of_data_that_nobody_has_changed_begin_with_the_first_turn() -> None:
+    one = instance("none", *BOTH)
+    one.phases = cast(Any, SimpleNamespace(check=lambda *rest: SimpleNamespace(checks=[]), warnings=list))
+    one.find([], 7, pytest.fail)
+    assert one.data
+    assert one.data.first_turn == 0
 
 
 def test_a_run_of_an_older_bakeoff_is_read_with_what_it_said_of_its_data() -> None:

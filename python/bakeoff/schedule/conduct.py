@@ -17,7 +17,7 @@ from ..interrupts import ignored
 from ..model.boundary import Progress
 from ..model.records import BundleInfo, FactsRecord, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
-from . import one_run
+from . import one_run, turns
 from .cores import Others
 from .data import Data
 from .instance import Instance, file_name
@@ -57,6 +57,8 @@ class Conductor:
     _instances: dict[str, Instance] = field(default_factory=dict)
     #: By `load_key`.
     _data: dict[str, Data] = field(default_factory=dict)
+    #: Of this occasion, on data that others have inserted into.
+    _first_turn: int = field(default_factory=turns.drawn)
     _failures: int = 0
     _said: list[str] = field(default_factory=list)
 
@@ -137,10 +139,13 @@ class Conductor:
         self.view.loading(cell, None)
         if (data := self._data.get(cell.load_key)) and instance.take(data):
             return
+        theirs = {c.record.id for c in self.plan.cells if c.load_key == cell.load_key}
+        before = [run for run in self.done.values() if run.cell in theirs]
         if cell.data == "existing":
-            theirs = {c.record.id for c in self.plan.cells if c.load_key == cell.load_key}
-            load = instance.find(run for run in self.done.values() if run.cell in theirs)
+            load = instance.find(before, self._first_turn, self._say)
         else:
+            if before and cell.reset == "none":
+                self._say(f"{cell.record.system} is loaded anew: the next run does not begin where the last one ended")
             load = instance.load(lambda progress: self.view.loading(cell, progress))
         self.writer.load(file_name(cell.load_key), load)
         if instance.data:

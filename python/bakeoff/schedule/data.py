@@ -18,6 +18,8 @@ class Data:
 
     #: As it was loaded or found.
     begun: Done = field(default_factory=list)
+    #: Of those that insert into it, see turns.py; other than 0 where somebody has before.
+    first_turn: int = 0
     #: The copy that can be put back, of a private system.
     snapshot: Path | None = None
     #: That the next run begins with.

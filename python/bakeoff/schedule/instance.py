@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,20 @@ from ..systems.base import System
 from .data import Data, Done
 from .nodes import facts_of
 from .phases import Phases
+from .turns import Turns
 
 
 def file_name(key: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", key)[:80]
+
+
+def _broken_words(checks: Iterable[Check]) -> str:
+    """What the first check that failed found; "" if all held."""
+    for check in checks:
+        if not check.ok:
+            evidence = f" ({check.evidence[0]})" if check.evidence else ""
+            return f"{check.name}: expected {check.expected}, found {check.actual}{evidence}"
+    return ""
 
 
 class Instance:
@@ -76,22 +87,27 @@ class Instance:
         self.data = Data(snapshot=snapshot)
         return record
 
-    def find(self, done: Iterable[RunRecord]) -> LoadRecord:
+    def find(self, done: Iterable[RunRecord], first_turn: int, tell: Callable[[str], None]) -> LoadRecord:
         """Takes the data that are there, if they are what the plan says. done: runs that have changed them since they
-        were. Raises PlanError."""
+        were. Where nothing is put back, others may have, too (runs that were cut short, another plan's): that is told,
+        and the runs begin with what they left. Raises PlanError."""
         self.start()
         self._refuse_absent_tables()
         before: Done = [words for run in done for words in (run.evidence if run.state == "done" else [None])]
         checks = self._check(before, after_run=True)
-        if broken := [check for check in checks if not check.ok]:
-            evidence = f" ({broken[0].evidence[0]})" if broken[0].evidence else ""
+        differ = _broken_words(checks)
+        if differ and self.cell.reset == "none":
+            before.append(None)
+            checks = self._check(before, after_run=True)
+        if words := _broken_words(checks):
             raise PlanError(
-                f"the data on {self.system.name} are not what the plan says: {broken[0].name}: expected"
-                f" {broken[0].expected}, found {broken[0].actual}{evidence}",
+                f"the data on {self.system.name} are not what the plan says: {words}",
                 where=f"systems.{self.system.name}",
                 hint="say in [workload] what is there, or have the data made: `bakeoff load`",
             )
-        self.data = Data(before)
+        if differ:
+            tell(f"the data on {self.system.name} had been changed before: {differ}; the runs begin with what is there")
+        self.data = Data(before, first_turn if before else 0)
         return self._load_record(self.cell.workload.loaded_rows, 0.0, checks)
 
     def _refuse_absent_tables(self) -> None:
@@ -145,7 +161,7 @@ class Instance:
         self.start()
         if self.plan.cache == "cold":
             self._refuse_memory()
-        self.data = Data(data.begun, data.snapshot) if self.system.private else data
+        self.data = Data(data.begun, snapshot=data.snapshot) if self.system.private else data
         return True
 
     def reset(self, folder: Path) -> None:
@@ -174,11 +190,14 @@ class Instance:
 
     def work(self, cell: Cell, block: int) -> dict[str, Any]:
         """What the engine is asked in this cell's run of this block."""
-        if cell.reset != "none":
+        if cell.reset != "none" or self.data is None:
             return cell.workload.spec
-        sharing = [c.record.id for c in self.plan.cells if c.load_key == cell.load_key]
-        turn = (block - 1) * len(sharing) + sharing.index(cell.record.id)
+        turn = self.data.first_turn + self._turns.turn(cell.record.id, block)
         return cell.workload.continued(turn) or cell.workload.spec
+
+    @cached_property
+    def _turns(self) -> Turns:
+        return Turns.of(self.plan.cells)
 
     def _fill(self, folder: Path, on_progress: Callable[[Progress], None]) -> RunResult:
         """Makes the tables and loads them, in place of those that were there. On an existing system that must be ours,
