@@ -3,10 +3,11 @@
 use crate::job::Job;
 use crate::pace::pacer::{Pacer, Slots};
 use crate::record::merged::{Merged, outcome_of};
-use crate::record::recorder::Recorder;
+use crate::record::recorder::{Recorder, Writer};
 use crate::record::times::Times;
 use crate::runner::Runner;
 use crate::threads::team::{wait_for_axis, watched_cells};
+use crate::user::probe::RecordProbe;
 use crate::user::session::{Since, Slot, open, reopen};
 use crate::user::watchdog::timed;
 use crate::words::server_trouble;
@@ -14,8 +15,9 @@ use bakeoff_model::driver::Driver;
 use bakeoff_model::event::Witness;
 use bakeoff_model::outcome::{Outcome, Trouble, TroubleKind};
 use bakeoff_model::time::{now_ns, sleep_until};
-use bakeoff_model::workload::{Answer, Operation, Probe, Queries, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Operation, ThreadId, Workload};
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -48,7 +50,7 @@ pub fn start<R: Runner, D: Driver, W: Workload<D::Session>>(
     let job = job.clone();
     let body = move || {
         let recorder = Arc::new(Recorder::new(job.operations.len(), 1, 1));
-        let watching = watch::<R, D, W>(job, rate_ops_per_s, worker, sender.clone());
+        let watching = watch::<R, D, W>(job, rate_ops_per_s, worker, recorder.clone(), sender.clone());
         let ended = R::block_on(recorder, Box::pin(watching));
         let last = match ended.and_then(|ended| ended) {
             Ok(times) => Message::Seen(Box::new(times)),
@@ -99,6 +101,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
     job: Arc<Job<D, W>>,
     rate_ops_per_s: f64,
     worker: usize,
+    recorder: Arc<Recorder>,
     messages: Sender<Message>,
 ) -> Result<Times, Trouble> {
     let cells = watched_cells::<R>(&job, 1);
@@ -115,6 +118,8 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
     let Some(axis) = wait_for_axis(&job).await else {
         return Ok(times);
     };
+    // Its operations are not the run's: what they say of themselves goes to a recorder that nobody reads.
+    let mut probe = RecordProbe::new(Rc::new(Writer::new(recorder, axis.clone())));
     let state = job.workload.worker(worker);
     let stream = u64::MAX - u64::from(job.spec.client.index);
     let mut thread = job.workload.thread(
@@ -143,9 +148,8 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
         };
         job.workload.next(&state, &mut thread);
         let begin_ns = now_ns();
-        let mut deaf = Deaf;
         let answer = {
-            let asked = pin!(job.workload.execute(&state, &mut thread, session, &mut deaf));
+            let asked = pin!(job.workload.execute(&state, &mut thread, session, &mut probe));
             timed(cell, begin_ns + job.timeout_ns, asked).await
         };
         let end_ns = now_ns();
@@ -155,7 +159,8 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
             Some(Err(error)) => (error.outcome, error.connection_lost),
             None => (Outcome::Unknown, true),
         };
-        job.workload.settle(&state, &mut thread, outcome, lost, &mut Deaf);
+        job.workload
+            .settle(&state, &mut thread, outcome, lost, &mut probe);
         if outcome == Outcome::Ok && axis.counts(due_ns, end_ns) {
             times.record(end_ns.saturating_sub(begin_ns));
         }
@@ -178,20 +183,6 @@ async fn wait(due_ns: u64, axis: &crate::control::Axis) -> bool {
         }
         sleep_until(due_ns.min(now + NAP_NS)).await;
     }
-}
-
-/// The witness's operations are not the run's.
-struct Deaf;
-
-impl Probe for Deaf {
-    fn now_ns(&self) -> u64 {
-        now_ns()
-    }
-    fn part(&mut self, _: usize, _: Outcome, _: u64) -> u64 {
-        now_ns()
-    }
-    fn queries(&mut self, _: Queries) {}
-    fn revoke(&mut self, _: u64) {}
 }
 
 impl Seen {
