@@ -7,6 +7,7 @@ pub(crate) mod errors;
 pub(crate) mod kind;
 #[cfg(feature = "tokio_postgres")]
 pub mod library;
+pub(crate) mod numeric;
 pub(crate) mod options;
 pub(crate) mod settings;
 pub mod wire;

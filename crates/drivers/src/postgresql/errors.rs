@@ -28,7 +28,7 @@ const CLASSES: &[(&str, FailClass)] = &[
 ];
 
 /// The node says that it will not serve: read-only, shutting down, starting up.
-const LEAVE: &[&str] = &["25006", "57P01", "57P03"];
+const LEAVE: &[&str] = &["25006", "57P01", "57P02", "57P03"];
 
 /// Whether the statement took effect is not known.
 const UNCERTAIN: &[&str] = &[
@@ -117,6 +117,10 @@ mod tests {
     #[test]
     fn a_node_that_will_not_serve_is_left() {
         assert!(server_error(said("ERROR", "25006")).leave_node);
+        assert!(
+            server_error(said("FATAL", "57P02")).leave_node,
+            "another process of its has crashed"
+        );
         assert!(
             server_error(said("FATAL", "57P01")).leave_node && at_login(said("FATAL", "57P03")).leave_node
         );

@@ -1,4 +1,5 @@
 //! Types of the server as parameters and columns have them: which values are written and read in binary, and how.
+use super::numeric;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::value::{Decimal, Timestamp, Value};
 use bytes::BufMut;
@@ -13,7 +14,6 @@ pub enum Kind {
     Float4,
     Float8,
     Bytea,
-    /// Written and read as text, digit by digit.
     Numeric,
     Timestamp,
     Date,
@@ -48,7 +48,7 @@ impl Kind {
 
     /// Of its values in a row: 1 is binary.
     pub fn result_format(self) -> u16 {
-        u16::from(!matches!(self, Kind::Other | Kind::Numeric))
+        u16::from(self != Kind::Other)
     }
 
     /// A value of a row into the buffer; false: it has not the length of its kind.
@@ -57,7 +57,10 @@ impl Kind {
         match self {
             Kind::Text | Kind::Other => row.push(Value::Text(value)),
             Kind::Bytea => row.push(Value::Bytes(value)),
-            Kind::Numeric => row.push(Decimal::parse(value).map_or(Value::Text(value), Value::Decimal)),
+            Kind::Numeric => match numeric::decimal(value) {
+                Some(decimal) => row.push(Value::Decimal(decimal)),
+                None => return push_long(value, row),
+            },
             Kind::Timestamp => match value.try_into() {
                 Ok(bytes) => push_moment(i64::from_be_bytes(bytes), row),
                 Err(_) => return false,
@@ -117,6 +120,8 @@ impl Kind {
                 Ok(value) => out.put_i16(value),
                 Err(_) => return as_text(format_args!("{value}"), out),
             },
+            (Value::Decimal(value), Kind::Numeric) => numeric::write(value, out),
+            (Value::Int(units), Kind::Numeric) => numeric::write(Decimal { units, scale: 0 }, out),
             (Value::Int(value), Kind::Float8) => out.put_f64(value as f64),
             (Value::Float(value), Kind::Float8) => out.put_f64(value),
             (Value::Float(value), Kind::Float4) => out.put_f32(value as f32),
@@ -142,6 +147,16 @@ fn push_moment(us: i64, row: &mut RowBuf) {
         Some(_) => Value::Text(b"-infinity"),
         None => Value::Text(b"infinity"),
     });
+}
+
+/// A number that a decimal does not hold, in its digits; false: it is none.
+#[cold]
+fn push_long(value: &[u8], row: &mut RowBuf) -> bool {
+    let text = numeric::text(value);
+    if let Some(text) = &text {
+        row.push(Value::Text(text.as_bytes()));
+    }
+    text.is_some()
 }
 
 #[cold]
@@ -185,6 +200,7 @@ mod tests {
             (Kind::Bool, Value::Bool(true), Value::Bool(true)),
             (Kind::Timestamp, LEAP_DAY, LEAP_DAY),
             (Kind::Uuid, Value::Uuid([7; 16]), Value::Uuid([7; 16])),
+            (Kind::Numeric, PRICE, PRICE),
         ] {
             let (binary, out) = written(kind, param);
             let mut row = RowBuf::default();
@@ -210,8 +226,7 @@ mod tests {
         );
         assert_eq!(read(Kind::Date, &i32::MAX.to_be_bytes()), "infinity");
         assert_eq!(read(Kind::Timestamp, &i64::MIN.to_be_bytes()), "-infinity");
-        assert_eq!(read(Kind::Numeric, b"-12.30"), "-12.30");
-        assert_eq!(read(Kind::Numeric, b"NaN"), "NaN");
+        assert_eq!(read(Kind::Numeric, &[0, 0, 0, 0, 0xC0, 0, 0, 0]), "NaN");
     }
 
     #[test]
@@ -220,7 +235,8 @@ mod tests {
             (Kind::Int4, Value::Int(1 << 31), "2147483648"),
             (Kind::Int2, Value::Int(-40_000), "-40000"),
             (Kind::Other, Value::Int(7), "7"),
-            (Kind::Numeric, PRICE, "-12.30"),
+            (Kind::Other, PRICE, "-12.30"),
+            (Kind::Numeric, Value::Float(0.5), "5e-1"),
             (Kind::Date, LEAP_DAY, "2000-02-29 00:00:00.000001"),
             (Kind::Text, Value::Int(7), "7"),
             (Kind::Other, Value::Float(1e300), "1e300"),

@@ -3,7 +3,6 @@
 //! A session is one connection with a task beside it that reads and writes; both allocate per operation.
 mod errors;
 mod load;
-mod numeric;
 mod tls;
 mod values;
 
@@ -241,7 +240,7 @@ impl LibrarySession {
                     found.try_get(index).map_err(|error| failed(op_error(&error)))?;
                 match value {
                     None => self.row.push(Value::Null),
-                    Some(Raw(value)) if values::push(*kind, value, &mut self.row) => {}
+                    Some(Raw(value)) if kind.push(value, &mut self.row) => {}
                     Some(_) => return Err(failed(malformed("a value of another length"))),
                 }
             }

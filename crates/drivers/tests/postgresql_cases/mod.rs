@@ -8,7 +8,7 @@ use bakeoff_model::record::{Fields, RecordSession, TableSpec};
 use bakeoff_model::run::{Isolation, PostgresqlSpec};
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
 use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::value::Value;
+use bakeoff_model::value::{Decimal, Timestamp, Value};
 use std::time::Duration;
 
 pub use crate::bench::postgresql_spec as spec;
@@ -273,5 +273,104 @@ fn tables_of_tools_that_do_not_quote_are_found() {
             .unwrap();
         assert!(session.read(T, b"k", Fields::One(1)).await.unwrap().is_some());
         session.drop_table(&table).await.unwrap();
+    });
+}
+
+#[test]
+fn every_kind_of_value_goes_there_and_back_in_its_own_form() {
+    let Some(spec) = spec() else { return };
+    let at = Value::Timestamp(Timestamp {
+        us: -62_135_596_799_999_999,
+    });
+    let day = Value::Timestamp(Timestamp {
+        us: 951_782_400_000_000,
+    });
+    let values = [
+        ("bool", Value::Bool(true), "true"),
+        ("int2", Value::Int(i16::MIN.into()), "-32768"),
+        ("int4", Value::Int(i32::MIN.into()), "-2147483648"),
+        ("int8", Value::Int(i64::MIN), "-9223372036854775808"),
+        ("float4", Value::Float(-0.5), "-0.5"),
+        ("float8", Value::Float(0.1), "0.1"),
+        ("text", Value::Text("Grün\t'".as_bytes()), "Grün\t'"),
+        ("varchar", Value::Text(b""), ""),
+        ("bpchar", Value::Text(b"ab "), "ab"),
+        ("bytea", Value::Bytes(b"\0\xff"), "\\x00ff"),
+        ("timestamp", at, "0001-01-01 00:00:00.000001"),
+        ("timestamptz", at, "0001-01-01 00:00:00.000001+00"),
+        ("date", day, "2000-02-29"),
+        (
+            "uuid",
+            Value::Uuid([7; 16]),
+            "07070707-0707-0707-0707-070707070707",
+        ),
+        ("json", Value::Text(b"{\"a\": 1}"), "{\"a\": 1}"),
+    ];
+    run(async {
+        let mut session = session(with(&spec, "TimeZone", "UTC")).await;
+        for (kind, value, text) in values {
+            for value in [value, Value::Null] {
+                let read = there_and_back(&mut session, kind, value).await;
+                let text = if value == Value::Null { "NULL" } else { text };
+                assert_eq!(read, format!("{value:?} {text}"), "{kind}");
+            }
+        }
+    });
+}
+
+#[test]
+fn numbers_of_every_scale_go_there_and_back() {
+    let Some(spec) = spec() else { return };
+    run(async {
+        let mut session = session(spec).await;
+        for units in [0, 5, -1, 10_000, 12_345_678, i64::MAX, i64::MIN] {
+            for scale in 0..=20 {
+                let decimal = Decimal { units, scale };
+                let read = there_and_back(&mut session, "numeric", Value::Decimal(decimal)).await;
+                assert_eq!(read, format!("{:?} {decimal}", Value::Decimal(decimal)));
+            }
+        }
+        let long = "123456789012345678901234567890.5";
+        for text in ["NaN", long] {
+            let value = Value::Text(text.as_bytes());
+            let read = there_and_back(&mut session, "numeric", value).await;
+            assert_eq!(read, format!("{value:?} {text}"));
+        }
+    });
+}
+
+/// A value as it is read back, and as the server writes it.
+async fn there_and_back(session: &mut Session, kind: &str, value: Value<'_>) -> String {
+    let sql = session.sql();
+    let echo = format!("SELECT $1::{kind}, ($1::{kind})::text");
+    let echo = sql.prepare(&Ask::read(&echo)).await.unwrap();
+    let row = sql.query_one(echo, &[value]).await.unwrap().unwrap();
+    format!("{:?} {}", row.cell(0).unwrap(), row.cell(1).unwrap())
+}
+
+#[test]
+fn a_statement_that_takes_too_long_has_failed_and_its_session_goes_on() {
+    let Some(spec) = spec() else { return };
+    run(async {
+        let mut session = session(with(&spec, "statement_timeout", "20ms")).await;
+        let error = ask(&mut session, "SELECT pg_sleep(600)").await.unwrap_err();
+        assert_eq!(
+            (error.outcome, &*error.code, error.connection_lost),
+            (Outcome::Fail(FailClass::Other), "57014", false)
+        );
+        ask(&mut session, "SELECT 1").await.unwrap();
+    });
+}
+
+#[test]
+fn a_transaction_that_may_only_read_refuses_a_write_and_its_node_is_left() {
+    let Some(spec) = spec() else { return };
+    run(async {
+        let mut session = session(with(&spec, "default_transaction_read_only", "on")).await;
+        let error = ask(&mut session, "CREATE TABLE never (a int)").await.unwrap_err();
+        assert_eq!(
+            (error.outcome, &*error.code, error.leave_node),
+            (Outcome::Fail(FailClass::Refused), "25006", true)
+        );
     });
 }

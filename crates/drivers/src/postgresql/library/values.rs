@@ -1,7 +1,5 @@
-//! Valueeters and cells as tokio-postgres takes and gives them: bytes whose form the kind knows.
-use super::numeric;
+//! Parameters and cells as tokio-postgres takes and gives them: bytes whose form the kind knows.
 use crate::postgresql::kind::Kind;
-use bakeoff_model::row::RowBuf;
 use bakeoff_model::value::Value;
 use bytes::BytesMut;
 use std::error::Error;
@@ -52,13 +50,4 @@ impl<'a> FromSql<'a> for Raw<'a> {
     fn accepts(_: &Type) -> bool {
         true
     }
-}
-
-/// False: it is no value of its kind. The library asks for all columns in binary, our own client for numbers of any length
-/// as text.
-pub fn push(kind: Kind, value: &[u8], row: &mut RowBuf) -> bool {
-    if kind != Kind::Numeric {
-        return kind.push(value, row);
-    }
-    numeric::text(value).is_some_and(|text| kind.push(text.as_bytes(), row))
 }
