@@ -1,16 +1,20 @@
-//! What the wire client makes of servers that say anything at all: whole conversations, mutated at some place, and plain
-//! noise. It ends each with an answer or an error: it never panics, never waits once the other side has closed, and takes
-//! no more memory than what it was sent accounts for. More cases: PROPTEST_CASES=100000 (CONTRIBUTING.md).
+//! What the wire clients make of servers that say anything at all: whole conversations, mutated at some place, and plain
+//! noise. They end each with an answer or an error: they never panic, never wait once the other side has closed, take no
+//! more memory than what they were sent accounts for, and use no session again that could not be understood. More cases: PROPTEST_CASES=100000 (CONTRIBUTING.md).
 #![allow(clippy::unwrap_used, clippy::expect_used)] // test code throughout
 mod bench;
 mod scripted;
 
+use bakeoff_model::driver::Driver;
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
 use bakeoff_model::value::Value;
-use bench::{open, run_on_reactor, wire_driver};
+use bench::{open, postgresql_wire_driver, run_on_reactor, wire_driver};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use scripted::{Conversation, spec};
+use scripted::postgresql::{QUERY_STEP, ROW, TWO_SEEN, messages};
+use scripted::{Conversation, Protocol, spec};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -40,27 +44,44 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
+/// Of `converse`, when all went well.
+const ALL_STEPS: usize = 6;
+
 /// All that a session is used for; how far it came, in steps.
-async fn converse(address: &str, tuned: bool) -> usize {
-    let Ok(mut session) = open(&wire_driver(spec(address, tuned), None)).await else {
+async fn converse(driver: &impl Driver<Session: SpeaksSql>) -> usize {
+    let Ok(mut session) = open(driver).await else {
         return 0;
     };
     let session = session.sql();
+    let heard = |done: Result<(), OpError>| match done {
+        Ok(()) => true,
+        Err(error) => {
+            assert!(error.code != "PROTOCOL" || error.connection_lost, "{error:?}");
+            false
+        }
+    };
     let Ok(statement) = session
         .prepare(&Ask::read("SELECT a, b, c FROM t WHERE k = ?"))
         .await
     else {
         return 1;
     };
-    if session
-        .query(statement, &[Value::Int(1)], &mut |_| {})
-        .await
-        .is_err()
-    {
+    let rows = session.query(statement, &[Value::Int(1)], &mut |_| {}).await;
+    if !heard(rows.map(drop)) {
         return 2;
     }
-    if session.query_text("SELECT 'x', NULL", &mut |_| {}).await.is_err() {
+    let rows = session.query_text("SELECT 'x', NULL", &mut |_| {}).await;
+    if !heard(rows.map(drop)) {
         return 3;
+    }
+    if driver.capabilities().pipeline {
+        let mut pipeline = Pipeline::default();
+        pipeline.begin();
+        pipeline.push(statement, &[Value::Int(1)]);
+        pipeline.commit();
+        if !heard(session.run_pipeline(&pipeline, &mut |_, _| {}).await) {
+            return 4;
+        }
     }
     let mut left = 3;
     let mut next = |row: &mut bakeoff_model::row::RowBuf| {
@@ -69,16 +90,22 @@ async fn converse(address: &str, tuned: bool) -> usize {
         row.push(Value::Text(b"text"));
         left > 0
     };
-    match session.bulk_insert("t", &["a", "b"], &mut next).await {
-        Err(_) => 4,
-        Ok(_) => 5,
+    match heard(session.bulk_insert("t", &["a", "b"], &mut next).await.map(drop)) {
+        false => 5,
+        true => ALL_STEPS,
     }
 }
 
 fn steps(conversation: Conversation) -> usize {
-    let tuned = conversation.tuned;
+    let (tuned, protocol) = (conversation.tuned, conversation.protocol);
     let before = ALLOCATED_BYTES.get();
-    let steps = scripted::serve(conversation, |address| run_on_reactor(converse(address, tuned)));
+    let steps = scripted::serve(conversation, |address| match protocol {
+        Protocol::Mysql => run_on_reactor(converse(&wire_driver(spec(address, tuned), None))),
+        Protocol::Postgresql => {
+            let spec = scripted::postgresql::spec(address);
+            run_on_reactor(converse(&postgresql_wire_driver(spec, None)))
+        }
+    });
     let allocated = ALLOCATED_BYTES.get() - before;
     assert!(
         allocated < ALLOCATED_BYTES_MAX,
@@ -90,7 +117,31 @@ fn steps(conversation: Conversation) -> usize {
 #[test]
 fn conversations_that_nobody_has_touched_go_to_their_end() {
     for conversation in Conversation::known() {
-        assert_eq!(steps(conversation), 5);
+        assert_eq!(steps(conversation), ALL_STEPS);
+    }
+}
+
+#[test]
+fn how_a_servers_words_are_cut_into_packets_means_nothing() {
+    for mut conversation in Conversation::known() {
+        conversation.piece_bytes = 1;
+        assert_eq!(steps(conversation), ALL_STEPS);
+    }
+}
+
+/// Wherever a server hangs up: what it has not said to the end is no answer.
+#[test]
+fn an_answer_that_is_cut_short_is_none() {
+    for known in Conversation::known() {
+        for step in 0..known.said.len() {
+            for end in 0..known.said[step].len() {
+                let mut cut = known.clone();
+                cut.change(step, false, |said| said.truncate(end));
+                let last = known.said.len() - 1;
+                cut.said.truncate(step + 1);
+                assert!(steps(cut) < ALL_STEPS, "step {step} of {last}, cut at {end}");
+            }
+        }
     }
 }
 
@@ -174,4 +225,41 @@ proptest! {
         conversation.change(step, which % 2 == 0, |said| said.clone_from(&noise));
         steps(conversation);
     }
+
+    /// PostgreSQL's answer to a prepared query, of any messages in any order, against what the protocol allows.
+    #[test]
+    fn an_answer_is_right_or_none(said in prop::collection::vec(0..WORDS.len(), 0..8)) {
+        let words: String = said.iter().map(|word| WORDS[*word].0).collect();
+        let whole: String = words.chars().filter(|word| !"NSA".contains(*word)).collect();
+        let answer = whole.split_inclusive('Z').next().unwrap_or_default();
+        let rows = answer.strip_prefix('2').and_then(|rest| rest.strip_suffix("CZ"));
+        let right = rows.is_some_and(|rows| rows.chars().all(|word| word == 'D'));
+        let mut conversation = scripted::postgresql::conversation();
+        let all: Vec<_> = said.iter().map(|word| WORDS[*word].1).collect();
+        conversation.change(QUERY_STEP, false, |said| *said = messages(&all));
+        conversation.said.truncate(QUERY_STEP + 1);
+        prop_assert_eq!(steps(conversation), if right { 3 } else { 2 }, "{}", words);
+    }
 }
+
+/// What a server may say, each with a letter; the small ones are wrong in themselves.
+const WORDS: &[(char, (u8, &[u8]))] = &[
+    ('2', (b'2', b"")),
+    ('2', (b'2', b"")),
+    ('D', (b'D', ROW)),
+    ('D', (b'D', ROW)),
+    ('C', TWO_SEEN),
+    ('C', TWO_SEEN),
+    ('Z', (b'Z', b"I")),
+    ('Z', (b'Z', b"I")),
+    ('N', (b'N', b"SNOTICE\0\0")),
+    ('S', (b'S', b"a\0b\0")),
+    ('A', (b'A', b"\0\0\0\x01a\0b\0")),
+    ('E', (b'E', b"SERROR\0C40001\0Mno\0\0")),
+    ('F', (b'E', b"SFATAL\0C57P01\0Mgone\0\0")),
+    ('T', (b'T', &[0, 0])),
+    ('G', (b'G', &[0, 0, 0])),
+    ('d', (b'D', &[0, 2, 255, 255, 255, 255, 255, 255, 255, 255])),
+    ('l', (b'D', &[0, 1, 255, 255, 255, 254])),
+    ('z', (b'Z', b"")),
+];

@@ -1,5 +1,7 @@
 //! A server that says what it was told to say, one thing after each that it hears.
 #![allow(dead_code)] // every test file uses its own part of it
+pub mod postgresql;
+
 use super::bench::endpoint;
 use bakeoff_model::run::{MysqlSpec, Secret};
 use std::io::{Read, Write};
@@ -47,28 +49,39 @@ pub fn spec(address: &str, tuned: bool) -> MysqlSpec {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Protocol {
+    Mysql,
+    Postgresql,
+}
+
 #[derive(Clone, Debug)]
 pub struct Conversation {
+    pub protocol: Protocol,
     /// Each is one or more whole packets: the greeting, then an answer to each request.
     pub said: Vec<Vec<u8>>,
     /// The first that is not what the server said: from there on it listens no more, says the rest, and closes.
     changed: usize,
     pub tuned: bool,
+    /// Written at a time.
+    pub piece_bytes: usize,
 }
 
 impl Conversation {
     pub fn new(said: Vec<Vec<u8>>) -> Self {
         Self {
+            protocol: Protocol::Mysql,
             changed: said.len(),
             said,
             tuned: false,
+            piece_bytes: usize::MAX,
         }
     }
 
     /// As a MariaDB 10.11 speaks (arrays of parameters, columns described once), a MySQL 8 (another authentication, columns
-    /// described with each answer, LOAD DATA LOCAL), and a server that marks ends in the older way.
+    /// described with each answer, LOAD DATA LOCAL), a server that marks ends in the older way, and a PostgreSQL.
     pub fn known() -> Vec<Conversation> {
-        vec![mariadb(), mysql(true), mysql(false)]
+        vec![mariadb(), mysql(true), mysql(false), postgresql::conversation()]
     }
 
     /// `keeps_lengths`: only the first packet's content is changed, and its header says how long it now is.
@@ -77,6 +90,13 @@ impl Conversation {
         self.changed = step;
         if !keeps_lengths || said.is_empty() {
             return change(said);
+        }
+        if self.protocol == Protocol::Postgresql {
+            let rest = said.split_off(1 + (usize::from(said[3]) << 8 | usize::from(said[4])));
+            let mut content = said.split_off(5);
+            change(&mut content);
+            *said = [postgresql::message(said[0], &content), rest].concat();
+            return;
         }
         let length = usize::from(said[0]) | usize::from(said[1]) << 8;
         let rest = said.split_off(4 + length);
@@ -105,12 +125,21 @@ pub fn serve_and_hear<T>(conversation: Conversation, ask: impl FnOnce(&str) -> T
 
 fn talk(mut stream: TcpStream, conversation: &Conversation) -> Vec<Vec<u8>> {
     let mut heard = Vec::new();
+    stream.set_nodelay(true).unwrap();
     for (step, said) in conversation.said.iter().enumerate() {
-        if stream.write_all(said).is_err() {
+        let pieces = said.chunks(conversation.piece_bytes);
+        if pieces
+            .map(|piece| stream.write_all(piece))
+            .any(|sent| sent.is_err())
+        {
             return heard;
         }
         if step < conversation.changed {
-            match hear(&mut stream) {
+            let packet = match conversation.protocol {
+                Protocol::Mysql => hear(&mut stream),
+                Protocol::Postgresql => postgresql::hear(&mut stream, step == 0),
+            };
+            match packet {
                 Some(packet) => heard.push(packet),
                 None => return heard,
             }
