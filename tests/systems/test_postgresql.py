@@ -313,6 +313,27 @@ def test_one_bakeoff_at_a_time_works_in_a_database(postgresql: PostgreSql, monke
         system.stop()
 
 
+def test_a_claim_whose_connection_was_lost_is_taken_again(
+    postgresql: PostgreSql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = "('x' || substr(encode(sha256('bakeoff.public'), 'hex'), 1, 16))::bit(64)::bigint"
+    kill = "SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory'"
+    system = existing(postgresql, monkeypatch)
+    system.start()
+    ledger = system.ledger()
+    try:
+        assert postgresql.control.rows(kill) == [(True,)]
+        assert ledger.there(["t"]) == []
+        with as_bench(postgresql) as other:
+            assert other.value(f"SELECT pg_try_advisory_lock({lock})") is False
+            assert postgresql.control.rows(kill) == [(True,)]
+            assert other.value(f"SELECT pg_try_advisory_lock({lock})") is True
+            with pytest.raises(ServerError, match="another bakeoff is at work"):
+                ledger.there(["t"])
+    finally:
+        system.stop()
+
+
 def test_a_database_that_is_not_there_has_no_tables_and_is_made(postgresql: PostgreSql) -> None:
     socket = str(postgresql.server.socket.with_name(f".s.PGSQL.{postgresql.server.port}"))
     system = cast(ExistingServer, configured("postgresql", Path("/"), {"address": socket, "database": "a new one"}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -363,6 +364,15 @@ def test_a_schema_is_one_bakeoffs_at_a_time(mariadb: MariaDb, ledger: MySqlLedge
     done = bakeoff("run", write_plan(tmp_path, text), "--allow-drop", cwd=tmp_path, env=env)
     assert done.code == 3
     assert "another bakeoff is at work in the schema 'bakeoff'" in done.err
+
+
+def test_a_claim_whose_connection_was_lost_is_taken_again(mariadb: MariaDb, ledger: MySqlLedger) -> None:
+    held = "SELECT ID FROM information_schema.PROCESSLIST WHERE ID = IS_USED_LOCK(%s)"
+    name = "bakeoff." + hashlib.sha256(b"bakeoff").hexdigest()[:24]
+    first = mariadb.control.value(held, name)
+    mariadb.control.rows(f"KILL {first}")
+    assert ledger.there(["absent"]) == []
+    assert mariadb.control.value(held, name) not in (None, first)
 
 
 def test_a_schema_is_held_until_the_last_ledger_of_a_process_lets_go(mariadb: MariaDb, ledger: MySqlLedger) -> None:

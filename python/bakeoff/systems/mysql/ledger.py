@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.mysql.facts import quoted
-from bakeoff.systems.server.ledger import TIMEOUT_S, ServerLedger
+from bakeoff.systems.server.control import Connection
+from bakeoff.systems.server.ledger import ServerLedger
 from bakeoff.systems.server.login import Login
 
 #: The longest that a server keeps an idle connection.
@@ -30,23 +31,20 @@ class MySqlLedger(ServerLedger):
         self._login = login
         self._schema = schema
 
-    def _locked(self) -> Control:
-        control = Control(self._login, where=self._where, timeout_s=TIMEOUT_S)
-        control.rows(f"SET SESSION wait_timeout = {_IDLE_MAX_S}")
+    def _control(self, timeout_s: float, on_open: Callable[[Connection], None] | None = None) -> Control:
+        return Control(self._login, where=self._where, timeout_s=timeout_s, on_open=on_open)
+
+    def _take_lock(self, connection: Connection) -> None:
+        connection.rows(f"SET SESSION wait_timeout = {_IDLE_MAX_S}", ())
         name = "bakeoff." + hashlib.sha256(self._schema.encode()).hexdigest()[:24]
-        if control.value("SELECT GET_LOCK(%s, 0)", name) != 1:
-            holder = control.value("SELECT IS_USED_LOCK(%s)", name)
-            control.close()
+        if connection.rows("SELECT GET_LOCK(%s, 0)", (name,))[0][0] != 1:
+            holder = connection.rows("SELECT IS_USED_LOCK(%s)", (name,))[0][0]
             raise ServerError(
                 f"another bakeoff is at work in the schema {self._schema!r} of {self._login.address}"
                 f" (connection {holder} of that server)",
                 where=self._where,
                 hint="wait for its end, or name another `schema`",
             )
-        return control
-
-    def _unlocked(self) -> Control:
-        return Control(self._login, where=self._where)
 
     def _make_place(self) -> None:
         if not self._rows("SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s", self._schema):

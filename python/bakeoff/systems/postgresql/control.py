@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
@@ -39,8 +39,9 @@ class Control(control.Control):
         where: str,
         timeout_s: float = 5.0,
         session: Mapping[str, str] | None = None,
+        on_open: Callable[[control.Connection], None] | None = None,
     ) -> None:
-        super().__init__(login, where=where, timeout_s=timeout_s)
+        super().__init__(login, where=where, timeout_s=timeout_s, on_open=on_open)
         self._database = database
         self._session = dict(session or {})
 

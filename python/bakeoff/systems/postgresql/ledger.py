@@ -7,12 +7,13 @@ the engine gives tables names in small letters, as a tool does that quotes none.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bakeoff.errors import ServerError
 from bakeoff.systems.base import Found
 from bakeoff.systems.postgresql.control import Control, NoDatabase, quoted
-from bakeoff.systems.server.ledger import TIMEOUT_S, ServerLedger
+from bakeoff.systems.server.control import Connection
+from bakeoff.systems.server.ledger import ServerLedger
 from bakeoff.systems.server.login import Login
 
 #: Numbers are 32 bits wide and begin anew when they are used up.
@@ -33,29 +34,32 @@ class PostgreSqlLedger(ServerLedger):
         self._database = database
         self._session = session
 
-    def _unlocked(self, timeout_s: float = 5.0) -> Control:
-        return Control(self._login, self._database, where=self._where, timeout_s=timeout_s, session=self._session)
+    def _control(self, timeout_s: float, on_open: Callable[[Connection], None] | None = None) -> Control:
+        return Control(
+            self._login,
+            self._database,
+            where=self._where,
+            timeout_s=timeout_s,
+            session=self._session,
+            on_open=on_open,
+        )
 
-    def _locked(self) -> Control:
-        control = self._unlocked(TIMEOUT_S)
-        schema = control.value("SELECT current_schema()")
+    def _take_lock(self, connection: Connection) -> None:
+        schema = connection.rows("SELECT current_schema()", ())[0][0]
         if schema is None:
-            control.close()
             raise ServerError(
                 f"the database {self._database!r} of {self._login.address} has no schema to make tables in",
                 where=self._where,
                 hint='make one there, or name one: session = { search_path = "..." }',
             )
         number = int.from_bytes(hashlib.sha256(f"bakeoff.{schema}".encode()).digest()[:8], signed=True)
-        if not control.value("SELECT pg_try_advisory_lock($1::bigint)", number):
-            control.close()
+        if not connection.rows("SELECT pg_try_advisory_lock($1::bigint)", (number,))[0][0]:
             raise ServerError(
                 f"another bakeoff is at work in the schema {schema!r} of the database {self._database!r} on"
                 f" {self._login.address}",
                 where=self._where,
                 hint="wait for its end, or name another `database`",
             )
-        return control
 
     def there(self, tables: Sequence[str]) -> list[Found]:
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -30,12 +30,23 @@ class Connection(Protocol):
 
 
 class Control(ABC):
-    """Statements to one server. Thread-safe; each takes at most `timeout_s`."""
+    """Statements to one server. Thread-safe; each takes at most `timeout_s`.
 
-    def __init__(self, login: Login, *, where: str, timeout_s: float = 5.0) -> None:
+    on_open: what every new connection is asked first. If it raises, the connection is closed.
+    """
+
+    def __init__(
+        self,
+        login: Login,
+        *,
+        where: str,
+        timeout_s: float = 5.0,
+        on_open: Callable[[Connection], None] | None = None,
+    ) -> None:
         self.login = login
         self._where = where
         self._timeout_s = timeout_s
+        self._on_open = on_open
         self._lock = threading.Lock()
         self._connection: Connection | None = None
 
@@ -51,11 +62,14 @@ class Control(ABC):
         with self._lock:
             logged_in = False
             try:
-                if self._connection is None:
-                    self._connection = self._connect()
+                opened = self._connection is None
+                connection = self._connection = self._connection or self._connect()
                 logged_in = True
-                return self._connection.rows(sql, parameters)
+                if opened and self._on_open is not None:
+                    self._on_open(connection)
+                return connection.rows(sql, parameters)
             except (BakeoffError, ImportError):
+                self._drop()
                 raise
             except Exception as error:  # what is no server makes client libraries stumble in many ways
                 self._drop()

@@ -4,25 +4,26 @@ A table is ours if the ledger says so and it is still the one of which it said s
 same name has. So a table that a user made under the same name later is the user's.
 
 One bakeoff at a time works where its tables lie. A claim is a connection that holds a lock of the server, which ends
-with the connection: nobody else takes our tables for left behind. All ledgers of this process that work in one place
-share it.
+with the connection: nobody else takes our tables for left behind. A new connection in place of one that was lost takes
+the lock again. All ledgers of this process that work in one place share it.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError
 from bakeoff.systems.base import Found, Ledger
-from bakeoff.systems.server.control import Control
+from bakeoff.systems.server.control import Connection, Control
 
 TABLE = "bakeoff_tables"
 #: Dropping a large table takes its time.
-TIMEOUT_S = 300.0
+_TIMEOUT_S = 300.0
+_LOOKING_TIMEOUT_S = 5.0
 
 
 @dataclass
@@ -54,12 +55,12 @@ class ServerLedger(Ledger):
     # -- what a product says ----------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _locked(self) -> Control:
-        """A connection that has the lock. ServerError if another bakeoff has it."""
+    def _control(self, timeout_s: float, on_open: Callable[[Connection], None] | None = None) -> Control:
+        """A connection to where the tables lie."""
 
     @abstractmethod
-    def _unlocked(self) -> Control:
-        """A connection for those that only look."""
+    def _take_lock(self, connection: Connection) -> None:
+        """Which it holds until it ends. ServerError if another bakeoff has it."""
 
     @abstractmethod
     def _marks(self) -> dict[str, int | None]:
@@ -96,7 +97,9 @@ class ServerLedger(Ledger):
         if self._claimed:
             return
         if self._key not in self._claims:
-            self._claims[self._key] = _Claim(self._locked())
+            control = self._control(_TIMEOUT_S, self._take_lock)
+            control.rows("SELECT 1")
+            self._claims[self._key] = _Claim(control)
         self._claims[self._key].ledgers += 1
         self._claimed = True
 
@@ -115,15 +118,24 @@ class ServerLedger(Ledger):
 
     @cached_property
     def _looking(self) -> Control:
-        return self._unlocked()
+        return self._control(_LOOKING_TIMEOUT_S)
+
+    @property
+    def _connection(self) -> Control:
+        return self._claims[self._key].connection if self._claimed else self._looking
 
     def _rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
-        connection = self._claims[self._key].connection if self._claimed else self._looking
-        return connection.rows(sql, *parameters)
+        return self._connection.rows(sql, *parameters)
+
+    def _wake(self) -> None:
+        """A connection that was lost while nobody asked is replaced."""
+        if not self._connection.answers():
+            self._rows("SELECT 1")
 
     # -- the tables -------------------------------------------------------------------------------------------------
 
     def there(self, tables: Sequence[str]) -> list[Found]:
+        self._wake()
         marks = self._marks()
         said: dict[str, Said] = {}
         if TABLE in marks:
@@ -141,6 +153,7 @@ class ServerLedger(Ledger):
         return Found(name, ours=True, whole=said.loaded, dataset=said.dataset)
 
     def begin(self, tables: Sequence[str], dataset: str, bundle: str, *, all_there: bool = False) -> None:
+        self._wake()
         self._make_place()
         self._drop(tables, all_there=all_there)
         self._rows(f"CREATE TABLE IF NOT EXISTS {self._quoted(TABLE)} {self.columns}")
@@ -152,6 +165,7 @@ class ServerLedger(Ledger):
             self._rows(insert, self._stored(name), dataset[:255], bundle[:255])
 
     def loaded(self, tables: Sequence[str]) -> None:
+        self._wake()
         marks = self._marks()
         for name in map(self._stored, tables):
             self._rows(
