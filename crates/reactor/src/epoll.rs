@@ -1,6 +1,6 @@
 //! epoll, for kernels and containers that do not allow io_uring. Edge-triggered and registered once per connection, so
 //! that an exchange costs a send, a receive and its share of one wait: the receive is only tried once there is input.
-use crate::connection::{Conn, Step};
+use crate::conn::{Conn, Conns, Step};
 use crate::sys;
 use crate::timers::Wait;
 use std::cell::{Cell, RefCell};
@@ -24,12 +24,6 @@ pub struct Epoll {
     timer: OwnedFd,
     /// What the timer is set for; 0: it is not set. Set once per deadline, and not with each wait.
     timer_ns: Cell<u64>,
-}
-
-#[derive(Default)]
-struct Conns {
-    slots: Vec<Option<Rc<Conn>>>,
-    free: Vec<u32>,
 }
 
 impl Epoll {
@@ -59,13 +53,7 @@ impl Epoll {
 
     pub fn attach(&self, conn: &Rc<Conn>) -> io::Result<()> {
         let mut conns = self.conns.borrow_mut();
-        let slot = match conns.free.pop() {
-            Some(slot) => slot,
-            None => {
-                conns.slots.push(None);
-                conns.slots.len() as u32 - 1
-            }
-        };
+        let slot = conns.reserve();
         if let Err(error) = watch(
             &self.fd,
             libc::EPOLL_CTL_ADD,
@@ -73,11 +61,10 @@ impl Epoll {
             INPUT_AND_ROOM,
             slot.into(),
         ) {
-            conns.free.push(slot);
+            conns.release(slot);
             return Err(error);
         }
-        conn.slot.set(slot);
-        conns.slots[slot as usize] = Some(conn.clone());
+        conns.put(slot, conn);
         Ok(())
     }
 
@@ -107,9 +94,7 @@ impl Epoll {
                 std::ptr::null_mut(),
             );
         }
-        let mut conns = self.conns.borrow_mut();
-        conns.slots[conn.slot.get() as usize] = None;
-        conns.free.push(conn.slot.get());
+        self.conns.borrow_mut().release(conn.slot.get());
     }
 
     pub fn in_flight(&self) -> usize {
@@ -218,10 +203,9 @@ impl Epoll {
                 timed_out = true;
                 continue;
             }
-            let (slot, seen) = (event.u64 as usize, event.events as i32);
-            let conn = match self.conns.borrow().slots.get(slot) {
-                Some(Some(conn)) => conn.clone(),
-                _ => continue,
+            let (slot, seen) = (event.u64 as u32, event.events as i32);
+            let Some(conn) = self.conns.borrow().get(slot).cloned() else {
+                continue;
             };
             if seen & !libc::EPOLLOUT != 0 {
                 conn.readable.set(true);

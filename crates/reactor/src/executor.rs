@@ -1,5 +1,5 @@
 //! Tasks and the loop: poll what is ready, wake whom the clock wakes, hand over to the kernel and take back, again.
-use crate::connection::Conn;
+use crate::conn::Conn;
 use crate::epoll::Epoll;
 use crate::ring::Ring;
 use crate::timers::{Timers, Wait};

@@ -6,17 +6,18 @@
 //!
 //! An operation in flight is never dropped: when its future is, the connection is shut down, the kernel gives the
 //! operation back, and only then are its buffers and its descriptor freed.
+mod conn;
 mod connect;
-mod connection;
 mod epoll;
 mod executor;
 mod margin;
 mod ring;
+mod stream;
 mod sys;
 mod timers;
 
 pub use connect::Address;
-pub use connection::Stream;
 pub use executor::{block_on, join_all, spawn};
 pub use margin::Margin;
 pub use ring::usable as io_uring_usable;
+pub use stream::Stream;

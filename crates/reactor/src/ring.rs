@@ -7,7 +7,7 @@
 //!
 //! Each completion names its operation, not its connection alone. Of a failed send and the receive linked to it the kernel
 //! reports one or both; the first ends the operation, and one that comes later belongs to nothing any more.
-use crate::connection::{Conn, Step};
+use crate::conn::{Conn, Conns, Step};
 use crate::sys;
 use crate::timers::Wait;
 use io_uring::types::{Fd, Fixed, Timespec};
@@ -51,21 +51,12 @@ pub struct Ring {
     timer: Cell<Timespec>,
 }
 
-#[derive(Default)]
-struct Conns {
-    slots: Vec<Option<Rc<Conn>>>,
-    free: Vec<u32>,
-}
-
-impl Conns {
-    /// The connection whose operation has this mark, unless that has ended.
-    #[inline]
-    fn find(&self, user_data: u64) -> Option<&Rc<Conn>> {
-        let slot = low(user_data >> PART_BITS, SLOT_BITS);
-        let conn = self.slots.get(slot as usize)?.as_ref()?;
-        let same = mark(conn) >> PART_BITS == user_data >> PART_BITS;
-        (same && conn.is_in_flight()).then_some(conn)
-    }
+/// The connection whose operation has this mark, unless that has ended.
+#[inline]
+fn find(conns: &Conns, user_data: u64) -> Option<&Rc<Conn>> {
+    let conn = conns.get(low(user_data >> PART_BITS, SLOT_BITS) as u32)?;
+    let same = mark(conn) >> PART_BITS == user_data >> PART_BITS;
+    (same && conn.is_in_flight()).then_some(conn)
 }
 
 /// Of the operation that was begun last on a connection.
@@ -126,22 +117,15 @@ impl Ring {
 
     pub fn attach(&self, conn: &Rc<Conn>) -> io::Result<()> {
         let mut conns = self.conns.borrow_mut();
-        let slot = match conns.free.pop() {
-            Some(slot) => slot,
-            None => {
-                conns.slots.push(None);
-                conns.slots.len() as u32 - 1
-            }
-        };
+        let slot = conns.reserve();
         if slot < self.registered {
             let ring = self.ring.borrow();
             if let Err(error) = ring.submitter().register_files_update(slot, &[conn.raw()]) {
-                conns.free.push(slot);
+                conns.release(slot);
                 return Err(error);
             }
         }
-        conn.slot.set(slot);
-        conns.slots[slot as usize] = Some(conn.clone());
+        conns.put(slot, conn);
         Ok(())
     }
 
@@ -155,9 +139,7 @@ impl Ring {
         if slot < self.registered {
             let _ = self.ring.borrow().submitter().register_files_update(slot, &[-1]);
         }
-        let mut conns = self.conns.borrow_mut();
-        conns.slots[slot as usize] = None;
-        conns.free.push(slot);
+        self.conns.borrow_mut().release(slot);
     }
 
     pub fn in_flight(&self) -> usize {
@@ -268,7 +250,7 @@ impl Ring {
                     }
                     continue;
                 }
-                let Some(conn) = conns.find(completion.user_data()) else {
+                let Some(conn) = find(&conns, completion.user_data()) else {
                     continue;
                 };
                 let part = low(completion.user_data(), PART_BITS);
@@ -335,8 +317,8 @@ fn enter(ring: &mut IoUring, wait: Wait) -> io::Result<()> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::connection::Stream;
     use crate::executor::{Io, Reactor, block_on};
+    use crate::stream::Stream;
     use bakeoff_model::run::IoKind;
     use std::io::{Read, Write};
     use std::net::TcpListener;
@@ -366,7 +348,7 @@ mod tests {
             let Io::Ring(ring) = &reactor.io else { return };
             let mut first = Stream::connect(&address).await.unwrap();
             assert_eq!(ask(&mut first).await, [1]);
-            let late = mark(ring.conns.borrow().slots[0].as_ref().unwrap()) | LAST;
+            let late = mark(ring.conns.borrow().get(0).unwrap()) | LAST;
             drop(first);
             let mut second = Stream::connect(&address).await.unwrap();
             ring.push(&[opcode::Nop::new().build().user_data(late)]);
