@@ -12,8 +12,6 @@ CRATES = Path(__file__).parents[2] / "crates"
 EXCEPTIONS = {
     # A user's end needs what its worker holds.
     "measure": {("user::finish", "user::worker")},
-    # Streams, which use the executor, stand beside the plain data that the kernel's two ways share.
-    "reactor": {("ring", "connection"), ("epoll", "connection"), ("executor", "connection")},
     # The state of a thread is one structure, whose parts are filled by several files.
     "workloads": {
         ("ycsb::transaction", "ycsb::thread"),
