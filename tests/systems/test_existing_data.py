@@ -129,6 +129,9 @@ def test_what_load_makes_is_measured_as_it_is_and_dropped_when_that_is_said(
     assert "there is no table `sbtest1` on mine" in done.err
     assert "`bakeoff load`" in done.err
     assert tables_line(bakeoff("run", plan, "--dry-run", "--json", cwd=tmp_path, env=env))["there"] == "not there"
+    wrong = bakeoff("run", plan, "--dry-run", cwd=tmp_path, env=dict.fromkeys(env, "not this one"))
+    assert wrong.code == 3
+    assert "Access denied" in wrong.err
     loaded = bakeoff("load", plan, "--together", "--json", cwd=tmp_path, env=env)
     assert loaded.code == 0, loaded.err
     assert [(one["rows"], len(one["checks"])) for one in loaded.document["loads"]] == [(TABLES * ROWS, 4)]
@@ -157,6 +160,10 @@ def test_inserts_go_on_after_a_run_that_was_cut_short(tmp_path: Path) -> None:
     """What it stored is there, and nobody counted it."""
     plan = write_plan(tmp_path, FILE.replace("[1, 2]", "[1]"))
     assert bakeoff("load", plan, "--together", cwd=tmp_path).code == 0
+    dry = bakeoff("run", plan, "--dry-run", "--set", "workload.records=400", cwd=tmp_path)
+    assert dry.code == 2
+    assert "row count: expected 400 rows, found 300 rows" in dry.err
+    assert "2 runs: 1 cell x 2 repetitions" in dry.out, "what was asked is told all the same"
     assert bakeoff("run", plan, "--together", cwd=tmp_path).code == 0
     last = max(only_bundle(tmp_path).runs, key=lambda run: run.order)
     shutil.rmtree(only_bundle(tmp_path).folder / "runs" / last.id)

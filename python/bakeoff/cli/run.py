@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from .. import interrupts
-from ..analysis.wording import bytes_words, seconds_words
 from ..errors import ExitCode, PlanError
-from .output import add_json, print_json, say, show, table
+from .dry_run import dry_run
+from .output import add_json, say
 from .run_bundle import RESULTS, kept, open_bundle, refused, set_words
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..plan.resolved import ResolvedPlan
     from ..report.answer import Answer
     from ..schedule.cores import Claim
-
-_TABLES_HEAD = ("on", "table", "now", "in a run")
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -103,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     for warning in [] if options.dry_run else plan.warnings:
         say(f"warning: {warning}")
     if options.dry_run:
-        return _dry_run(plan, options.out or RESULTS, as_json=options.json)
+        return dry_run(plan, options.out or RESULTS, as_json=options.json)
     for name, why in plan.skipped.items():
         say(f"note: {name} is left out: {why}")
     with ExitStack() as held:
@@ -123,42 +121,6 @@ def run(options: argparse.Namespace) -> int:
             say(f"interrupted; {kept(writer)}")
             say(f"continue with: {_resume_command(writer.folder, options)}")
             return ExitCode.INTERRUPTED
-
-
-def _dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
-    from ..analysis.wording import counted
-    from ..plan.describe import describe
-    from ..plan.tables import look
-
-    tables, unseen = look(plan)
-    dry = describe(plan, results, tables, unseen)
-    for warning in dry.warnings:
-        say(f"warning: {warning}")
-    if as_json:
-        print_json(dry.to_json())
-        return ExitCode.DONE
-    show(f"{dry.title}\n{dry.description}".rstrip() + "\n")
-    rows = [[c.id, c.label, c.runs, seconds_words(c.run_s)] for c in dry.cells]
-    show(table(rows, ["cell", "what", "runs", "each about"]))
-    show()
-    if dry.loads:
-        rows = [
-            [load.system, load.workload, load.rows, bytes_words(load.size_bytes), seconds_words(load.load_s)]
-            for load in dry.loads
-        ]
-        show(table(rows, ["load", "workload", "rows", "data", "about"]))
-    if tables:
-        show("\n" * bool(dry.loads) + table([[t.system, t.names, t.there, t.fate] for t in tables], _TABLES_HEAD))
-    show(
-        f"\n{counted(dry.runs, 'run', 'runs')}: {counted(len(dry.cells), 'cell', 'cells')}"
-        f" x {counted(dry.repetitions, 'repetition', 'repetitions')}, {dry.pacing},"
-        f" warm-up {seconds_words(dry.warm_up_s)}, data {dry.data}, reset {dry.reset}, cache {dry.cache}"
-        f"\ncompared by {dry.objective} over {dry.compare_factor}"
-        f"\nabout {dry.time_words} and {dry.disk_words} of disk ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
-    )
-    for name, why in dry.skipped.items():
-        show(f"{name} would be left out: {why}")
-    return ExitCode.DONE
 
 
 def _carry_out(

@@ -98,11 +98,9 @@ class DryRun:
         return asdict(self)
 
 
-def describe(
-    plan: ResolvedPlan, results: Path, tables: Sequence[TablesLine] = (), unseen: Sequence[str] = ()
-) -> DryRun:
-    """The plan's cells, repetitions, estimated time and disk; `results` is the folder that bundles go to. tables,
-    unseen: what was seen on existing systems, and warnings of what could not be."""
+def describe(plan: ResolvedPlan, results: Path, tables: Sequence[TablesLine] = ()) -> DryRun:
+    """The plan's cells, repetitions, estimated time and disk. results: the folder that bundles go to. tables: what was
+    seen on existing systems."""
     record = plan.record
     cells = [_cell_line(plan, cell) for cell in plan.cells]
     loads = [_load_line(loaded) for loaded in _by_load(plan.cells) if loaded[0].data == "load"]
@@ -110,7 +108,7 @@ def describe(
     bundle = estimate_bundle_bytes(plan)
     disk = estimate_disk_bytes(plan)
     free = disk_free_bytes(results)
-    warnings = [*plan.warnings, *unseen]
+    warnings = list(plan.warnings)
     if not can_hold_files(results):
         warnings.append(f"nothing can be written in {results}: run will refuse")
     elif disk > free:

@@ -50,16 +50,17 @@ def ledger_of(plan: ResolvedPlan, cell: Cell) -> Iterator[Ledger]:
         system.stop()
 
 
-def look(plan: ResolvedPlan) -> tuple[list[TablesLine], list[str]]:
-    """What a run would find, and a warning for each system that cannot be looked at. Changes nothing."""
-    lines, warnings = [], []
+def look(plan: ResolvedPlan) -> tuple[list[TablesLine], list[BakeoffError]]:
+    """What a run would find, and why a system cannot be looked at. Changes nothing."""
+    lines: list[TablesLine] = []
+    errors: list[BakeoffError] = []
     for cell in existing_loads(plan):
         try:
             with ledger_of(plan, cell) as ledger:
                 lines += _lines(cell, ledger.there(cell.workload.tables))
         except BakeoffError as error:
-            warnings.append(f"the tables on {cell.record.system} could not be looked at: {error}")
-    return lines, warnings
+            errors.append(error)
+    return lines, errors
 
 
 def _lines(cell: Cell, found: Sequence[Found]) -> list[TablesLine]:

@@ -1,0 +1,84 @@
+"""`bakeoff run --dry-run`: what a run would do and cost, and whether existing systems have what it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..analysis.wording import bytes_words, counted, seconds_words
+from ..errors import BakeoffError, ExitCode
+from .output import print_json, say, show, table
+
+if TYPE_CHECKING:
+    from ..plan.describe import DryRun
+    from ..plan.resolved import ResolvedPlan
+
+_TABLES_HEAD = ("on", "table", "now", "in a run")
+
+
+def dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
+    """Prints what a run would do. Raises what it would be refused for by an existing system, when all is printed."""
+    from ..plan.describe import describe
+    from ..plan.tables import look
+
+    tables, errors = look(plan)
+    errors = errors or _looked_into(plan)
+    dry = describe(plan, results, tables)
+    for warning in dry.warnings:
+        say(f"warning: {warning}")
+    if as_json:
+        print_json(dry.to_json())
+    else:
+        _show(dry)
+    for error in errors[1:]:
+        say(f"warning: {error}")
+    if errors:
+        raise errors[0]
+    return ExitCode.DONE
+
+
+def _looked_into(plan: ResolvedPlan) -> list[BakeoffError]:
+    """Of data that are there, whether they are what the plan says: a run begins with the same look."""
+    from ..fleet.local import LocalHost
+    from ..plan.tables import existing_loads
+    from ..provision.instance import new_instance
+    from ..schedule.instance import Instance
+
+    errors: list[BakeoffError] = []
+    for cell in existing_loads(plan):
+        if cell.data != "existing":
+            continue
+        folder = new_instance("look")
+        instance = Instance(plan, cell, folder.path, LocalHost(), allow_drop=False, work=None)
+        try:
+            instance.find([], 0, lambda words: say(f"note: {words}"))
+        except BakeoffError as error:
+            errors.append(error)
+        finally:
+            instance.stop()
+            folder.remove()
+    return errors
+
+
+def _show(dry: DryRun) -> None:
+    show(f"{dry.title}\n{dry.description}".rstrip() + "\n")
+    rows = [[c.id, c.label, c.runs, seconds_words(c.run_s)] for c in dry.cells]
+    show(table(rows, ["cell", "what", "runs", "each about"]))
+    show()
+    if dry.loads:
+        rows = [
+            [load.system, load.workload, load.rows, bytes_words(load.size_bytes), seconds_words(load.load_s)]
+            for load in dry.loads
+        ]
+        show(table(rows, ["load", "workload", "rows", "data", "about"]))
+    if dry.tables:
+        show("\n" * bool(dry.loads) + table([[t.system, t.names, t.there, t.fate] for t in dry.tables], _TABLES_HEAD))
+    show(
+        f"\n{counted(dry.runs, 'run', 'runs')}: {counted(len(dry.cells), 'cell', 'cells')}"
+        f" x {counted(dry.repetitions, 'repetition', 'repetitions')}, {dry.pacing},"
+        f" warm-up {seconds_words(dry.warm_up_s)}, data {dry.data}, reset {dry.reset}, cache {dry.cache}"
+        f"\ncompared by {dry.objective} over {dry.compare_factor}"
+        f"\nabout {dry.time_words} and {dry.disk_words} of disk ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
+    )
+    for name, why in dry.skipped.items():
+        show(f"{name} would be left out: {why}")
