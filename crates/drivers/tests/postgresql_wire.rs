@@ -6,7 +6,7 @@ mod cases;
 mod server_cases;
 
 use bakeoff_drivers::postgresql::wire::WireDriver;
-use bakeoff_model::outcome::{FailClass, Outcome};
+use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::pipeline::{Part, Pipeline};
 use bakeoff_model::run::{PostgresqlSpec, Secret, TlsSpec};
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession, Statement};
@@ -42,15 +42,16 @@ fn tls_is_refused_and_the_client_that_has_it_named() {
     assert!(trouble.hint.contains("tokio_postgres"), "{trouble:?}");
 }
 
-#[test]
-fn over_plain_tcp_nobody_gets_the_password_by_asking_for_it() {
+/// How a login ends at a server that asks for the password in this way and hangs up; what the server has heard.
+fn asked_for_its_password(request: &'static [u8]) -> (OpError, Vec<u8>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let serving = std::thread::spawn(move || {
         let mut stream = listener.accept().unwrap().0;
         let mut heard = vec![0; 1000];
         let greeted = stream.read(&mut heard).unwrap();
-        stream.write_all(b"R\0\0\0\x08\0\0\0\x03").unwrap();
+        stream.write_all(request).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
         heard.truncate(greeted);
         stream.read_to_end(&mut heard).unwrap();
         heard
@@ -64,10 +65,25 @@ fn over_plain_tcp_nobody_gets_the_password_by_asking_for_it() {
     let error = client::run(bench::open(&client::driver(spec, None)))
         .err()
         .unwrap();
-    assert_eq!(error.outcome, Outcome::Fail(FailClass::Refused));
-    assert!(error.message.contains("tls"), "{error}");
     let heard = serving.join().unwrap();
     assert!(!heard.windows(7).any(|window| window == b"hunter2"), "{heard:?}");
+    (error, heard)
+}
+
+#[test]
+fn over_plain_tcp_nobody_gets_the_password_by_asking_for_it() {
+    let (error, _) = asked_for_its_password(b"R\0\0\0\x08\0\0\0\x03");
+    assert_eq!(error.outcome, Outcome::Fail(FailClass::Refused));
+    assert!(error.message.contains("tls"), "{error}");
+}
+
+#[test]
+fn an_old_server_gets_a_hash_of_the_password_and_of_its_own_salt() {
+    let (_, heard) = asked_for_its_password(b"R\0\0\0\x0c\0\0\0\x05abcd");
+    assert!(
+        heard.ends_with(b"md533fa5f9ad5c8be29d88215dfcd961e79\0"),
+        "{heard:?}"
+    );
 }
 
 #[test]
@@ -103,10 +119,7 @@ async fn numbered(session: &mut impl SqlSession, test: &str) -> (String, [Statem
 }
 
 /// What was told of each place: rows as `id:length`, an end as `rows/affected`.
-async fn told(
-    session: &mut impl SqlSession,
-    pipeline: &Pipeline,
-) -> (Vec<String>, Result<(), bakeoff_model::outcome::OpError>) {
+async fn told(session: &mut impl SqlSession, pipeline: &Pipeline) -> (Vec<String>, Result<(), OpError>) {
     let mut told = Vec::new();
     let mut each = |place: usize, part: Part<'_>| {
         told.push(match part {
