@@ -21,6 +21,7 @@ EXCEPTIONS = {
 }
 
 Module = tuple[str, ...]
+_USE = re.compile(r"^ *(?:pub(?:\(\w+\))? +)?use\s+([^;]+);", re.MULTILINE)
 
 
 def modules(source: Path) -> dict[Module, Path]:
@@ -51,7 +52,7 @@ def branches(tree: str) -> Iterator[str]:
 
 def used(module: Module, path: Path, known: dict[Module, Path]) -> Iterator[Module]:
     text = code(path)
-    paths = [branch for tree in re.findall(r"\buse\s+([^;]+);", text) for branch in branches(tree)]
+    paths = [branch for tree in _USE.findall(text) for branch in branches(tree)]
     paths += re.findall(r"\b(?:crate|super)(?:::\w+)+", text)
     for words in (path.split("::") for path in paths):
         at = list(module)

@@ -16,3 +16,4 @@ pub mod resolve;
 mod server;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+pub mod way;

@@ -12,7 +12,7 @@ pub(crate) mod options;
 pub(crate) mod settings;
 pub mod wire;
 
-use crate::resolve::Way;
+use crate::way::Way;
 use bakeoff_model::needs::{Affected, Capabilities};
 use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{Dialect, Upsert};

@@ -7,6 +7,7 @@ use crate::null;
 use crate::postgresql;
 #[cfg(feature = "sqlite")]
 use crate::sqlite;
+use crate::way::Way;
 use bakeoff_model::needs::{Capabilities, Needs};
 use bakeoff_model::options::{Described, Said, Table, decide};
 use bakeoff_model::outcome::{Trouble, TroubleKind};
@@ -28,17 +29,6 @@ pub struct Kind {
     pub ways: fn() -> Vec<Way>,
     pub describe: fn() -> Vec<Described>,
     decide: fn(&Said) -> Result<(DriverSpec, Said), Trouble>,
-}
-
-/// One client library of a kind.
-#[derive(Clone, Debug)]
-pub struct Way {
-    /// Its name in a plan, where there are several.
-    pub client: &'static str,
-    /// Of the driver that uses it.
-    pub driver: &'static str,
-    pub runners: &'static [RunnerKind],
-    pub offers: Capabilities,
 }
 
 /// The drivers in this build.

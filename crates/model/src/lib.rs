@@ -22,6 +22,7 @@ pub mod row;
 pub mod run;
 pub mod short;
 pub mod sql;
+pub mod statement;
 pub mod time;
 pub mod transaction;
 pub mod value;

@@ -1,6 +1,6 @@
 //! Statements that are sent together, and answered in their order.
 use crate::row::RowBuf;
-use crate::sql::{Done, Statement};
+use crate::statement::{Done, Statement};
 use crate::value::Value;
 
 /// What is sent in one go. Cleared and filled again it takes no new memory.

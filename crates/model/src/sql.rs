@@ -2,12 +2,9 @@
 use crate::outcome::{FailClass, OpError};
 use crate::pipeline::{Part, Pipeline};
 use crate::row::RowBuf;
+pub use crate::statement::{Done, Statement};
 use crate::transaction::Transactional;
 use crate::value::Value;
-
-/// A prepared statement of one session: an index, `Copy`, never looked up by text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Statement(pub u32);
 
 /// What is prepared, and what for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,15 +39,6 @@ impl<'a> Ask<'a> {
             ..self
         }
     }
-}
-
-/// What a statement did, as far as the system says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
-    /// Rows inserted, deleted, or *found* for updates. `None`: the system does not count them.
-    pub affected: Option<u64>,
-    /// The number that the system gave to a new row's key.
-    pub insert_id: Option<u64>,
 }
 
 /// What differs between SQL systems, as values. Whatever is not here is the same everywhere (`BIGINT`, `DECIMAL(p, s)`)

@@ -265,7 +265,7 @@ impl WireSession {
                 let columns = read::u16(&mut rest)?;
                 (u32::from_le_bytes([a, b, c, d]), columns, read::u16(&mut rest)?)
             }
-            Some((0xFF, rest)) => return Err(answer::refusal(rest)),
+            Some((0xFF, rest)) => return Err(read::refusal(rest)),
             _ => return Err(malformed("a prepared statement")),
         };
         answer::describe(&mut self.link, self.terms, params.into(), |_| ()).await?;

@@ -2,7 +2,6 @@
 use super::link::Link;
 use super::login::Terms;
 use super::read::{self, Described, Kind, OkPacket};
-use crate::mysql::errors::server_error;
 use crate::server::errors::malformed;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
@@ -35,7 +34,7 @@ pub async fn read(
         let packet = link.packet().await?;
         let end = match packet.split_first() {
             Some((0x00, rest)) => read::ok_packet(rest)?,
-            Some((0xFF, rest)) => return Err(refusal(rest)),
+            Some((0xFF, rest)) => return Err(read::refusal(rest)),
             Some((0xFB, _)) => return Err(malformed("it asks for a file that nobody offered")),
             None => return Err(malformed("an empty packet")),
             Some(_) => {
@@ -77,7 +76,7 @@ async fn fetch(
                 return read::ok_packet(rest);
             }
             (Some((0xFE, rest)), _) if packet.len() <= OLD_END_BYTES_MAX => return read::old_end(rest),
-            (Some((0xFF, rest)), _) => return Err(refusal(rest)),
+            (Some((0xFF, rest)), _) => return Err(read::refusal(rest)),
             (Some((0x00, rest)), Rows::Binary(kinds)) => read::binary_row(rest, kinds, row)?,
             (_, Rows::Text) => read::text_row(packet, columns, row)?,
             _ => return Err(malformed("neither a row nor the end of rows")),
@@ -128,10 +127,4 @@ async fn end_of_descriptions(link: &mut Link, terms: Terms, count: usize) -> Res
         link.packet().await?;
     }
     Ok(())
-}
-
-#[cold]
-pub fn refusal(error: &[u8]) -> OpError {
-    let (number, message) = read::error(error);
-    server_error(number, &message)
 }

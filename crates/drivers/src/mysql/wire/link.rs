@@ -1,6 +1,6 @@
 //! Packets over a connection (MySQL Client/Server Protocol, "MySQL Packets"): a length of three bytes, a number, the
 //! payload; a payload of 2^24-1 bytes is continued by the next packet. What does not follow that ends the connection.
-use super::answer;
+use super::read;
 use crate::mysql::options::PACKET_BYTES_MAX;
 use crate::server::errors::{lost, malformed};
 use bakeoff_model::outcome::{OpError, Outcome};
@@ -140,7 +140,7 @@ impl Link {
         let payload = header(input).and_then(|(length, _)| input.get(HEADER_BYTES..HEADER_BYTES + length));
         match payload.and_then(<[u8]>::split_first) {
             Some((0xFF, error)) => {
-                let mut last_words = answer::refusal(error);
+                let mut last_words = read::refusal(error);
                 last_words.outcome = Outcome::Unknown;
                 last_words.connection_lost = true;
                 last_words

@@ -64,7 +64,7 @@ impl WireSession {
         self.link.ask().await?;
         let packet = self.link.packet().await?;
         if let Some((0xFF, error)) = packet.split_first() {
-            return Err(answer::refusal(error));
+            return Err(read::refusal(error));
         }
         let mut rest = packet;
         let count = read::column_count(&mut rest)?;
@@ -140,7 +140,7 @@ impl WireSession {
         self.link.ask().await?;
         match self.link.packet().await?.split_first() {
             Some((0xFB, _)) => {}
-            Some((0xFF, error)) => return Err(answer::refusal(error)),
+            Some((0xFF, error)) => return Err(read::refusal(error)),
             _ => return Err(malformed("it does not ask for the rows to load")),
         }
         while !lines.are_over() {
@@ -207,7 +207,7 @@ impl WireSession {
 async fn end(link: &mut Link) -> Result<OkPacket, OpError> {
     match link.packet().await?.split_first() {
         Some((0x00, rest)) => read::ok_packet(rest),
-        Some((0xFF, error)) => Err(answer::refusal(error)),
+        Some((0xFF, error)) => Err(read::refusal(error)),
         _ => Err(malformed("neither done nor failed")),
     }
 }

@@ -1,7 +1,7 @@
 //! From an open connection to a session: greeting, answer, and whatever dialogue the account's authentication wants.
 //! The packets' structures and the scrambles are mysql_common's.
-use super::answer::refusal;
 use super::link::Link;
+use super::read::refusal;
 use crate::mysql::options::PACKET_BYTES_MAX;
 use crate::mysql::server_key::ServerKey;
 use crate::server;

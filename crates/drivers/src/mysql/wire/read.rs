@@ -1,4 +1,5 @@
 //! Values as the protocol writes them, taken from the front of a payload.
+use crate::mysql::errors::server_error;
 use crate::mysql::values::{push_date_time, push_decimal, push_unsigned};
 use crate::server::errors::malformed;
 pub use crate::server::read::bytes;
@@ -276,6 +277,13 @@ pub fn error(mut rest: &[u8]) -> (u16, String) {
         rest = state.get(5..).unwrap_or_default();
     }
     (number, String::from_utf8_lossy(rest).into_owned())
+}
+
+/// An error packet, without its first byte.
+#[cold]
+pub fn refusal(packet: &[u8]) -> OpError {
+    let (number, message) = error(packet);
+    server_error(number, &message)
 }
 
 #[cfg(test)]
