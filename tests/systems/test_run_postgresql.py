@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from bakeoff.bundle.read import Bundle
 from bakeoff.provision.installation import Installation
 from bakeoff.systems.postgresql.postgresql import PostgreSql
 from commands import bakeoff, descendants, end, finish, gone, only_bundle, started, wait_until, write_plan
@@ -90,7 +91,9 @@ def test_an_existing_server_keeps_its_tables_until_they_are_dropped(
     tmp_path: Path, postgresql: PostgreSql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_PASSWORD", postgresql.server.bench_password)
-    address = f'address = "127.0.0.1:{postgresql.server.port}"\nuser = "bench"\npassword = {{ env = "TEST_PASSWORD" }}'
+    here = f'address = "127.0.0.1:{postgresql.server.port}"'
+    nodes = f'nodes = [{{ name = "a", {here} }}, {{ name = "b", role = "replica", {here} }}]'  # one server by two names
+    address = f'{nodes}\nuser = "bench"\npassword = {{ env = "TEST_PASSWORD" }}'
     text = PRIVATE.replace('start = { settings = { shared_buffers = "32MB" } }', address)
     text = text.replace('durability = "none"', 'durability = "full"')
     text = text.replace("repetitions = 1", 'repetitions = 1\nreset = "reload"')
@@ -100,6 +103,11 @@ def test_an_existing_server_keeps_its_tables_until_they_are_dropped(
         done = bakeoff("run", plan, cwd=tmp_path)
         assert done.code == 0, done.err
         assert postgresql.control.value(tables) == 2  # with the ledger
+    bundles = sorted((tmp_path / "bakeoff-results").iterdir())
+    (run,) = Bundle.open(bundles[-1]).runs
+    assert [(node.name, node.role) for node in run.nodes] == [("a", "primary"), ("b", "replica")]
+    assert min(node.operations for node in run.nodes) > 0
+    assert sum(node.response.count for node in run.nodes) == run.ok
     done = bakeoff("drop", plan, "--yes", cwd=tmp_path)
     assert done.code == 0, done.err
     assert postgresql.control.value(tables) == 0

@@ -1,5 +1,6 @@
 """Clients of one run put together: counts add up, percentiles come from the merged histogram alone."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,10 +14,13 @@ from bakeoff.model.boundary import (
     HistogramDoc,
     Interval,
     IntervalSeries,
+    NodeResult,
     QueryCounts,
     RunResult,
     Series,
 )
+from bakeoff.model.records import RunRecord
+from bakeoff.report.page import node_words
 from bakeoff.schedule.merge import merge_intervals, merge_results
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +38,7 @@ def series(values_ns: list[int], outcome: str = "ok", **other: Any) -> Series:
     return Series(outcome=outcome, response=times, service=times, **fields)  # type: ignore[arg-type]
 
 
-def result(*parts: Series, client: int = 0, **other: Any) -> RunResult:
+def result(*parts: Series, client: int = 0, nodes: Sequence[NodeResult] = (), **other: Any) -> RunResult:
     fields: dict[str, Any] = {
         "unfinished": document([]),
         "backlog": document([]),
@@ -50,7 +54,7 @@ def result(*parts: Series, client: int = 0, **other: Any) -> RunResult:
         format=1, phase="run", client=ClientSpec(index=client, count=2), seed=1, rows=0, elapsed_s=0.0,
         window_start_s=1.0, window_end_s=11.0, epoch_unix_ns=0, interrupted=False, series=list(parts),
         completed=0, lateness=document([]), pool_wait=document([]), retries=0, reconnects=0, connections_lost=0,
-        error_ratio=0.0, error_budget_exceeded=False, errors=[], stream_hashes=[], endpoints=[],
+        error_ratio=0.0, error_budget_exceeded=False, errors=[], stream_hashes=[], nodes=list(nodes),
         cost=ClientCost(
             cpu_user_s=0, cpu_system_s=0, memory_peak_bytes=0, context_switches_voluntary=0,
             context_switches_involuntary=0, workers=[], steal_ratio=0, cpu_mhz=None,
@@ -164,3 +168,16 @@ def test_seconds_of_all_clients_are_one_row() -> None:
     assert [row["warm_up"] for row in timeline.rows] == [True, False]
     assert timeline.rows[0]["max_ms"] == pytest.approx(1e-3, rel=1e-3)
     assert len(timeline.histograms) == 2
+
+
+def test_nodes_of_all_clients_are_one_line_and_a_single_node_is_none() -> None:
+    def node(name: str, operations: int, *times_ns: int) -> NodeResult:
+        return NodeResult(name=name, role="replica", operations=operations, response=document(list(times_ns)))
+
+    here = [node("a", 3, 1_000_000, 1_000_000), node("b", 1)]
+    there = [node("a", 2, 1_000_000), node("b", 5, 2_000_000)]
+    merged = merge_results([result(series([1000]), nodes=here), result(series([1000]), client=1, nodes=there)])
+    assert [(n.name, n.operations, n.response.count) for n in merged.nodes] == [("a", 5, 3), ("b", 6, 1)]
+    run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1, nodes=merged.nodes)
+    assert node_words(run) == "a (replica) 5 operations, p99 1 ms; b (replica) 6 operations, p99 2 ms"
+    assert merge_results([result(series([1000]), nodes=here[:1])]).nodes == []

@@ -94,7 +94,7 @@ def result(phase: str) -> RunResult:
         window_end_s=2.0, epoch_unix_ns=0, interrupted=False, series=[], unfinished=empty, backlog=empty, revoked=0,
         due=0, completed=0, ok_from_warm_up=0, lateness=empty, pool_wait=empty, queries=QueryCounts(), retries=0,
         reconnects=0, connections_lost=0, error_ratio=0.0, error_budget_exceeded=False, errors=[], stream_hashes=[],
-        endpoints=[],
+        nodes=[],
         cost=ClientCost(
             cpu_user_s=0, cpu_system_s=0, memory_peak_bytes=0, context_switches_voluntary=0,
             context_switches_involuntary=0, workers=[], steal_ratio=0, cpu_mhz=None,

@@ -43,7 +43,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             runners: &[RunnerKind::Tokio],
             opened: Arc::default(),
             opens: u64::MAX,
-            endpoints: 1,
         };
         alone = alone.min(cost_ns(&spec, nothing, TestWorkload::default())?);
         let reads = Ycsb::new(options, spec.seed, spec.client).map_err(|trouble| trouble.to_string())?;

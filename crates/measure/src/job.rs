@@ -1,5 +1,6 @@
 //! What is to be done, as every thread of a phase sees it.
 use crate::control::{Control, Sink};
+use crate::routes::Routes;
 use bakeoff_model::run::{RunSpec, RunnerKind};
 use bakeoff_model::workload::Operation;
 use std::ops::Deref;
@@ -24,8 +25,8 @@ pub struct Terms {
     pub runner: RunnerKind,
     /// The driver's name of its client library.
     pub client: &'static str,
-    /// At least 1.
-    pub endpoints: usize,
+    /// Of the run's sessions.
+    pub routes: Routes,
     pub operations: Vec<Operation>,
 }
 

@@ -21,10 +21,6 @@ pub trait Driver: Send + Sync + Sized + 'static {
     fn capabilities(&self) -> Capabilities;
     /// Name of the client library that speaks to the system; every report shows it.
     fn client(&self) -> &'static str;
-    /// Number of endpoints, at least 1. Sessions are dealt over them round-robin.
-    fn endpoints(&self) -> usize {
-        1
-    }
     /// Called once on each worker thread, inside its runner.
     async fn open(&self, worker: usize) -> Result<Self::Client, Trouble>;
     /// Connects, applies what is asked of a session (isolation, session variables, what `needs` says of counts) and checks

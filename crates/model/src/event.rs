@@ -159,7 +159,8 @@ pub struct RunResult {
     /// The first few of each operation and outcome, whole.
     pub errors: Vec<ErrorSample>,
     pub stream_hashes: Vec<String>,
-    pub endpoints: Vec<EndpointCount>,
+    /// Of a system that has nodes, in the order of its endpoints.
+    pub nodes: Vec<NodeResult>,
     pub cost: ClientCost,
     pub witness: Option<Witness>,
     pub verdict: ClientVerdict,
@@ -199,12 +200,16 @@ pub struct ErrorSample {
     pub at_s: f64,
 }
 
+/// What came from one node of a system.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct EndpointCount {
-    pub endpoint: u32,
-    /// Operations ended there that the series count.
+pub struct NodeResult {
+    pub name: String,
+    pub role: String,
+    /// Operations ended there that the series count, of whatever outcome.
     pub operations: u64,
+    /// Of those that ended ok.
+    pub response: Histogram,
 }
 
 /// What the client itself cost, over the window.

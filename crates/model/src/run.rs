@@ -4,6 +4,7 @@ mod driver;
 pub mod sysbench;
 mod ycsb;
 
+use crate::endpoint::Routing;
 use crate::outcome::FailClass;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,9 @@ pub struct RunSpec {
     /// Connections; fewer than `threads` makes a pool with a fair queue. Default: as many as threads.
     #[serde(default)]
     pub sessions: Option<u32>,
+    /// Which of the system's nodes they go to.
+    #[serde(default)]
+    pub routing: Routing,
     /// OS threads of the engine (ignored by the `thread` runner, which has one per session). 0: one per core.
     #[serde(default)]
     pub workers: u32,

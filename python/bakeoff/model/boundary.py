@@ -63,6 +63,18 @@ class Retry(Document):
     backoff_s: float = 0.0
 
 
+class RoleRoute(Document):
+    role: str
+
+
+class NameRoute(Document):
+    name: str
+
+
+#: The nodes that sessions are dealt over, in turn.
+Routing = Literal["any"] | RoleRoute | NameRoute
+
+
 class CheckSpec(Document):
     #: Of every client and every run since the data were loaded; None: nobody knows what that run did.
     evidence: list[JsonValue] = Field(default_factory=list)
@@ -81,6 +93,7 @@ class RunSpec(Document):
     seed: int = 0
     threads: int = 1
     sessions: int | None = None
+    routing: Routing = "any"
     workers: int = 0
     runner: RunnerName | None = None
     io: IoName | None = None
@@ -332,9 +345,13 @@ class ErrorSample(Document):
     at_s: float
 
 
-class EndpointCount(Document):
-    endpoint: int
+class NodeResult(Document):
+    name: str
+    role: str
+    #: Ended there, of whatever outcome.
     operations: int
+    #: Of those that ended ok.
+    response: HistogramDoc
 
 
 class WorkerCost(Document):
@@ -401,7 +418,7 @@ class RunResult(Document):
     error_budget_exceeded: bool
     errors: list[ErrorSample]
     stream_hashes: list[str]
-    endpoints: list[EndpointCount]
+    nodes: list[NodeResult]
     cost: ClientCost
     witness: Witness | None
     verdict: ClientVerdict

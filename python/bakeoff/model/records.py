@@ -33,6 +33,7 @@ from .boundary import (
     Document,
     ErrorSample,
     HistogramDoc,
+    NodeResult,
     QueryCounts,
     Series,
     Witness,
@@ -241,6 +242,8 @@ class RunRecord(Document):
     backlog: int = 0
     lateness: HistogramDoc = Field(default_factory=HistogramDoc.empty)
     pool_wait: HistogramDoc = Field(default_factory=HistogramDoc.empty)
+    #: Of a system with more than one.
+    nodes: list[NodeResult] = Field(default_factory=list)
     #: Statements of the operations counted in the window; zeros where the workload does not say.
     queries: QueryCounts = Field(default_factory=QueryCounts)
     retries: int = 0

@@ -139,13 +139,16 @@ def configure_once(cells: Iterable[Cell], kinds: Kinds, measure: MeasureTable, s
     seen: set[str] = set()
     for cell in cells:
         name = cell.record.system
-        key = repr((name, cell.system_options, cell.durability, cell.isolation))
+        key = repr((name, cell.system_options, cell.durability, cell.isolation, cell.routing))
         if key in seen:
             continue
         seen.add(key)
         with _placed(name, kinds, source):
             system = cell.configure(kinds[name], workdir=NOWHERE, timeout_s=measure.timeout, base_dir=source.base_dir)
         private[name] = system.private
+        if hint := "" if system.private else cell.routing.missing(system.nodes()):
+            what = f"{cell.record.label}: no node of {name} is on the route {cell.routing}"
+            raise source.error(what, "factors", "routing", hint=hint)
     return private
 
 

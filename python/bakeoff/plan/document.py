@@ -74,6 +74,8 @@ class SystemTable(Table):
     kind: str | None = None
     start: Annotated[Any, BeforeValidator(_start)] = None
     address: Annotated[Any, BeforeValidator(_address)] = None
+    #: Of a system of several servers, in place of `address`.
+    nodes: list[dict[str, Any]] | None = None
     user: str | None = None
     password: Secret | None = None
     schema_: str | None = Field(default=None, alias="schema")
@@ -89,6 +91,10 @@ class SystemTable(Table):
     def _consistent(self) -> SystemTable:
         if self.start is not None and self.address is not None:
             raise UnitError("a system is either started here or exists already", "write `start` or `address`, not both")
+        if self.nodes is not None and (self.address is not None or self.start is not None or not self.nodes):
+            raise UnitError("`nodes` are addresses of servers that exist", "write `nodes` alone, with at least one")
+        for node in self.nodes or []:
+            _address(node.get("address"))
         for table in (self.start, self.settings, self.model_extra):
             refuse_literal_secrets(table or {})
         return self
@@ -97,6 +103,8 @@ class SystemTable(Table):
         """What the kind of system is given to check: all that the plan says except what the plan itself handles."""
         own = {"kind", "durability", "isolation", "data", "reset", "optional"}
         said: dict[str, Any] = self.model_dump(by_alias=True, exclude_none=True, exclude=own)
+        if self.nodes:
+            said["address"] = self.nodes[0].get("address")
         return said
 
 
@@ -178,6 +186,7 @@ class MeasureTable(Table):
 
     threads: int | None = None
     sessions: int | None = None
+    routing: str | None = None
     clients: int | None = None
     workers: int | None = None
     runner: str | None = None

@@ -33,6 +33,7 @@ from .factors import Factor, Source, put_option
 from .grid import Combination, Grid, varying, words_of_levels
 from .nearest import place_of_option
 from .resolved import Cell
+from .routing import Routing
 from .workload import PlanWorkloads, Question
 
 DEFAULT_WINDOW_S = 30.0
@@ -128,6 +129,7 @@ class Builder:
             workload=workload,
             threads=threads,
             sessions=_count(load, "sessions", 0) or None,
+            routing=Routing.parse(load.get("routing", "any")),
             clients=clients,
             workers=_count(load, "workers", 0),
             runner=cast(RunnerName | None, load.get("runner")),  # names are checked where levels are read

@@ -24,6 +24,7 @@ from ..nearest import meant, one_of
 from ..systems.base import ISOLATION_LEVELS, System
 from .document import MeasureTable, keys_of
 from .nearest import LOAD_FACTORS, where
+from .routing import Routing
 from .units import UnitError, parse_rate_ops_per_s
 
 #: Options of a system that need no prefix, because every kind has its own idea of them.
@@ -31,7 +32,7 @@ BARE_SYSTEM_OPTIONS = ("version", "path", "tls")
 #: Tables inside a system's table.
 _INNER_TABLES = ("settings", "session", "start")
 #: Load parameters that may stand in [measure] where they do not vary.
-LOAD_CONSTANTS = ("threads", "sessions", "clients", "workers", "runner", "io")
+LOAD_CONSTANTS = ("threads", "sessions", "routing", "clients", "workers", "runner", "io")
 #: More of these is a slip of the keyboard: the engine runs no more threads, and each client is a process.
 MOST = {"threads": 100_000, "sessions": 100_000, "clients": 1_000, "workers": 1_024}
 #: Load parameters whose levels are names, and which may belong to one system only.
@@ -122,6 +123,11 @@ def read_level(factor: Factor, level: Any, source: Source, table: str = "factors
             return parse_rate_ops_per_s(level)
         except UnitError as error:
             raise source.error(f"`rate`: {error}", table, factor.name, hint=error.hint) from None
+    if name == "routing":
+        try:
+            return str(Routing.parse(level))
+        except UnitError as error:
+            raise source.error(f"`routing`: {error}", table, factor.name, hint=error.hint) from None
     if not isinstance(level, int) or isinstance(level, bool):
         raise source.error(f"`{name}` counts: {level!r} is not a whole number", table, factor.name)
     if not 1 <= level <= MOST[name]:

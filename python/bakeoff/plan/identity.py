@@ -16,6 +16,7 @@ from typing import Any
 from .document import PlanDocument
 from .factors import LOAD_CONSTANTS, Source
 from .resolved import Cell
+from .routing import Routing
 
 #: Of [measure], what is no part of a run, or is in the cell already, resolved. (`data` is in the data set's name.)
 _NOT_IN_A_RUN = {
@@ -52,6 +53,7 @@ def _content(cell: Cell) -> dict[str, Any]:
         "data": cell.record.dataset,
         "threads": cell.threads,
         "sessions": cell.sessions,
+        **({} if cell.routing == Routing() else {"routing": str(cell.routing)}),
         "clients": cell.clients,
         "workers": cell.workers,
         "runner": cell.runner,

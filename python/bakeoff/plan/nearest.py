@@ -172,4 +172,6 @@ def _table(place: tuple[str, ...]) -> str:
 
 
 #: Load parameters: factors that are neither options of a system nor of a workload.
-LOAD_FACTORS = ("threads", "sessions", "clients", "workers", "runner", "io", "rate", "durability", "isolation")
+LOAD_FACTORS = (
+    *("threads", "sessions", "routing", "clients", "workers", "runner", "io", "rate", "durability", "isolation"),
+)

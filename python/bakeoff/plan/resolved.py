@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..model.boundary import IoName, Limit, Pacing, ResolvedDriver, Retry, RunnerName
 from ..model.records import CellRecord, PlanRecord
+from .routing import Routing
 
 if TYPE_CHECKING:
     from ..systems.base import System
@@ -26,6 +27,7 @@ class Cell:
     workload: Workload
     threads: int
     sessions: int | None
+    routing: Routing
     clients: int
     workers: int
     runner: RunnerName | None  # None: the driver's own

@@ -171,7 +171,17 @@ def _run(contest: Contest, run: RunRecord) -> dict[str, Any]:
         "valid": run.valid,
         "against": against,
         "untested": f"not tested: {untested}" if untested else "",
+        "nodes": node_words(run),
     }
+
+
+def node_words(run: RunRecord) -> str:
+    """What came from each node, in a line; "" where there is but one."""
+    return "; ".join(
+        f"{node.name} ({node.role}) {node.operations:,} operations"
+        + (f", p99 {grouped(node.response.p99_ns / 1e6)} ms" if node.response.count else "")
+        for node in run.nodes
+    )
 
 
 def _errors(bundle: Source) -> Iterator[tuple[str, ErrorSample]]:

@@ -11,7 +11,7 @@ from ..analysis.encode import to_document
 from ..analysis.histograms import Histogram, merge
 from ..analysis.percentiles import Distribution, distribution
 from ..analysis.response import decode, merge_documents
-from ..model.boundary import HistogramDoc, Interval, QueryCounts, RunResult, Series
+from ..model.boundary import HistogramDoc, Interval, NodeResult, QueryCounts, RunResult, Series
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Merged:
     queries: QueryCounts
     distribution: Distribution
     headline: HistogramDoc
+    nodes: list[NodeResult]
     user_bytes_written: int
     window_s: float
     due: int
@@ -92,6 +93,7 @@ def merge_results(results: Sequence[RunResult]) -> Merged:
         queries=add_queries(r.queries for r in results),
         distribution=spread,
         headline=to_document(spread.waited),
+        nodes=merge_nodes([r.nodes for r in results]),
         user_bytes_written=sum(r.user_bytes_written for r in results),
         window_s=max(r.window_end_s for r in results) - min(r.window_start_s for r in results),
         due=sum(r.due for r in results),
@@ -99,6 +101,19 @@ def merge_results(results: Sequence[RunResult]) -> Merged:
         ok_from_warm_up=sum(r.ok_from_warm_up for r in results),
         revoked=revoked,
     )
+
+
+def merge_nodes(clients: Sequence[Sequence[NodeResult]]) -> list[NodeResult]:
+    """All clients have the same nodes, in the same order. Of a single one there is nothing that is not known of all."""
+    return [
+        NodeResult(
+            name=same[0].name,
+            role=same[0].role,
+            operations=sum(node.operations for node in same),
+            response=merge_documents([node.response for node in same]),
+        )
+        for same in (zip(*clients, strict=True) if len(clients[0]) > 1 else ())
+    ]
 
 
 def add_queries(counts: Iterable[QueryCounts]) -> QueryCounts:

@@ -290,6 +290,7 @@ def _record(
         backlog=merged.backlog.count,
         lateness=merged.lateness,
         pool_wait=merged.pool_wait,
+        nodes=merged.nodes,
         queries=merged.queries,
         retries=sum(r.retries for r in results),
         reconnects=sum(r.reconnects for r in results),

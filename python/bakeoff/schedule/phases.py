@@ -11,7 +11,7 @@ from pathlib import Path
 from ..bundle.files import write_text
 from ..bundle.write import dumps
 from ..fleet.host import Host
-from ..model.boundary import CheckSpec, ClientSpec, Phase, Progress, RunResult, RunSpec
+from ..model.boundary import CheckSpec, ClientSpec, Phase, Progress, RoleRoute, Routing, RunResult, RunSpec
 from ..plan.resolved import Cell, ResolvedPlan
 from ..systems.base import System
 
@@ -31,6 +31,7 @@ def spec(
         workload=cell.workload.spec,
         client=ClientSpec(index=client, count=cell.clients if phase == "run" else 1),
         seed=plan.record.seed,
+        routing=cell.routing.document() if phase == "run" else _home(system),
         workers=cell.workers or _workers_beside(system),
         runner=cell.runner,
         io=cell.io,
@@ -39,6 +40,12 @@ def spec(
         cores=plan.client_cores,
     )
     return document, env
+
+
+def _home(system: System) -> Routing:
+    """Where data are made and looked at: nodes like the first, which take writes."""
+    nodes = system.nodes()
+    return RoleRoute(role=nodes[0].role) if len(nodes) > 1 else "any"
 
 
 def _workers_beside(system: System) -> int:

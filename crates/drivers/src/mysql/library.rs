@@ -81,9 +81,6 @@ impl Driver for LibraryDriver {
     fn client(&self) -> &'static str {
         "mysql_async"
     }
-    fn endpoints(&self) -> usize {
-        self.targets.len()
-    }
     async fn open(&self, _worker: usize) -> Result<(), Trouble> {
         Ok(())
     }

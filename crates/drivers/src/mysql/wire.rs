@@ -94,9 +94,6 @@ impl Driver for WireDriver {
     fn client(&self) -> &'static str {
         "wire"
     }
-    fn endpoints(&self) -> usize {
-        self.targets.len()
-    }
     async fn open(&self, _worker: usize) -> Result<(), Trouble> {
         Ok(())
     }

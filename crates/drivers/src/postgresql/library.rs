@@ -124,9 +124,6 @@ impl Driver for LibraryDriver {
     fn client(&self) -> &'static str {
         "tokio-postgres"
     }
-    fn endpoints(&self) -> usize {
-        self.targets.len()
-    }
     async fn open(&self, _worker: usize) -> Result<(), Trouble> {
         Ok(())
     }

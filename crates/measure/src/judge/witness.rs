@@ -107,11 +107,11 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
     let cells = watched_cells::<R>(&job, 1);
     let cell = &cells[0];
     let client = job.driver.open(worker).await?;
-    let opened = open(&job, &client, cell, 0).await;
+    let opened = open(&job, &client, cell, job.routes.first()).await;
     let session = opened.map_err(|e| server_trouble(&e, "opening the witness's session"))?;
     let mut slot = Slot {
         session: Some(session),
-        endpoint: 0,
+        endpoint: job.routes.first(),
     };
     let _ = messages.send(Message::Ready);
     let mut times = Times::default();

@@ -2,6 +2,7 @@
 use crate::control::{Control, Sink};
 use crate::job::{Job, Terms};
 use crate::phases::{load, run, single};
+use crate::routes::Routes;
 use crate::runner::Runner;
 use crate::runner::reactor::{self, ReactorRunner};
 use crate::runner::thread::ThreadRunner;
@@ -37,7 +38,7 @@ pub fn execute<D: Driver, W: Workload<D::Session>>(
         timeout_ns: (spec.timeout_s * 1e9) as u64,
         runner,
         client: driver.client(),
-        endpoints: driver.endpoints().max(1),
+        routes: Routes::new(spec.routing.among(spec.driver.endpoints())?),
         operations: workload.operations().to_vec(),
     };
     let job = Arc::new(Job {

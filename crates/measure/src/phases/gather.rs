@@ -11,7 +11,8 @@ use crate::record::samples::earliest;
 use crate::record::tally::Totals;
 use crate::record::times::Times;
 use crate::threads::client_cost::{Snapshot, cost_between};
-use bakeoff_model::event::{EndpointCount, RunResult, Series};
+use bakeoff_model::endpoint::Endpoint;
+use bakeoff_model::event::{NodeResult, RunResult, Series};
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::run::Pacing;
 use bakeoff_model::workload::Operation;
@@ -51,13 +52,7 @@ pub fn gather(
     let window_s = axis.seconds(axis.window_end_ns()) - axis.seconds(axis.window_start_ns);
     let cost = cost_between(&measured.before, &measured.after);
     let lateness = extra(recorders, Extra::Lateness);
-    let endpoints: Vec<EndpointCount> = (0..job.endpoints)
-        .map(|e| EndpointCount {
-            endpoint: e as u32,
-            operations: sum(&|r| r.endpoint(e)),
-        })
-        .collect();
-    let counted: u64 = endpoints.iter().map(|e| e.operations).sum();
+    let counted = ended(&merged, operations, |_| true).count();
     let witness = witness.map(|seen| seen.against(&merged, operations));
     let revoked = sum(&|r| r.counters.revoked.load(Relaxed));
     let error_ratio = error_ratio(&merged, operations, revoked);
@@ -104,12 +99,45 @@ pub fn gather(
         stream_hashes: measured.stream_hashes.clone(),
         completed: counted + sum(&|r| r.counters.late_from_warm_up.load(Relaxed)),
         ok_from_warm_up: sum(&|r| r.counters.ok_from_warm_up.load(Relaxed)),
-        endpoints,
+        nodes: nodes(job, recorders, &merged),
         cost,
         witness,
         verdict,
         ..empty_result(&job.spec)
     }
+}
+
+/// Response of whole operations that ended so.
+fn ended(merged: &[Merged], operations: &[Operation], so: impl Fn(Outcome) -> bool) -> Times {
+    let mut total = Times::default();
+    let whole = |m: &&Merged| operations[m.series / Outcome::COUNT].part_of.is_none();
+    let these = merged.iter().filter(whole).filter(|m| so(outcome_of(m.series)));
+    these.for_each(|m| total.merge(&m.response));
+    total
+}
+
+/// What came from each node. Where there is but one, all did.
+fn nodes(job: &Terms, recorders: &[Arc<Recorder>], merged: &[Merged]) -> Vec<NodeResult> {
+    let endpoints = job.spec.driver.endpoints();
+    let response = |place: usize, so: &dyn Fn(Outcome) -> bool| {
+        if endpoints.len() == 1 {
+            return ended(merged, &job.operations, so);
+        }
+        let mut total = Times::default();
+        for outcome in Outcome::ALL.into_iter().filter(|outcome| so(*outcome)) {
+            recorders
+                .iter()
+                .for_each(|recorder| recorder.at_endpoint(place, outcome, &mut total));
+        }
+        total
+    };
+    let node = |(place, endpoint): (usize, &Endpoint)| NodeResult {
+        name: endpoint.name.clone(),
+        role: endpoint.role.clone(),
+        operations: response(place, &|_| true).count(),
+        response: response(place, &|outcome| outcome == Outcome::Ok).to_event(),
+    };
+    endpoints.iter().enumerate().map(node).collect()
 }
 
 fn series_events(merged: &[Merged], operations: &[Operation]) -> Vec<Series> {

@@ -34,7 +34,7 @@ pub fn empty_result(spec: &RunSpec) -> RunResult {
         error_budget_exceeded: false,
         errors: vec![],
         stream_hashes: vec![],
-        endpoints: vec![],
+        nodes: vec![],
         cost: ClientCost::default(),
         witness: None,
         verdict: ClientVerdict::default(),

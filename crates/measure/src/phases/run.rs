@@ -77,7 +77,7 @@ impl Stage {
             Arc::new(Recorder::new(
                 job.operations.len(),
                 p.threads.len(),
-                job.endpoints,
+                job.spec.driver.endpoints().len(),
             ))
         };
         Ok(Self {

@@ -105,7 +105,7 @@ async fn carry_out<R: Runner, D: Driver, W: Workload<D::Session>>(
     let client = job.driver.open(0).await?;
     let cells = watched_cells::<R>(job, 1);
     let opened = match errand {
-        Errand::Warm | Errand::Check(..) => open(job, &client, &cells[0], 0).await,
+        Errand::Warm | Errand::Check(..) => open(job, &client, &cells[0], job.routes.first()).await,
         // There may be no table to attach to.
         Errand::Create | Errand::Drop => open_bare(job, &client, &cells[0]).await,
     };

@@ -46,7 +46,8 @@ pub struct Recorder {
     /// Response and service of each series, in turn.
     run: TimesSet,
     extra: TimesSet,
-    endpoints: Box<[AtomicU64]>,
+    /// Response by endpoint and outcome; `None`: there is but one, or none.
+    nodes: Option<TimesSet>,
     /// Per user of this worker: due time of the operation in flight, 0 if none.
     in_flight: Box<[AtomicU64]>,
     pub counters: Counters,
@@ -71,7 +72,7 @@ impl Recorder {
         Self {
             run: TimesSet::new(2 * all),
             extra: TimesSet::new(4),
-            endpoints: zeros(endpoints),
+            nodes: (endpoints > 1).then(|| TimesSet::new(endpoints * Outcome::COUNT)),
             in_flight: zeros(users),
             counters: Counters::default(),
             tally: Tally::default(),
@@ -93,8 +94,11 @@ impl Recorder {
         self.extra.add_to(which as usize, total);
     }
 
-    pub fn endpoint(&self, endpoint: usize) -> u64 {
-        self.endpoints[endpoint].load(Ordering::Relaxed)
+    /// Response of what ended so at one of several endpoints.
+    pub fn at_endpoint(&self, endpoint: usize, outcome: Outcome, total: &mut Times) {
+        if let Some(nodes) = &self.nodes {
+            nodes.add_to(series(endpoint, outcome), total);
+        }
     }
 
     /// Due times of operations begun and not ended.
@@ -175,7 +179,10 @@ impl Writer {
             }
             return false;
         }
-        add(&recorder.endpoints[endpoint as usize], 1);
+        if let Some(nodes) = &recorder.nodes {
+            let at_node = endpoint as usize * Outcome::COUNT + series % Outcome::COUNT;
+            nodes.record_in(at_node, response_ns, bucket);
+        }
         recorder.run.record_in(2 * series, response_ns, bucket);
         recorder
             .run
@@ -285,7 +292,6 @@ mod tests {
         let (mut response, mut unfinished) = (Times::default(), Times::default());
         writer.recorder.response(0, &mut response);
         writer.recorder.extra(Extra::Unfinished, &mut unfinished);
-        assert_eq!(response.count(), writer.recorder.endpoint(0));
         let late = &writer.recorder.counters.late_from_warm_up;
         (response.count(), late.load(Ordering::Relaxed), unfinished.count())
     }

@@ -247,7 +247,6 @@ pub async fn open_sessions<R: Runner, D: Driver, W: Workload<D::Session>>(
     cells: &[Rc<UserCell>],
     sessions: &[u32],
 ) -> Result<Vec<Slot<D::Session>>, Trouble> {
-    let endpoints = job.endpoints as u32;
     let shift = job
         .spec
         .client
@@ -262,7 +261,7 @@ pub async fn open_sessions<R: Runner, D: Driver, W: Workload<D::Session>>(
     {
         let opening = group.iter().map(|(session, cell)| {
             let (job, client, cell) = (job.clone(), client.clone(), Rc::clone(cell));
-            let endpoint = shift.wrapping_add(**session) % endpoints;
+            let endpoint = job.routes.of(shift.wrapping_add(**session));
             let open = async move { (endpoint, open(&job, &client, &cell, endpoint).await) };
             Box::pin(open) as Erased<'static, (u32, Result<D::Session, OpError>)>
         });

@@ -36,13 +36,14 @@ pub async fn open_by<D: Driver, W: Workload<D::Session>>(
     ended_by(job, cell, deadline_ns, connect(job, client, endpoint)).await
 }
 
-/// Connects to the first endpoint without attaching, because there may be nothing to attach to; within the run's timeout.
+/// Connects without attaching, because there may be nothing to attach to; within the run's timeout.
 pub async fn open_bare<D: Driver, W: Workload<D::Session>>(
     job: &Job<D, W>,
     client: &D::Client,
     cell: &UserCell,
 ) -> Result<D::Session, OpError> {
-    let connecting = job.driver.session(client, 0, job.workload.needs());
+    let endpoint = job.routes.first() as usize;
+    let connecting = job.driver.session(client, endpoint, job.workload.needs());
     ended_by(job, cell, now_ns() + job.timeout_ns, Box::pin(connecting)).await
 }
 
@@ -88,7 +89,7 @@ pub enum Since {
 const LOYAL_NS: u64 = 5_000_000_000;
 
 /// Closes the session there is and tries again and again until there is another (true) or the window ends (false): at the
-/// same endpoint for 5 s, unless that one says that it will not serve, then at the next one each time (what follows is
+/// same endpoint for 5 s, unless that one says that it will not serve, then at the next one of the route each time (what follows is
 /// recorded as that endpoint's). The first try after a loss waits a little; one that was asked for does not.
 pub async fn reopen<D: Driver, W: Workload<D::Session>>(
     job: &Job<D, W>,
@@ -113,9 +114,8 @@ async fn replace<'a, S>(
     connect: &dyn Fn(u32) -> Erased<'a, Result<S, OpError>>,
 ) -> bool {
     slot.session = None;
-    let endpoints = job.endpoints;
     if since == Since::Left {
-        slot.endpoint = following(slot.endpoint, endpoints);
+        slot.endpoint = job.routes.after(slot.endpoint);
     }
     let mut backoff = Backoff::new(now_ns() ^ u64::from(slot.endpoint));
     let mut pauses = since != Since::Wanted;
@@ -139,13 +139,9 @@ async fn replace<'a, S>(
             Err(error) => error,
         };
         if error.leave_node || now_ns() - begun_ns >= LOYAL_NS {
-            slot.endpoint = following(slot.endpoint, endpoints);
+            slot.endpoint = job.routes.after(slot.endpoint);
         }
     }
-}
-
-fn following(endpoint: u32, endpoints: usize) -> u32 {
-    (endpoint + 1) % endpoints.max(1) as u32
 }
 
 /// Sleeps in steps short enough to notice that the window was brought forward.
@@ -187,13 +183,6 @@ impl Backoff {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn endpoints_are_tried_in_turn() {
-        assert_eq!(following(1, 3), 2);
-        assert_eq!(following(2, 3), 0);
-        assert_eq!(following(0, 1), 0, "there is no other");
-    }
 
     #[test]
     fn back_off_doubles_from_10_ms_to_1_s() {

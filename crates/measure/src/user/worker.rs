@@ -349,7 +349,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         let name = &self.worker.job.workload.operations()[operation].name;
         recorder.samples.offer(name, outcome, endpoint, at_s, &fault);
         let leaves =
-            matches!(failed, Some(Err(error)) if error.leave_node) && self.worker.job.driver.endpoints() > 1;
+            matches!(failed, Some(Err(error)) if error.leave_node) && self.worker.job.routes.are_several();
         if lost || leaves {
             self.tell_lost(&fault, endpoint, at_s);
             add(

@@ -10,6 +10,7 @@ use bakeoff_model::run::{CheckSpec, RunSpec, RunnerKind};
 use bakeoff_model::time::{epoch_ns, now_ns, sleep_until};
 use bakeoff_model::workload::{Answer, Operation, Probe, Queries, ThreadId, Workload};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -41,7 +42,6 @@ pub struct TestDriver {
     pub opened: Arc<AtomicU64>,
     /// From this session on none is opened: the system is asked, and says nothing.
     pub opens: u64,
-    pub endpoints: usize,
 }
 
 pub struct TestSession(Script);
@@ -68,9 +68,6 @@ impl Driver for TestDriver {
             cancel: true,
             tls: false,
         }
-    }
-    fn endpoints(&self) -> usize {
-        self.endpoints
     }
     async fn open(&self, _: usize) -> Result<(), Trouble> {
         Ok(())
@@ -105,8 +102,8 @@ pub struct TestWorkload {
     /// Sessions that its system opens before it is silent for ever; `None`: any number.
     pub opens: Option<u64>,
     pub needs: Needs,
-    /// Of its system; 0: one.
-    pub endpoints: usize,
+    /// Of its system, by name and role; empty: it has none.
+    pub nodes: Vec<(&'static str, &'static str)>,
     /// Before every operation of a user but its first.
     pub pause_ns: u64,
     /// Users whose state has been made.
@@ -322,6 +319,18 @@ pub fn spec(extra: &str) -> RunSpec {
     bakeoff_measure::spec::parse(&text).unwrap()
 }
 
+/// The document of a system that has these, whatever answers in their place.
+fn with_nodes(spec: &RunSpec, nodes: &[(&str, &str)]) -> RunSpec {
+    let endpoint = |(name, role): &(&str, &str)| json!({"name": name, "role": role, "address": "db:1"});
+    let endpoints: Vec<Value> = nodes.iter().map(endpoint).collect();
+    let driver = json!({"kind": "mysql", "endpoints": endpoints, "user": "", "schema": ""});
+    let mut spec = spec.clone();
+    if !nodes.is_empty() {
+        spec.driver = serde_json::from_value(driver).unwrap();
+    }
+    spec
+}
+
 /// One run and all that was seen of it.
 pub struct Ran {
     pub result: RunResult,
@@ -358,7 +367,6 @@ pub fn try_run_of(
         runners: &[RunnerKind::Tokio, RunnerKind::Thread],
         opened: Arc::default(),
         opens: workload.opens.unwrap_or(u64::MAX),
-        endpoints: workload.endpoints.max(1),
     };
     let (opened, executed, settled) = (
         driver.opened.clone(),
@@ -374,7 +382,8 @@ pub fn try_run_of(
         }
         seen.lock().unwrap().push(event);
     });
-    let result = execute(spec, driver, workload, control, sink)?;
+    let spec = with_nodes(spec, &workload.nodes);
+    let result = execute(&spec, driver, workload, control, sink)?;
     let events = std::mem::take(&mut *events.lock().unwrap());
     let settled = settled.lock().unwrap().clone();
     Ok(Ran {

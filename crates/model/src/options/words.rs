@@ -104,7 +104,7 @@ pub(super) fn nearest(word: &str, known: &[&str]) -> String {
 }
 
 /// A hint: all the names, the likeliest first.
-pub(super) fn one_of(word: &str, known: &[&str]) -> String {
+pub fn one_of(word: &str, known: &[&str]) -> String {
     let likely = likeliest(word, known)
         .map(|hint| format!("{hint} "))
         .unwrap_or_default();

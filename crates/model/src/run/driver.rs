@@ -26,6 +26,15 @@ impl DriverSpec {
         }
     }
 
+    /// None where the system lives in the engine's process.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        match self {
+            Self::Null(_) | Self::Sqlite(_) => &[],
+            Self::Mysql(spec) => &spec.endpoints,
+            Self::Postgresql(spec) => &spec.endpoints,
+        }
+    }
+
     /// The client library that is asked for, by its name in a plan.
     pub fn client(&self) -> Option<&'static str> {
         match self {

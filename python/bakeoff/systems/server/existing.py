@@ -11,16 +11,18 @@ ledger.py.
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from bakeoff.errors import PlanError
 from bakeoff.systems.base import Ledger, System
 from bakeoff.systems.server.control import Control
-from bakeoff.systems.server.login import Login
+from bakeoff.systems.server.login import Address, Login
 from bakeoff.systems.server.node import Access, ServerNode
-from bakeoff.systems.server.options import ServerOptions
+from bakeoff.systems.server.options import NodeOptions, ServerOptions
 from bakeoff.systems.server.system import Server
 
 
@@ -57,6 +59,7 @@ class ExistingServer(Server):
         self._tls = options.encryption(base_dir)
         self._password = options.password.located(base_dir) if options.password else None
         self._server_key_file = self.family.key_file(options, base_dir)
+        self._further: list[Control] = []  # connections to nodes after the first
         self._timeout_s = max(1.0, min(timeout_s, 10.0))
 
     @cached_property
@@ -73,15 +76,36 @@ class ExistingServer(Server):
 
     @cached_property
     def _nodes(self) -> list[ServerNode]:
-        access = Access(lambda: self.control, own=self._own_facts)
-        return [self.family.node("server", "primary", str(self._address), access)]
+        first = Access(lambda: self.control, own=self._own_facts)
+        named = self._options.nodes or [NodeOptions(name="server", address=str(self._address))]
+        names = [node.name for node in named]
+        if len(set(names)) < len(names):
+            raise PlanError("two nodes have the same name", where=f"{self._where}.nodes", hint="name each of them")
+        addresses = [self.family.address(node.address, f"{self._where}.nodes") for node in named]
+        controls = [first, *(Access(self._control_at(address)) for address in addresses[1:])]
+        return [
+            self.family.node(node.name, node.role, str(address), access)
+            for node, address, access in zip(named, addresses, controls, strict=True)
+        ]
+
+    def _control_at(self, address: Address) -> Callable[[], Control]:
+        """Of a further node."""
+
+        @cache
+        def control() -> Control:
+            made = self.family.control(
+                replace(self._login(), address=address), self._options, self._where, self._timeout_s
+            )
+            self._further.append(made)
+            return made
+
+        return control
 
     def nodes(self) -> list[ServerNode]:
         return self._nodes
 
     def _own_facts(self) -> dict[str, str]:
-        (node,) = self._nodes
-        cipher = node.cipher(self.control) or "off"
+        cipher = self._nodes[0].cipher(self.control) or "off"
         transport = "socket" if self._address.socket else "tcp"
         return {**self._asked_isolation(), "tls": cipher, "transport": transport}
 
@@ -113,6 +137,8 @@ class ExistingServer(Server):
             self._ledger.release()
         if "control" in vars(self):
             self.control.close()
+        for control in self._further:
+            control.close()
 
     def alive(self) -> bool:
         # Twice, because a proxy may have closed a connection that was idle during the run.

@@ -37,11 +37,21 @@ class StartOptions(Options):
         return self
 
 
+class NodeOptions(Options):
+    """One server of a system of several."""
+
+    name: str = Field(min_length=1)
+    role: str = Field(default="primary", min_length=1)
+    address: str
+
+
 class ServerOptions(Options):
     """Each kind adds its own."""
 
     start: StartOptions | bool | None = None
+    #: Where statements of ours go: of several nodes the first.
     address: str | None = None
+    nodes: list[NodeOptions] | None = None
     user: str
     password: Password | None = None
     #: The same as `start.settings`.

@@ -1,0 +1,69 @@
+"""Systems of several nodes, and which of them the users of a run go to."""
+
+from __future__ import annotations
+
+import pytest
+from bakeoff.model.boundary import NameRoute, RoleRoute
+from bakeoff.plan.routing import Routing
+from bakeoff.plan.units import UnitError
+from builders.plans import MARIADB, read, refused
+
+NODES = """
+[systems.pair]
+kind = "mysql"
+user = "bench"
+nodes = [
+  { name = "a", address = "127.0.0.1:1" },
+  { name = "b", role = "replica", address = "127.0.0.1:2" },
+]
+"""
+
+
+def test_a_route_is_any_node_a_role_or_a_name() -> None:
+    assert Routing.parse("any").document() == "any"
+    assert Routing.parse("role:replica").document() == RoleRoute(role="replica")
+    assert Routing.parse("name:db:1").document() == NameRoute(name="db:1")
+    for route in ("any", "role:replica", "name:a"):
+        assert str(Routing.parse(route)) == route
+    for wrong in ("replica", "role:", "role", "any:", "", 3, True):
+        with pytest.raises(UnitError):
+            Routing.parse(wrong)
+
+
+def test_routing_is_a_factor_and_makes_cells_of_their_own() -> None:
+    plan = read("routing = ['any', 'role:replica']", systems=NODES)
+    assert [str(cell.routing) for cell in plan.cells] == ["any", "role:replica"]
+    assert len({cell.record.id for cell in plan.cells}) == 2
+    assert len({cell.load_key for cell in plan.cells}) == 1
+    (fixed,) = read(systems=NODES, measure="routing = 'name:b'").cells
+    assert str(fixed.routing) == "name:b"
+
+
+@pytest.mark.parametrize(
+    ("routing", "what", "hint"),
+    [
+        ("role:replicas", "no node of pair is on the route role:replicas", "did you mean `replica`?"),
+        ("name:replica", "no node of pair is on the route name:replica", "one of: a, b"),
+        ("replica", "'replica' is no route", '"role:" and a role'),
+    ],
+)
+def test_a_route_that_no_node_is_on_is_refused(routing: str, what: str, hint: str) -> None:
+    error = refused(f"routing = ['{routing}']", systems=NODES)
+    assert what in error.what
+    assert hint in error.hint
+
+
+@pytest.mark.parametrize(
+    ("systems", "what"),
+    [
+        (NODES + 'address = "127.0.0.1:1"', "`nodes` are addresses of servers that exist"),
+        (f"{MARIADB}\nnodes = [{{ name = 'a', address = 'db:1' }}]", "`nodes` are addresses of servers that exist"),
+        (NODES.replace('"b"', '"a"'), "two nodes have the same name"),
+        (NODES.replace('"127.0.0.1:2"', '"root:pw@db:2"'), "an address holds no user and no password"),
+        (NODES.replace('"b", role', '"b", rôle'.replace("ô", "u")), "rule"),
+    ],
+)
+def test_nodes_are_named_addresses(systems: str, what: str) -> None:
+    error = refused(systems=systems)
+    assert what in error.what
+    assert "root:pw" not in error.what
