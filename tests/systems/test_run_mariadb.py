@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bakeoff.errors import ServerError
+from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.installation import Installation
 from bakeoff.systems.mysql.ledger import MySqlLedger
 from bakeoff.systems.mysql.mariadb import MariaDb
@@ -357,6 +357,23 @@ def test_a_table_is_ours_while_it_is_the_one_that_we_made(mariadb: MariaDb, ledg
     assert ledger.strangers(["mine"]) == ["mine"], "it was there before the load began"
     ledger.drop(["mine"])
     assert tables_of(mariadb) == {"mine"}
+
+
+def test_all_tables_of_the_plan_are_dropped_or_none(mariadb: MariaDb, ledger: MySqlLedger) -> None:
+    for made in ("TABLE a (id INT PRIMARY KEY)", "TABLE b (id INT PRIMARY KEY)", "VIEW seen AS SELECT * FROM a"):
+        mariadb.control.rows(f"CREATE {made.replace(' ', ' bakeoff.', 1).replace('FROM ', 'FROM bakeoff.')}")
+    mariadb.control.rows("CREATE TABLE bakeoff.other (id INT, FOREIGN KEY (id) REFERENCES bakeoff.b (id))")
+    try:
+        with pytest.raises(PlanError, match="`b` cannot be dropped: a foreign key of the table `other` needs it"):
+            ledger.begin(["a", "b"], "data", "bundle", all_there=True)
+        with pytest.raises(PlanError, match="`seen` is there and is no table"):
+            ledger.begin(["a", "seen"], "data", "bundle", all_there=True)
+        assert tables_of(mariadb) == {"a", "b", "other", "seen"}
+        ledger.begin(["a", "b", "other"], "data", "bundle", all_there=True)
+        assert tables_of(mariadb) == {"bakeoff_tables", "seen"}
+    finally:
+        mariadb.control.rows("DROP VIEW bakeoff.seen")
+        mariadb.control.rows("DROP TABLE IF EXISTS bakeoff.other, bakeoff.a, bakeoff.b")
 
 
 def test_a_schema_is_one_bakeoffs_at_a_time(mariadb: MariaDb, ledger: MySqlLedger, tmp_path: Path) -> None:

@@ -91,6 +91,10 @@ class ServerLedger(Ledger):
     def _refuse_dependents(self, stored: Sequence[str]) -> None:
         """Where the server would drop some of these tables before it finds that another cannot be. Raises PlanError."""
 
+    def _drop_at_once(self, statement: str) -> None:
+        """Drops tables of which no other needs one."""
+        self._rows(statement)
+
     # -- the claim --------------------------------------------------------------------------------------------------
 
     def claim(self) -> None:
@@ -199,7 +203,7 @@ class ServerLedger(Ledger):
                     hint="drop it by hand, or keep the tables of the plan apart from it",
                 )
         self._refuse_dependents([self._stored(name) for name in going])
-        self._rows(self.drop_words(going))
+        self._drop_at_once(self.drop_words(going))
 
     def _forget(self, name: str) -> None:
         self._rows(f"DELETE FROM {self._quoted(TABLE)} WHERE name = {self._parameter(1)}", self._stored(name))
