@@ -55,10 +55,14 @@ class StartedServer(Server):
         timeout_s: float,
         base_dir: Path,
     ) -> System:
+        if "address" in options:
+            levels: dict[str, Any] = {"durability": durability, "isolation": isolation}
+            return cls.existing.configure(
+                name, options, **levels, workdir=workdir, timeout_s=timeout_s, base_dir=base_dir
+            )
         where = f"systems.{name}"
         read = cls.family.read(options, isolation, where)
-        if read.private is None:
-            return cls.existing(name, read, durability, isolation, timeout_s, base_dir)
+        assert read.private is not None, "that is refused where there is no address"
         refuse_impossible_tls(read, where)
         settings = private_settings(read, durability, cls.family.durability, cls.family.ours, where)
         return cls(name, read, read.private, settings, isolation, workdir, base_dir)
