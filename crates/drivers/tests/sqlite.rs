@@ -8,7 +8,6 @@ use bakeoff_model::record::{RecordSession, Table};
 use bakeoff_model::run::{Isolation, SqliteSpec};
 use bakeoff_model::transaction::{Access, Transactional};
 use bench::{TIMEOUT, open, row, run, sqlite_driver, sqlite_file, table};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 const T: Table = Table(0);
@@ -111,7 +110,7 @@ fn a_full_database_is_overload() {
 fn refused(path: &str, isolation: Option<Isolation>) -> bakeoff_model::outcome::Trouble {
     let spec = SqliteSpec {
         path: path.into(),
-        pragmas: BTreeMap::new(),
+        ..SqliteSpec::default()
     };
     SqliteDriver::new(spec, isolation, TIMEOUT).err().unwrap()
 }

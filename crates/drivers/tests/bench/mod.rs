@@ -148,6 +148,7 @@ pub fn sqlite_driver(file: &std::path::Path, pragmas: &[(&str, &str)], timeout: 
         SqliteSpec {
             path: file.display().to_string(),
             pragmas,
+            ..SqliteSpec::default()
         },
         None,
         timeout,
