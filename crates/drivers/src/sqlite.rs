@@ -1,8 +1,8 @@
 //! SQLite, embedded (rusqlite, compiled in). A session is one connection; every call blocks its OS thread.
 //!
 //! Isolation is serializable, always (one writer at a time; readers see a snapshot in WAL mode). A transaction that may
-//! write begins IMMEDIATE: taking the write lock at once queues in the busy handler, while upgrading a read lock later
-//! fails outright. A wait for a lock ends after the run's timeout, as a conflict.
+//! write begins IMMEDIATE, unless it is told otherwise: taking the write lock at once queues in the busy handler, while
+//! upgrading a read lock later fails outright. A wait for a lock ends after the run's timeout, as a conflict.
 mod bulk;
 mod errors;
 mod pragmas;
@@ -13,7 +13,7 @@ use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::{Affected, Capabilities, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::{Isolation, RunnerKind, SqliteSpec};
+use bakeoff_model::run::{Isolation, RunnerKind, SqliteBegin, SqliteSpec};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement, Upsert};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
@@ -126,6 +126,7 @@ impl Driver for SqliteDriver {
             statements: Vec::new(),
             connection: Rc::new(connection),
             row: RowBuf::default(),
+            begin: self.spec.begin,
         }))
     }
 }
@@ -135,6 +136,7 @@ pub struct SqliteSession {
     statements: Vec<Prepared>,
     connection: Rc<Connection>,
     row: RowBuf,
+    begin: SqliteBegin,
 }
 
 struct Prepared {
@@ -270,9 +272,11 @@ impl Transactional for SqliteSession {
         {
             return Err(OpError::fail(FailClass::Refused, "ISOLATION", ONE_LEVEL));
         }
-        let begin = match access.read_only {
-            true => "BEGIN DEFERRED",
-            false => "BEGIN IMMEDIATE",
+        let begin = match self.begin {
+            _ if access.read_only => "BEGIN DEFERRED",
+            SqliteBegin::Immediate => "BEGIN IMMEDIATE",
+            SqliteBegin::Deferred => "BEGIN DEFERRED",
+            SqliteBegin::Exclusive => "BEGIN EXCLUSIVE",
         };
         self.execute_text(begin).await.map(drop)
     }

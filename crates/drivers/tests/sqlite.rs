@@ -5,7 +5,7 @@ mod bench;
 use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_model::outcome::{FailClass, Outcome, TroubleKind};
 use bakeoff_model::record::{RecordSession, Table};
-use bakeoff_model::run::{Isolation, SqliteSpec};
+use bakeoff_model::run::{Isolation, SqliteBegin, SqliteSpec};
 use bakeoff_model::transaction::{Access, Transactional};
 use bench::{TIMEOUT, open, row, run, sqlite_driver, sqlite_file, table};
 use std::time::Duration;
@@ -88,6 +88,30 @@ fn a_lock_that_is_not_released_is_a_conflict_after_the_timeout() {
         holder.rollback().await.unwrap();
         other.insert(T, row("k", [b"", b"", b""]).record()).await.unwrap();
     });
+}
+
+#[test]
+fn a_transaction_takes_the_write_lock_when_it_is_told_to() {
+    for (begin, locks) in [
+        (SqliteBegin::Immediate, true),
+        (SqliteBegin::Deferred, false),
+        (SqliteBegin::Exclusive, true),
+    ] {
+        let spec = SqliteSpec {
+            path: sqlite_file().display().to_string(),
+            begin,
+            ..SqliteSpec::default()
+        };
+        let driver = SqliteDriver::new(spec, None, Duration::ZERO).unwrap();
+        run(async {
+            let mut first = open(&driver).await.unwrap();
+            first.create_table(&table("begin")).await.unwrap();
+            let mut second = open(&driver).await.unwrap();
+            first.begin(Access::default()).await.unwrap();
+            let refused = second.begin(Access::default()).await.is_err();
+            assert_eq!(refused, locks, "{begin:?}");
+        });
+    }
 }
 
 #[test]

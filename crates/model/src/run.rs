@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use driver::{
     DriverSpec, MysqlClient, MysqlSpec, NullLatency, NullSpec, NullStall, PostgresqlClient, PostgresqlSpec,
-    Secret, SqliteSpec, TlsSpec,
+    Secret, SqliteBegin, SqliteSpec, TlsSpec,
 };
 pub use ycsb::{FieldLength, InsertOrder, Payload, RequestDistribution, ScanLength, YcsbSpec};
 

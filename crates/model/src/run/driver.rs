@@ -124,6 +124,21 @@ pub struct SqliteSpec {
     #[serde(default)]
     #[schemars(extend("system" = true))]
     pub pragmas: BTreeMap<String, String>,
+    /// How a transaction that may write begins.
+    #[serde(default)]
+    pub begin: SqliteBegin,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum SqliteBegin {
+    /// With the write lock, for which it waits.
+    #[default]
+    Immediate,
+    /// Without a lock: of two that have read and then write, one fails at once, as a conflict.
+    Deferred,
+    /// With all locks: outside WAL nobody reads meanwhile.
+    Exclusive,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
