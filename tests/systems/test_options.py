@@ -105,7 +105,7 @@ def test_words_that_may_stand_there_are_named_as_a_plan_writes_them() -> None:
         ({"start": {"connect": "socket"}, "tls": True}, "a unix socket cannot be encrypted"),
         ({"start": True, "tls": True, "client": "wire"}, "speaks no TLS"),
         ({"start": True, "client": "odbc"}, 'cannot be "odbc"'),
-        ({"start": {"connect": "pipe"}}, "cannot be 'pipe'"),
+        ({"start": {"connect": "pipe"}}, '`connect` cannot be the text "pipe"'),
         ({"start": {"settings": {"ssl_cert": "x"}}}, "ssl_cert of a private server is set by bakeoff"),
         ({"start": {"settings": {"sync_binlog": 1}}, "settings": {"sync-binlog": 0}}, "said twice"),
     ],
@@ -235,8 +235,8 @@ def test_a_part_of_an_option_of_the_driver_is_refused_at_the_option() -> None:
 
 def test_what_the_engine_alone_knows_is_no_option_of_a_plan() -> None:
     for option in ("endpoints", "throwaway_password"):
-        assert refusal("mysql", {"address": "a", option: 1}).what == f"unknown key '{option}'"
-    assert refusal("null", {"store_path": "/x"}).what == "unknown key 'store_path'"
+        assert refusal("mysql", {"address": "a", option: 1}).what == f"unknown key `{option}`"
+    assert refusal("null", {"store_path": "/x"}).what == "unknown key `store_path`"
 
 
 def test_options_of_the_way_shape_no_data_and_variables_of_sessions_may() -> None:

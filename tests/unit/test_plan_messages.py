@@ -57,7 +57,7 @@ def test_an_unknown_key_is_refused_with_the_nearest_known_one(text: str, what: s
         (plan("repetitions = '5'"), '`repetitions` must be a whole number, not the text "5"'),
         (plan("repetitions = 0"), "`repetitions` is 0, and must be at least 1"),
         (plan("vary_seed = 'yes'"), '`vary_seed` must be true or false, not the text "yes"'),
-        (plan("retry = 3"), "`retry` must be a table, not 3"),
+        (plan("retry = 3"), "`retry` must be a table, not a number"),
         (plan("retry = { retries = 3 }"), "`retry`: `retries` needs `on`"),
         (plan("reset = 'restor'"), '`reset` cannot be the text "restor"'),
         (plan("pacing = 'open'"), "`pacing`: 'open' is not a way of pacing"),
@@ -77,7 +77,7 @@ def test_an_unknown_key_is_refused_with_the_nearest_known_one(text: str, what: s
         ),
         (plan("window = '99999999h'"), '`window`: "99999999h" is longer than a year'),
         (plan(f"window = {'[' * 5000}{']' * 5000}"), "the plan nests too deeply"),
-        (plan(systems="[systems.sqlite]\ndurabilty = 'full'"), "unknown key 'durabilty'"),
+        (plan(systems="[systems.sqlite]\ndurabilty = 'full'"), "unknown key `durabilty`"),
         (plan("placement = { client = 'a' }"), "`client`: 'a' is not a list of cores"),
         (plan("placement = { client = '4095' }"), "there is no core 4095 here"),
         (plan(systems="[systems]"), "`systems` is empty"),
@@ -109,7 +109,7 @@ def test_a_message_names_file_line_and_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "what"),
     [
-        ("start = { versoin = '10' }", "unknown key 'versoin'"),
+        ("start = { versoin = '10' }", "unknown key `versoin`"),
         ("start = true\ntls = { verfy = true }", "`tls` has no part `verfy`"),
     ],
 )

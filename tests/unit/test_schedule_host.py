@@ -68,8 +68,6 @@ class ScriptedEngines:
     def begin(self, unix_ns: int) -> None:
         self.host.asked.append("begin")
 
-    def mark(self, number: int) -> None: ...
-
     def stop(self) -> None: ...
 
     def events(self, deadline: float | None = None, *, silence_s: float | None = None) -> Iterator[tuple[int, Event]]:

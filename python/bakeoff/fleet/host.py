@@ -37,9 +37,6 @@ class Engines(Protocol):
     def begin(self, unix_ns: int) -> None:
         """All clients begin (with the warm-up) at this time of the real-time clock."""
 
-    def mark(self, number: int) -> None:
-        """A planned event happens now; every client writes it down on the run's time axis."""
-
     def stop(self) -> None:
         """Ends the run now, without waiting for what is in flight; results come as ever."""
 

@@ -101,9 +101,6 @@ class LocalEngines:
     def begin(self, unix_ns: int) -> None:
         self._send(f'{{"control":"start_at","unix_ns":{unix_ns}}}')
 
-    def mark(self, number: int) -> None:
-        self._send(f'{{"control":"mark","id":{number}}}')
-
     def stop(self) -> None:
         self._send('{"control":"stop"}\n{"control":"stop"}')
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import PlanError
-from ..nearest import meant, one_of
+from ..nearest import meant
+from ..wrong_value import sentence
 from .document import TABLES, keys_of
 
 Place = tuple[str | int, ...]
@@ -82,19 +82,11 @@ def _sentence(detail: ErrorDetails) -> tuple[str, str]:
     place = _visible(detail["loc"])
     key = str(place[-1]) if place else ""
     kind = detail["type"]
-    context: dict[str, Any] = detail.get("ctx", {})
     if kind == "extra_forbidden":
         return _unknown_key(key, place[:-1])
     if kind == "missing":
         return _missing(key, place[:-1])
-    if kind == "value_error":
-        cause = context["error"]
-        return f"{_named(place)}{cause}", getattr(cause, "hint", "")
-    if kind == "literal_error":
-        choices = re.findall(r"'([^']*)'", str(context["expected"]))
-        value = detail["input"]
-        return f"`{_key(place)}` cannot be {_shown(value)}", one_of(str(value), choices)
-    return _wrong_type(_key(place), kind, context, detail["input"])
+    return sentence(detail, _key(place))
 
 
 def _unknown_key(key: str, table: Place) -> tuple[str, str]:
@@ -121,45 +113,8 @@ def _missing(key: str, table: Place) -> tuple[str, str]:
     return f"{inside} needs `{key}`", f"write {examples[key]}" if key in examples else ""
 
 
-_TYPES = {
-    "string": "a text in quotes",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "list": "a list in [ ]",
-    "dict": "a table",
-    "model": "a table",
-}
-
-
-def _wrong_type(key: str, kind: str, context: dict[str, Any], value: Any) -> tuple[str, str]:
-    bounds = {"greater_than_equal": "ge", "greater_than": "gt", "less_than": "lt", "less_than_equal": "le"}
-    words = {"ge": "at least", "gt": "above", "lt": "below", "le": "at most"}
-    if kind in bounds:
-        limit = bounds[kind]
-        return f"`{key}` is {_shown(value)}, and must be {words[limit]} {context[limit]}", ""
-    if kind in ("too_short", "string_too_short"):
-        return f"`{key}` is empty", "write at least one" if kind == "too_short" else ""
-    wanted = next((text for name, text in _TYPES.items() if kind.startswith(name)), "")
-    return f"`{key}` must be {wanted or 'something else'}, not {_shown(value)}", ""
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return f'the text "{value}"'
-    if isinstance(value, dict):
-        return "a table"
-    return "a list" if isinstance(value, list) else str(value)
-
-
 def _key(place: Place) -> str:
     return next((str(part) for part in reversed(place) if isinstance(part, str)), "")
-
-
-def _named(place: Place) -> str:
-    return f"`{_key(place)}`: " if place else ""
 
 
 def _pattern(table: Place) -> tuple[str, ...]:

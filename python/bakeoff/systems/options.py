@@ -12,6 +12,7 @@ from bakeoff import input_files
 from bakeoff.errors import PlanError
 from bakeoff.nearest import meant
 from bakeoff.systems.driver import decided, option_names, request
+from bakeoff.wrong_value import sentence
 
 #: Keys of [systems.NAME] that the plan itself handles: never unknown, but what a misspelt one may have meant.
 PLAN_KEYS = {"kind", "durability", "isolation", "optional"}
@@ -106,17 +107,11 @@ def _checked(model: type[Read], options: dict[str, Any], where: str, others: set
         first = error.errors()[0]
         place = ".".join([where, *(str(part) for part in first["loc"] if not _is_branch(part))])
         if first["type"] == "extra_forbidden":
+            key = str(first["loc"][-1])
             known = sorted(_known_keys(model, first["loc"]) | (others if len(first["loc"]) == 1 else set()))
-            raise PlanError(
-                f"unknown key {str(first['loc'][-1])!r}", where=place, hint=meant(str(first["loc"][-1]), known)
-            ) from None
-        if first["type"] == "literal_error":
-            choices = first["ctx"]["expected"]
-            raise PlanError(f"cannot be {first['input']!r}", where=place, hint=f"it is {choices}") from None
-        if first["type"] in ("model_type", "model_attributes_type", "dict_type"):
-            raise PlanError("must be a table", where=place, hint="such as { key = value }") from None
-        message = first["msg"].removeprefix("Value error, ")
-        raise PlanError(message[:1].lower() + message[1:], where=place) from None
+            raise PlanError(f"unknown key `{key}`", where=place, hint=meant(key, known)) from None
+        what, hint = sentence(first, place.removeprefix(where).rpartition(".")[2])
+        raise PlanError(what, where=place, hint=hint) from None
 
 
 def _is_branch(part: str | int) -> bool:

@@ -1,0 +1,61 @@
+"""What is wrong with a value in a plan, in one sentence out of what pydantic found."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+from .nearest import one_of
+
+_TYPES = {
+    "string": "a text in quotes",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "list": "a list in [ ]",
+    "dict": "a table",
+    "model": "a table",
+}
+_BOUNDS = {
+    "greater_than_equal": ("ge", "at least"),
+    "greater_than": ("gt", "above"),
+    "less_than": ("lt", "below"),
+    "less_than_equal": ("le", "at most"),
+}
+
+
+def sentence(detail: ErrorDetails, key: str) -> tuple[str, str]:
+    """(what, hint). Keys that are unknown or missing are told by those who know the table. key: that the value stands
+    under; empty for a whole table."""
+    kind, value = detail["type"], detail["input"]
+    context: dict[str, Any] = detail.get("ctx", {})
+    if kind == "value_error":
+        cause = context["error"]
+        return f"`{key}`: {cause}" if key else str(cause), getattr(cause, "hint", "")
+    if kind == "literal_error":
+        choices = re.findall(r"'([^']*)'", str(context["expected"]))
+        return f"`{key}` cannot be {_shown(value)}", one_of(str(value), choices)
+    if kind in _BOUNDS:
+        limit, words = _BOUNDS[kind]
+        return f"`{key}` is {_shown(value)}, and must be {words} {context[limit]}", ""
+    if kind in ("too_short", "string_too_short"):
+        return f"`{key}` is empty", "write at least one" if kind == "too_short" else ""
+    wanted = next((text for name, text in _TYPES.items() if kind.startswith(name)), "")
+    if wanted == "a table":  # what stands there may be a password
+        return f"`{key}` must be a table, not {_kind(value)}", "such as { key = value }"
+    return f"`{key}` must be {wanted or 'something else'}, not {_shown(value)}", ""
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f'the text "{value}"'
+    return str(value) if isinstance(value, int | float) else _kind(value)
+
+
+def _kind(value: Any) -> str:
+    kinds = ((bool, "true or false"), (str, "a text"), (int | float, "a number"), (dict, "a table"), (list, "a list"))
+    return next((words for kind, words in kinds if isinstance(value, kind)), str(value))
