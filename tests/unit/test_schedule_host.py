@@ -108,7 +108,10 @@ def setting() -> Sequence[Any]:
         workload=SimpleNamespace(spec={"kind": "ycsb"}), clients=1, workers=1, runner=None, io=None, isolation=None
     )
     system = SimpleNamespace(
-        name="s", engine_driver=lambda: ({"kind": "null"}, {}), capabilities=lambda: SimpleNamespace(embedded=False)
+        name="s",
+        nodes=list,
+        engine_driver=lambda: ({"kind": "null"}, {}),
+        capabilities=lambda: SimpleNamespace(embedded=False),
     )
     return plan, cell, system
 
