@@ -1,0 +1,108 @@
+//! Operations that fall due by the clock.
+#![allow(clippy::unwrap_used)] // test code throughout
+mod bench;
+use bakeoff_measure::Control;
+use bakeoff_model::outcome::{FailClass, Outcome};
+use bench::{HALF_A_SECOND, Reply, operations, pause, run, spec, try_run};
+use std::sync::Arc;
+
+#[test]
+fn an_open_loop_limited_by_operations_ends_with_the_last() {
+    let open = r#","threads":4,"pacing":{"kind":"open","rate_ops_per_s":2000,"arrival":"poisson"}"#;
+    let ran = run(&spec(&format!("{open}{}", operations(500))), |_| Reply::Right);
+    assert_eq!((ran.count(Outcome::Ok), ran.result.due), (500, 500));
+    assert_eq!((ran.result.backlog.count, ran.result.unfinished.count), (0, 0));
+}
+
+#[test]
+fn every_arrival_keeps_the_rate_on_every_runner() {
+    for runner in ["tokio", "thread"] {
+        for arrival in ["constant", "per_session", "poisson"] {
+            let extra = format!(
+                r#","threads":5,"runner":"{runner}","limit":{{"kind":"time","window_s":0.8}},
+                "pacing":{{"kind":"open","rate_ops_per_s":1000,"arrival":"{arrival}"}}"#
+            );
+            let ran = run(&spec(&extra), |_| Reply::Right);
+            // Poisson: 800 +- 28 (one deviation).
+            let most = if arrival == "poisson" { 170 } else { 2 };
+            assert!(
+                ran.result.due.abs_diff(800) <= most,
+                "{runner} {arrival}: {}",
+                ran.result.due
+            );
+            let ended = ran.count(Outcome::Ok) + ran.result.unfinished.count + ran.result.backlog.count;
+            assert_eq!(ended, ran.result.due);
+        }
+    }
+}
+
+#[test]
+fn what_a_system_cannot_keep_up_with_is_late_and_never_dropped() {
+    let open = r#","threads":2,"pacing":{"kind":"open","rate_ops_per_s":1000,"arrival":"constant"}"#;
+    let ran = run(&spec(&format!("{open}{HALF_A_SECOND}")), |_| pause(20)); // it can do 100/s
+    let ok = ran.count(Outcome::Ok);
+    assert_eq!(ran.result.due, 500);
+    assert!(ok <= 50, "{ok}");
+    assert_eq!(ok + ran.result.unfinished.count + ran.result.backlog.count, 500);
+    assert_eq!(ran.result.completed, ok, "the queue has grown by the rest");
+
+    // Users that wait for a session of the pool when the window ends have begun nothing.
+    let pool = r#","threads":8,"sessions":1,"timeout_s":1,"pacing":{"kind":"open","rate_ops_per_s":100,"arrival":"constant"}"#;
+    let ran = run(&spec(&format!("{pool}{HALF_A_SECOND}")), |_| Reply::Hang);
+    assert_eq!(
+        (
+            ran.result.due,
+            ran.result.unfinished.count,
+            ran.result.backlog.count
+        ),
+        (50, 1, 49)
+    );
+    // At most 52 were begun, so the oldest of the others has been due since 52 ms at the latest.
+    assert!(ran.result.backlog.max_ns > 440_000_000);
+
+    let ran = run(&spec(&format!("{open}{}", operations(50))), |_| pause(20));
+    let ok = ran.series(Outcome::Ok).unwrap();
+    assert_eq!((ok.count, ran.result.due), (50, 50));
+    // Due at 49 ms, and after 24 others of 20 ms on either session.
+    assert!(
+        ok.response.max_ns >= 451_000_000,
+        "response time spans the wait: {}",
+        ok.response.max_ns
+    );
+}
+
+#[test]
+fn what_an_open_loop_answers_late_is_completed_but_in_no_series() {
+    let extra = r#","warm_up_s":0.15,"limit":{"kind":"time","window_s":3600},
+        "pacing":{"kind":"open","rate_ops_per_s":10,"arrival":"constant"}"#; // due at 0, 0.1, 0.2 s ...
+    let control = Arc::new(Control::default());
+    let stopper = control.clone();
+    let ran = try_run(&spec(extra), control, move |n| {
+        let first_ends_ns = stopper.axis().unwrap().window_start_ns + 1_000_000;
+        if n == 2 {
+            stopper.stop();
+        }
+        if n == 0 {
+            Reply::At(first_ends_ns)
+        } else {
+            Reply::Right
+        }
+    })
+    .unwrap();
+    assert_eq!((ran.result.completed, ran.count(Outcome::Ok)), (2, 0));
+    assert_eq!(ran.result.ok_from_warm_up, 2);
+    assert_eq!(ran.result.unfinished.count, 1);
+}
+
+#[test]
+fn failures_are_completions() {
+    let open = r#","pacing":{"kind":"open","rate_ops_per_s":2000,"arrival":"constant"}"#;
+    let ran = run(&spec(&format!("{open}{}", operations(100))), |n| match n % 2 {
+        0 => Reply::Fail(FailClass::Other),
+        _ => Reply::Right,
+    });
+    assert_eq!(
+        (ran.count(Outcome::Ok), ran.result.completed, ran.result.due),
+        (50, 100, 100)
+    );
+}

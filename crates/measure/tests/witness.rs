@@ -1,0 +1,69 @@
+//! Whether the client was the limit, seen from beside the load.
+#![allow(clippy::unwrap_used)] // test code throughout
+mod bench;
+use bakeoff_measure::Control;
+use bakeoff_model::outcome::Outcome;
+use bench::{HALF_A_SECOND, Reply, pause, run, spec, try_run};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+#[test]
+fn the_witness_is_recorded_apart_and_compared_by_operation() {
+    let extra = r#","threads":2,"witness_rate_ops_per_s":50,"limit":{"kind":"time","window_s":3600}"#;
+    let control = Arc::new(Control::default());
+    let stopper = control.clone();
+    let asked = [AtomicU64::new(0), AtomicU64::new(0)];
+    let ran = try_run(&spec(extra), control, move |_| {
+        let by_witness = std::thread::current().name() == Some("witness");
+        asked[usize::from(by_witness)].fetch_add(1, SeqCst);
+        if asked.iter().all(|asked| asked.load(SeqCst) > 10) {
+            stopper.stop();
+        }
+        pause(2)
+    })
+    .unwrap();
+    let witness = ran.result.witness.as_ref().unwrap();
+    assert_eq!(witness.operation, "op");
+    assert!(witness.service.count >= 10 && witness.service.min_ns >= 2_000_000);
+    let most = (ran.result.window_end_s * 50.0).ceil() as u64;
+    assert!(
+        witness.service.count <= most,
+        "{} of {most}",
+        witness.service.count
+    );
+    let ok = ran.series(Outcome::Ok).unwrap();
+    assert_eq!(
+        witness.median_ratio,
+        Some(ok.service.p50_ns as f64 / witness.service.p50_ns as f64)
+    );
+    assert_eq!(ran.opened, 3);
+}
+
+#[test]
+fn a_busy_client_is_called_the_limit() {
+    let spec = spec(&format!(r#","threads":4{HALF_A_SECOND}"#));
+    let (before_s, ran, after_s) = (cpu_s(), run(&spec, |_| Reply::Right), cpu_s());
+    let cost = &ran.result.cost;
+    let worker = &cost.workers[0];
+    // How much of the window this machine left to the worker is its own affair (`verdict.rs` has the bounds).
+    let beyond = worker.busy_ratio > 0.9 || worker.run_queue_delay_ratio > 0.1;
+    assert_eq!(
+        ran.result.verdict.client_limited, beyond,
+        "{:?}",
+        ran.result.verdict
+    );
+    let spent_s = cost.cpu_user_s + cost.cpu_system_s;
+    assert!(spent_s > 0.0 && spent_s <= after_s - before_s, "{cost:?}");
+}
+
+/// Of this process until now.
+fn cpu_s() -> f64 {
+    // SAFETY: a plain structure, filled by the call.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    };
+    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
