@@ -3,7 +3,7 @@
 mod bench;
 use bakeoff_measure::Control;
 use bakeoff_model::outcome::{FailClass, Outcome};
-use bench::{FINISH, Ran, Reply, TestWorkload, spec, try_run_of};
+use bench::{FINISH, Ran, Reply, TestWorkload, operations, spec, try_run_of};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -23,10 +23,6 @@ fn run(
     let seen = control.clone();
     let ran = try_run_of(&spec(extra), control, workload, move |n| script(&seen, n)).unwrap();
     (ran, made_true.load(SeqCst))
-}
-
-fn operations(n: u64) -> String {
-    format!(r#","limit":{{"kind":"operations","operations":{n},"max_s":null}}"#)
 }
 
 #[test]

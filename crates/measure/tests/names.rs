@@ -4,7 +4,7 @@ mod bench;
 use bakeoff_measure::Control;
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::workload::Operation;
-use bench::{Operations, Reply, TestWorkload, spec, try_run_of};
+use bench::{Operations, Reply, TestWorkload, operations, spec, try_run_of};
 use std::sync::Arc;
 
 #[test]
@@ -20,9 +20,8 @@ fn names_and_reasons_made_at_run_time_reach_every_record() {
         ..TestWorkload::default()
     };
     let reason = workload.reason.clone();
-    let limit = r#","limit":{"kind":"operations","operations":4,"max_s":null}"#;
     let control = Arc::new(Control::default());
-    let ran = try_run_of(&spec(limit), control, workload, |n| match n {
+    let ran = try_run_of(&spec(&operations(4)), control, workload, |n| match n {
         0 => Reply::Wrong,
         _ => Reply::Right,
     })

@@ -13,12 +13,11 @@ fn run(
     extra: &str,
     script: impl Fn(u64) -> Reply + Send + Sync + 'static,
 ) -> Result<Ran, Trouble> {
-    let limit = r#","limit":{"kind":"operations","operations":40,"max_s":null}"#;
     let workload = TestWorkload {
         nodes: nodes.to_vec(),
         ..TestWorkload::default()
     };
-    let spec = spec(&format!(r#","threads":4{limit}{extra}"#));
+    let spec = spec(&format!(r#","threads":4{}{extra}"#, bench::operations(40)));
     try_run_of(&spec, Arc::default(), workload, script)
 }
 

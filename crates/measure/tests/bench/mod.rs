@@ -331,6 +331,18 @@ fn with_nodes(spec: &RunSpec, nodes: &[(&str, &str)]) -> RunSpec {
     spec
 }
 
+/// A limit, for [`spec`].
+pub const HALF_A_SECOND: &str = r#","limit":{"kind":"time","window_s":0.5}"#;
+
+/// Another.
+pub fn operations(n: u64) -> String {
+    format!(r#","limit":{{"kind":"operations","operations":{n},"max_s":null}}"#)
+}
+
+pub fn pause(ms: u64) -> Reply {
+    Reply::After(Duration::from_millis(ms))
+}
+
 /// One run and all that was seen of it.
 pub struct Ran {
     pub result: RunResult,
