@@ -234,7 +234,7 @@ fn wrong_documents_are_an_error_event_and_exit_code_2() {
                 r#""kind":"null","latency_ns":1000000"#,
                 r#""kind":"sqlite","path":"x.db""#,
             ),
-            "Reactor",
+            "reactor",
         ),
         (document(r#","isolation":"serializable""#), "isolation"),
     ] {
@@ -282,13 +282,13 @@ fn every_request_gets_an_answer_in_its_order() {
         .spawn()
         .unwrap();
     let requests = [
-        r#"{"kind": "ycsb", "options": {"preset": "a"}, "driver": "null"}"#,
-        r#"{"kind": "ycsb", "options": {"recods": 1}}"#,
+        r#"{"ask": "workload", "kind": "ycsb", "options": {"preset": "a"}, "driver": {"kind": "null"}}"#,
+        r#"{"ask": "workload", "kind": "ycsb", "options": {"recods": 1}}"#,
         "no JSON",
-        r#"{"kind": "sysbench", "driver": "null"}"#,
-        r#"{"kind": "sysbench", "driver": "oracle"}"#,
-        r#"{"kind": "tpcc"}"#,
-        r#"{"kind": "sysbench", "options": {"secondary": true}, "driver": "sqlite"}"#,
+        r#"{"ask": "workload", "kind": "sysbench", "driver": {"kind": "null"}}"#,
+        r#"{"ask": "workload", "kind": "sysbench", "driver": {"kind": "oracle"}}"#,
+        r#"{"ask": "workload", "kind": "tpcc"}"#,
+        r#"{"ask": "workload", "kind": "sysbench", "options": {"secondary": true}, "driver": {"kind": "sqlite"}}"#,
     ];
     let mut stdin = resolving.stdin.take().unwrap();
     stdin.write_all(requests.join("\n").as_bytes()).unwrap();
