@@ -1,7 +1,7 @@
 //! The instrument: paces, times, records and judges what happens while the clock runs. It knows the `Driver` and
 //! `Workload` interfaces, never a product's name.
 //!
-//! Read [`user::worker`] first: the loop of one user, and what everything else here serves. The rooms, each using only
+//! Read [`user::user_loop`] first: the loop of one user, and what everything else here serves. The rooms, each using only
 //! those below it:
 //!
 //! - [`phases`] order a phase from its first session to its result; [`judge`] puts the measuring client on trial;

@@ -4,12 +4,12 @@ use crate::value::{Decimal, Timestamp, Value};
 use std::ops::Range;
 
 #[derive(Clone, Copy, Debug)]
-enum Slot {
+enum Kept {
     Null,
     Bool(bool),
     Int(i64),
     Float(f64),
-    /// Its parts in line: as a structure they would make every slot half as large again.
+    /// Its parts in line: as a structure they would make every cell half as large again.
     Decimal {
         units: i64,
         scale: u8,
@@ -41,7 +41,7 @@ impl Span {
 #[derive(Debug, Default)]
 pub struct RowBuf {
     bytes: Vec<u8>,
-    slots: Vec<Slot>,
+    cells: Vec<Kept>,
     nulls: usize,
 }
 
@@ -49,41 +49,41 @@ impl RowBuf {
     #[inline]
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.slots.clear();
+        self.cells.clear();
         self.nulls = 0;
     }
     /// Room for one row of known size and no more, where a driver knows it: with thousands of sessions the halves that
     /// doubling would leave empty add up to megabytes.
     #[inline]
     pub fn reserve(&mut self, cells: usize, bytes: usize) {
-        self.slots.reserve_exact(cells);
+        self.cells.reserve_exact(cells);
         self.bytes.reserve_exact(bytes);
     }
     /// What it is, is known where it is called: so inline, and nothing is left to decide.
     #[inline(always)]
     pub fn push(&mut self, value: Value<'_>) {
-        let slot = match value {
+        let cell = match value {
             Value::Null => {
                 self.nulls += 1;
-                Slot::Null
+                Kept::Null
             }
-            Value::Bool(value) => Slot::Bool(value),
-            Value::Int(value) => Slot::Int(value),
-            Value::Float(value) => Slot::Float(value),
-            Value::Decimal(Decimal { units, scale }) => Slot::Decimal { units, scale },
-            Value::Timestamp(value) => Slot::Timestamp(value),
-            Value::Text(value) => Slot::Text(self.append(value)),
-            Value::Bytes(value) => Slot::Bytes(self.append(value)),
-            Value::Uuid(value) => Slot::Uuid {
+            Value::Bool(value) => Kept::Bool(value),
+            Value::Int(value) => Kept::Int(value),
+            Value::Float(value) => Kept::Float(value),
+            Value::Decimal(Decimal { units, scale }) => Kept::Decimal { units, scale },
+            Value::Timestamp(value) => Kept::Timestamp(value),
+            Value::Text(value) => Kept::Text(self.append(value)),
+            Value::Bytes(value) => Kept::Bytes(self.append(value)),
+            Value::Uuid(value) => Kept::Uuid {
                 start: self.append(&value).start,
             },
         };
-        self.slots.push(slot);
+        self.cells.push(cell);
     }
     /// Replaces the text at `index`, which must exist. Replacing the same cell again and again takes no more room.
     #[inline(always)]
     pub fn set_text(&mut self, index: usize, value: &[u8]) {
-        if let Slot::Text(span) = self.slots[index] {
+        if let Kept::Text(span) = self.cells[index] {
             if let Some(place) = self.bytes.get_mut(span.range())
                 && short::copy(value, place)
             {
@@ -93,7 +93,7 @@ impl RowBuf {
                 self.bytes.truncate(span.start as usize);
             }
         }
-        self.slots[index] = Slot::Text(self.append(value));
+        self.cells[index] = Kept::Text(self.append(value));
     }
     #[inline]
     fn append(&mut self, value: &[u8]) -> Span {
@@ -106,7 +106,7 @@ impl RowBuf {
     }
     #[inline]
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.cells.len()
     }
     /// How many cells are null, without looking at each.
     #[inline]
@@ -115,21 +115,21 @@ impl RowBuf {
     }
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.cells.is_empty()
     }
     /// The cell at `index` (0-based), or `None` past the end.
     #[inline(always)]
     pub fn cell(&self, index: usize) -> Option<Value<'_>> {
-        Some(match *self.slots.get(index)? {
-            Slot::Null => Value::Null,
-            Slot::Bool(value) => Value::Bool(value),
-            Slot::Int(value) => Value::Int(value),
-            Slot::Float(value) => Value::Float(value),
-            Slot::Decimal { units, scale } => Value::Decimal(Decimal { units, scale }),
-            Slot::Timestamp(value) => Value::Timestamp(value),
-            Slot::Text(span) => Value::Text(&self.bytes[span.range()]),
-            Slot::Bytes(span) => Value::Bytes(&self.bytes[span.range()]),
-            Slot::Uuid { start } => Value::Uuid(*self.bytes[start as usize..].first_chunk()?),
+        Some(match *self.cells.get(index)? {
+            Kept::Null => Value::Null,
+            Kept::Bool(value) => Value::Bool(value),
+            Kept::Int(value) => Value::Int(value),
+            Kept::Float(value) => Value::Float(value),
+            Kept::Decimal { units, scale } => Value::Decimal(Decimal { units, scale }),
+            Kept::Timestamp(value) => Value::Timestamp(value),
+            Kept::Text(span) => Value::Text(&self.bytes[span.range()]),
+            Kept::Bytes(span) => Value::Bytes(&self.bytes[span.range()]),
+            Kept::Uuid { start } => Value::Uuid(*self.bytes[start as usize..].first_chunk()?),
         })
     }
     #[inline]
@@ -162,6 +162,6 @@ mod tests {
         values.iter().for_each(|value| row.push(*value));
         assert!(row.cells().eq(values));
         assert_eq!((row.len(), row.nulls()), (9, 1));
-        assert_eq!(size_of::<Slot>(), 16);
+        assert_eq!(size_of::<Kept>(), 16);
     }
 }

@@ -1,14 +1,14 @@
 //! One session on a thread of its own beside the load, asking a read at a low rate. What it waits is the system's time
 //! without the load's event loop in between: where the load's median is far above it, the client itself queues.
 use crate::job::Job;
-use crate::pace::pacer::{Pacer, Slots};
+use crate::pace::pacer::{Pacer, Share};
 use crate::record::merged::{Merged, outcome_of};
 use crate::record::recorder::{Recorder, Writer};
 use crate::record::times::Times;
 use crate::runner::Runner;
 use crate::threads::team::{wait_for_axis, watched_cells};
 use crate::user::probe::RecordProbe;
-use crate::user::session::{Since, Slot, open, reopen};
+use crate::user::session::{Place, Since, open, reopen};
 use crate::user::watchdog::timed;
 use crate::words::server_trouble;
 use bakeoff_model::driver::Driver;
@@ -109,7 +109,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
     let client = job.driver.open(worker).await?;
     let opened = open(&job, &client, cell, job.routes.first()).await;
     let session = opened.map_err(|e| server_trouble(&e, "opening the witness's session"))?;
-    let mut slot = Slot {
+    let mut place = Place {
         session: Some(session),
         endpoint: job.routes.first(),
     };
@@ -130,7 +130,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
             witness: true,
         },
     );
-    let mut pacer = Pacer::constant(Slots {
+    let mut pacer = Pacer::constant(Share {
         rate_ops_per_s,
         threads: 1,
         first: 0,
@@ -143,7 +143,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
         if !wait(due_ns, &axis).await {
             return Ok(times);
         }
-        let Some(session) = &mut slot.session else {
+        let Some(session) = &mut place.session else {
             return Ok(times);
         };
         job.workload.next(&state, &mut thread);
@@ -164,7 +164,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
         if outcome == Outcome::Ok && axis.counts(due_ns, end_ns) {
             times.record(end_ns.saturating_sub(begin_ns));
         }
-        if lost && !reopen(&job, &client, cell, &axis, &mut slot, Since::Lost).await {
+        if lost && !reopen(&job, &client, cell, &axis, &mut place, Since::Lost).await {
             return Ok(times);
         }
     }

@@ -9,7 +9,7 @@
 #[derive(Clone, Debug)]
 pub enum Pacer {
     Constant {
-        slots: Slots,
+        share: Share,
         next: u64,
     },
     Poisson {
@@ -19,9 +19,9 @@ pub enum Pacer {
     },
 }
 
-/// Which of the evenly spaced slots of a process are one worker's (or one thread's).
+/// Which of the evenly spaced arrivals of a process are one worker's (or one thread's).
 #[derive(Clone, Copy, Debug)]
-pub struct Slots {
+pub struct Share {
     /// Of the whole process.
     pub rate_ops_per_s: f64,
     /// Threads of the whole process.
@@ -34,8 +34,8 @@ pub struct Slots {
     pub phase: f64,
 }
 
-impl Slots {
-    /// Due time of the k-th slot, ns after the epoch.
+impl Share {
+    /// Due time of its k-th arrival, ns after the epoch.
     pub fn due_ns(&self, k: u64) -> u64 {
         let number = k / self.count * self.threads + self.first + k % self.count * self.stride;
         ((number as f64 + self.phase) * 1e9 / self.rate_ops_per_s) as u64
@@ -43,8 +43,8 @@ impl Slots {
 }
 
 impl Pacer {
-    pub fn constant(slots: Slots) -> Self {
-        Pacer::Constant { slots, next: 0 }
+    pub fn constant(share: Share) -> Self {
+        Pacer::Constant { share, next: 0 }
     }
 
     /// `rate_ops_per_s` is this stream's own.
@@ -59,9 +59,9 @@ impl Pacer {
     /// Due times never decrease.
     pub fn next_due_ns(&mut self) -> u64 {
         match self {
-            Pacer::Constant { slots, next } => {
+            Pacer::Constant { share, next } => {
                 *next += 1;
-                slots.due_ns(*next - 1)
+                share.due_ns(*next - 1)
             }
             Pacer::Poisson {
                 gap_ns,
@@ -105,8 +105,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn worker_slots(rate_ops_per_s: f64, threads: u64, workers: u64, worker: u64) -> Slots {
-        Slots {
+    fn worker_share(rate_ops_per_s: f64, threads: u64, workers: u64, worker: u64) -> Share {
+        Share {
             rate_ops_per_s,
             threads,
             first: worker,
@@ -125,7 +125,7 @@ mod tests {
             let limit_ns = (elapsed_s * 1e9) as u64;
             let mut due = 0;
             for worker in 0..workers {
-                let mut pacer = Pacer::constant(worker_slots(rate, threads, workers, worker));
+                let mut pacer = Pacer::constant(worker_share(rate, threads, workers, worker));
                 while pacer.next_due_ns() <= limit_ns && due < 100_000 {
                     due += 1;
                 }
@@ -137,12 +137,12 @@ mod tests {
         }
 
         #[test]
-        fn workers_share_the_slots_without_gap_or_overlap(threads in 1..20u64, workers in 1..6u64) {
+        fn workers_share_the_arrivals_without_gap_or_overlap(threads in 1..20u64, workers in 1..6u64) {
             let workers = workers.min(threads);
             let mut all: Vec<u64> = (0..workers)
                 .flat_map(|w| {
-                    let slots = worker_slots(1000.0, threads, workers, w);
-                    (0..slots.count * 10).map(move |k| slots.due_ns(k))
+                    let share = worker_share(1000.0, threads, workers, w);
+                    (0..share.count * 10).map(move |k| share.due_ns(k))
                 })
                 .collect();
             all.sort_unstable();
@@ -193,11 +193,11 @@ mod tests {
 
     #[test]
     fn clients_interleave() {
-        let slots = |phase| Slots {
+        let share = |phase| Share {
             phase,
-            ..worker_slots(10.0, 1, 1, 0)
+            ..worker_share(10.0, 1, 1, 0)
         };
-        assert_eq!(slots(0.0).due_ns(3), 300_000_000);
-        assert_eq!(slots(0.5).due_ns(3), 350_000_000);
+        assert_eq!(share(0.0).due_ns(3), 300_000_000);
+        assert_eq!(share(0.5).due_ns(3), 350_000_000);
     }
 }

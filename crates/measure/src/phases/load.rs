@@ -15,7 +15,7 @@ use crate::runner::{Erased, Runner};
 use crate::threads::client_cost::{Snapshot, cost_between, cpu_ns};
 use crate::threads::ready::{tell_ready, thread_id};
 use crate::threads::team::{self, Berth, Placement, Work};
-use crate::user::session::{Slot, open};
+use crate::user::session::{Place, open};
 use crate::user::watchdog::{UserCell, timed};
 use crate::words::server_trouble;
 use bakeoff_model::driver::Driver;
@@ -177,11 +177,11 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     let cells = team::watched_cells::<R>(&job, placement.threads.len());
     let client = Rc::new(job.driver.open(placement.worker).await?);
     // A pool makes no sense for batches: as many threads load as there are sessions.
-    let slots = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
+    let places = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
     let state = Rc::new(job.workload.worker(placement.worker));
     berth.ready();
-    let users = placement.threads.iter().zip(slots).zip(&cells);
-    let users = users.map(|((thread, slot), cell)| {
+    let users = placement.threads.iter().zip(places).zip(&cells);
+    let users = users.map(|((thread, place), cell)| {
         let loading = Loading {
             job: job.clone(),
             shared: shared.clone(),
@@ -189,7 +189,7 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
             client: client.clone(),
             cell: cell.clone(),
         };
-        Box::pin(loading.load(state.clone(), slot)) as Erased<'static, _>
+        Box::pin(loading.load(state.clone(), place)) as Erased<'static, _>
     });
     R::join_all(users.collect()).await.into_iter().collect()
 }
@@ -204,9 +204,9 @@ struct Loading<D: Driver, W> {
 }
 
 impl<D: Driver, W: Workload<D::Session>> Loading<D, W> {
-    async fn load(self, state: Rc<W::Worker>, slot: Slot<D::Session>) -> Result<(), Trouble> {
-        let endpoint = slot.endpoint;
-        let Some(mut session) = slot.session else {
+    async fn load(self, state: Rc<W::Worker>, place: Place<D::Session>) -> Result<(), Trouble> {
+        let endpoint = place.endpoint;
+        let Some(mut session) = place.session else {
             return Ok(());
         };
         let ended = self.load_and_follow(&state, &mut session, endpoint).await;

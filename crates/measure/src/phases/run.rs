@@ -2,7 +2,7 @@
 use crate::control::{Axis, clocks};
 use crate::job::{Job, Terms};
 use crate::judge::witness;
-use crate::pace::pacer::{Pacer, Slots, seed};
+use crate::pace::pacer::{Pacer, Share, seed};
 use crate::pace::schedule::Schedule;
 use crate::phases::gather::{Measured, gather};
 use crate::phases::result::empty_result;
@@ -14,7 +14,8 @@ use crate::threads::ready::{tell_ready, thread_id};
 use crate::threads::team::{self, Berth, Placement, Team, Work};
 use crate::user::gate::Gate;
 use crate::user::pool::Pool;
-use crate::user::worker::{Pace, User, Worker, run_user, yield_once};
+use crate::user::user_loop::{Pace, User, run_user, yield_once};
+use crate::user::worker::Worker;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
@@ -160,7 +161,7 @@ fn new_schedules(spec: &RunSpec, placements: &[Placement], blocking: bool) -> Sc
                 rate_ops_per_s * count as f64 / threads as f64,
                 seed(&[spec.seed, u64::from(spec.client.index), index as u64]),
             ),
-            Arrival::Constant | Arrival::PerSession => Pacer::constant(Slots {
+            Arrival::Constant | Arrival::PerSession => Pacer::constant(Share {
                 rate_ops_per_s,
                 threads,
                 first: index as u64,
@@ -218,12 +219,12 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     let placement = &berth.placement;
     let cells = team::watched_cells::<R>(&job, placement.threads.len());
     let client = Rc::new(job.driver.open(placement.worker).await?);
-    let mut slots = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
+    let mut places = team::open_sessions::<R, D, W>(&job, &client, &cells, &placement.sessions).await?;
     let state = job.workload.worker(placement.worker);
-    let pooled = slots.len() < placement.threads.len();
-    let pool = pooled.then(|| Pool::new(std::mem::take(&mut slots), placement.threads.len()));
+    let pooled = places.len() < placement.threads.len();
+    let pool = pooled.then(|| Pool::new(std::mem::take(&mut places), placement.threads.len()));
     let gate = Rc::new(Gate::default());
-    let mut slots = slots.into_iter();
+    let mut places = places.into_iter();
     let users = placement.threads.iter().zip(&cells).enumerate();
     let users = users.map(|(index, (thread, cell))| {
         let user = User {
@@ -232,7 +233,7 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
             pace: pace(&job.spec, &schedules, *thread),
         };
         let thread = job.workload.thread(&state, thread_id(&job.spec, *thread));
-        run_user::<R, D, W>(gate.clone(), user, thread, slots.next())
+        run_user::<R, D, W>(gate.clone(), user, thread, places.next())
     });
     let mut running = pin!(R::join_all(users.collect()));
     let _ = poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx).is_ready())).await;

@@ -7,7 +7,7 @@ use crate::runner::{Erased, Runner};
 use crate::threads::affinity;
 use crate::threads::client_cost::write_down;
 use crate::threads::thread_limits;
-use crate::user::session::{Slot, open};
+use crate::user::session::{Place, open};
 use crate::user::watchdog::{self, UserCell};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
@@ -246,13 +246,13 @@ pub async fn open_sessions<R: Runner, D: Driver, W: Workload<D::Session>>(
     client: &Rc<D::Client>,
     cells: &[Rc<UserCell>],
     sessions: &[u32],
-) -> Result<Vec<Slot<D::Session>>, Trouble> {
+) -> Result<Vec<Place<D::Session>>, Trouble> {
     let shift = job
         .spec
         .client
         .index
         .wrapping_mul(job.spec.sessions.unwrap_or(job.spec.threads));
-    let mut slots = Vec::with_capacity(sessions.len());
+    let mut places = Vec::with_capacity(sessions.len());
     for group in sessions
         .iter()
         .zip(cells)
@@ -266,13 +266,13 @@ pub async fn open_sessions<R: Runner, D: Driver, W: Workload<D::Session>>(
             Box::pin(open) as Erased<'static, (u32, Result<D::Session, OpError>)>
         });
         for (endpoint, opened) in R::join_all(opening.collect()).await {
-            slots.push(Slot {
+            places.push(Place {
                 session: Some(opened.map_err(|e| not_opened(&e, endpoint))?),
                 endpoint,
             });
         }
     }
-    Ok(slots)
+    Ok(places)
 }
 
 fn not_opened(error: &OpError, endpoint: u32) -> Trouble {

@@ -3,7 +3,7 @@
 use crate::record::samples::Fault;
 use crate::user::pool::Ticket;
 use crate::user::probe::RecordProbe;
-use crate::user::session::{Slot, open_by};
+use crate::user::session::{Place, open_by};
 use crate::user::watchdog::{UserCell, timed};
 use crate::user::worker::Worker;
 use bakeoff_model::driver::Driver;
@@ -19,7 +19,7 @@ pub async fn finish<D: Driver, W: Workload<D::Session>>(
     worker: &Worker<D, W>,
     cell: &UserCell,
     ticket: &Rc<Ticket<D::Session>>,
-    own: Option<Slot<D::Session>>,
+    own: Option<Place<D::Session>>,
     thread: &mut W::Thread,
     probe: &mut RecordProbe,
 ) {
@@ -34,14 +34,14 @@ pub async fn finish<D: Driver, W: Workload<D::Session>>(
             "timeout",
             "no session was free for the last statements",
         )),
-        Some(mut slot) => {
-            endpoint = slot.endpoint;
-            let ended = send(worker, cell, &mut slot, deadline_ns, thread, probe).await;
+        Some(mut place) => {
+            endpoint = place.endpoint;
+            let ended = send(worker, cell, &mut place, deadline_ns, thread, probe).await;
             if ended.as_ref().is_err_and(|error| error.connection_lost) {
-                slot.session = None;
+                place.session = None;
             }
             if let Some(pool) = &worker.pool {
-                pool.release(slot);
+                pool.release(place);
             }
             ended
         }
@@ -60,9 +60,9 @@ async fn own_or_pooled<D: Driver, W: Workload<D::Session>>(
     worker: &Worker<D, W>,
     cell: &UserCell,
     ticket: &Rc<Ticket<D::Session>>,
-    own: Option<Slot<D::Session>>,
+    own: Option<Place<D::Session>>,
     deadline_ns: u64,
-) -> Option<Slot<D::Session>> {
+) -> Option<Place<D::Session>> {
     let Some(pool) = &worker.pool else { return own };
     let found = timed(cell, deadline_ns, pin!(pool.acquire(ticket))).await;
     if found.is_none() {
@@ -74,17 +74,17 @@ async fn own_or_pooled<D: Driver, W: Workload<D::Session>>(
 async fn send<D: Driver, W: Workload<D::Session>>(
     worker: &Worker<D, W>,
     cell: &UserCell,
-    slot: &mut Slot<D::Session>,
+    place: &mut Place<D::Session>,
     deadline_ns: u64,
     thread: &mut W::Thread,
     probe: &mut RecordProbe,
 ) -> Result<(), OpError> {
     let job = &worker.job;
-    let session = match slot.session.take() {
+    let session = match place.session.take() {
         Some(session) => session,
-        None => open_by(job, &worker.client, cell, slot.endpoint, deadline_ns).await?,
+        None => open_by(job, &worker.client, cell, place.endpoint, deadline_ns).await?,
     };
-    let session = slot.session.insert(session);
+    let session = place.session.insert(session);
     let finish = pin!(job.workload.finish(&worker.state, thread, session, probe));
     let answer = timed(cell, deadline_ns, finish).await;
     answer.unwrap_or_else(|| Err(OpError::lost("timeout", "no answer to the last statements")))

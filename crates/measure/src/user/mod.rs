@@ -5,5 +5,6 @@ pub mod gate;
 pub mod pool;
 pub mod probe;
 pub mod session;
+pub mod user_loop;
 pub mod watchdog;
 pub mod worker;

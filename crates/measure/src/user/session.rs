@@ -11,7 +11,7 @@ use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_model::workload::Workload;
 
 /// A place for one session; empty while a lost one is being replaced.
-pub struct Slot<S> {
+pub struct Place<S> {
     pub session: Option<S>,
     pub endpoint: u32,
 }
@@ -96,10 +96,10 @@ pub async fn reopen<D: Driver, W: Workload<D::Session>>(
     client: &D::Client,
     cell: &UserCell,
     axis: &Axis,
-    slot: &mut Slot<D::Session>,
+    place: &mut Place<D::Session>,
     since: Since,
 ) -> bool {
-    replace(job, cell, axis, slot, since, &|endpoint| {
+    replace(job, cell, axis, place, since, &|endpoint| {
         connect(job, client, endpoint)
     })
     .await
@@ -109,15 +109,15 @@ async fn replace<'a, S>(
     job: &Terms,
     cell: &UserCell,
     axis: &Axis,
-    slot: &mut Slot<S>,
+    place: &mut Place<S>,
     since: Since,
     connect: &dyn Fn(u32) -> Erased<'a, Result<S, OpError>>,
 ) -> bool {
-    slot.session = None;
+    place.session = None;
     if since == Since::Left {
-        slot.endpoint = job.routes.after(slot.endpoint);
+        place.endpoint = job.routes.after(place.endpoint);
     }
-    let mut backoff = Backoff::new(now_ns() ^ u64::from(slot.endpoint));
+    let mut backoff = Backoff::new(now_ns() ^ u64::from(place.endpoint));
     let mut pauses = since != Since::Wanted;
     let begun_ns = now_ns();
     loop {
@@ -131,15 +131,15 @@ async fn replace<'a, S>(
             return false;
         }
         let by_ns = now_ns() + job.timeout_ns;
-        let error = match ended_by(job, cell, by_ns, connect(slot.endpoint)).await {
+        let error = match ended_by(job, cell, by_ns, connect(place.endpoint)).await {
             Ok(session) => {
-                slot.session = Some(session);
+                place.session = Some(session);
                 return true;
             }
             Err(error) => error,
         };
         if error.leave_node || now_ns() - begun_ns >= LOYAL_NS {
-            slot.endpoint = job.routes.after(slot.endpoint);
+            place.endpoint = job.routes.after(place.endpoint);
         }
     }
 }

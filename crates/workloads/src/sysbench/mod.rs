@@ -3,10 +3,11 @@
 //! This file is the table of contents. [`validate`] refuses what cannot be run; `script` says which statements a script
 //! has, `steps` draws one event, `random`, `text` and `values` its values; `statements` asks them, `event` carries an event out
 //! and `judge` looks at the answers,
-//! `insert` and `bulk` those of the two scripts that fill tables. `tables`, `load` and `check` are the phases before and
+//! `insert` and `bulk_insert` those of the two scripts that fill tables. `tables`, `load` and `check` are the phases before and
 //! after. Where it departs from the original stands in docs/reference/workloads/sysbench.md.
 
 mod bulk;
+mod bulk_insert;
 mod check;
 mod event;
 mod insert;

@@ -2,8 +2,8 @@
 //! hashes, a division into digits); drawn one by one between two looks at the clock, nothing else fills the waiting.
 //! Several draws side by side do. What is drawn is the same: an operation follows from its own seed alone, wherever
 //! [`super::choose::KeySpace::is_fixed`] holds, and elsewhere nothing is drawn ahead.
+use super::drawn::Drawn;
 use super::key_text::Key;
-use super::thread::Drawn;
 use std::ops::{Deref, DerefMut};
 
 /// Operations drawn at once: more than the few that overlap in a processor gain nothing and cost every user memory.

@@ -9,8 +9,9 @@
 //! | READ-MODIFY-WRITE | either half is |
 //!
 //! Where a system does not count rows, an acknowledged write is right.
+use super::drawn::Drawn;
 use super::integrity::{RowRule, key_of};
-use super::thread::{Drawn, Thread};
+use super::thread::Thread;
 use super::{INSERT, READ, READ_MODIFY_WRITE_READ, READ_MODIFY_WRITE_UPDATE, SCAN, TABLE, UPDATE, Ycsb};
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession};

@@ -1,7 +1,8 @@
 //! `next`: draws an operation and lays its bytes ready. Everything follows from one seed of the user's stream; the
 //! key is drawn last, because how often it is redrawn depends on how far the table has grown.
 use super::choose::KeyCursor;
-use super::thread::{Drawn, Thread};
+use super::drawn::Drawn;
+use super::thread::Thread;
 use super::validate::Proportions;
 use super::{INSERT, READ, READ_MODIFY_WRITE, SCAN, UPDATE, Ycsb};
 use crate::keys::{THETA, Zipfian};

@@ -1,8 +1,8 @@
 //! YCSB, core workload (Cooper et al., "Benchmarking Cloud Serving Systems with YCSB", SoCC 2010).
 //!
 //! This file is the table of contents: the operations, the state, and who does what. [`validate`] refuses what cannot
-//! be run; `draw` makes operations (`ahead` of their turn), `choose` their keys, `fields` their values; `attempt` carries them out and
-//! `transaction` groups them; `load` and `check` are the phases before and after. Where it departs from the original
+//! be run; `draw` makes operations (`drawn`) (`ahead` of their turn), `choose` their keys, `fields` their values; `attempt` carries them out and
+//! `groups` puts them into transactions; `load` and `check` are the phases before and after. Where it departs from the original
 //! stands in docs/reference/workloads/ycsb.md.
 
 mod ahead;
@@ -11,7 +11,9 @@ mod check;
 mod choose;
 mod digits;
 mod draw;
+mod drawn;
 mod fields;
+mod groups;
 mod insert_sequence;
 mod integrity;
 mod key_text;

@@ -1,27 +1,17 @@
-//! Operations that share a transaction (`ops_per_transaction` other than 1).
-//!
-//! Each operation is counted when it has been answered, as everywhere. The operation that completes a group also
-//! commits it, within its own time; the commit is recorded as a part of its own. If the transaction does not commit,
-//! the operations of it that were counted `ok` are revoked, and what they inserted never becomes readable.
-use super::thread::Thread;
-use super::{COMMIT, Ycsb};
-use crate::account::Account;
-use bakeoff_model::outcome::{OpError, Outcome};
-use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::workload::{Answer, Probe};
+//! What a user holds of the transaction that is open: counts of what it has done, which wait for the commit.
 
 #[derive(Debug, Default)]
 pub struct Transaction {
     pub(super) open: bool,
     /// A commit was sent and has not been answered.
-    committing: bool,
+    pub(super) committing: bool,
     /// Operations that have ended in it, and how many of them were counted `ok`.
-    operations: u32,
-    ok: u64,
+    pub(super) operations: u32,
+    pub(super) ok: u64,
     /// Insert indices that wait for the commit.
-    inserts: Vec<u64>,
-    writes: u64,
-    bytes: u64,
+    pub(super) inserts: Vec<u64>,
+    pub(super) writes: u64,
+    pub(super) bytes: u64,
 }
 
 impl Transaction {
@@ -32,166 +22,12 @@ impl Transaction {
         }
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         let mut inserts = std::mem::take(&mut self.inserts);
         inserts.clear();
         *self = Self {
             inserts,
             ..Self::default()
         };
-    }
-}
-
-impl Ycsb {
-    /// Before an operation of a group.
-    pub(super) async fn open_group<S: Transactional>(
-        &self,
-        thread: &mut Thread,
-        session: &mut S,
-    ) -> Result<(), OpError> {
-        if !thread.transaction.open {
-            session.begin(Access::default()).await?;
-            thread.transaction.open = true;
-        }
-        Ok(())
-    }
-
-    /// After an operation of a group: rolls it back if the operation failed, commits it if that was the last one.
-    pub(super) async fn close_group<S: Transactional, P: Probe>(
-        &self,
-        answer: Result<Answer<'static>, OpError>,
-        thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
-    ) -> Result<Answer<'static>, OpError> {
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(error) => {
-                let error = session.undo(error).await;
-                self.roll_back(thread, probe);
-                return Err(error);
-            }
-        };
-        let group = self.spec.ops_per_transaction;
-        if group > 0 && thread.transaction.operations + 1 >= group {
-            self.commit(thread, session, probe).await?;
-        }
-        Ok(answer)
-    }
-
-    pub(super) async fn commit<S: Transactional, P: Probe>(
-        &self,
-        thread: &mut Thread,
-        session: &mut S,
-        probe: &mut P,
-    ) -> Result<(), OpError> {
-        thread.transaction.committing = true;
-        let start_ns = probe.now_ns();
-        let result = session.commit().await;
-        let outcome = result
-            .as_ref()
-            .map_or_else(|error| error.outcome, |()| Outcome::Ok);
-        probe.part(COMMIT, outcome, start_ns);
-        match result {
-            Ok(()) => {
-                self.confirm(thread);
-                Ok(())
-            }
-            Err(error) => {
-                thread.transaction.committing = error.outcome == Outcome::Unknown;
-                let error = session.undo(error).await;
-                self.roll_back(thread, probe);
-                Err(error)
-            }
-        }
-    }
-
-    /// The transaction has committed: what waited for it now counts.
-    fn confirm(&self, thread: &mut Thread) {
-        let (transaction, account) = (&mut thread.transaction, &thread.account);
-        account.writes_acknowledged.add(transaction.writes);
-        account.bytes_written.add(transaction.bytes);
-        account.inserts_acknowledged.add(transaction.inserts.len() as u64);
-        for &index in &transaction.inserts {
-            self.settle_insert(index, true);
-        }
-        transaction.clear();
-    }
-
-    /// The transaction has not committed, or perhaps: nothing in it may be counted.
-    pub(super) fn roll_back<P: Probe>(&self, thread: &mut Thread, probe: &mut P) {
-        let (transaction, account) = (&mut thread.transaction, &thread.account);
-        if transaction.ok > 0 {
-            probe.revoke(transaction.ok);
-        }
-        // After a commit nobody answered, the inserts are neither acknowledged nor failed: unknown.
-        if !transaction.committing {
-            account.inserts_failed.add(transaction.inserts.len() as u64);
-        }
-        for &index in &transaction.inserts {
-            self.settle_insert(index, false);
-        }
-        transaction.clear();
-    }
-
-    /// Books the end of the operation drawn last: at once, or when its transaction ends.
-    #[inline(always)] // a read outside of transactions leaves nothing to book
-    pub(super) fn book<P: Probe>(
-        &self,
-        thread: &mut Thread,
-        outcome: Outcome,
-        session_lost: bool,
-        probe: &mut P,
-    ) {
-        if thread.transaction.open || thread.drawn.kind != super::READ {
-            self.book_any(thread, outcome, session_lost, probe);
-        }
-    }
-
-    fn book_any<P: Probe>(&self, thread: &mut Thread, outcome: Outcome, session_lost: bool, probe: &mut P) {
-        let drawn = *thread.drawn;
-        let inserts = drawn.kind == super::INSERT;
-        if thread.transaction.open && !thread.witness {
-            let transaction = &mut thread.transaction;
-            transaction.operations += 1;
-            if outcome == Outcome::Ok {
-                transaction.ok += 1;
-                if drawn.bytes > 0 {
-                    transaction.writes += 1;
-                    transaction.bytes += drawn.bytes;
-                }
-                if inserts {
-                    transaction.inserts.push(drawn.insert);
-                }
-            } else if inserts {
-                self.book_insert(&thread.account, drawn.insert, drawn.begun, outcome);
-            }
-            if session_lost {
-                self.roll_back(thread, probe);
-            }
-            return;
-        }
-        if outcome == Outcome::Ok && drawn.bytes > 0 {
-            thread.account.writes_acknowledged.add(1);
-            thread.account.bytes_written.add(drawn.bytes);
-        }
-        if inserts {
-            self.book_insert(&thread.account, drawn.insert, drawn.begun, outcome);
-        }
-    }
-
-    fn book_insert(&self, account: &Account, index: u64, begun: bool, outcome: Outcome) {
-        match outcome {
-            Outcome::Ok => account.inserts_acknowledged.add(1),
-            Outcome::Fail(_) if begun => account.inserts_failed.add(1),
-            _ => {}
-        }
-        self.settle_insert(index, outcome == Outcome::Ok);
-    }
-
-    fn settle_insert(&self, index: u64, stored: bool) {
-        if let Some(inserts) = self.space.inserts() {
-            inserts.settle(index, stored);
-        }
     }
 }

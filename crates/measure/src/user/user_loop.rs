@@ -1,0 +1,448 @@
+//! The loop of one user.
+//!
+//! Cost per operation of the loop itself, null driver and closed loop: two reads of the clock, three histogram
+//! records, a dozen plain stores; no allocation, no lock, no formatting, no atomic that another core writes.
+//! `examples/floor.rs` holds it to that.
+use crate::control::Axis;
+use crate::pace::schedule::Schedule;
+use crate::record::recorder::{Extra, series};
+use crate::record::samples::Fault;
+use crate::record::times::add;
+use crate::runner::Runner;
+use crate::user::attempt::{Attempt, How, names};
+use crate::user::finish::finish;
+use crate::user::gate::Gate;
+use crate::user::pool::{Pool, Ticket};
+use crate::user::probe::RecordProbe;
+use crate::user::session::{Place, Since, reopen};
+use crate::user::watchdog::UserCell;
+use crate::user::worker::Worker;
+use bakeoff_model::driver::Driver;
+use bakeoff_model::event::{Event, Warning};
+use bakeoff_model::outcome::{OpError, Outcome};
+use bakeoff_model::time::{SleepUntil, now_ns, sleep, sleep_until};
+use bakeoff_model::workload::{Answer, Workload};
+use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// Operations without waiting for anything after which a user lets the others of its worker run.
+const TURN: u32 = 64;
+/// A blocked thread looks this often whether the window was brought forward.
+const NAP_NS: u64 = 50_000_000;
+
+/// When a user's next operation is due.
+pub enum Pace {
+    /// When the last one ended and the user has thought. `left`: operations still to end after the warm-up.
+    Closed {
+        left: u64,
+    },
+    Scheduled(Arc<Schedule>),
+}
+
+pub struct User {
+    /// Index on this worker.
+    pub index: usize,
+    pub cell: Rc<UserCell>,
+    pub pace: Pace,
+}
+
+/// One user, from the gate over the epoch to the end of the window (and of its last operation). Returns its stream's hash.
+pub async fn run_user<R: Runner, D: Driver, W: Workload<D::Session>>(
+    gate: Rc<Gate<Worker<D, W>>>,
+    user: User,
+    thread: W::Thread,
+    own: Option<Place<D::Session>>,
+) -> u64 {
+    let worker = gate.opened(&user.cell).await;
+    let probe = RecordProbe::new(worker.writer.clone());
+    let mut turn = UserLoop::<R, D, W> {
+        worker: &worker,
+        user,
+        thread,
+        probe,
+        ticket: Rc::default(),
+        ended_ns: 0,
+        unwaited: 0,
+        runner: PhantomData,
+    };
+    let place = turn.operate(own).await;
+    finish(
+        &worker,
+        &turn.user.cell,
+        &turn.ticket,
+        place,
+        &mut turn.thread,
+        &mut turn.probe,
+    )
+    .await;
+    worker.job.workload.stream_hash(&turn.thread)
+}
+
+struct UserLoop<'a, R, D: Driver, W: Workload<D::Session>> {
+    worker: &'a Worker<D, W>,
+    user: User,
+    thread: W::Thread,
+    probe: RecordProbe,
+    ticket: Rc<Ticket<D::Session>>,
+    /// End of the last operation.
+    ended_ns: u64,
+    unwaited: u32,
+    runner: PhantomData<R>,
+}
+
+/// Why an operation was not begun.
+enum Begin {
+    Now { due_ns: u64 },
+    Over,
+}
+
+impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
+    fn axis(&self) -> &Axis {
+        &self.worker.writer.axis
+    }
+
+    /// Operation after operation until the window ends. Gives the user's own session back.
+    async fn operate(&mut self, mut place: Option<Place<D::Session>>) -> Option<Place<D::Session>> {
+        let worker = self.worker;
+        let pool = worker.pool.as_ref();
+        let mut free_at_ns = self.axis().epoch_ns;
+        if matches!(self.user.pace, Pace::Closed { .. }) && !self.sleep_until_due(free_at_ns).await {
+            return place;
+        }
+        loop {
+            let is_over = matches!(self.user.pace, Pace::Closed { left } if left == 0 || free_at_ns >= self.axis().window_end_ns());
+            if is_over {
+                break;
+            }
+            let operation = worker.job.workload.next(&worker.state, &mut self.thread);
+            let begin = match &mut self.user.pace {
+                Pace::Closed { .. } => match worker.job.workload.pause_ns(&self.thread) {
+                    0 => Begin::Now { due_ns: free_at_ns },
+                    pause_ns => self.think(free_at_ns + pause_ns).await,
+                },
+                Pace::Scheduled(schedule) => match schedule.claim() {
+                    Some(after_ns) => self.wait_for_slot(after_ns, free_at_ns).await,
+                    None => Begin::Over,
+                },
+            };
+            let Begin::Now { due_ns } = begin else {
+                break;
+            };
+            if let Some(pool) = pool {
+                place = self.acquire(pool, due_ns).await;
+            }
+            // By reference: sessions are large, and a move would cost more than the loop.
+            let Some(session) = &mut place else {
+                break;
+            };
+            let how = self.operation(operation, due_ns, session).await;
+            free_at_ns = self.ended_ns;
+            if let Pace::Closed { left } = &mut self.user.pace {
+                *left -= u64::from(free_at_ns >= worker.writer.axis.window_start_ns);
+            }
+            let goes_on = if how.session_lost() {
+                self.replace(session, since(how), free_at_ns).await
+            } else if worker.job.workload.wants_new_session(&self.thread) {
+                self.replace(session, Since::Wanted, free_at_ns).await
+            } else {
+                true
+            };
+            if let Some(pool) = pool {
+                place.take().into_iter().for_each(|place| pool.release(place));
+            }
+            if !goes_on {
+                break;
+            }
+            if self.turn_is_over() {
+                yield_once().await;
+            }
+        }
+        place
+    }
+
+    /// Until the operation is due, or the window has ended.
+    async fn think(&self, due_ns: u64) -> Begin {
+        match self.sleep_until_due(due_ns).await {
+            true => Begin::Now { due_ns },
+            false => Begin::Over,
+        }
+    }
+
+    /// Until the place `after_ns` after the epoch, or the window has ended.
+    async fn wait_for_slot(&self, after_ns: u64, free_at_ns: u64) -> Begin {
+        let (writer, axis) = (&self.worker.writer, self.axis());
+        let due_ns = axis.epoch_ns + after_ns;
+        // A user that came free only after the operation fell due says nothing about the generator.
+        let was_free = due_ns >= free_at_ns;
+        if was_free && !self.sleep_until_due(due_ns).await {
+            return Begin::Over;
+        }
+        let now = now_ns();
+        if now >= axis.window_end_ns() {
+            writer.owed(Extra::Backlog, due_ns);
+            return Begin::Over;
+        }
+        if was_free && due_ns >= axis.window_start_ns {
+            writer.extra(Extra::Lateness, now.saturating_sub(due_ns));
+        }
+        Begin::Now { due_ns }
+    }
+
+    /// False: the window was brought forward to before `due_ns`.
+    async fn sleep_until_due(&self, due_ns: u64) -> bool {
+        let axis = self.axis();
+        loop {
+            let next_ns = if R::BLOCKING {
+                due_ns.min(now_ns() + NAP_NS)
+            } else {
+                due_ns
+            };
+            Due {
+                sleep: sleep_until(next_ns),
+                due_ns,
+                axis,
+                cell: &self.user.cell,
+            }
+            .await;
+            if axis.window_end_ns() <= due_ns {
+                return false;
+            }
+            if now_ns() >= due_ns {
+                return true;
+            }
+        }
+    }
+
+    /// A session from the pool; `None` when the window ended first.
+    async fn acquire(&self, pool: &Pool<D::Session>, due_ns: u64) -> Option<Place<D::Session>> {
+        let asked_ns = now_ns();
+        let mut place = pool.acquire(&self.ticket).await;
+        let (worker, now) = (self.worker, now_ns());
+        let mut usable = now < self.axis().window_end_ns();
+        if usable && place.session.is_none() {
+            // Lost with somebody's last statements, or not to be had any more then.
+            usable = self.reopen(&mut place, Since::Lost).await;
+        }
+        if !usable {
+            pool.release(place);
+            worker.writer.owed(Extra::Backlog, due_ns);
+            return None;
+        }
+        if self.axis().counts(due_ns, now) {
+            worker.writer.extra(Extra::PoolWait, now.saturating_sub(asked_ns));
+        }
+        Some(place)
+    }
+
+    /// Sees the operation drawn last through to its end, retries included. One function with few others to wait for,
+    /// because what one that is waited for takes and keeps goes through memory.
+    #[inline]
+    async fn operation(&mut self, operation: usize, due_ns: u64, place: &mut Place<D::Session>) -> How {
+        let worker = self.worker;
+        let workload = &worker.job.workload;
+        worker.writer.set_in_flight(self.user.index, due_ns);
+        let mut attempts = 0;
+        loop {
+            let begin_ns = now_ns();
+            let mut failed = None;
+            let mut how = How::RIGHT;
+            let cell = &*self.user.cell;
+            cell.arm(begin_ns + worker.job.timeout_ns);
+            let right = match &mut place.session {
+                Some(session) => {
+                    let execute = workload.execute(&worker.state, &mut self.thread, session, &mut self.probe);
+                    Attempt {
+                        cell,
+                        execute: pin!(execute),
+                        failed: &mut failed,
+                    }
+                    .await
+                }
+                None => {
+                    // Cannot be: a lost session is replaced before anything else.
+                    failed = Some(Err(OpError::lost("session", "there was no session")));
+                    false
+                }
+            };
+            cell.disarm();
+            if !right {
+                how = self.fault(operation, place.endpoint, &failed);
+                if self.again(how, attempts) {
+                    attempts += 1;
+                    if self.prepare_retry(how, attempts, place).await {
+                        continue;
+                    }
+                }
+            }
+            self.record(operation, how, place.endpoint, due_ns, begin_ns);
+            return how;
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, operation: usize, how: How, endpoint: u32, due_ns: u64, begin_ns: u64) {
+        let worker = self.worker;
+        let writer = &*worker.writer;
+        writer.begin_recording();
+        self.ended_ns = now_ns();
+        let series = series(operation, how.outcome());
+        let counted = writer.operation(series, endpoint, due_ns, begin_ns, self.ended_ns);
+        if let Some(queries) = self.probe.queries.take() {
+            writer.queries(queries, self.ended_ns, counted);
+        }
+        writer.end_recording();
+        writer.set_in_flight(self.user.index, 0);
+        self.probe.revocable += u64::from(counted && how == How::RIGHT);
+        worker.job.workload.settle(
+            &worker.state,
+            &mut self.thread,
+            how.outcome(),
+            how.session_lost(),
+            &mut self.probe,
+        );
+    }
+
+    /// Counts and samples what went wrong.
+    #[cold]
+    fn fault(&self, operation: usize, endpoint: u32, failed: &Option<Result<Answer<'_>, OpError>>) -> How {
+        let timeout;
+        let (outcome, lost, fault) = match failed {
+            Some(Ok(Answer::Right)) => return How::RIGHT,
+            Some(Ok(Answer::Wrong(why))) => {
+                let fault = Fault {
+                    code: "wrong",
+                    message: why,
+                    statement: None,
+                };
+                (Outcome::Wrong, false, fault)
+            }
+            Some(Err(error)) => (error.outcome, error.connection_lost, Fault::from(error)),
+            None => {
+                timeout = format!("no answer within {} s", self.worker.job.spec.timeout_s);
+                let fault = Fault {
+                    code: "timeout",
+                    message: &timeout,
+                    statement: None,
+                };
+                (Outcome::Unknown, true, fault)
+            }
+        };
+        let recorder = self.worker.writer.recorder();
+        let at_s = self.axis().seconds(now_ns());
+        let name = &self.worker.job.workload.operations()[operation].name;
+        recorder.samples.offer(name, outcome, endpoint, at_s, &fault);
+        let leaves =
+            matches!(failed, Some(Err(error)) if error.leave_node) && self.worker.job.routes.are_several();
+        if lost || leaves {
+            self.tell_lost(&fault, endpoint, at_s);
+            add(
+                &recorder.counters.connections_lost,
+                u64::from(lost && failed.is_some()),
+            );
+        }
+        let retry = &self.worker.job.spec.retry;
+        let named = matches!(failed, Some(Err(error)) if names(retry, error));
+        How::new(outcome).and_lost(lost).and_named(named).and_left(leaves)
+    }
+
+    fn tell_lost(&self, fault: &Fault<'_>, endpoint: u32, at_s: f64) {
+        if !self.worker.told_lost.replace(true) {
+            let what = format!(
+                "session at endpoint {endpoint} replaced: {} ({})",
+                fault.message, fault.code
+            );
+            (self.worker.job.sink)(Event::Warning(Warning { what, at_s }));
+        }
+    }
+
+    /// Whether the policy has the same operation tried once more. Not after the window: nobody would count it.
+    #[cold]
+    fn again(&self, how: How, attempts: u32) -> bool {
+        how.is_named()
+            && attempts < self.worker.job.spec.retry.retries
+            && now_ns() < self.axis().window_end_ns()
+    }
+
+    /// The pause before a retry, and a new session if the last attempt cost it; false when the window ended first.
+    async fn prepare_retry(&self, how: How, attempts: u32, place: &mut Place<D::Session>) -> bool {
+        self.worker.writer.retry();
+        let pause_s = self.worker.job.spec.retry.backoff_s * f64::from(attempts);
+        sleep(Duration::from_secs_f64(pause_s)).await;
+        !how.session_lost() || self.replace(place, since(how), u64::MAX).await
+    }
+
+    /// Opens another session in the place of this one; false when the window ended first. In a closed loop the next
+    /// operation fell due at `due_ns`, and if it was never begun it is owed at its age.
+    #[cold]
+    async fn replace(&self, place: &mut Place<D::Session>, since: Since, due_ns: u64) -> bool {
+        let replaced = self.reopen(place, since).await;
+        if !replaced && matches!(self.user.pace, Pace::Closed { .. }) {
+            self.worker.writer.owed(Extra::Backlog, due_ns);
+        }
+        replaced
+    }
+
+    async fn reopen(&self, place: &mut Place<D::Session>, since: Since) -> bool {
+        let worker = self.worker;
+        let (job, cell) = (&worker.job, &self.user.cell);
+        let replaced = reopen(job, &worker.client, cell, self.axis(), place, since).await;
+        if replaced {
+            worker.writer.reconnect();
+        }
+        replaced
+    }
+
+    /// Operations that wait for nothing (null driver) would starve their worker's other users.
+    #[inline]
+    fn turn_is_over(&mut self) -> bool {
+        if R::BLOCKING || self.user.cell.take_pended() {
+            self.unwaited = 0;
+            return false;
+        }
+        self.unwaited += 1;
+        self.unwaited.is_multiple_of(TURN)
+    }
+}
+
+fn since(how: How) -> Since {
+    if how.node_left() { Since::Left } else { Since::Lost }
+}
+
+pub async fn yield_once() {
+    let mut yielded = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Sleeps, but completes at once when the window is brought forward (its worker then wakes everybody).
+struct Due<'a> {
+    sleep: SleepUntil,
+    due_ns: u64,
+    axis: &'a Axis,
+    cell: &'a UserCell,
+}
+
+impl Future for Due<'_> {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.axis.window_end_ns() <= self.due_ns {
+            return Poll::Ready(());
+        }
+        let polled = Pin::new(&mut self.sleep).poll(cx);
+        if polled.is_pending() {
+            self.cell.remember(cx);
+        }
+        polled
+    }
+}
