@@ -191,6 +191,28 @@ def test_a_threshold_may_be_set_on_one_operation(folder: Path, capsys: pytest.Ca
     assert "did you mean `read`?" in capsys.readouterr().err
 
 
+def in_capitals(run: RunRecord) -> RunRecord:
+    """With the operations as YCSB names them."""
+    series = [each.model_copy(update={"operation": each.operation.upper()}) for each in run.series]
+    operations = [each.model_copy(update={"operation": each.operation.upper()}) for each in run.operations]
+    return run.model_copy(update={"series": series, "operations": operations})
+
+
+def test_every_command_takes_the_name_of_an_operation_in_capitals_or_not(tmp_path: Path) -> None:
+    story = replace(STORY, contenders=(MARIADB, SQLITE), change=in_capitals, objective="latency_p99.read")
+    folder = str(write_bundle(tmp_path / "bundle", story).folder)
+    for words in (
+        ["compare", folder, folder],
+        ["compare", folder, folder, "--objective", "latency_p95.Read"],
+        ["compare", folder, folder, "--fail-if", "rate.read < -5%"],
+        ["report", folder, "--metric", "latency_p99.read"],
+        ["export", folder, "--metric", "latency_p99.read", "--out", str(tmp_path / "runs.csv")],
+    ):
+        assert main(words) == ExitCode.DONE, words
+    (row, *_) = csv.DictReader(io.StringIO((tmp_path / "runs.csv").read_text()))
+    assert float(row["latency_p99.read"]) > 0
+
+
 def exported(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main(["export", *arguments]) == ExitCode.DONE
     return capsys.readouterr().out

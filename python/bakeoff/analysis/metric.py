@@ -18,6 +18,11 @@ Unit = Literal["ops/s", "1/s", "rows/s", "ms", "s", "ratio", "bytes", "bytes/op"
 Better = Literal["higher", "lower", "neither"]
 
 
+def same_operation(name: str, other: str) -> bool:
+    """Whoever names one may write it in capitals or not."""
+    return name.lower() == other.lower()
+
+
 @dataclass(frozen=True)
 class Observed:
     """What a metric is taken from. load: of the run's data, None where they were not loaded by this plan. server_mean:
@@ -33,8 +38,8 @@ class Observed:
         return None if is_overloaded(self.run) else merged_distribution([self.run])
 
     def operation(self, name: str) -> list[Series]:
-        """By outcome; of an operation that is only a part of others, those parts. Names in capitals or not."""
-        own = [series for series in self.run.series if series.operation.lower() == name.lower() and series.count]
+        """By outcome; of an operation that is only a part of others, those parts."""
+        own = [series for series in self.run.series if same_operation(series.operation, name) and series.count]
         return [series for series in own if series.part_of is None] or own
 
     def response_of(self, operation: str) -> Distribution | None:

@@ -20,7 +20,8 @@ def add_metric(parser: argparse.ArgumentParser, words: str) -> None:
 def named(names: Sequence[str], where: str, bundles: Sequence[Bundle]) -> list[Metric]:
     """Each once; PlanError for one that does not exist, or of which none of the bundles could say anything. where: they
     are said, an option or a plan."""
-    from ..analysis.registry import UnknownMetric, metric
+    from ..analysis.metric import same_operation
+    from ..analysis.registry import UnknownMetric, is_watched, metric
     from ..nearest import meant
 
     found = []
@@ -31,7 +32,7 @@ def named(names: Sequence[str], where: str, bundles: Sequence[Bundle]) -> list[M
             raise PlanError(str(error), where=where, hint=error.hint) from error
         if part := found[-1].part:
             known = sorted({known for bundle in bundles for known in _parts(bundle, name)})
-            if part not in known:
+            if part not in known and (is_watched(name) or not any(same_operation(part, each) for each in known)):
                 raise PlanError(
                     f"no run of the bundle knows `{part}`", where=f"{where} {name}", hint=meant(part, known)
                 )

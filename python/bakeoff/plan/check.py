@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..analysis.metric import same_operation
 from ..analysis.registry import is_watched, metric
 from ..analysis.wording import bytes_words
 from ..errors import PlanError, ServerError
@@ -112,7 +113,7 @@ def check_objective(objective: str, cells: Iterable[Cell], source: Source) -> li
     if not part or is_watched(objective):
         return []
     workloads = {cell.record.workload: cell.workload.operations for cell in cells}
-    without = [label for label, names in workloads.items() if part.lower() not in map(str.lower, names)]
+    without = [label for label, names in workloads.items() if not any(same_operation(part, n) for n in names)]
     if len(without) == len(workloads):
         known = dict.fromkeys(name for names in workloads.values() for name in names)
         what = f"no workload of this plan has the operation `{part}`"
