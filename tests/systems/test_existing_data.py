@@ -150,6 +150,27 @@ def test_what_load_makes_is_measured_as_it_is_and_dropped_when_that_is_said(
     assert mariadb.control.rows("SHOW TABLES IN bakeoff") == []
 
 
+def test_what_a_server_refuses_is_said_before_anything_is_made_or_dropped(
+    server: Server, mariadb: MariaDb, tmp_path: Path
+) -> None:
+    plan, env = plan_on(mariadb, tmp_path)
+    mariadb.control.rows("CREATE TABLE bakeoff.sbtest1 (theirs INT)")
+    for more in (["--allow-drop", "--together"], ["--dry-run"]):
+        said = ["--set", 'systems.mine.session={ nosuch = "1" }', "--set", 'measure.data="load"']
+        done = bakeoff("run", plan, *more, *said, cwd=tmp_path, env=env)
+        assert done.code == 2, done.err
+        assert "does not take the session variable nosuch = '1'" in done.err
+        assert mariadb.control.rows("SHOW TABLES IN bakeoff") == [("sbtest1",)]
+    typo = ["--set", 'systems.mine.schema="typo"']
+    done = bakeoff("run", plan, "--dry-run", *typo, cwd=tmp_path, env=env)
+    assert done.code == 2
+    assert "there is no schema `typo` on mine" in done.err
+    loaded = [*typo, "--set", 'measure.data="load"']
+    line = tables_line(bakeoff("run", plan, "--dry-run", "--json", *loaded, cwd=tmp_path, env=env))
+    assert line["there"] == "not there, nor the schema `typo`"
+    assert mariadb.control.rows("SHOW DATABASES LIKE 'typo'") == []
+
+
 def all_well(results: Path) -> bool:
     (folder,) = results.iterdir()
     runs = Bundle.open(folder).runs

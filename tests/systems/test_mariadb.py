@@ -383,11 +383,29 @@ def test_a_schema_that_may_not_be_made_is_refused(mariadb: MariaDb, monkeypatch:
     ledger = system.ledger()
     assert ledger is not None
     try:
+        assert ledger.absent_place() == "schema `forbidden`"
         with pytest.raises(ServerError, match=r"may not do that.*'forbidden'") as refused:
-            ledger.begin(["usertable"], "data", "bundle")
+            ledger.make_place()
     finally:
         system.stop()
     assert "grant" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("nosuch", "1"), ("sql_mode", "banana"), ("sort_buffer_size", "1"), ("port", "1"), ("sql_log_bin", "0")],
+)
+def test_a_session_variable_that_is_not_taken_is_named(
+    mariadb: MariaDb, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    """Unknown, no such value, made larger by the server, never to be set, and not by this account."""
+    taken = {"sql_mode": "ANSI", "sort_buffer_size": "65536", "long_query_time": "0.5", "big_tables": "ON"}
+    system = existing(mariadb, monkeypatch, session={**taken, name: value})
+    with pytest.raises(PlanError, match=f"does not take the session variable {name} = '{value}'") as refused:
+        system.start()
+    system.stop()
+    assert refused.value.where == "systems.mariadb.session"
+    existing(mariadb, monkeypatch, session=taken).refuse_session()
 
 
 def test_an_existing_servers_durability_is_compared_not_changed(

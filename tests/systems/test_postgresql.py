@@ -303,6 +303,15 @@ def test_a_session_variable_that_is_not_taken_is_named(postgresql: PostgreSql, m
         assert f"`{name}`" in refused.value.hint
 
 
+def test_a_session_has_the_name_that_the_plan_gives_it(postgresql: PostgreSql, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = existing(postgresql, monkeypatch, session={"application_name": "ours"})
+    system.start()
+    try:
+        assert system.control.value("SHOW application_name") == "ours"
+    finally:
+        system.stop()
+
+
 def test_one_bakeoff_at_a_time_works_in_a_database(postgresql: PostgreSql, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = "('x' || substr(encode(sha256('bakeoff.public'), 'hex'), 1, 16))::bit(64)::bigint"
     system = existing(postgresql, monkeypatch)
@@ -334,15 +343,24 @@ def test_a_claim_whose_connection_was_lost_is_taken_again(
         system.stop()
 
 
-def test_a_database_that_is_not_there_has_no_tables_and_is_made(postgresql: PostgreSql) -> None:
+def test_a_database_that_is_not_there_is_made_where_that_is_asked_and_by_no_look(postgresql: PostgreSql) -> None:
     socket = str(postgresql.server.socket.with_name(f".s.PGSQL.{postgresql.server.port}"))
-    system = cast(ExistingServer, configured("postgresql", Path("/"), {"address": socket, "database": "a new one"}))
+    options = {"address": socket, "database": "a new one", "session": {"work_mem": "1MB"}}
+    system = cast(ExistingServer, configured("postgresql", Path("/"), options))
     ledger = system.ledger()
+    system.refuse_session()
+    with pytest.raises(ServerError, match='database "a new one" does not exist'):
+        system.start()
     assert ledger.there(["t"]) == []
-    system.start()
-    assert system.control.value("SELECT current_database()") == "a new one"
-    system.stop()
-    postgresql.control.rows('DROP DATABASE "a new one"')
+    assert ledger.absent_place() == "database `a new one`"
+    ledger.make_place()
+    try:
+        assert ledger.absent_place() == ""
+        system.start()
+        assert system.control.value("SELECT current_database()") == "a new one"
+    finally:
+        system.stop()
+        postgresql.control.rows('DROP DATABASE "a new one"')
 
 
 def test_a_server_that_is_not_there_is_told_in_one_sentence() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,9 +18,21 @@ from bakeoff.systems.base import Found
 DID: list[Any] = [{"orders": [1, 2]}, "none"]
 
 
+#: Not even what the tables are to lie in is there.
+NOWHERE = Found("", ours=False)
+
+
 class Ledger:
+    place = "database"
+
     def __init__(self, *found: Found) -> None:
         self.found = found
+
+    def absent_place(self) -> str:
+        return "database `d`" if self.found == (NOWHERE,) else ""
+
+    def strangers(self, tables: list[str]) -> list[str]:
+        return [one.name for one in self.there(tables) if not one.ours]
 
     def there(self, tables: list[str]) -> list[Found]:
         return [one for one in self.found if one.name in tables]
@@ -91,6 +104,7 @@ BOTH = (Found("t", ours=False), Found("u", ours=True, whole=True))
 @pytest.mark.parametrize(
     ("found", "what"),
     [
+        ((NOWHERE,), "there is no database `d` on s"),
         ((), "there is no table `t` on s"),
         (BOTH[:1], "there is no table `u` on s"),
         ((BOTH[0], Found("u", ours=True)), "the load of the table `u` was cut short on s"),
@@ -105,6 +119,14 @@ def test_data_that_are_not_what_the_plan_says_are_refused(found: tuple[Found, ..
         one.find([], 7, print)
     assert caught.value.what == what
     assert "`bakeoff load`" in caught.value.hint
+
+
+def test_tables_of_others_are_kept_apart_by_what_the_system_has_for_it() -> None:
+    one = instance("none", *BOTH)
+    one.allow_drop = False
+    with pytest.raises(PlanError, match="there is a table `t` on s that bakeoff did not make") as caught:
+        one._fill(Path(), print)
+    assert "apart by a `database` of ours" in caught.value.hint
 
 
 def test_data_that_are_there_are_checked_with_what_runs_before_did() -> None:

@@ -38,12 +38,13 @@ def existing_loads(plan: ResolvedPlan) -> list[Cell]:
 
 @contextmanager
 def ledger_of(plan: ResolvedPlan, cell: Cell) -> Iterator[Ledger]:
-    """Of an existing system, which is not started."""
+    """Of an existing system, which is not started. Raises PlanError for sessions that it refuses."""
     kind = SYSTEMS[cell.record.kind]
     system = cell.configure(kind, workdir=NOWHERE, timeout_s=plan.timeout_s, base_dir=plan.base_dir)
     ledger = system.ledger()
     assert ledger is not None, f"{cell.record.system} exists and keeps a ledger"
     try:
+        system.refuse_session()
         yield ledger
     finally:
         ledger.release()
@@ -57,23 +58,25 @@ def look(plan: ResolvedPlan) -> tuple[list[TablesLine], list[BakeoffError]]:
     for cell in existing_loads(plan):
         try:
             with ledger_of(plan, cell) as ledger:
-                lines += _lines(cell, ledger.there(cell.workload.tables))
+                lines += _lines(cell, ledger.there(cell.workload.tables), ledger.absent_place())
         except BakeoffError as error:
             errors.append(error)
     return lines, errors
 
 
-def _lines(cell: Cell, found: Sequence[Found]) -> list[TablesLine]:
+def _lines(cell: Cell, found: Sequence[Found], absent_place: str) -> list[TablesLine]:
     by_name = {table.name: table for table in found}
     groups: dict[tuple[str, str], list[str]] = {}
     for name in cell.workload.tables:
-        groups.setdefault(_words(cell, by_name.get(name)), []).append(name)
+        groups.setdefault(_words(cell, by_name.get(name), absent_place), []).append(name)
     return [TablesLine(cell.record.system, names, there, fate) for (there, fate), names in groups.items()]
 
 
-def _words(cell: Cell, table: Found | None) -> tuple[str, str]:
+def _words(cell: Cell, table: Found | None, absent_place: str) -> tuple[str, str]:
     """(what is there, what a run does with it)"""
     there = "not there" if table is None else "made by bakeoff" if table.ours else "not made by bakeoff"
+    if absent_place:
+        there += f", nor the {absent_place}"
     cut = table is not None and table.ours and not table.whole
     if cut:
         there += ", its load was cut short"

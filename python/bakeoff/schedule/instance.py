@@ -76,6 +76,7 @@ class Instance:
 
     def load(self, on_progress: Callable[[Progress], None]) -> LoadRecord:
         """Makes the tables, loads and checks them, and keeps a copy where one will be put back."""
+        self._make_place()
         self.start()
         if self.plan.cache == "cold":
             self._refuse_memory()
@@ -91,6 +92,7 @@ class Instance:
         """Takes the data that are there, if they are what the plan says. done: runs that have changed them since they
         were. Where nothing is put back, others may have, too (runs that were cut short, another plan's): that is told,
         and the runs begin with what they left. Raises PlanError."""
+        self._refuse_absent_place()
         self.start()
         self._refuse_absent_tables()
         before: Done = [words for run in done for words in (run.evidence if run.state == "done" else [None])]
@@ -109,6 +111,20 @@ class Instance:
             tell(f"the data on {self.system.name} had been changed before: {differ}; the runs begin with what is there")
         self.data = Data(before, first_turn if before else 0)
         return self._load_record(self.cell.workload.loaded_rows, 0.0, checks)
+
+    def _make_place(self) -> None:
+        if ledger := self.system.ledger():
+            self.system.refuse_session()
+            ledger.make_place()
+
+    def _refuse_absent_place(self) -> None:
+        ledger = self.system.ledger()
+        if ledger is not None and (absent := ledger.absent_place()):
+            raise PlanError(
+                f"there is no {absent} on {self.system.name}",
+                where=f"systems.{self.system.name}",
+                hint=f"name a `{ledger.place}` that is there; `bakeoff load` makes this one and the tables of the plan",
+            )
 
     def _refuse_absent_tables(self) -> None:
         ledger, tables = self.system.ledger(), self.cell.workload.tables
@@ -209,7 +225,7 @@ class Instance:
                     f"there is a table `{strangers[0]}` on {self.system.name} that bakeoff did not make",
                     where=f"systems.{self.system.name}",
                     hint='data = "existing" in [measure] measures it as it is; --allow-drop drops it and makes another;'
-                    " or keep them apart by a `schema` of ours",
+                    f" or keep them apart by a `{ledger.place}` of ours",
                 )
             self._tables_begun = True
             ledger.begin(tables, self.cell.workload.dataset, self.bundle.name, all_there=self.allow_drop)

@@ -102,6 +102,16 @@ class Ledger(ABC):
     """What an existing system remembers of the tables that bakeoff made there, so that no other is ever taken for one.
     Names are those of the plan's workload, in the plan's schema. All raise ServerError."""
 
+    place: ClassVar[str]  # a plan's option that names what the tables lie in
+
+    def absent_place(self) -> str:
+        """What the plan's tables are to lie in and is not there ("schema `x`"); "" if it is."""
+        return ""
+
+    @abstractmethod
+    def make_place(self) -> None:
+        """Makes that where it is not there."""
+
     @abstractmethod
     def claim(self) -> None:
         """Makes this process the only bakeoff at work there, until `release`; before anything is written."""
@@ -196,6 +206,10 @@ class System(ABC):
     def input_files(cls, options: dict[str, Any]) -> list[str]:
         """Files that these options name and whose content shapes a run, as the plan writes them; never a password's."""
         return []
+
+    def refuse_session(self) -> None:  # noqa: B027  # nothing, but for a server
+        """Of an existing system, whether it was started or not: variables of sessions that it does not take. Changes
+        nothing. Raises PlanError."""
 
     @abstractmethod
     def start(self) -> None: ...

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
+
+from pymysql.constants import ER
 
 from bakeoff.errors import PlanError
 from bakeoff.systems.durability import of_innodb
@@ -15,9 +18,12 @@ from bakeoff.systems.mysql.node import MySqlNode
 from bakeoff.systems.mysql.options import MySqlOptions
 from bakeoff.systems.mysql.settings import RUN_TIME
 from bakeoff.systems.server.control import Control as ServerControl
+from bakeoff.systems.server.control import Refused
 from bakeoff.systems.server.family import Family
 from bakeoff.systems.server.login import Login
 from bakeoff.systems.server.node import Access
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class MySqlFamily(Family[MySqlOptions]):
@@ -75,11 +81,28 @@ class MySqlFamily(Family[MySqlOptions]):
     def ledger(self, login: Login, options: MySqlOptions, where: str) -> MySqlLedger:
         return MySqlLedger(login, options.schema_, where)
 
+    def trial(self, login: Login, options: MySqlOptions, where: str) -> Control:
+        return Control(login, where=where)
+
+    def set_variable(self, control: ServerControl, name: str, value: str) -> None:
+        """As the engine sets it, which refuses a value that the server has changed."""
+        control.rows(f"SET @@SESSION.{facts.quoted(name)} = {_literal(value)}")
+        for _, code, message in control.rows("SHOW WARNINGS"):
+            if code == ER.TRUNCATED_WRONG_VALUE:
+                raise Refused(str(message))
+
     def level(self, control: ServerControl) -> str:
         return of_innodb(facts.read_variables(control)).level
 
     def size_on_disk_bytes(self, control: ServerControl, options: MySqlOptions) -> int | None:
         return facts.schema_size_bytes(control, facts.read_product(control), options.schema_)
+
+
+def _literal(value: str) -> str:
+    """A number stays a number (a quoted one is refused), all else is text."""
+    if _NUMBER.fullmatch(value):
+        return value
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 FAMILY = MySqlFamily()

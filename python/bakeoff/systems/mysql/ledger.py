@@ -18,6 +18,7 @@ _IDLE_MAX_S = 31_536_000
 
 
 class MySqlLedger(ServerLedger):
+    place = "schema"
     mark = "at"
     columns = """(
         name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
@@ -46,8 +47,12 @@ class MySqlLedger(ServerLedger):
                 hint="wait for its end, or name another `schema`",
             )
 
-    def _make_place(self) -> None:
-        if not self._rows("SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s", self._schema):
+    def absent_place(self) -> str:
+        there = self._rows("SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s", self._schema)
+        return "" if there else f"schema `{self._schema}`"
+
+    def make_place(self) -> None:
+        if self.absent_place():
             self._rows(f"CREATE DATABASE IF NOT EXISTS {quoted(self._schema)}")
 
     def _marks(self) -> dict[str, int | None]:

@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 #: What a client asks for on a unix socket is in its name.
 SOCKET_NAME = ".s.PGSQL."
 _PRODUCT = "PostgreSQL"
+_NAME = "application_name"
+#: Where a database is asked for that is not there yet.
+MAINTENANCE = "postgres"
 
 
 class NoDatabase(ServerError):
     """The server is there, and the database is not."""
-
-
-class NotTaken(ServerError):
-    """The server knows no such setting, or does not take the value, now or from this account."""
 
 
 class Control(control.Control):
@@ -59,8 +58,8 @@ class Control(control.Control):
                 password=login.password,
                 database=self._database,
                 ssl_context=login.tls.context(self._where) if login.tls else False,
-                application_name="bakeoff",
-                startup_params=self._session,
+                application_name=self._session.get(_NAME, "bakeoff"),  # pg8000 takes it in no other way
+                startup_params={name: value for name, value in self._session.items() if name != _NAME},
             )
         except BaseException:
             connected.close()
@@ -114,8 +113,6 @@ def _said(fields: dict[str, str], login: Login, where: str) -> BakeoffError:
             where=where,
             hint="drop that by hand, or keep the tables of the plan apart from it by a `database` of ours",
         )
-    if code in ("22023", "42704", "55P02"):  # invalid value, unknown setting, one that cannot be changed now
-        return NotTaken(message, where=where)
     if code == "42501":
         return control.not_allowed(login, message, where, "database")
     if code in ("53300", "57P03"):  # too many connections; starting up or shutting down

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError
 from bakeoff.systems.durability import of_postgresql
 from bakeoff.systems.postgresql import facts
-from bakeoff.systems.postgresql.control import SOCKET_NAME, Control, NoDatabase, NotTaken, quoted
+from bakeoff.systems.postgresql.control import MAINTENANCE, SOCKET_NAME, Control
 from bakeoff.systems.postgresql.ledger import PostgreSqlLedger
 from bakeoff.systems.postgresql.node import PostgreSqlNode
 from bakeoff.systems.postgresql.options import PostgreSqlOptions
@@ -18,9 +17,6 @@ from bakeoff.systems.server.control import Control as ServerControl
 from bakeoff.systems.server.family import Family
 from bakeoff.systems.server.login import Address, Login
 from bakeoff.systems.server.node import Access
-
-#: Where a database is asked for that is not there yet.
-_MAINTENANCE = "postgres"
 
 
 class PostgreSqlFamily(Family[PostgreSqlOptions]):
@@ -70,27 +66,13 @@ class PostgreSqlFamily(Family[PostgreSqlOptions]):
     def ledger(self, login: Login, options: PostgreSqlOptions, where: str) -> PostgreSqlLedger:
         return PostgreSqlLedger(login, options.database, options.session, where)
 
-    def enter(self, control: ServerControl, options: PostgreSqlOptions, where: str) -> None:
-        """Makes the database where it is not there."""
-        try:
-            with closing(Control(control.login, options.database, where=where)) as plain:
-                self.refuse_session(plain, options, where)
-            super().enter(control, options, where)
-        except NoDatabase:
-            with closing(Control(control.login, _MAINTENANCE, where=where)) as maintenance:
-                maintenance.rows(f"CREATE DATABASE {quoted(options.database)}")
+    def trial(self, login: Login, options: PostgreSqlOptions, where: str) -> Control:
+        """A connection is refused as a whole for one variable."""
+        absent = self.ledger(login, options, where).absent_place()
+        return Control(login, MAINTENANCE if absent else options.database, where=where)
 
-    def refuse_session(self, control: ServerControl, options: PostgreSqlOptions, where: str) -> None:
-        """A connection is refused as a whole for one of them."""
-        for name, value in options.session.items():
-            try:
-                control.value("SELECT set_config($1, $2, true)", name, value)
-            except NotTaken as error:
-                raise PlanError(
-                    f"the server does not take the session variable {name} = {value!r}: {error.what}",
-                    where=f"{where}.session",
-                    hint=f"correct `{name}`, or leave it out",
-                ) from error
+    def set_variable(self, control: ServerControl, name: str, value: str) -> None:
+        control.value("SELECT set_config($1, $2, true)", name, value)
 
     def level(self, control: ServerControl) -> str:
         return of_postgresql(facts.durability_settings(control)).level

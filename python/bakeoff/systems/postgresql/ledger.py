@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 
 from bakeoff.errors import ServerError
 from bakeoff.systems.base import Found
-from bakeoff.systems.postgresql.control import Control, NoDatabase, quoted
+from bakeoff.systems.postgresql.control import MAINTENANCE, Control, NoDatabase, quoted
 from bakeoff.systems.server.control import Connection
 from bakeoff.systems.server.ledger import ServerLedger
 from bakeoff.systems.server.login import Login
@@ -21,6 +22,7 @@ _HALF_OF_ALL_NUMBERS = 1 << 31
 
 
 class PostgreSqlLedger(ServerLedger):
+    place = "database"
     mark = "number"
     columns = """(
         name text PRIMARY KEY, dataset text NOT NULL, bundle text NOT NULL,
@@ -60,6 +62,19 @@ class PostgreSqlLedger(ServerLedger):
                 where=self._where,
                 hint="wait for its end, or name another `database`",
             )
+
+    def absent_place(self) -> str:
+        try:
+            with closing(Control(self._login, self._database, where=self._where)) as plain:
+                plain.value("SELECT 1")
+        except NoDatabase:
+            return f"database `{self._database}`"
+        return ""
+
+    def make_place(self) -> None:
+        if self.absent_place():
+            with closing(Control(self._login, MAINTENANCE, where=self._where)) as maintenance:
+                maintenance.rows(f"CREATE DATABASE {quoted(self._database)}")
 
     def there(self, tables: Sequence[str]) -> list[Found]:
         try:

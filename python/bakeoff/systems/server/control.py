@@ -20,6 +20,10 @@ ENCRYPT_HINT = f"set `tls = true`; {CERTIFICATE_HINT}"
 _PASSWORD_HINT = "check `user`, and the password that `password = { env = ... }` or `{ file = ... }` names"
 
 
+class Refused(ServerError):
+    """The server has understood a statement, and does not do it."""
+
+
 class Connection(Protocol):
     """What a product's client library is wrapped into."""
 
@@ -156,7 +160,7 @@ def user_refused(login: Login, said: str, where: str, hint: str = _PASSWORD_HINT
 
 def not_allowed(login: Login, said: str, where: str, place: str) -> ServerError:
     """place: what the plan calls where its tables are."""
-    return ServerError(
+    return Refused(
         f"{login.user}@{login.address} may not do that: {said}",
         where=where,
         hint=f"grant it, or name another `{place}`",
@@ -168,7 +172,7 @@ def no_room(login: Login, said: str, where: str) -> ServerError:
 
 
 def other_error(login: Login, said: str, code: object, where: str) -> ServerError:
-    return ServerError(
+    return Refused(
         f"{login.user}@{login.address} answered with an error: {said}" + (f" ({code})" if code else ""), where=where
     )
 

@@ -116,9 +116,13 @@ class ExistingServer(Server):
     def _ledger(self) -> Ledger:
         return self.family.ledger(self._login(), self._options, self._where)
 
+    def refuse_session(self) -> None:
+        self.family.refuse_session(self._login(), self._options, self._where)
+
     def start(self) -> None:
         """Checks that it answers, is as durable as the plan says, and lets nobody else of ours work with its tables."""
-        self.family.enter(self.control, self._options, self._where)
+        self.refuse_session()
+        self.control.value("SELECT 1")
         self._refuse_other_durability()
         self._ledger.claim()
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+from bakeoff.errors import PlanError
 from bakeoff.systems.base import Ledger
-from bakeoff.systems.server.control import Control
+from bakeoff.systems.server.control import Control, Refused
 from bakeoff.systems.server.login import Address, Login
 from bakeoff.systems.server.node import Access, ServerNode
 from bakeoff.systems.server.options import ServerOptions, read_server_options
@@ -72,11 +74,26 @@ class Family(ABC, Generic[Read]):
     def size_on_disk_bytes(self, control: Control, options: Read) -> int | None:
         """Of an existing server."""
 
-    def refuse_session(self, control: Control, options: Read, where: str) -> None:
-        """What a plan says of the load's sessions and the server does not take, where the load could not tell which.
-        Raises PlanError."""
+    @abstractmethod
+    def trial(self, login: Login, options: Read, where: str) -> Control:
+        """A connection with no variable set, whether what the plan's tables lie in is there or not."""
 
-    def enter(self, control: Control, options: Read, where: str) -> None:
-        """Asks an existing server for the first time, and makes there what the plan's tables lie in where a connection
-        needs it. Raises ServerError."""
-        control.value("SELECT 1")
+    @abstractmethod
+    def set_variable(self, control: Control, name: str, value: str) -> None:
+        """Of this session. Raises Refused."""
+
+    def refuse_session(self, login: Login, options: Read, where: str) -> None:
+        """What a plan says of the load's sessions and the server does not take; tried before anything is changed, on a
+        connection of its own. Raises PlanError."""
+        if not options.session:
+            return
+        with closing(self.trial(login, options, where)) as control:
+            for name, value in options.session.items():
+                try:
+                    self.set_variable(control, name, value)
+                except Refused as error:
+                    raise PlanError(
+                        f"the server does not take the session variable {name} = {value!r}: {error.what}",
+                        where=f"{where}.session",
+                        hint=f"correct `{name}`, or leave it out",
+                    ) from error

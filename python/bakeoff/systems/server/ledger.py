@@ -85,9 +85,6 @@ class ServerLedger(Ledger):
     def _parameter(self, number: int) -> str:
         """The one of that number, from 1, in a statement."""
 
-    def _make_place(self) -> None:
-        """What tables lie in."""
-
     def _refuse_dependents(self, stored: Sequence[str]) -> None:
         """Where the server would drop some of these tables before it finds that another cannot be. Raises PlanError."""
 
@@ -158,7 +155,6 @@ class ServerLedger(Ledger):
 
     def begin(self, tables: Sequence[str], dataset: str, bundle: str, *, all_there: bool = False) -> None:
         self._wake()
-        self._make_place()
         self._drop(tables, all_there=all_there)
         self._rows(f"CREATE TABLE IF NOT EXISTS {self._quoted(TABLE)} {self.columns}")
         before = self._mark_before()

@@ -114,7 +114,7 @@ class StartedServer(Server):
 
     def start(self) -> None:
         self.server.start()
-        self.family.refuse_session(self.control, self._options, self._where)
+        self.family.refuse_session(self.server.bench_login(self._start.connect), self._options, self._where)
 
     def stop(self) -> None:
         if self._server is not None:

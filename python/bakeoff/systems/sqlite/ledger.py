@@ -23,6 +23,8 @@ _COLUMNS = "(name TEXT PRIMARY KEY, dataset TEXT, bundle TEXT, definition TEXT, 
 
 
 class SqliteLedger(Ledger):
+    place = "file"
+
     def __init__(self, file: Path, where: str) -> None:
         self._file = file
         self._where = where
@@ -33,6 +35,8 @@ class SqliteLedger(Ledger):
             raise ServerError(f"there is no folder {self._file.parent}", where=self._where, hint="make it first")
 
     def release(self) -> None: ...
+
+    def make_place(self) -> None: ...
 
     def there(self, tables: Sequence[str]) -> list[Found]:
         if not self._file.exists():
