@@ -100,6 +100,46 @@ def test_a_figure_that_cannot_be_leaves_its_run_out_and_is_named_with_file_and_f
     assert "\n" not in said
 
 
+def of_two_nodes(folder: Path) -> dict[str, Any]:
+    """The first run's record, with all reads on one node and all updates on another."""
+    named = [{"name": name, "role": "primary", "address": f"{name}:1"} for name in "ab"]
+    changed(folder, put("resolved", "systems", value={"mariadb": {"nodes": named}}), "plan.json")
+    document: dict[str, Any] = json.loads((folder / FIRST).read_text())
+    document["nodes"] = [
+        {"name": name, "role": "primary", "operations": series["count"], "response": dict(series["response"])}
+        for name, series in zip("ab", document["series"], strict=True)
+    ]
+    return document
+
+
+WRONG_NODES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "nodes: operations is 1000": put("nodes", 0, "operations", value=10**8),
+    "nodes: response.count is ": lambda d: d["nodes"][0].update(response=d["headline"]),
+    "nodes.0: ": lambda d: (
+        d["nodes"][1].update(operations=d["nodes"][1]["operations"] + 9),
+        d["nodes"][0].update(operations=d["nodes"][0]["operations"] - 9),
+    ),
+    "nodes.1.response.p99_ns is 1, but": put("nodes", 1, "response", "p99_ns", value=1),
+    "figures of the nodes none, and the plan's are a, b": put("nodes", value=[]),
+    "figures of the nodes a, a, and the plan's are a, b": put("nodes", 1, "name", value="a"),
+    "figures of the nodes a, c, and the plan's are a, b": put("nodes", 1, "name", value="c"),
+}
+
+
+def test_figures_of_nodes_that_agree_are_read(folder: Path) -> None:
+    bundle = changed(folder, lambda d: d.update(of_two_nodes(folder)))
+    assert [node.name for node in bundle.runs[0].nodes] == ["a", "b"]
+
+
+@pytest.mark.parametrize("words", WRONG_NODES)
+def test_figures_of_nodes_are_held_against_those_of_their_run(folder: Path, words: str) -> None:
+    document = of_two_nodes(folder)
+    WRONG_NODES[words](document)
+    bundle = changed(folder, lambda d: d.update(document))
+    assert "b01-c01" not in [run.id for run in bundle.runs]
+    assert any(said.startswith("b01-c01/result.json ") and words in said for said in bundle.damage)
+
+
 def test_whatever_was_really_written_is_read(folder: Path) -> None:
     bundle = Bundle.open(folder)
     assert len(bundle.runs) == 4

@@ -61,6 +61,7 @@ def _contradictions(run: RunRecord) -> Iterator[str]:
     if ended and not _close(run.error_ratio, 1 - run.ok / ended):
         yield f"error_ratio is {run.error_ratio:g}, but {ended - run.ok} of {ended} operations failed"
     yield from _counts(run)
+    yield from _of_nodes(run)
     yield from _ratios(run, achieved)
     for name, document in _histograms(run):
         if words := _of_histogram(document):
@@ -88,6 +89,22 @@ def _counts(run: RunRecord) -> Iterator[str]:
         yield f"headline.count is {run.headline.count}, but {waited} operations were answered or waited"
 
 
+def _of_nodes(run: RunRecord) -> Iterator[str]:
+    """What the series count ended at one of the nodes each, where there are several."""
+    if not run.nodes:
+        return
+    whole = [s for s in run.series if s.part_of is None]
+    for name, parts, counted in (
+        ("operations", [n.operations for n in run.nodes], sum(s.count for s in whole)),
+        ("response.count", [n.response.count for n in run.nodes], sum(s.count for s in whole if s.outcome == "ok")),
+    ):
+        if sum(parts) != counted:
+            yield f"nodes: {name} is {sum(parts)} in all, but the series count {counted}"
+    for index, node in enumerate(run.nodes):
+        if node.response.count > node.operations:
+            yield f"nodes.{index}: {node.response.count} ended ok of {node.operations} operations"
+
+
 def _ratios(run: RunRecord, achieved: int) -> Iterator[str]:
     """What was divided by the window, or by the operations that the rate counts."""
     for name, whole, parts in (
@@ -109,6 +126,8 @@ def _histograms(run: RunRecord) -> Iterator[tuple[str, HistogramDoc]]:
     for index, series in enumerate(run.series):
         yield f"series.{index}.response", series.response
         yield f"series.{index}.service", series.service
+    for index, node in enumerate(run.nodes):
+        yield f"nodes.{index}.response", node.response
     for index, witness in enumerate(run.witness):
         yield f"witness.{index}.service", witness.service
 

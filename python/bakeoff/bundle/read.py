@@ -117,7 +117,8 @@ class Bundle:
     def _refuse_misplaced(self, run: RunRecord, folder: str, others: dict[tuple[int, str], RunRecord]) -> None:
         """A result that is not that of its folder, or of nothing in the plan, was put there by somebody."""
         name = f"{folder}/result.json"
-        if run.cell not in {cell.id for cell in self.plan.cells}:
+        cell = next((cell for cell in self.plan.cells if cell.id == run.cell), None)
+        if cell is None:
             raise BundleError(f"{name} is of cell {run.cell}, which the plan does not have")
         if run.id != folder:
             raise BundleError(f"{name} is of run {run.id}")
@@ -126,6 +127,10 @@ class Bundle:
         planned_s = self.plan.window_s if self.plan.operations is None else None
         if run.valid and planned_s is not None and abs(run.window_s - planned_s) > WINDOW_SLACK_RATIO * planned_s:
             raise BundleError(f"{name} has a window of {run.window_s:g} s, and the plan says {planned_s:g} s")
+        nodes, planned = [node.name for node in run.nodes], _nodes_of(self.plan, cell.system)
+        if run.state == "done" and nodes != planned:
+            theirs, plans = (", ".join(names) or "none" for names in (nodes, planned))
+            raise BundleError(f"{name} has figures of the nodes {theirs}, and the plan's are {plans}")
         if (run.block, run.cell) in others:
             raise BundleError(f"{name} is of the same cell and block as {others[run.block, run.cell].id}")
 
@@ -165,6 +170,15 @@ class Bundle:
         except (pa.ArrowException, OSError, ValueError) as error:
             self._note(_cut_short(name, error).what)
             return None
+
+
+def _nodes_of(plan: PlanRecord, system: str) -> list[str]:
+    """By name, those whose figures are told apart: where there is but one, all are its own."""
+    try:
+        nodes = [str(node["name"]) for node in plan.resolved["systems"][system]["nodes"]]
+    except (LookupError, TypeError):
+        return []
+    return nodes if len(nodes) > 1 else []
 
 
 def _numbers(table: pa.Table) -> pa.Table:
