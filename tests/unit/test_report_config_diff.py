@@ -99,8 +99,9 @@ def test_one_kind_of_system_asked_by_two_clients_is_an_undeclared_difference(tmp
 
 def test_a_client_that_is_a_factor_is_a_declared_difference(tmp_path: Path) -> None:
     found = spoken_by(bundle(tmp_path, A, replace(A, name="b")), a="wire", b="mysql_async")
-    for cell in found.plan.cells:
-        cell.levels["mariadb.client"] = "wire" if cell.system == "a" else "mysql_async"
+    for cell, client in zip(found.plan.cells, ("wire", "mysql_async"), strict=True):
+        cell.system, cell.levels = "mariadb", {"system": "mariadb", "mariadb.client": client}
+    found.plan.compare_factor = "mariadb.client"
     listed = configuration_of(found)
     assert listed.undeclared == []
     assert [d.name for d in listed.declared] == ["client"]
@@ -138,3 +139,28 @@ def test_the_same_ways_in_another_order_are_no_difference(tmp_path: Path) -> Non
     listed = configuration_of(found)
     assert "client" not in [d.name for d in [*listed.declared, *listed.undeclared]]
     assert {s.client for s in listed.systems} == {"wire, reactor, epoll | wire, reactor, io_uring"}
+
+
+def test_where_a_product_comes_from_is_held_only_against_the_same_product(tmp_path: Path) -> None:
+    other = replace(A, name="b", kind="postgresql", product="PostgreSQL")
+    found = bundle(tmp_path, A, replace(A, name="a2"), other)
+    for cell, came_from in zip(found.plan.cells, ("one", "two", "three"), strict=True):
+        found.facts[cell.id].portable["installation"] = came_from
+    found.facts["c03"].portable["collation"] = "C.UTF-8"
+    (difference,) = configuration_of(found).undeclared
+    assert (difference.name, difference.values) == ("installation", {"a": "one", "a2": "two"})
+
+
+def test_a_cell_that_is_compared_with_none_differs_from_none(tmp_path: Path) -> None:
+    """Pipelining is compared on each system by itself, and one of the systems has none."""
+    pg = replace(A, name="pg", kind="postgresql", product="PostgreSQL", memory_bytes=1 << 20)
+    found = spoken_by(bundle(tmp_path, A, pg, replace(pg, name="pg2")), a="mysql_async", pg="wire", pg2="wire")
+    for cell, system, pipeline in zip(found.plan.cells, ("a", "pg", "pg"), ("off", "off", "on"), strict=True):
+        cell.system, cell.levels = system, {"system": system, "pipeline": pipeline}
+    found.plan.compare_factor = "pipeline"
+    listed = configuration_of(found)
+    assert listed.undeclared == listed.declared == []
+    assert [(s.name, s.product) for s in listed.systems] == [
+        ("pipeline=off", "MariaDB | PostgreSQL"),
+        ("pipeline=on", "PostgreSQL"),
+    ]

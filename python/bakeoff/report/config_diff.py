@@ -4,7 +4,9 @@ been declared. The last block is where unfair comparisons hide: it is made of wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from pydantic import Field
 
@@ -19,9 +21,14 @@ from .source import Source
 
 #: Portable facts that decide comparisons, in the order they are listed.
 DECIDING = ("durability", *durability.FACTS, "isolation", "memory_bytes", "tls")
+#: Portable facts whose values say something beside those of the same product alone.
+OF_ONE_PRODUCT = ("installation", "collation")
 UNKNOWN = "not known"
 #: What a plan says of the client, for a system or as a factor.
 _CLIENT_KEYS = {"client", "runner", "io"}
+
+#: By contestant.
+Cells = dict[str, list[CellRecord]]
 
 
 class SystemEntry(Document):
@@ -48,26 +55,47 @@ class Configuration(Document):
 
 def configuration_of(bundle: Source) -> Configuration:
     contest = Contest(bundle.plan)
-    facts = {name: _facts_of(contest, name, bundle.facts) for name in contest.contestants}
-    facts = {name: found for name, found in facts.items() if found}
-    portable = {name: _joined(f.portable for f in found) for name, found in facts.items()}
+    cells = {name: [c for c in bundle.plan.cells if contest.contestant(c) == name] for name in contest.contestants}
+    cells = {name: theirs for name, theirs in cells.items() if _facts_of(theirs, bundle.facts)}
+    facts = {name: _facts_of(theirs, bundle.facts) for name, theirs in cells.items()}
     settings = {name: _joined(f.settings for f in found) for name, found in facts.items()}
     on_purpose = _declared_settings(contest, facts)
-    clients = {name: " | ".join(clients_of(_runs_of(contest, name, bundle.runs))) for name in facts}
-    differences = [*_portable(contest, portable), *_clients(contest, clients), *_settings(settings, on_purpose)]
-    common = {_label(k): _shown(k, v) for k, v in _equal(portable).items()} | _equal(settings)
+    portable = _equal({name: _joined(f.portable for f in found) for name, found in facts.items()})
+    common = {_label(k): _shown(k, v) for k, v in portable.items()} | _equal(settings)
+    differences = _differences(contest, _compared(contest, cells), bundle, on_purpose)
     return Configuration(
         common=common,
         systems=[
-            _entry(name, found, settings[name], common, on_purpose, clients[name]) for name, found in facts.items()
+            _entry(name, found, settings[name], common, on_purpose, _client(cells[name], bundle.runs))
+            for name, found in facts.items()
         ],
         declared=[difference for declared, difference in differences if declared],
         undeclared=[*_not_as_asked(contest, bundle.facts), *(d for declared, d in differences if not declared)],
     )
 
 
-def _facts_of(contest: Contest, contestant: str, facts: dict[str, FactsRecord]) -> list[FactsRecord]:
-    return [facts[c.id] for c in contest.plan.cells if contest.contestant(c) == contestant and c.id in facts]
+def _compared(contest: Contest, cells: Cells) -> Cells:
+    """Without those that meet no other contestant: what lies in them is held against nothing."""
+    met = Counter(contest.setting(cell) for theirs in cells.values() for cell in theirs)
+    found = {name: [cell for cell in theirs if met[contest.setting(cell)] > 1] for name, theirs in cells.items()}
+    return {name: theirs for name, theirs in found.items() if theirs}
+
+
+def _differences(contest: Contest, cells: Cells, bundle: Source, on_purpose: set[str]) -> list[tuple[bool, Difference]]:
+    """(declared, difference)."""
+    facts = {name: _facts_of(theirs, bundle.facts) for name, theirs in cells.items()}
+    settings = {name: _joined(f.settings for f in found) for name, found in facts.items()}
+    clients = {name: _client(theirs, bundle.runs) for name, theirs in cells.items()}
+    return [*_portable(contest, facts), *_clients(contest, cells, clients), *_settings(settings, on_purpose)]
+
+
+def _facts_of(cells: Iterable[CellRecord], facts: dict[str, FactsRecord]) -> list[FactsRecord]:
+    return [facts[cell.id] for cell in cells if cell.id in facts]
+
+
+def _client(cells: Iterable[CellRecord], runs: Iterable[RunRecord]) -> str:
+    names = {cell.id for cell in cells}
+    return " | ".join(clients_of([run for run in runs if run.cell in names]))
 
 
 def _joined(parts: Iterable[dict[str, str]]) -> dict[str, str]:
@@ -87,17 +115,26 @@ def _equal(of_each: dict[str, dict[str, str]]) -> dict[str, str]:
     return {name: value for name, value in tables[0].items() if all(t.get(name) == value for t in tables)}
 
 
-def _portable(contest: Contest, of_each: dict[str, dict[str, str]]) -> list[tuple[bool, Difference]]:
-    """(declared, difference). One that a system says nothing of may differ, which is said, too."""
+def _portable(contest: Contest, facts: dict[str, list[FactsRecord]]) -> list[tuple[bool, Difference]]:
+    """One that a system says nothing of may differ, which is said, too."""
+    of_each = {contestant: _joined(f.portable for f in found) for contestant, found in facts.items()}
+    products: dict[str, list[str]] = {}
+    for contestant, told in facts.items():
+        products.setdefault(_product(told), []).append(contestant)
     names = [*DECIDING, *sorted({n for table in of_each.values() for n in table} - set(DECIDING))]
     found = []
     for name in names:
-        values = {contestant: table.get(name, UNKNOWN) for contestant, table in of_each.items()}
-        if len(set(values.values())) > 1:
-            shown = {contestant: _shown(name, value) for contestant, value in values.items()}
-            difference = Difference(name=_label(name), values=shown, deciding=name in DECIDING)
-            found.append((_is_declared(contest, name), difference))
+        for group in products.values() if name in OF_ONE_PRODUCT else [list(of_each)]:
+            values = {contestant: of_each[contestant].get(name, UNKNOWN) for contestant in group}
+            if len(set(values.values())) > 1:
+                shown = {contestant: _shown(name, value) for contestant, value in values.items()}
+                difference = Difference(name=_label(name), values=shown, deciding=name in DECIDING)
+                found.append((_is_declared(contest, name), difference))
     return found
+
+
+def _product(facts: Iterable[FactsRecord]) -> str:
+    return " | ".join(dict.fromkeys(f.product for f in facts))
 
 
 def _settings(of_each: dict[str, dict[str, str]], on_purpose: set[str]) -> list[tuple[bool, Difference]]:
@@ -160,7 +197,7 @@ def _entry(
     own = {key: value for key, value in settings.items() if common.get(key) != value}
     return SystemEntry(
         name=name,
-        product=" | ".join(dict.fromkeys(f.product for f in facts)),
+        product=_product(facts),
         version=" | ".join(dict.fromkeys(f.version for f in facts)),
         where="private instance" if facts[0].private else "existing file" if facts[0].embedded else "existing server",
         client=client,
@@ -169,25 +206,21 @@ def _entry(
     )
 
 
-def _runs_of(contest: Contest, contestant: str, runs: Iterable[RunRecord]) -> list[RunRecord]:
-    cells = {cell.id for cell in contest.plan.cells if contest.contestant(cell) == contestant}
-    return [run for run in runs if run.cell in cells]
-
-
-def _clients(contest: Contest, of_each: dict[str, str]) -> list[tuple[bool, Difference]]:
+def _clients(contest: Contest, cells: Cells, of_each: dict[str, str]) -> list[tuple[bool, Difference]]:
     """What spoke to the systems, where it was not the same. Systems of different kinds need different clients, so that
     is declared by comparing them; one kind asked in two ways is declared only by a plan that says so. Several ways
     alike (`io` by the number of sessions) are no difference."""
     if len(set(of_each.values())) < 2:
         return []
     ways_of_kind: dict[str, set[str]] = {}
-    for cell in contest.plan.cells:
-        ways_of_kind.setdefault(cell.kind, set()).update(of_each.get(contest.contestant(cell), UNKNOWN).split(" | "))
+    for contestant, theirs in cells.items():
+        for cell in theirs:
+            ways_of_kind.setdefault(cell.kind, set()).update(of_each[contestant].split(" | "))
     one_way_each = all(len(ways) == 1 for ways in ways_of_kind.values())
     several = {kind for kind, ways in ways_of_kind.items() if len(ways) > 1}
     asked = any(name.rpartition(".")[2] in _CLIENT_KEYS for name in _factors(contest)) or any(
         _CLIENT_KEYS & contest.plan.resolved.get("systems", {}).get(cell.system, {}).keys()
-        for cell in contest.plan.cells
+        for cell in chain.from_iterable(cells.values())
         if cell.kind in several
     )
     shown = {contestant: client or UNKNOWN for contestant, client in of_each.items()}
