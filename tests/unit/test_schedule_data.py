@@ -31,6 +31,12 @@ class Ledger:
     def absent_place(self) -> str:
         return "database `d`" if self.found == (NOWHERE,) else ""
 
+    def begin(self, *of: Any, all_there: bool) -> None:
+        raise PlanError("`t` is there and is no table")
+
+    def drop_words(self, tables: list[str]) -> str:
+        return f"DROP TABLE {', '.join(tables)}"
+
     def strangers(self, tables: list[str]) -> list[str]:
         return [one.name for one in self.there(tables) if not one.ours]
 
@@ -41,7 +47,7 @@ class Ledger:
 def instance(reset: str = "none", *found: Found, private: bool = False) -> Instance:
     """With all that would start anything replaced."""
     made = object.__new__(Instance)
-    workload = SimpleNamespace(tables=["t", "u"], loaded_rows=100)
+    workload = SimpleNamespace(tables=["t", "u"], loaded_rows=100, dataset="d")
     made.cell = cast(
         Any,
         SimpleNamespace(workload=workload, record=SimpleNamespace(dataset="d", system="s"), load_key="", reset=reset),
@@ -127,6 +133,21 @@ def test_tables_of_others_are_kept_apart_by_what_the_system_has_for_it() -> None
     with pytest.raises(PlanError, match="there is a table `t` on s that bakeoff did not make") as caught:
         one._fill(Path(), print)
     assert "apart by a `database` of ours" in caught.value.hint
+
+
+def test_only_tables_that_this_run_made_are_told_of_at_its_end() -> None:
+    one = instance("none", *BOTH)
+    one.allow_drop = True
+    one.bundle, one._tables_begun = Path(), False
+    with pytest.raises(PlanError, match="`t` is there and is no table"):
+        one._fill(Path(), print)
+    assert one.leave(drop=False) == ""
+    one._tables_begun = True
+    assert one.leave(drop=False) == (
+        "on s the table `u` stays; `bakeoff drop` removes what bakeoff made, by hand: DROP TABLE u"
+    )
+    one.system = instance("none", BOTH[0]).system
+    assert one.leave(drop=False) == ""
 
 
 def test_data_that_are_there_are_checked_with_what_runs_before_did() -> None:

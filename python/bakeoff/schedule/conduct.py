@@ -167,7 +167,7 @@ class Conductor:
                 if left := instance.leave(drop=drop and self.allow_drop):
                     self.view.message(left)
             except BakeoffError as error:
-                self._say(f"the tables on {instance.cell.record.system} could not be dropped: {error}")
+                self._say(f"what was made on {instance.cell.record.system} is left there: {error}")
             try:
                 self._keep_log(instance)
             finally:

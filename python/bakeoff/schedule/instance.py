@@ -227,8 +227,8 @@ class Instance:
                     hint='data = "existing" in [measure] measures it as it is; --allow-drop drops it and makes another;'
                     f" or keep them apart by a `{ledger.place}` of ours",
                 )
-            self._tables_begun = True
             ledger.begin(tables, self.cell.workload.dataset, self.bundle.name, all_there=self.allow_drop)
+            self._tables_begun = True
         may_drop = self.system.private or self.allow_drop
         done = self.phases.load(
             self.plan, self.cell, self.system, folder, drop_existing=may_drop, on_progress=on_progress
@@ -238,17 +238,20 @@ class Instance:
         return done
 
     def leave(self, *, drop: bool) -> str:
-        """Drops the tables that this run made on an existing system, or says that they stay; "" if it made none."""
+        """Drops the tables that this run made on an existing system, or says that they stay; "" if none is there."""
         ledger, tables = self.system.ledger(), self.cell.workload.tables
         if ledger is None or not self._tables_begun:
             return ""
         if drop:
             ledger.drop(tables)
             return ""
-        many = f" and {len(tables) - 1} more tables" if len(tables) > 1 else ""
+        ours = [found.name for found in ledger.there(tables) if found.ours]
+        if not ours:
+            return ""
+        many = f" and {len(ours) - 1} more tables" if len(ours) > 1 else ""
         return (
-            f"on {self.system.name} the table `{tables[0]}`{many} stays; `bakeoff drop` removes what bakeoff made,"
-            f" by hand: {ledger.drop_words(tables)}"
+            f"on {self.system.name} the table `{ours[0]}`{many} stays; `bakeoff drop` removes what bakeoff made,"
+            f" by hand: {ledger.drop_words(ours)}"
         )
 
     def make_cold(self) -> None:
