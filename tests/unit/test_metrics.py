@@ -255,6 +255,21 @@ def test_a_file_that_is_there_is_written_over_only_where_that_is_said(
     assert kept.read_text().startswith("run,")
 
 
+@pytest.mark.parametrize("name", ["bundle.json", "runs/b01-c01/result.json", "facts/new.csv"])
+def test_no_file_of_a_bundle_is_written_over(
+    folder: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "link").symlink_to(folder)
+    before = (folder / "bundle.json").read_text()
+    assert main(["export", str(folder), "--out", str(tmp_path / "link" / name), "--force"]) == ExitCode.USAGE
+    assert "a bundle's own files" in capsys.readouterr().err
+    assert (folder / "bundle.json").read_text() == before
+
+
+def test_a_table_may_lie_beside_what_is_the_bundles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exported(capsys, str(folder), "--out", str(folder / "runs.csv")) == ""
+
+
 def test_runs_that_failed_or_are_invalid_stand_in_the_table_as_such(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

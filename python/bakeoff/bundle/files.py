@@ -17,6 +17,11 @@ from pathlib import Path, PurePath
 from .. import input_files
 from ..errors import BakeoffError, BundleError
 
+#: What bakeoff writes at the top of a bundle; model/records.py says what it is.
+_OWN = {
+    *("bundle.json", "plan.toml", "plan.json", "machine.json", "bundle.lock", "report.html"),
+    *("files", "facts", "loads", "runs", "charts"),
+}
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -65,6 +70,14 @@ def read_bytes(root: Path, name: str, max_bytes: int) -> bytes:
     *folders, last = PurePath(name).parts
     with _inside(root, folders, make=False) as folder:
         return input_files.read_bytes(last, max_bytes, dir_fd=folder)
+
+
+def is_of_a_bundle(path: Path) -> bool:
+    """Whether bakeoff's own file of some bundle is there, or would be."""
+    real = path.resolve()
+    return any(
+        real.relative_to(folder).parts[0] in _OWN for folder in real.parents if (folder / "bundle.json").is_file()
+    )
 
 
 @contextmanager

@@ -33,12 +33,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ..analysis.registry import METRICS
+    from ..bundle.files import is_of_a_bundle
     from ..bundle.read import Bundle
     from ..bundle.write import parquet
     from ..report.table import as_csv, as_markdown, runs_table, without_empty
 
     if options.format == "parquet" and (options.out is None or options.json):
         raise PlanError("a parquet file is not for a terminal", where="--format parquet", hint="say where: --out FILE")
+    if options.out is not None and is_of_a_bundle(options.out):
+        raise PlanError("this is a place of a bundle's own files", where=str(options.out), hint="name another file")
     if options.out is not None and options.out.is_file() and not options.force:
         hint = "--force writes over it, or name another file"
         raise PlanError("the file is there already", where=str(options.out), hint=hint)
