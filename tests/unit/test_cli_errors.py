@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 from bakeoff import cli
-from bakeoff.cli import workloads
+from bakeoff.bundle.files import write_text
+from bakeoff.bundle.write import BundleWriter
+from bakeoff.cli import run_bundle, workloads
 from bakeoff.cli.output import print_json
 from bakeoff.cli.progress import CLEAR, Line
-from bakeoff.errors import ExitCode
+from bakeoff.errors import ExitCode, PlanError, ServerError
 from builders.bundles import MARIADB, Story, write_bundle
 
 PLAN = 'title = "t"\n[systems.sqlite]\n[workload]\nkind = "ycsb"\nrecords = 10\n'
@@ -199,7 +201,9 @@ import os, signal, sys
 from bakeoff import interrupts
 interrupts.listen()
 from bakeoff import cli
-from bakeoff.cli import workloads
+from bakeoff.bundle.files import write_text
+from bakeoff.bundle.write import BundleWriter
+from bakeoff.cli import run_bundle, workloads
 def fail(_):
     try:
         os.kill(os.getpid(), signal.SIGINT)
@@ -285,3 +289,29 @@ def test_what_is_no_version_is_refused_with_those_to_be_had(capsys: pytest.Captu
     words = capsys.readouterr().err
     assert words.startswith("error: 'banana' is no version of postgresql")
     assert "trixie: the newest 17" in words
+
+
+def test_a_server_that_refuses_before_anything_was_loaded_leaves_no_bundle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.toml"
+    system = '[systems.mariadb]\naddress = "127.0.0.1:1"\nuser = "root"'
+    plan.write_text(PLAN.replace("[systems.sqlite]", system) + 'preset = "c"\n')
+    out = tmp_path / "out"
+    assert cli.main(["run", str(plan), "--together", "--out", str(out)]) == ExitCode.ENVIRONMENT
+    assert "kept" not in capsys.readouterr().err
+    assert list(out.iterdir()) == []
+
+
+@pytest.mark.parametrize("left", ["loads/x/load.json", "loads/x/server.log", "loads/x.json"])
+def test_a_bundle_is_kept_that_says_how_far_a_plan_came(tmp_path: Path, left: str) -> None:
+    writer = BundleWriter(tmp_path)
+    writer.new = True
+    assert run_bundle.refused(ServerError("gone"), writer)
+    write_text(tmp_path, left, "{}")
+    assert not run_bundle.refused(ServerError("gone"), writer)
+    assert run_bundle.refused(PlanError("wrong"), writer) == (left != "loads/x.json")
+
+
+def test_a_bundle_that_is_continued_is_never_taken_away(tmp_path: Path) -> None:
+    assert not run_bundle.refused(PlanError("wrong"), BundleWriter(tmp_path))

@@ -58,8 +58,10 @@ class BundleWriter:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.info: BundleInfo | None = None
+        self.new = False  # rather than continued
 
     def begin(self, info: BundleInfo, plan: PlanRecord, plan_text: str, machine: MachineFacts) -> None:
+        self.new = True
         files.write_text(self.folder, "plan.toml", plan_text)
         self._write("plan.json", plan)
         self._write("machine.json", machine)
@@ -82,7 +84,15 @@ class BundleWriter:
     @property
     def measured(self) -> bool:
         """Whether a load or a run has been written down."""
-        return any(next(self.folder.glob(kept), None) for kept in ("loads/*.json", "runs/*/result.json"))
+        return self._has("loads/*.json", "runs/*/result.json")
+
+    @property
+    def tried(self) -> bool:
+        """Whether the making of data was begun, or a server left a log."""
+        return self._has("loads/*/load.json", "loads/*/server.log")
+
+    def _has(self, *kept: str) -> bool:
+        return any(next(self.folder.glob(pattern), None) for pattern in kept)
 
     def resume(self, now: resume.Present, plan_text: str) -> Bundle:
         """Opens the folder again, for a plan that may have grown. BundleError where other runs would come of it."""

@@ -68,7 +68,7 @@ def open_bundle(
 
 @contextmanager
 def _gone_if_refused(writer: BundleWriter) -> Iterator[None]:
-    """A new bundle of a plan that is refused before anything was measured is removed."""
+    """A new bundle of a plan that is refused before anything was done is removed."""
     try:
         yield
     except BakeoffError as error:
@@ -80,8 +80,11 @@ def _gone_if_refused(writer: BundleWriter) -> Iterator[None]:
 
 
 def refused(error: BaseException, writer: BundleWriter) -> bool:
-    """Whether this ends a plan before anything was measured, by exit code 2."""
-    return isinstance(error, BakeoffError) and error.exit_code == ExitCode.USAGE and not writer.measured
+    """Whether this ends a plan that left nothing in its new bundle: it was wrong, or met what it cannot work with (a
+    password, a table) before any data were made or a server of ours had said something."""
+    if not isinstance(error, BakeoffError) or not writer.new or writer.measured:
+        return False
+    return error.exit_code == ExitCode.USAGE or not writer.tried
 
 
 def _unfinished(parent: Path, plan: ResolvedPlan) -> Path:
