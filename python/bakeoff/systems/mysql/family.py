@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -90,6 +91,20 @@ class MySqlFamily(Family[MySqlOptions]):
         for _, code, message in control.rows("SHOW WARNINGS"):
             if code == ER.TRUNCATED_WRONG_VALUE:
                 raise Refused(str(message))
+
+    def refuse_session(self, login: Login, options: MySqlOptions, where: str) -> None:
+        """With autocommit off nothing that a workload does outside of its own transactions is ever committed, and all
+        of it looks fast."""
+        super().refuse_session(login, options, where)
+        said = {name.lower(): value for name, value in options.session.items()}
+        with closing(self.trial(login, options, where)) as control:
+            autocommit = said.get("autocommit") or str(control.value("SELECT @@GLOBAL.autocommit"))
+        if autocommit.upper() not in ("1", "ON"):
+            raise PlanError(
+                "with autocommit off nothing of a load or a run would be committed",
+                where=f"{where}.session",
+                hint="set autocommit = 1 there: workloads have options for transactions of more than one statement",
+            )
 
     def level(self, control: ServerControl) -> str:
         return of_innodb(facts.read_variables(control)).level
