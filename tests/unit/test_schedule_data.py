@@ -190,6 +190,21 @@ def test_what_others_stored_is_where_the_next_run_begins_where_nothing_is_put_ba
     assert "row count: expected 100 rows, found 117 rows; the runs begin with what is there" in words
 
 
+def test_of_data_that_may_have_grown_the_check_is_named_that_failed_all_the_same() -> None:
+    """More rows than the plan says may be there; a row of the load that is not must be said."""
+
+    def check(*rest: Any) -> Any:
+        count = Check(name="row count", ok=None in rest[-1].evidence, expected="100", actual="117", evidence=[])
+        rows = Check(name="rows of the load", ok=False, expected="100", actual="99", evidence=["user7"])
+        return SimpleNamespace(checks=[count, rows])
+
+    one = instance("none", *BOTH)
+    one.phases = cast(Any, SimpleNamespace(check=check, warnings=list))
+    with pytest.raises(PlanError) as caught:
+        one.find([], 7, pytest.fail)
+    assert caught.value.what.endswith("plan says: rows of the load: expected 100, found 99 (user7)")
+
+
 def test_keys_of_data_that_nobody_has_changed_begin_with_the_first_turn() -> None:
     one = instance("none", *BOTH)
     one.phases = cast(Any, SimpleNamespace(check=lambda *rest: SimpleNamespace(checks=[]), warnings=list))

@@ -101,9 +101,9 @@ class Instance:
         if differ and self.cell.reset == "none":
             before.append(None)
             checks = self._check(before, after_run=True)
-        if _broken_words(checks):
+        if broken := _broken_words(checks):
             raise PlanError(
-                f"the data on {self.system.name} are not what the plan says: {differ}",
+                f"the data on {self.system.name} are not what the plan says: {broken}",
                 where=f"systems.{self.system.name}",
                 hint="say in [workload] what is there, or have the data made: `bakeoff load`",
             )
