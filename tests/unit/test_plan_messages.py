@@ -35,6 +35,8 @@ def plan(measure: str = "", *, systems: str = "[systems.sqlite]", workload: str 
         (plan("title = 'x'"), "unknown key `title`", "`title` belongs at the top of the plan"),
         (plan("backoff = '1s'"), "unknown key `backoff`", "`backoff` belongs in [measure.retry]"),
         (plan("pacing = { rat = 5 }"), "unknown key `rat`", "did you mean `rate`?"),
+        (plan(systems="[systems.sqlite]\nresett = 'none'"), "unknown key `resett`", "did you mean `reset`?"),
+        (plan(systems="[systems.mariadb]\ndatta = 'load'"), "unknown key `datta`", "did you mean `data`?"),
         (plan("retry = { retires = 5 }"), "unknown key `retires`", "did you mean `retries`?"),
         ("sed = 1\n" + plan(), "unknown key `sed`", "did you mean `seed`?"),
         (plan(rest="[mesure]\nwindow = '1s'"), "unknown key `mesure`", "did you mean `measure`?"),

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from ..analysis.registry import metric
+from ..systems.options import PLAN_KEYS
 from .secrets import names_a_secret
 from .units import UnitError, format_duration, parse_cores, parse_duration_s, parse_rate_ops_per_s, parse_ratio
 
@@ -101,8 +102,7 @@ class SystemTable(Table):
 
     def options(self) -> dict[str, Any]:
         """What the kind of system is given to check: all that the plan says except what the plan itself handles."""
-        own = {"kind", "durability", "isolation", "data", "reset", "optional"}
-        said: dict[str, Any] = self.model_dump(by_alias=True, exclude_none=True, exclude=own)
+        said: dict[str, Any] = self.model_dump(by_alias=True, exclude_none=True, exclude=PLAN_KEYS)
         if self.nodes:
             said["address"] = self.nodes[0].get("address")
         return said

@@ -15,7 +15,7 @@ from bakeoff.systems.driver import decided, option_names, request
 from bakeoff.wrong_value import sentence
 
 #: Keys of [systems.NAME] that the plan itself handles: never unknown, but what a misspelt one may have meant.
-PLAN_KEYS = {"kind", "durability", "isolation", "optional"}
+PLAN_KEYS = {"kind", "durability", "isolation", "data", "reset", "optional"}
 
 
 class Options(BaseModel):
