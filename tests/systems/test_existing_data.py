@@ -140,7 +140,7 @@ def test_what_load_makes_is_measured_as_it_is_and_dropped_when_that_is_said(
     mariadb.control.rows("DELETE FROM bakeoff.sbtest2 WHERE id = 7")
     done = bakeoff("run", plan, "--together", cwd=tmp_path, env=env)
     assert done.code == 2
-    assert "the data on mine are not what the plan says: row count: expected 1000 rows" in done.err
+    assert "the data on mine are not what the plan says: row count: expected at least 1000 rows" in done.err
     assert "sbtest2: 499 rows" in done.err
     asked = bakeoff("drop", plan, cwd=tmp_path, env=env)
     assert asked.code == 2
@@ -188,7 +188,7 @@ def test_inserts_go_on_after_a_run_that_was_cut_short(tmp_path: Path) -> None:
     assert bakeoff("load", plan, "--together", cwd=tmp_path).code == 0
     dry = bakeoff("run", plan, "--dry-run", "--set", "workload.records=400", cwd=tmp_path)
     assert dry.code == 2
-    assert "row count: expected 400 rows, found 300 rows" in dry.err
+    assert "row count: expected at least 400 rows, found 300 rows" in dry.err
     assert "2 runs: 1 cell x 2 repetitions" in dry.out, "what was asked is told all the same"
     assert bakeoff("run", plan, "--together", cwd=tmp_path).code == 0
     last = max(only_bundle(tmp_path).runs, key=lambda run: run.order)
