@@ -41,6 +41,7 @@ def test_the_engine_gets_the_file_and_the_pragmas_as_text(tmp_path: Path) -> Non
         "kind": "sqlite",
         "path": str(tmp_path / "a" / "data.sqlite"),
         "pragmas": {"journal_mode": "WAL", "synchronous": "NORMAL", "cache_size": "-65536"},
+        "begin": "immediate",
     }
     assert environment == {}
 
