@@ -162,10 +162,12 @@ def test_what_a_server_refuses_is_said_before_anything_is_made_or_dropped(
         assert "does not take the session variable nosuch = '1'" in done.err
         assert mariadb.control.rows("SHOW TABLES IN bakeoff") == [("sbtest1",)]
     mariadb.control.rows("SET GLOBAL autocommit = 0")
-    for said, refused in (("{}", True), ("{ AUTOCOMMIT = 0 }", True), ("{ autocommit = 1 }", False)):
-        done = bakeoff("run", plan, "--dry-run", "--set", f"systems.mine.session={said}", cwd=tmp_path, env=env)
-        assert ("with autocommit off nothing" in done.err) == refused, done.err
-    mariadb.control.rows("SET GLOBAL autocommit = 1")
+    try:
+        for said, refused in (("{}", True), ("{ AUTOCOMMIT = 0 }", True), ("{ autocommit = 1 }", False)):
+            done = bakeoff("run", plan, "--dry-run", "--set", f"systems.mine.session={said}", cwd=tmp_path, env=env)
+            assert ("with autocommit off nothing" in done.err) == refused, done.err
+    finally:
+        mariadb.control.rows("SET GLOBAL autocommit = 1")
     typo = ["--set", 'systems.mine.schema="typo"']
     done = bakeoff("run", plan, "--dry-run", *typo, cwd=tmp_path, env=env)
     assert done.code == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -68,9 +69,9 @@ class ServerOptions(Options):
         return dict(self.driver[_SESSION])
 
     @property
+    @abstractmethod
     def tables_in(self) -> str:
         """The schema or database of the plan's tables."""
-        raise NotImplementedError
 
     def encryption(self, base_dir: Path) -> Tls | None:
         tls = self.driver["tls"]
