@@ -5,10 +5,12 @@
 //! the session traits of the model and no product's name.
 
 mod account;
+pub mod faults;
 pub mod keys;
 pub mod resolve;
 pub mod rng;
 mod stream_hash;
 pub mod sysbench;
+mod tables;
 mod trouble;
 pub mod ycsb;

@@ -3,6 +3,7 @@ use super::Sysbench;
 use super::numbers::number;
 use super::text::{Texts, is_c, is_pad, unpadded};
 use crate::account::{Evidence, in_words, rows_after};
+use crate::faults::Faults;
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
@@ -10,8 +11,6 @@ use bakeoff_model::run::CheckSpec;
 use bakeoff_model::run::sysbench::SysbenchScript;
 use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
-
-const MOST_EVIDENCE: usize = 10;
 
 impl Sysbench {
     pub(super) async fn checks<S: SqlSession>(
@@ -194,21 +193,5 @@ fn shape_fault(row: &RowBuf) -> Option<&'static str> {
         Some("pad has another shape")
     } else {
         None
-    }
-}
-
-/// Counts all, keeps the first few.
-#[derive(Default)]
-struct Faults {
-    count: u64,
-    kept: Vec<String>,
-}
-
-impl Faults {
-    fn add(&mut self, text: impl FnOnce() -> String) {
-        self.count += 1;
-        if self.kept.len() < MOST_EVIDENCE {
-            self.kept.push(text());
-        }
     }
 }

@@ -1,11 +1,10 @@
 //! The tables, interchangeable with those of the original: same names, types and indexes.
 use super::Sysbench;
 use super::numbers::number;
-use crate::trouble;
+use crate::{tables, trouble};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::sysbench::{IndexTime, SysbenchScript, SysbenchSpec};
-use bakeoff_model::sql::{Ask, Dialect, SqlSession};
-use bakeoff_model::value::Value;
+use bakeoff_model::sql::{Dialect, SqlSession};
 
 pub fn table_name(table: u32) -> String {
     format!("sbtest{table}")
@@ -65,11 +64,7 @@ impl Sysbench {
         session: &mut S,
         drop_existing: bool,
     ) -> Result<(), Trouble> {
-        if drop_existing {
-            self.drop_tables(session).await?;
-        } else {
-            self.refuse_existing(session).await?;
-        }
+        tables::make_way(session, &self.table_names(), drop_existing).await?;
         for table in 1..=self.spec.tables {
             let name = table_name(table);
             let sql = create_table(&self.spec, table, session.dialect());
@@ -103,30 +98,12 @@ impl Sysbench {
             .map_err(|e| trouble::setup("number the rows of the table", name, &e))
     }
 
-    async fn refuse_existing<S: SqlSession>(&self, session: &mut S) -> Result<(), Trouble> {
-        let looking = |e: &OpError| trouble::setup("look for tables", "sbtest1", e);
-        let look = session.dialect().table_exists;
-        let look = session.prepare(&Ask::read(look)).await.map_err(|e| looking(&e))?;
-        for table in 1..=self.spec.tables {
-            let name = table_name(table);
-            let found = session.query_one(look, &[Value::Text(name.as_bytes())]).await;
-            if found.map_err(|e| looking(&e))?.is_some() {
-                let hint = "allow dropping it, or name another schema in the plan";
-                return Err(trouble::table_exists(&name, hint));
-            }
-        }
-        Ok(())
+    fn table_names(&self) -> Vec<String> {
+        (1..=self.spec.tables).map(table_name).collect()
     }
 
     pub(super) async fn drop_tables<S: SqlSession>(&self, session: &mut S) -> Result<(), Trouble> {
-        for table in 1..=self.spec.tables {
-            let name = table_name(table);
-            let dropped = session
-                .execute_text(&format!("DROP TABLE IF EXISTS {name}"))
-                .await;
-            dropped.map_err(|e| trouble::setup("drop the table", &name, &e))?;
-        }
-        Ok(())
+        tables::drop_all(session, &self.table_names()).await
     }
 
     /// Every row through the primary key, then the index on k, as the original's `prewarm` does. Returns rows.

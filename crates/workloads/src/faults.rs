@@ -1,0 +1,82 @@
+//! What checks of the data find wrong.
+use bakeoff_model::event::Check;
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::sql::SqlSession;
+
+const MOST_EVIDENCE: usize = 10;
+
+/// Counts all, keeps the first few.
+#[derive(Default)]
+pub struct Faults {
+    pub count: u64,
+    pub kept: Vec<String>,
+}
+
+impl Faults {
+    pub fn add(&mut self, text: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.kept.len() < MOST_EVIDENCE {
+            self.kept.push(text());
+        }
+    }
+}
+
+/// A query that answers with what violates an invariant. `columns` names its cells in the evidence.
+pub async fn check_no_rows<S: SqlSession>(
+    session: &mut S,
+    name: &str,
+    sql: &str,
+    columns: &[&str],
+) -> Result<Check, OpError> {
+    let mut faults = Faults::default();
+    let mut each = |row: &RowBuf| faults.add(|| told(row, columns));
+    session.query_text(sql, &mut each).await?;
+    Ok(Check {
+        name: name.into(),
+        ok: faults.count == 0,
+        expected: "no row violates it".into(),
+        actual: match faults.count {
+            0 => "none".into(),
+            1 => "1 row".into(),
+            count => format!("{count} rows"),
+        },
+        evidence: faults.kept,
+    })
+}
+
+/// "w_id 1, d_id 2"
+fn told(row: &RowBuf, columns: &[&str]) -> String {
+    let cells: Vec<String> = row
+        .cells()
+        .enumerate()
+        .map(|(place, cell)| match columns.get(place) {
+            Some(column) => format!("{column} {cell}"),
+            None => cell.to_string(),
+        })
+        .collect();
+    cells.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bakeoff_model::value::Value;
+
+    #[test]
+    fn the_first_few_are_kept_and_all_are_counted() {
+        let mut faults = Faults::default();
+        (0..25).for_each(|number| faults.add(|| number.to_string()));
+        assert_eq!((faults.count, faults.kept.len()), (25, MOST_EVIDENCE));
+        assert_eq!(faults.kept[0], "0");
+    }
+
+    #[test]
+    fn a_row_is_told_by_its_columns() {
+        let mut row = RowBuf::default();
+        row.push(Value::Int(1));
+        row.push(Value::Null);
+        row.push(Value::Int(3));
+        assert_eq!(told(&row, &["w_id", "d_id"]), "w_id 1, d_id NULL, 3");
+    }
+}

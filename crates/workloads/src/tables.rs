@@ -1,0 +1,45 @@
+//! Tables of a workload, by their names: which are there already, and away with them. Names are of lower case letters,
+//! digits and underscores, so that none needs quotes.
+use crate::trouble;
+use bakeoff_model::outcome::{OpError, Trouble};
+use bakeoff_model::sql::{Ask, SqlSession};
+use bakeoff_model::value::Value;
+
+/// Makes way for tables that are to be made: drops them in this order where that is allowed, refuses those that are there
+/// otherwise.
+pub async fn make_way<S: SqlSession>(
+    session: &mut S,
+    names: &[String],
+    drop_existing: bool,
+) -> Result<(), Trouble> {
+    match drop_existing {
+        true => drop_all(session, names).await,
+        false => refuse_existing(session, names).await,
+    }
+}
+
+/// In this order: one that another refers to goes after it.
+pub async fn drop_all<S: SqlSession>(session: &mut S, names: &[String]) -> Result<(), Trouble> {
+    for name in names {
+        let dropped = session
+            .execute_text(&format!("DROP TABLE IF EXISTS {name}"))
+            .await;
+        dropped.map_err(|e| trouble::setup("drop the table", name, &e))?;
+    }
+    Ok(())
+}
+
+async fn refuse_existing<S: SqlSession>(session: &mut S, names: &[String]) -> Result<(), Trouble> {
+    let first = names.first().map_or("", String::as_str);
+    let looking = |e: &OpError| trouble::setup("look for tables", first, e);
+    let look = session.dialect().table_exists;
+    let look = session.prepare(&Ask::read(look)).await.map_err(|e| looking(&e))?;
+    for name in names {
+        let found = session.query_one(look, &[Value::Text(name.as_bytes())]).await;
+        if found.map_err(|e| looking(&e))?.is_some() {
+            let hint = "allow dropping it, or name another schema in the plan";
+            return Err(trouble::table_exists(name, hint));
+        }
+    }
+    Ok(())
+}
