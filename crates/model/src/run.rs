@@ -1,6 +1,7 @@
 //! What the engine is asked: one run, fully resolved. Nothing here has a hidden default that changes a number: the
 //! control plane writes every field, and a person writing by hand may leave out what has a stated default.
 mod driver;
+pub mod sql;
 pub mod sysbench;
 mod ycsb;
 
@@ -238,6 +239,7 @@ pub struct CheckSpec {
 pub enum WorkloadSpec {
     Ycsb(YcsbSpec),
     Sysbench(sysbench::SysbenchSpec),
+    Sql(Box<sql::SqlSpec>),
 }
 
 impl WorkloadSpec {
@@ -245,6 +247,7 @@ impl WorkloadSpec {
         match self {
             Self::Ycsb(_) => "ycsb",
             Self::Sysbench(_) => "sysbench",
+            Self::Sql(_) => "sql",
         }
     }
 }
