@@ -8,9 +8,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use words::nearest;
 
-pub use words::{Described, one_of};
+pub use words::{Described, nearest, one_of};
 
 /// Options by name, in the order in which they were written.
 pub type Said = Map<String, Value>;

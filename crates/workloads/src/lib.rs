@@ -9,6 +9,7 @@ pub mod faults;
 pub mod keys;
 pub mod resolve;
 pub mod rng;
+pub mod script;
 mod stream_hash;
 pub mod sysbench;
 mod tables;

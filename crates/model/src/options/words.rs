@@ -99,7 +99,7 @@ fn bounds(schema: &Value) -> String {
 const ALIKE: f64 = 0.45;
 
 /// A hint: the known name most like `word`, or all of them if none is like it.
-pub(super) fn nearest(word: &str, known: &[&str]) -> String {
+pub fn nearest(word: &str, known: &[&str]) -> String {
     likeliest(word, known).unwrap_or_else(|| format!("it is one of: {}", known.join(", ")))
 }
 

@@ -11,15 +11,17 @@ mod scrambled;
 mod sequential;
 mod zipfian;
 mod zipfian_exact;
+mod zipfian_inversion;
 
 pub use exponential::Exponential;
-pub use fnv::fnv64;
+pub use fnv::{fnv1a, fnv64};
 pub use hotspot::Hotspot;
 pub use latest::latest;
 pub use scrambled::Scrambled;
 pub use sequential::{Sequential, SequentialCursor};
 pub use zipfian::{Zipfian, zeta};
 pub use zipfian_exact::Permutation;
+pub use zipfian_inversion::ZipfianInversion;
 
 /// The skew that YCSB means by "zipfian".
 pub const THETA: f64 = 0.99;

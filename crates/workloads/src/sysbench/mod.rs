@@ -24,7 +24,6 @@ mod text;
 mod thread;
 mod validate;
 mod values;
-mod zipfian;
 
 #[cfg(test)]
 mod fake;

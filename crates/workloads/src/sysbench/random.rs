@@ -1,5 +1,5 @@
 //! The distributions of sysbench, on integers `a..=b`. Defaults are of 1.0.20; each formula stands at its type.
-use super::zipfian::Zipfian;
+use crate::keys::ZipfianInversion;
 use crate::rng::Random;
 use bakeoff_model::run::sysbench::{SysbenchRandom, SysbenchSpec};
 
@@ -9,7 +9,7 @@ pub enum Distribution {
     Gaussian(Gaussian),
     Special(Special),
     Pareto { power: f64 },
-    Zipfian(Zipfian),
+    Zipfian(ZipfianInversion),
 }
 
 /// The mean of some uniform numbers: a bell around the middle.
@@ -48,7 +48,9 @@ impl Distribution {
             SysbenchRandom::Pareto => Self::Pareto {
                 power: spec.rand_pareto_h.ln() / (1.0 - spec.rand_pareto_h).ln(),
             },
-            SysbenchRandom::Zipfian => Self::Zipfian(Zipfian::new(spec.rand_zipfian_exp, spec.table_size)),
+            SysbenchRandom::Zipfian => {
+                Self::Zipfian(ZipfianInversion::new(spec.rand_zipfian_exp, spec.table_size))
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use crate::rng::Random;
 
 /// P(rank i) is proportional to i^-exponent.
 #[derive(Clone, Copy, Debug)]
-pub struct Zipfian {
+pub struct ZipfianInversion {
     exponent: f64,
     /// Where the integral begins: one whole rank before 3/2.
     first: f64,
@@ -16,7 +16,7 @@ pub struct Zipfian {
     usual: (u64, f64),
 }
 
-impl Zipfian {
+impl ZipfianInversion {
     /// exponent >= 0; 0 is uniform. `usual` ranks are drawn faster than another number of them.
     pub fn new(exponent: f64, usual: u64) -> Self {
         let mut zipfian = Self {
@@ -86,7 +86,7 @@ mod tests {
         for exponent in [0.0, 0.5, 0.8, 0.99, 1.0, 1.5, 3.0] {
             let (n, draws) = (20u64, 400_000u32);
             let (zipfian, mut rng) = (
-                Zipfian::new(exponent, if exponent < 1.0 { n } else { 7 }),
+                ZipfianInversion::new(exponent, if exponent < 1.0 { n } else { 7 }),
                 Random::new(5),
             );
             let mut hits = [0u32; 20];
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn large_ranges_have_the_tail_they_must() {
         let (n, draws) = (1_000_000u64, 200_000);
-        let (zipfian, mut rng) = (Zipfian::new(0.8, n), Random::new(5));
+        let (zipfian, mut rng) = (ZipfianInversion::new(0.8, n), Random::new(5));
         let first_percent = (0..draws)
             .filter(|_| zipfian.draw(&mut rng, n) <= n / 100)
             .count();

@@ -1,0 +1,75 @@
+//! What is wrong with a text, and where in it.
+use std::fmt;
+
+/// Of an expression: the caller knows in which file it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// Bytes from the beginning of the text.
+    pub at: usize,
+    pub what: String,
+    pub hint: String,
+}
+
+impl SyntaxError {
+    pub fn new(at: usize, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            at,
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// Where `text` stands in a file, from `first` bytes on.
+    pub fn within(self, file: &str, whole: &str, first: usize) -> ScriptError {
+        ScriptError::at(file, whole, first + self.at, self.what, self.hint)
+    }
+}
+
+/// Of a script. Lines and columns from 1; a column counts characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptError {
+    pub file: String,
+    pub line: usize,
+    pub column: usize,
+    /// The line itself, cut where it is long.
+    pub excerpt: String,
+    pub what: String,
+    pub hint: String,
+}
+
+const EXCERPT_CHARS: usize = 60;
+
+impl ScriptError {
+    /// `at`: bytes from the beginning of `whole`.
+    pub fn at(file: &str, whole: &str, at: usize, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        let mut at = at.min(whole.len());
+        while !whole.is_char_boundary(at) {
+            at -= 1;
+        }
+        let before = &whole[..at];
+        let line_start = before.rfind('\n').map_or(0, |place| place + 1);
+        let line = whole[line_start..].lines().next().unwrap_or_default();
+        Self {
+            file: file.into(),
+            line: before.matches('\n').count() + 1,
+            column: whole[line_start..at].chars().count() + 1,
+            excerpt: line.trim().chars().take(EXCERPT_CHARS).collect(),
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// "order.sql, line 3, column 7 (\set x 1 +)".
+    pub fn place(&self) -> String {
+        format!(
+            "{}, line {}, column {} ({})",
+            self.file, self.line, self.column, self.excerpt
+        )
+    }
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place(), self.what)
+    }
+}
