@@ -3,6 +3,7 @@
 mod driver;
 pub mod sql;
 pub mod sysbench;
+pub mod tpcc;
 mod ycsb;
 
 use crate::endpoint::Routing;
@@ -240,6 +241,7 @@ pub enum WorkloadSpec {
     Ycsb(YcsbSpec),
     Sysbench(sysbench::SysbenchSpec),
     Sql(Box<sql::SqlSpec>),
+    Tpcc(tpcc::TpccSpec),
 }
 
 impl WorkloadSpec {
@@ -248,6 +250,7 @@ impl WorkloadSpec {
             Self::Ycsb(_) => "ycsb",
             Self::Sysbench(_) => "sysbench",
             Self::Sql(_) => "sql",
+            Self::Tpcc(_) => "tpcc",
         }
     }
 }

@@ -32,35 +32,49 @@ impl Counter {
 }
 
 /// All users' accounts.
-#[derive(Debug, Default)]
-pub struct Accounts(Mutex<Vec<Arc<Account>>>);
+#[derive(Debug)]
+pub struct Accounts<A = Account>(Mutex<Vec<Arc<A>>>);
 
-impl Accounts {
-    pub fn open(&self) -> Arc<Account> {
-        let account = Arc::new(Account::default());
+impl<A> Default for Accounts<A> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<A: Default> Accounts<A> {
+    pub fn open(&self) -> Arc<A> {
+        let account = Arc::new(A::default());
         self.all().push(account.clone());
         account
     }
 
+    pub fn each(&self, f: impl FnMut(&A)) {
+        self.all().iter().map(Arc::as_ref).for_each(f);
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<A>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Accounts {
     /// What one client's run did, for the checks that follow.
     pub fn evidence(&self) -> Evidence {
         let mut sum = Evidence::default();
-        for account in self.all().iter() {
+        self.each(|account| {
             let (acknowledged, failed) = (account.inserts_acknowledged.get(), account.inserts_failed.get());
             sum.inserts_acknowledged += acknowledged;
             sum.inserts_failed += failed;
             sum.inserts_unknown += account.inserts_begun.get().saturating_sub(acknowledged + failed);
             sum.writes_acknowledged += account.writes_acknowledged.get();
-        }
+        });
         sum
     }
 
     pub fn bytes_written(&self) -> u64 {
-        self.all().iter().map(|account| account.bytes_written.get()).sum()
-    }
-
-    fn all(&self) -> MutexGuard<'_, Vec<Arc<Account>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut sum = 0;
+        self.each(|account| sum += account.bytes_written.get());
+        sum
     }
 }
 

@@ -13,5 +13,6 @@ pub mod script;
 mod stream_hash;
 pub mod sysbench;
 mod tables;
+pub mod tpcc;
 mod trouble;
 pub mod ycsb;

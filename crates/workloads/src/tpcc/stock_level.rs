@@ -1,0 +1,22 @@
+//! Stock-Level (clause 2.8).
+use super::Tpcc;
+use super::thread::Thread;
+use bakeoff_model::outcome::{FailClass, OpError};
+use bakeoff_model::sql::SqlSession;
+use bakeoff_model::transaction::Transactional;
+use bakeoff_model::workload::{Answer, Probe};
+
+impl Tpcc {
+    pub(super) async fn stock_level<S: SqlSession + Transactional, P: Probe>(
+        &self,
+        _thread: &mut Thread,
+        _session: &mut S,
+        _probe: &mut P,
+    ) -> Result<Answer<'static>, OpError> {
+        Err(OpError::fail(
+            FailClass::Refused,
+            "TPCC",
+            "this transaction is not there yet",
+        ))
+    }
+}
