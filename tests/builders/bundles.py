@@ -286,6 +286,7 @@ def _record(
         stream_hashes=[f"{story.seed + block + thread:016x}" for thread in range(cell.threads)],
         queries=_queries(story, ok),
         retries=3 if any(story.statements) else 0,
+        retries_after_conflict=2 if any(story.statements) else 0,
         client_cpu_s=ok * 7.5e-6,
         client_memory_peak_bytes=18 << 20,
         workers_busy_ratio=[min(0.95, rate * 7.5e-6)],
@@ -430,6 +431,7 @@ def _intervals(story: Story, random: np.random.Generator, rate: float, threads: 
                 "writes": round(now) * story.statements[1],
                 "others": round(now) * story.statements[2],
                 "retries": 0,
+                "retries_after_conflict": 0,
                 "reconnects": 0,
             }
         )

@@ -53,7 +53,8 @@ def result(*parts: Series, client: int = 0, nodes: Sequence[NodeResult] = (), **
     return RunResult(
         format=1, phase="run", client=ClientSpec(index=client, count=2), seed=1, rows=0, elapsed_s=0.0,
         window_start_s=1.0, window_end_s=11.0, epoch_unix_ns=0, interrupted=False, series=list(parts),
-        completed=0, lateness=document([]), pool_wait=document([]), retries=0, reconnects=0, connections_lost=0,
+        completed=0, lateness=document([]), pool_wait=document([]), retries=0, retries_after_conflict=0, reconnects=0,
+        connections_lost=0,
         error_ratio=0.0, error_budget_exceeded=False, errors=[], stream_hashes=[], nodes=list(nodes),
         cost=ClientCost(
             cpu_user_s=0, cpu_system_s=0, memory_peak_bytes=0, context_switches_voluntary=0,
@@ -160,6 +161,7 @@ def test_seconds_of_all_clients_are_one_row() -> None:
             series=[one],
             queries=QueryCounts(),
             retries=0,
+            retries_after_conflict=0,
             reconnects=0,
         )
 

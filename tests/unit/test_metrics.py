@@ -98,6 +98,17 @@ def test_values_are_those_of_the_record(bundle: Bundle) -> None:
     assert of(bundle, "latency_p99.delete") is None
 
 
+def test_a_conflict_counts_as_an_abort_whether_it_is_tried_again_or_not(bundle: Bundle) -> None:
+    def ratio(errors: dict[str, int], retries: int, after_conflict: int | None) -> float | None:
+        counts = {"ok": 90, "errors": errors, "retries": retries, "retries_after_conflict": after_conflict}
+        return metric("abort_ratio").of(Observed(bundle.runs[0].model_copy(update=counts)))
+
+    assert ratio({"fail_conflict": 10}, 0, 0) == pytest.approx(10 / 100)
+    assert ratio({"fail_conflict": 4, "wrong": 6}, 25, 6) == pytest.approx(10 / 125)
+    assert ratio({}, 0, None) == 0.0
+    assert ratio({}, 5, None) is None, "a bundle from before they were told apart"
+
+
 def test_what_the_server_tells_is_averaged_over_the_window_alone(bundle: Bundle) -> None:
     run = bundle.runs[0]
     table = bundle.server(run.id)

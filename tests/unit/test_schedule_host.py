@@ -91,6 +91,7 @@ def result(phase: str) -> RunResult:
         format=1, phase=cast(Any, phase), client=ClientSpec(), seed=1, rows=20, elapsed_s=2.0, window_start_s=0.0,
         window_end_s=2.0, epoch_unix_ns=0, interrupted=False, series=[], unfinished=empty, backlog=empty, revoked=0,
         due=0, completed=0, ok_from_warm_up=0, lateness=empty, pool_wait=empty, queries=QueryCounts(), retries=0,
+        retries_after_conflict=0,
         reconnects=0, connections_lost=0, error_ratio=0.0, error_budget_exceeded=False, errors=[], stream_hashes=[],
         nodes=[],
         cost=ClientCost(

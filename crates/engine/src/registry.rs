@@ -219,6 +219,7 @@ fn usage(what: impl Into<String>, hint: impl Into<String>) -> Trouble {
 pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
     match request {
         Request::Driver(request) => decide(request).map(|decided| Answer::Driver(decided.resolved)),
+        Request::Preview(request) => bakeoff_workloads::resolve::preview(request).map(Answer::Preview),
         Request::Workload(request) => {
             let (resolved, needs) = bakeoff_workloads::resolve::resolve(request)?;
             if let Some(driver) = &request.driver {

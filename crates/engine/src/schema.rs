@@ -24,13 +24,15 @@ fn schemas() -> [(&'static str, Schema); 5] {
         ),
         (
             "request",
-            schema_with_definitions!(resolve::Request: resolve::WorkloadRequest, resolve::DriverRequest),
+            schema_with_definitions!(
+                resolve::Request: resolve::WorkloadRequest, resolve::DriverRequest, resolve::PreviewRequest
+            ),
         ),
         (
             "answer",
             schema_with_definitions!(
-                resolve::Answer: resolve::Resolved, resolve::ResolvedDriver, Trouble, resolve::Listed,
-                resolve::ListedDriver
+                resolve::Answer: resolve::Resolved, resolve::ResolvedDriver, resolve::Preview, Trouble,
+                resolve::Listed, resolve::ListedDriver
             ),
         ),
     ]

@@ -96,17 +96,27 @@ fn a_workload_that_says_nothing_of_statements_has_none() {
 }
 
 #[test]
-fn seconds_count_retries_and_reconnects() {
-    let extra = format!(r#","retry":{{"retries":1,"on_codes":["F"]}}{}"#, operations(20));
+fn run_and_seconds_count_retries_those_after_a_conflict_apart_and_reconnects() {
+    let extra = format!(r#","retry":{{"retries":2,"on_codes":["F"]}}{}"#, operations(20));
     let ran = run(&spec(&extra), |n| match n {
         3 => Reply::Fail(FailClass::Other),
         6 => Reply::Lost,
+        9 | 10 => Reply::Fail(FailClass::Conflict),
         _ => Reply::Right,
     });
-    let of_seconds = ran.intervals().into_iter();
-    let counted = of_seconds.fold((0, 0), |sum, i| (sum.0 + i.retries, sum.1 + i.reconnects));
-    assert_eq!(counted, (1, 1));
-    assert_eq!((ran.result.retries, ran.result.reconnects), (1, 1));
+    let counted = ran.intervals().into_iter().fold((0, 0, 0), |sum, second| {
+        (
+            sum.0 + second.retries,
+            sum.1 + second.retries_after_conflict,
+            sum.2 + second.reconnects,
+        )
+    });
+    assert_eq!(counted, (3, 2, 1));
+    let of_run = &ran.result;
+    assert_eq!(
+        (of_run.retries, of_run.retries_after_conflict, of_run.reconnects),
+        counted
+    );
 }
 
 #[test]

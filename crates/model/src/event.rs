@@ -56,6 +56,8 @@ pub struct Interval {
     pub series: Vec<IntervalSeries>,
     pub queries: QueryCounts,
     pub retries: u64,
+    /// Those of them that followed a conflict.
+    pub retries_after_conflict: u64,
     pub reconnects: u64,
 }
 
@@ -148,6 +150,8 @@ pub struct RunResult {
     pub queries: QueryCounts,
     /// In the window.
     pub retries: u64,
+    /// Those of them that followed a conflict.
+    pub retries_after_conflict: u64,
     pub reconnects: u64,
     /// In the warm-up, too.
     pub connections_lost: u64,

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 pub enum Request {
     Workload(WorkloadRequest),
     Driver(DriverRequest),
+    Preview(PreviewRequest),
 }
 
 /// A workload as a plan says it.
@@ -47,6 +48,17 @@ pub struct DriverRequest {
     pub isolation: Option<Isolation>,
 }
 
+/// The first operations of the first user.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct PreviewRequest {
+    /// As a run's document has it.
+    pub workload: WorkloadSpec,
+    #[serde(default)]
+    pub seed: u64,
+    pub count: u32,
+}
+
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct OptionFile {
@@ -60,6 +72,7 @@ pub struct OptionFile {
 pub enum Answer {
     Resolved(Box<Resolved>),
     Driver(ResolvedDriver),
+    Preview(Preview),
     /// Its place is `workload`, `workload.OPTION`, `driver`, or `driver.OPTION`, where `runner` and `isolation` count as
     /// options.
     Refused(Trouble),
@@ -109,8 +122,60 @@ pub struct Resolved {
     /// Where a run may begin on data that other runs have left: what to add to options of `spec` for each of those, so that
     /// it inserts keys of its own. Absent: it would insert the same rows again.
     pub continues_by: Option<BTreeMap<String, u64>>,
+    /// Figures of its own, beside those that every workload has.
+    pub rates: Vec<Rate>,
+    /// Response times that its rules ask for; a run that misses one is told, and valid.
+    pub limits: Vec<ResponseLimit>,
     /// What is allowed but will limit the answer, a sentence each.
     pub advice: Vec<String>,
+}
+
+/// How many operations ended right in a time: a metric under its name, of which more is better.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Rate {
+    /// As plans and options have it: `new_orders_per_minute`. Not that of a metric of all workloads.
+    pub name: String,
+    /// In a sentence: "number of new orders per minute".
+    pub label: String,
+    /// What it is, a sentence.
+    pub about: String,
+    pub per: Per,
+    /// Those that it counts, at least one.
+    pub operations: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Per {
+    Second,
+    Minute,
+}
+
+/// A share of an operation's right answers is to come within a time.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct ResponseLimit {
+    pub operation: String,
+    /// The share: 0.9.
+    pub percentile: f64,
+    pub most_s: f64,
+}
+
+/// As many as were asked for; none of a workload that cannot tell.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Preview {
+    pub operations: Vec<Previewed>,
+}
+
+/// An operation as a user would ask it.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Previewed {
+    pub operation: String,
+    /// What is drawn for it: its statements with their values, its input. A line each.
+    pub lines: Vec<String>,
 }
 
 /// A workload of this build, for `bakeoff-engine list`.

@@ -5,7 +5,8 @@ use crate::{sysbench, ycsb};
 use bakeoff_model::needs::Needs;
 use bakeoff_model::options::{Described, Said, Table, over, unreadable};
 use bakeoff_model::outcome::Trouble;
-use bakeoff_model::resolve::{Listed, Resolved, WorkloadRequest};
+use bakeoff_model::resolve::{Listed, Preview, PreviewRequest, Previewed, Resolved, WorkloadRequest};
+use bakeoff_model::run::WorkloadSpec;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,7 +24,15 @@ pub struct Kind {
     pub preset: &'static str,
     pub describe: fn() -> Vec<Described>,
     pub resolve: fn(&WorkloadRequest) -> Result<(Resolved, Needs), Trouble>,
+    /// `None`: it cannot tell.
+    pub preview: Option<Previewing>,
 }
+
+/// The first operations of a run's first user, for people: from a run's options, its seed, and how many.
+type Previewing = fn(&WorkloadSpec, u64, usize) -> Result<Vec<Previewed>, Trouble>;
+
+/// Most operations of one preview.
+const PREVIEWED_MAX: u32 = 1000;
 
 pub const KINDS: &[Kind] = &[ycsb::KIND, sysbench::KIND];
 
@@ -51,6 +60,18 @@ pub fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> 
             ))
         }
     }
+}
+
+/// What a user will ask first; nothing of a workload that cannot tell.
+pub fn preview(request: &PreviewRequest) -> Result<Preview, Trouble> {
+    let kind = KINDS.iter().find(|kind| kind.kind == request.workload.kind());
+    let count = request.count.min(PREVIEWED_MAX) as usize;
+    Ok(match kind.and_then(|kind| kind.preview) {
+        Some(preview) => Preview {
+            operations: preview(&request.workload, request.seed, count)?,
+        },
+        None => Preview::default(),
+    })
 }
 
 /// Options of a plan that are none of the run's: they say where the others begin.

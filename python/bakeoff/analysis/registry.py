@@ -99,6 +99,15 @@ def _outcome_ratio(*outcomes: str) -> Of:
     return of
 
 
+def _abort_ratio(seen: Observed) -> float | None:
+    """Of all attempts: each operation's last, and those that were tried again."""
+    retried = seen.run.retries_after_conflict if seen.run.retries else 0
+    attempts = seen.run.ok + sum(seen.run.errors.values()) + seen.run.retries
+    if retried is None or not attempts:
+        return None
+    return (retried + seen.run.errors.get("fail_conflict", 0)) / attempts
+
+
 def _operation_outcome_ratio(*outcomes: str) -> OfOperation:
     def of(seen: Observed, operation: str) -> float | None:
         series = seen.operation(operation)
@@ -214,9 +223,9 @@ METRICS: tuple[Entry, ...] = (
         "ratio",
         "lower",
         "share of aborts",
-        "Share of the operations that ended in a conflict with others, after the retries that the plan allows.",
-        _outcome_ratio("fail_conflict"),
-        _operation_outcome_ratio("fail_conflict"),
+        "Share of the attempts that ended in a conflict with others (deadlock, serialization failure, lock timeout),"
+        " whether they were tried again or not.",
+        _abort_ratio,
     ),
     Entry(
         "unknown_ratio",

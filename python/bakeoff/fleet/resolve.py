@@ -11,10 +11,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ..errors import EngineError
-from ..model.boundary import ANSWER, Refused, Request, Resolved, ResolvedDriver
+from ..model.boundary import ANSWER, Answer, Request
 from .binary import engine_path
-
-Answer = Resolved | ResolvedDriver | Refused
 
 #: For thousands of questions of a fraction of a millisecond each.
 _PATIENCE_S = 60

@@ -138,8 +138,18 @@ class WorkloadRequest(Document):
     seed: int = 0
 
 
+class PreviewRequest(Document):
+    """The first operations of the first user."""
+
+    ask: ClassVar[str] = "preview"
+    #: As run.json has it.
+    workload: dict[str, Any]
+    seed: int = 0
+    count: int
+
+
 #: With `ask` one line to `bakeoff-engine resolve`, which knows the options and checks them.
-Request = DriverRequest | WorkloadRequest
+Request = DriverRequest | WorkloadRequest | PreviewRequest
 
 
 class ResolvedDriver(Document):
@@ -154,6 +164,28 @@ class ResolvedDriver(Document):
     runners: list[RunnerName]
     #: What a workload may need; the engine compares.
     offers: dict[str, Any]
+
+
+class Rate(Document):
+    """How many operations ended right in a time: a metric under its name, of which more is better."""
+
+    name: str
+    #: In a sentence: "number of new orders per minute".
+    label: str
+    #: What it is, a sentence.
+    about: str
+    per: Literal["second", "minute"]
+    #: Those that it counts, at least one.
+    operations: list[str]
+
+
+class ResponseLimit(Document):
+    """A share of an operation's right answers is to come within a time."""
+
+    operation: str
+    #: The share: 0.9.
+    percentile: float
+    most_s: float
 
 
 class Resolved(Document):
@@ -187,8 +219,27 @@ class Resolved(Document):
     #: Where a run may begin on data that other runs have left: what to add to options of `spec` for each of those, so
     #: that it inserts keys of its own. None: it would insert the same rows again.
     continues_by: dict[str, int] | None
+    #: Figures of its own, beside those that every workload has.
+    rates: list[Rate]
+    #: Response times that its rules ask for; a run that misses one is told, and valid.
+    limits: list[ResponseLimit]
     #: What is allowed but will limit the answer, a sentence each.
     advice: list[str]
+
+
+class Previewed(Document):
+    """An operation as a user would ask it."""
+
+    operation: str
+    #: What is drawn for it: its statements with their values, its input.
+    lines: list[str]
+
+
+class Preview(Document):
+    """As many as were asked for; none of a workload that cannot tell."""
+
+    answer: Literal["preview"] = "preview"
+    operations: list[Previewed]
 
 
 class Refused(Document):
@@ -236,8 +287,8 @@ class ListedDriver(Document):
     options: list[Described]
 
 
-Answer = Annotated[Resolved | ResolvedDriver | Refused, Field(discriminator="answer")]
-ANSWER: TypeAdapter[Resolved | ResolvedDriver | Refused] = TypeAdapter(Answer)
+Answer = Resolved | ResolvedDriver | Preview | Refused
+ANSWER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="answer")])
 
 
 class HistogramDoc(Document):
@@ -303,6 +354,8 @@ class Interval(Document):
     series: list[IntervalSeries]
     queries: QueryCounts
     retries: int
+    #: Those of them that followed a conflict.
+    retries_after_conflict: int
     reconnects: int
 
 
@@ -411,6 +464,8 @@ class RunResult(Document):
     pool_wait: HistogramDoc
     queries: QueryCounts
     retries: int
+    #: Those of them that followed a conflict.
+    retries_after_conflict: int
     reconnects: int
     connections_lost: int
     revoked: int

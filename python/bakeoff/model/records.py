@@ -9,7 +9,8 @@
     runs/<run>/run.json      the engine's document (client 0; others run.<n>.json)
     runs/<run>/result.json   RunRecord: all clients merged, server side included: the last file written
     runs/<run>/intervals.parquet   one row per second: second, warm_up, length_s, ok, errors, p50_ms to
-                                   max_ms, statements (reads, writes, others), retries, reconnects
+                                   max_ms, statements (reads, writes, others), retries,
+                                   retries_after_conflict, reconnects
     runs/<run>/histograms.json.gz  per second HDR histograms of ok responses, merged over clients
     runs/<run>/server.parquet      one row per second: second, then columns "os.*" and "db.*"; of a system of several
                                    nodes "os.NODE.*" and "db.NODE.*", too, and debt and facts by NODE in the same way
@@ -247,6 +248,8 @@ class RunRecord(Document):
     #: Statements of the operations counted in the window; zeros where the workload does not say.
     queries: QueryCounts = Field(default_factory=QueryCounts)
     retries: int = 0
+    #: Those of them that followed a conflict; None: nobody counted them.
+    retries_after_conflict: int | None = None
     reconnects: int = 0
     connections_lost: int = 0
     revoked: int = 0

@@ -183,6 +183,7 @@ def _interval_row(second: int, group: Sequence[Interval]) -> dict[str, Any]:
         "writes": queries.write,
         "others": queries.other,
         "retries": sum(interval.retries for interval in group),
+        "retries_after_conflict": sum(interval.retries_after_conflict for interval in group),
         "reconnects": sum(interval.reconnects for interval in group),
     }
 

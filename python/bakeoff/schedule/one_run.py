@@ -293,6 +293,7 @@ def _record(
         nodes=merged.nodes,
         queries=merged.queries,
         retries=sum(r.retries for r in results),
+        retries_after_conflict=sum(r.retries_after_conflict for r in results),
         reconnects=sum(r.reconnects for r in results),
         connections_lost=sum(r.connections_lost for r in results),
         revoked=merged.revoked,

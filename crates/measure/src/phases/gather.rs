@@ -90,6 +90,7 @@ pub fn gather(
         pool_wait: extra(recorders, Extra::PoolWait).to_event(),
         queries: totals.queries,
         retries: totals.retries,
+        retries_after_conflict: totals.retries_after_conflict,
         reconnects: totals.reconnects,
         connections_lost: sum(&|r| r.counters.connections_lost.load(Relaxed)),
         revoked,

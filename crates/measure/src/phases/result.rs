@@ -27,6 +27,7 @@ pub fn empty_result(spec: &RunSpec) -> RunResult {
         pool_wait: none,
         queries: QueryCounts::default(),
         retries: 0,
+        retries_after_conflict: 0,
         reconnects: 0,
         connections_lost: 0,
         revoked: 0,

@@ -75,6 +75,7 @@ impl Reporter {
             series: ended,
             queries: all.totals.queries,
             retries: all.totals.retries,
+            retries_after_conflict: all.totals.retries_after_conflict,
             reconnects: all.totals.reconnects,
         }));
     }

@@ -7,7 +7,7 @@ use crate::record::samples::Samples;
 use crate::record::seconds::{Second, SecondTotals, Seconds};
 use crate::record::tally::Tally;
 use crate::record::times::{HIGHEST_NS, Times, TimesSet, add, bucket};
-use bakeoff_model::outcome::Outcome;
+use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Queries;
 use std::cell::{Cell, Ref, RefCell};
@@ -218,23 +218,28 @@ impl Writer {
         }
     }
 
-    pub fn retry(&self) {
-        self.count(|tally| &tally.retries);
+    /// `failed`: how the attempt before it ended.
+    pub fn retry(&self, failed: Outcome) {
+        let after_conflict = failed == Outcome::Fail(FailClass::Conflict);
+        self.count(|tally| {
+            add(&tally.retries, 1);
+            add(&tally.retries_after_conflict, u64::from(after_conflict));
+        });
     }
 
     pub fn reconnect(&self) {
-        self.count(|tally| &tally.reconnects);
+        self.count(|tally| add(&tally.reconnects, 1));
     }
 
     /// One more, in the second that it is and, if that is in the window, in the run. The clock is read while recording:
     /// a thread kept from running in between holds up the second's report.
-    fn count(&self, which: impl Fn(&Tally) -> &AtomicU64) {
+    fn count(&self, one_more: impl Fn(&Tally)) {
         self.begin_recording();
         let now = now_ns();
-        add(which(&self.second(now).tally), 1);
+        one_more(&self.second(now).tally);
         self.end_recording();
         if self.axis.in_window(now) {
-            add(which(&self.recorder.tally), 1);
+            one_more(&self.recorder.tally);
         }
     }
 
@@ -357,7 +362,7 @@ mod tests {
         for (warm_up_ns, in_window) in [(hour, 0), (0, 1)] {
             let axis = Arc::new(Axis::new(now_ns(), 0, warm_up_ns, Some(hour), false));
             let writer = Writer::new(Arc::new(Recorder::new(1, 1, 1)), axis);
-            writer.retry();
+            writer.retry(Outcome::Unknown);
             writer.reconnect();
             let mut totals = SecondTotals::new(Outcome::COUNT);
             (0..60).for_each(|second| writer.recorder.harvest(second, &mut totals));

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 #[derive(Default)]
 pub struct Tally {
     pub retries: AtomicU64,
+    pub retries_after_conflict: AtomicU64,
     pub reconnects: AtomicU64,
     read: AtomicU64,
     write: AtomicU64,
@@ -19,6 +20,8 @@ pub struct Tally {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
     pub retries: u64,
+    /// Those of them that followed a conflict.
+    pub retries_after_conflict: u64,
     pub reconnects: u64,
     pub queries: QueryCounts,
 }
@@ -32,6 +35,7 @@ impl Tally {
 
     pub fn add_to(&self, total: &mut Totals) {
         total.retries += self.retries.load(Relaxed);
+        total.retries_after_conflict += self.retries_after_conflict.load(Relaxed);
         total.reconnects += self.reconnects.load(Relaxed);
         total.queries.read += self.read.load(Relaxed);
         total.queries.write += self.write.load(Relaxed);
@@ -42,6 +46,7 @@ impl Tally {
     pub fn clear(&self) {
         for counter in [
             &self.retries,
+            &self.retries_after_conflict,
             &self.reconnects,
             &self.read,
             &self.write,

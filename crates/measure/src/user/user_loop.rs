@@ -370,7 +370,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
 
     /// The pause before a retry, and a new session if the last attempt cost it; false when the window ended first.
     async fn prepare_retry(&self, how: How, attempts: u32, place: &mut Place<D::Session>) -> bool {
-        self.worker.writer.retry();
+        self.worker.writer.retry(how.outcome());
         let pause_s = self.worker.job.spec.retry.backoff_s * f64::from(attempts);
         sleep(Duration::from_secs_f64(pause_s)).await;
         !how.session_lost() || self.replace(place, since(how), u64::MAX).await

@@ -22,6 +22,7 @@ pub const KIND: Kind = Kind {
     preset: "script",
     describe: describe::<Options>,
     resolve,
+    preview: None,
 };
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -106,6 +107,8 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         users_max: is_bulk.then_some(spec.tables),
         // Ids that the client makes up are the same in every run; other scripts make none, or put back what they took.
         continues_by: (!starts_empty(spec)).then(BTreeMap::new),
+        rates: vec![],
+        limits: vec![],
         advice: advice(spec, &retry),
         retry: Some(retry),
         spec: WorkloadSpec::Sysbench(read.spec),

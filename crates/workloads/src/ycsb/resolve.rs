@@ -20,6 +20,7 @@ pub const KIND: Kind = Kind {
     preset: "preset",
     describe: describe::<Options>,
     resolve,
+    preview: None,
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -61,6 +62,8 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         users_max: None,
         retry: None,
         continues_by,
+        rates: vec![],
+        limits: vec![],
         advice: advice(spec, writes),
         spec: WorkloadSpec::Ycsb(read.spec),
     };
