@@ -5,7 +5,7 @@ use crate::rng::Random;
 use std::f64::consts::TAU;
 
 /// Of first and last; at least 1.
-fn size(first: i64, last: i64) -> Result<u64, Fault> {
+pub fn size(first: i64, last: i64) -> Result<u64, Fault> {
     if first > last {
         return Err(Fault::EmptyRange);
     }
@@ -52,9 +52,10 @@ pub fn gaussian(first: i64, last: i64, parameter: f64, random: &mut Random) -> R
     }
 }
 
-pub fn zipfian_of(parameter: f64) -> Result<ZipfianInversion, Fault> {
+/// For ranges of any size, and of the `usual` one sooner.
+pub fn zipfian_of(parameter: f64, usual: u64) -> Result<ZipfianInversion, Fault> {
     match (1.001..=1000.0).contains(&parameter) {
-        true => Ok(ZipfianInversion::new(parameter, 1)),
+        true => Ok(ZipfianInversion::new(parameter, usual)),
         false => Err(Fault::Zipfian),
     }
 }

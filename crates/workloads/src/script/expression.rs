@@ -1,9 +1,9 @@
 //! An expression made ready: nodes in one row, found by their places, with nothing left to look up. To evaluate one
 //! neither allocates nor fails but by a [`Fault`]. About 3 ns a node, and what a function costs itself.
+use super::compute::{compute, extreme};
 use super::draw;
 use super::error::SyntaxError;
 use super::function::{FUNCTIONS, Function, Named};
-use super::hash::{hash_fnv1a, hash_murmur2, permute};
 use super::names::{DEFAULT_SEED, Names};
 use super::number::{Fault, Number};
 use super::syntax::{self, Tree};
@@ -12,12 +12,12 @@ use crate::rng::Random;
 use bakeoff_model::options::nearest;
 
 /// Where variables get their values.
-pub trait Variables {
+pub trait Values {
     /// `place`: of [`Names`].
     fn value(&self, place: u32) -> Result<Number, Fault>;
 }
 
-impl Variables for [Number] {
+impl Values for [Number] {
     #[inline]
     fn value(&self, place: u32) -> Result<Number, Fault> {
         self.get(place as usize).copied().ok_or(Fault::Unset)
@@ -80,17 +80,13 @@ impl Expression {
     }
 
     #[inline]
-    pub fn evaluate<V: Variables + ?Sized>(
-        &self,
-        variables: &V,
-        random: &mut Random,
-    ) -> Result<Number, Fault> {
+    pub fn evaluate<V: Values + ?Sized>(&self, variables: &V, random: &mut Random) -> Result<Number, Fault> {
         self.value(0, variables, random)
     }
 
     fn put(&mut self, place: usize, tree: &Tree, names: &Names) -> Result<(), SyntaxError> {
         let variable = |name: &str| match names.place(name) {
-            Some(place) => Ok(Node::Variable(place)),
+            Some(place) => Ok(names.fixed(place).map_or(Node::Variable(place), Node::Constant)),
             None => Err(unknown_variable(tree.at, name, names)),
         };
         self.nodes[place] = match &tree.node {
@@ -181,8 +177,10 @@ impl Expression {
         let first = self.children(arguments, names)?;
         let children = &self.nodes[first as usize..];
         let constant = |node: &Node| matches!(node, Node::Constant(_));
-        if let (Function::RandomZipfian, Some(Node::Constant(parameter))) = (function, children.get(2))
-            && let Ok(zipfian) = parameter.double().and_then(draw::zipfian_of)
+        if let (Function::RandomZipfian, [least, most, Node::Constant(parameter)]) = (function, children)
+            && let Ok(zipfian) = parameter
+                .double()
+                .and_then(|parameter| draw::zipfian_of(parameter, usual(least, most)))
         {
             self.zipfians.push(zipfian);
             let zipfian = self.zipfians.len() as u32 - 1;
@@ -206,7 +204,7 @@ impl Expression {
         }
     }
 
-    fn value<V: Variables + ?Sized>(
+    fn value<V: Values + ?Sized>(
         &self,
         place: u32,
         variables: &V,
@@ -245,7 +243,7 @@ impl Expression {
     }
 
     /// AND and OR: the second is evaluated only where the first does not `decide`; NULL where it is met.
-    fn either<V: Variables + ?Sized>(
+    fn either<V: Values + ?Sized>(
         &self,
         first: u32,
         decides: bool,
@@ -262,7 +260,7 @@ impl Expression {
         Ok(Number::Bool(!decides))
     }
 
-    fn apply<V: Variables + ?Sized>(
+    fn apply<V: Values + ?Sized>(
         &self,
         function: Function,
         first: u32,
@@ -291,106 +289,16 @@ impl Expression {
     }
 }
 
-/// Of values that are not NULL, but for Is and Debug.
-fn compute(function: Function, [a, b, c]: [Number; 3], random: &mut Random) -> Result<Number, Fault> {
-    use Number::{Bool, Double, Int};
-    Ok(match function {
-        Function::Add => match (a, b) {
-            (Double(_), _) | (_, Double(_)) => Double(a.double()? + b.double()?),
-            _ => Int(a.int()?.checked_add(b.int()?).ok_or(Fault::AddOverflow)?),
-        },
-        Function::Sub => match (a, b) {
-            (Double(_), _) | (_, Double(_)) => Double(a.double()? - b.double()?),
-            _ => Int(a.int()?.checked_sub(b.int()?).ok_or(Fault::SubOverflow)?),
-        },
-        Function::Mul => match (a, b) {
-            (Double(_), _) | (_, Double(_)) => Double(a.double()? * b.double()?),
-            _ => Int(a.int()?.checked_mul(b.int()?).ok_or(Fault::MulOverflow)?),
-        },
-        Function::Div => match (a, b) {
-            (Double(_), _) | (_, Double(_)) => Double(a.double()? / b.double()?),
-            _ => {
-                let (a, b) = (a.int()?, b.int()?);
-                let by_zero = if b == 0 {
-                    Fault::DivisionByZero
-                } else {
-                    Fault::DivOverflow
-                };
-                Int(a.checked_div(b).ok_or(by_zero)?)
-            }
-        },
-        Function::Mod => match (a.int()?, b.int()?) {
-            (_, 0) => return Err(Fault::DivisionByZero),
-            (a, b) => Int(a.wrapping_rem(b)),
-        },
-        Function::Equal => Bool(match (a, b) {
-            (Double(_), _) | (_, Double(_)) => a.double()? == b.double()?,
-            _ => a.int()? == b.int()?,
-        }),
-        Function::NotEqual => Bool(match (a, b) {
-            (Double(_), _) | (_, Double(_)) => a.double()? != b.double()?,
-            _ => a.int()? != b.int()?,
-        }),
-        Function::Less => Bool(match (a, b) {
-            (Double(_), _) | (_, Double(_)) => a.double()? < b.double()?,
-            _ => a.int()? < b.int()?,
-        }),
-        Function::LessEqual => Bool(match (a, b) {
-            (Double(_), _) | (_, Double(_)) => a.double()? <= b.double()?,
-            _ => a.int()? <= b.int()?,
-        }),
-        Function::BitAnd => Int(a.int()? & b.int()?),
-        Function::BitOr => Int(a.int()? | b.int()?),
-        Function::BitXor => Int(a.int()? ^ b.int()?),
-        // By the six lowest bits of the distance, as processors do and pgbench relies on.
-        Function::ShiftLeft => Int(a.int()?.wrapping_shl(b.int()? as u32)),
-        Function::ShiftRight => Int(a.int()?.wrapping_shr(b.int()? as u32)),
-        Function::Not => Bool(!a.boolean()?),
-        Function::Is => Bool(a == b),
-        Function::Debug => a,
-        Function::Abs => match a {
-            Double(value) => Double(value.abs()),
-            _ => Int(a.int()?.checked_abs().ok_or(Fault::AbsOverflow)?),
-        },
-        Function::Double => Double(a.double()?),
-        Function::Int => Int(a.int()?),
-        Function::Exp => Double(a.double()?.exp()),
-        Function::Ln => Double(a.double()?.ln()),
-        Function::Sqrt => Double(a.double()?.sqrt()),
-        Function::Pow => Double(a.double()?.powf(b.double()?)),
-        Function::Pi => Double(std::f64::consts::PI),
-        Function::HashFnv1a => Int(hash_fnv1a(a.int()?, b.int()?)),
-        Function::HashMurmur2 => Int(hash_murmur2(a.int()?, b.int()?)),
-        Function::Permute => match b.int()? {
-            size if size > 0 => Int(permute(a.int()?, size, c.int()?)),
-            _ => return Err(Fault::PermuteSize),
-        },
-        Function::Random => Int(draw::uniform(a.int()?, b.int()?, random)?),
-        Function::RandomExponential => Int(draw::exponential(a.int()?, b.int()?, c.double()?, random)?),
-        Function::RandomGaussian => Int(draw::gaussian(a.int()?, b.int()?, c.double()?, random)?),
-        Function::RandomZipfian => {
-            let zipfian = draw::zipfian_of(c.double()?)?;
-            Int(draw::zipfian(a.int()?, b.int()?, &zipfian, random)?)
-        }
-        Function::Greatest | Function::Least => extreme(function, a, b)?,
-    })
-}
-
-/// One double makes doubles of all; one NULL is the answer.
-fn extreme(function: Function, a: Number, b: Number) -> Result<Number, Fault> {
-    use Number::{Double, Int, Null};
-    let greatest = function == Function::Greatest;
-    Ok(match (a, b) {
-        (Null, _) | (_, Null) => Null,
-        (Double(_), _) | (_, Double(_)) => {
-            let (a, b) = (a.double()?, b.double()?);
-            Double(if (b > a) == greatest { b } else { a })
-        }
-        _ => {
-            let (a, b) = (a.int()?, b.int()?);
-            Int(if greatest { a.max(b) } else { a.min(b) })
-        }
-    })
+/// How many values there are from `least` to `most`, where that is known; else any number.
+fn usual(least: &Node, most: &Node) -> u64 {
+    let int = |node: &Node| match node {
+        Node::Constant(value) => value.int().ok(),
+        _ => None,
+    };
+    let known = int(least)
+        .zip(int(most))
+        .and_then(|(least, most)| draw::size(least, most).ok());
+    known.unwrap_or(1)
 }
 
 pub fn unknown_variable(at: usize, name: &str, names: &Names) -> SyntaxError {

@@ -1,0 +1,188 @@
+//! A statement of a script: its text cut where variables stand, and what can be known of it beforehand.
+//!
+//! A variable is a parameter of the prepared statement, each time it occurs one of its own. Where no parameter may
+//! stand, all variables of the statement are written into its text, and must then be numbers: glued to a name
+//! (`accounts_:part`), and in statements that take no parameters at all (`CREATE`, `SET`, ...).
+use super::columns::Words;
+use super::error::{ScriptError, SyntaxError};
+use super::expression::unknown_variable;
+use super::names::Names;
+use super::number::{Fault, Number};
+use super::scan::{Kind, Token};
+use super::variables::Variables;
+use bakeoff_model::sql::{Ask, Dialect};
+use std::fmt::Write as _;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    Read,
+    Write,
+    Other,
+}
+
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// Among the script's statements, from 1; those that begin and end transactions count.
+    pub number: u32,
+    /// Where it begins, from 1.
+    pub line: usize,
+    pub counted: Counted,
+    /// It changes nothing, as far as its words tell.
+    pub reads: bool,
+    /// It answers with rows.
+    pub rows: bool,
+    /// It is prepared; otherwise its text is sent, with its variables written into it.
+    pub prepared: bool,
+    /// Before, between and after variables: one more than of those.
+    pieces: Vec<String>,
+    /// Places of the variables in it, in their order.
+    pub variables: Vec<u32>,
+    /// `\gset`, `\aset`: the variable of each column.
+    pub sets: Option<Sets>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sets {
+    pub variables: Vec<u32>,
+    /// `\gset`: not exactly one row is an error. `\aset` takes the last row, if there is one.
+    pub one_row: bool,
+}
+
+/// Statements whose variables may be parameters.
+const PREPARED: [&str; 9] = [
+    "select", "insert", "update", "delete", "values", "with", "replace", "merge", "call",
+];
+const WRITES: [&str; 5] = ["insert", "update", "delete", "replace", "merge"];
+/// What a WITH may be for.
+const VERBS: [&str; 6] = ["select", "values", "insert", "update", "delete", "merge"];
+const READS: [&str; 6] = ["select", "values", "with", "table", "show", "explain"];
+/// Words by which a statement that begins as a read does more: it writes, locks, or counts on.
+const CHANGES: [&str; 9] = [
+    "insert", "update", "delete", "merge", "into", "share", "nextval", "setval", "get_lock",
+];
+
+impl Statement {
+    /// `file`, `text`: of the script. Its variables must be known.
+    pub fn new(
+        number: u32,
+        tokens: &[Token],
+        file: &str,
+        text: &str,
+        names: &Names,
+    ) -> Result<Self, ScriptError> {
+        let words = Words::of(tokens, text);
+        let first = words
+            .words
+            .first()
+            .map_or(String::new(), |word| word.text.to_lowercase());
+        let begins = |with: &[&str]| with.contains(&&*first);
+        // What a WITH is for stands after it.
+        let verb = words
+            .words
+            .iter()
+            .find(|word| first != "with" || (word.depth == 0 && VERBS.iter().any(|verb| word.is(verb))));
+        let writes = verb.is_some_and(|verb| WRITES.iter().any(|write| verb.is(write)));
+        let changes = CHANGES.iter().any(|word| words.has(word));
+        let (pieces, variables, glued) = cut(tokens, file, text, names)?;
+        Ok(Self {
+            number,
+            line: 1 + text[..tokens[0].from].matches('\n').count(),
+            counted: match writes {
+                true => Counted::Write,
+                false if begins(&READS) => Counted::Read,
+                false => Counted::Other,
+            },
+            reads: !writes && begins(&READS) && !changes,
+            rows: match writes {
+                true => words.outside("returning").is_some(),
+                false => begins(&READS) || first == "fetch",
+            },
+            prepared: begins(&PREPARED) && !glued,
+            pieces,
+            variables,
+            sets: None,
+        })
+    }
+
+    /// As it is prepared in a dialect.
+    pub fn sql(&self, dialect: &Dialect) -> String {
+        let mut sql = self.pieces[0].clone();
+        for (i, piece) in self.pieces[1..].iter().enumerate() {
+            sql.push_str(&dialect.placeholder(i + 1));
+            sql.push_str(piece);
+        }
+        sql
+    }
+
+    pub fn ask<'s>(&self, sql: &'s str) -> Ask<'s> {
+        match self.reads {
+            true => Ask::read(sql),
+            false => Ask::write(sql),
+        }
+    }
+
+    /// Room for its text with variables that are whole numbers.
+    pub fn text_bytes(&self) -> usize {
+        const LONGEST_NUMBER: usize = 24;
+        self.pieces.iter().map(|piece| piece.len() + LONGEST_NUMBER).sum()
+    }
+
+    /// The whole statement with its variables' values, which must be numbers, in place of them.
+    pub fn write(&self, text: &mut String, variables: &Variables) -> Result<(), Fault> {
+        text.clear();
+        text.push_str(&self.pieces[0]);
+        for (piece, place) in self.pieces[1..].iter().zip(&self.variables) {
+            match variables.number(*place)? {
+                Number::Int(value) => text.push_str(itoa::Buffer::new().format(value)),
+                // A string takes whatever is written.
+                other => drop(write!(text, "{other}")),
+            }
+            text.push_str(piece);
+        }
+        Ok(())
+    }
+
+    /// As the script has it, for a person.
+    pub fn shown(&self, names: &Names) -> String {
+        let mut shown = self.pieces[0].clone();
+        for (piece, place) in self.pieces[1..].iter().zip(&self.variables) {
+            shown.push(':');
+            shown.push_str(names.name(*place));
+            shown.push_str(piece);
+        }
+        shown
+    }
+
+    /// The text around each variable.
+    pub fn pieces(&self) -> &[String] {
+        &self.pieces
+    }
+}
+
+type Cut = (Vec<String>, Vec<u32>, bool);
+
+/// The statement's text around its variables, these, and whether one is glued to a name.
+fn cut(tokens: &[Token], file: &str, text: &str, names: &Names) -> Result<Cut, ScriptError> {
+    let (mut pieces, mut variables, mut glued) = (vec![String::new()], vec![], false);
+    for (i, token) in tokens.iter().enumerate() {
+        let own = &text[token.from..token.to];
+        if token.kind == Kind::Variable {
+            let Some(place) = names.place(&own[1..]) else {
+                let SyntaxError { what, hint, .. } = unknown_variable(0, &own[1..], names);
+                return Err(ScriptError::at(file, text, token.from, what, hint));
+            };
+            let before = i.checked_sub(1).map(|before| tokens[before]);
+            glued |= before.is_some_and(|before| {
+                let name = &text[before.from..before.to];
+                before.to == token.from
+                    && before.kind == Kind::Word
+                    && !name.starts_with(|c: char| c.is_ascii_digit())
+            });
+            variables.push(place);
+            pieces.push(String::new());
+        } else if let Some(piece) = pieces.last_mut() {
+            piece.push_str(own);
+        }
+    }
+    Ok((pieces, variables, glued))
+}

@@ -1,0 +1,506 @@
+//! Scripts and what becomes of them.
+use crate::script::{Counted, Names, Number, Program, ScriptError, Step, Variables, declare, statements};
+use bakeoff_model::sql::{Dialect, Upsert};
+use bakeoff_model::value::{Decimal, Value};
+use proptest::prelude::*;
+
+static NUMBERED: Dialect = Dialect {
+    name: "fake",
+    quote: ('"', '"'),
+    lower_case_names: true,
+    key_type: "",
+    text_type: "",
+    varchar_type: "",
+    bytes_type: "",
+    timestamp_type: "",
+    auto_key: "",
+    auto_value: None,
+    number_after: None,
+    table_suffix: "",
+    numbered_placeholders: true,
+    for_update: "",
+    upsert: Upsert::OnConflict,
+    max_params: 1000,
+    rows_per_insert: 1,
+    table_exists: "",
+};
+
+fn compile(text: &str) -> Result<(Program, Names), ScriptError> {
+    let mut names = Names::default();
+    declare("x.sql", text, &mut names)?;
+    Ok((Program::compile("x.sql", text, &names)?, names))
+}
+
+fn program(text: &str) -> Program {
+    compile(text).unwrap_or_else(|error| panic!("{error}\n{text}")).0
+}
+
+/// Steps in short, with the statements as they are prepared.
+fn steps(text: &str) -> Vec<String> {
+    let program = program(text);
+    let step = |step: &Step| match step {
+        Step::Set { variable, .. } => format!("set {variable}"),
+        Step::Unless { to, .. } => format!("unless {to}"),
+        Step::Jump { to } => format!("jump {to}"),
+        Step::Sleep { unit_ns, .. } => format!("sleep {unit_ns}"),
+        Step::Begin(access) if access.read_only => "begin to read".into(),
+        Step::Statement(index) => program.statements[*index as usize].sql(&NUMBERED),
+        other => format!("{other:?}")
+            .to_lowercase()
+            .split('(')
+            .next()
+            .unwrap_or_default()
+            .into(),
+    };
+    program.steps.iter().map(step).collect()
+}
+
+#[test]
+fn a_script_of_pgbench_is_compiled_as_it_is() {
+    let tpcb = "\\set aid random(1, 100000 * :scale)\n\\set delta random(-5000, 5000)\nBEGIN;\n\
+        UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\n\
+        SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\nEND;\n";
+    assert_eq!(
+        steps(tpcb),
+        [
+            "set 4",
+            "set 5",
+            "begin",
+            "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2",
+            "SELECT abalance FROM pgbench_accounts WHERE aid = $1",
+            "commit",
+        ]
+    );
+    let program = program(tpcb);
+    assert_eq!(program.sets, [4, 5]);
+    assert!(program.transactions && !program.reads_only && !program.pipelines);
+    let [update, select] = &*program.statements else {
+        panic!()
+    };
+    assert_eq!(
+        (update.number, update.counted, update.rows),
+        (2, Counted::Write, false)
+    );
+    assert_eq!(
+        (select.number, select.counted, select.rows),
+        (3, Counted::Read, true)
+    );
+}
+
+#[test]
+fn statements_end_where_postgresql_ends_them() {
+    for (text, found) in [
+        ("SELECT ';'; SELECT 2", vec!["SELECT ';'", "SELECT 2"]),
+        ("SELECT E'\\';'; SELECT 2;", vec!["SELECT E'\\';'", "SELECT 2"]),
+        ("SELECT 'it''s;'", vec!["SELECT 'it''s;'"]),
+        (
+            "SELECT $a$;$$;$a$; SELECT $$;$$",
+            vec!["SELECT $a$;$$;$a$", "SELECT $$;$$"],
+        ),
+        ("SELECT \"a;\", `b;` FROM t;", vec!["SELECT \"a;\", `b;` FROM t"]),
+        ("SELECT 1 -- ;\n, 2; -- no more\n;;", vec!["SELECT 1 \n, 2"]),
+        (
+            "SELECT /* ; /* ; */ ; */ 1;/* nothing */;",
+            vec!["SELECT /* ; /* ; */ ; */ 1"],
+        ),
+        (
+            "CREATE RULE r AS (SELECT 1; SELECT 2);",
+            vec!["CREATE RULE r AS (SELECT 1; SELECT 2)"],
+        ),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON a BEGIN UPDATE b SET c = CASE d WHEN 1 THEN 2 END; END; SELECT 1",
+            vec![
+                "CREATE TRIGGER t AFTER INSERT ON a BEGIN UPDATE b SET c = CASE d WHEN 1 THEN 2 END; END",
+                "SELECT 1",
+            ],
+        ),
+        (
+            "SELECT a::int, b[1:2], '12:30', @x := 1 FROM t",
+            vec!["SELECT a::int, b[1:2], '12:30', @x := 1 FROM t"],
+        ),
+    ] {
+        let plain = statements("x.sql", text).unwrap();
+        assert_eq!(plain.iter().map(|plain| &*plain.sql).collect::<Vec<_>>(), found);
+        if !text.contains("CREATE") {
+            let compiled = program(text);
+            let sql: Vec<String> = compiled
+                .statements
+                .iter()
+                .map(|statement| statement.sql(&NUMBERED))
+                .collect();
+            assert_eq!(sql, found);
+        }
+    }
+    assert_eq!(statements("x.sql", "SELECT 1;\n\nSELECT\n2").unwrap()[1].line, 3);
+}
+
+#[test]
+fn variables_are_parameters_wherever_one_may_stand() {
+    let (program, names) = compile(
+        "\\set n 7\nSELECT ':n', :n::int, \":n\", x[:n] FROM t WHERE a=:n LIMIT :n;\nUPDATE t_:n SET a = :n;\nSET work_mem = :n;",
+    )
+    .unwrap();
+    let [select, update, set] = &*program.statements else {
+        panic!()
+    };
+    assert_eq!(
+        select.sql(&NUMBERED),
+        "SELECT ':n', $1::int, \":n\", x[$2] FROM t WHERE a=$3 LIMIT $4"
+    );
+    assert!(select.prepared && !update.prepared && !set.prepared);
+    let (mut variables, mut text) = (Variables::new(names.len()), String::new());
+    variables.set(4, Number::Int(7));
+    update.write(&mut text, &variables).unwrap();
+    assert_eq!(text, "UPDATE t_7 SET a = 7");
+    assert_eq!(update.shown(&names), "UPDATE t_:n SET a = :n");
+    for (value, written) in [
+        (
+            Value::Decimal(Decimal { units: 5, scale: 1 }),
+            Some("SET work_mem = 0.5"),
+        ),
+        (Value::Text(b"12"), Some("SET work_mem = 12")),
+        (Value::Text(b"1; DROP TABLE t"), None),
+    ] {
+        variables.take(4, value);
+        assert_eq!(set.write(&mut text, &variables).is_ok(), written.is_some());
+        assert!(written.is_none_or(|written| text == written), "{text}");
+    }
+}
+
+#[test]
+fn conditions_become_jumps() {
+    assert_eq!(
+        steps(
+            "\\if 1\nSELECT 1;\n\\elif 0\nSELECT 2;\n\\if 1\nSELECT 3;\n\\endif\n\\else\nSELECT 4;\n\\endif\nSELECT 5;"
+        ),
+        [
+            "unless 3", "SELECT 1", "jump 9", "unless 8", "SELECT 2", "unless 7", "SELECT 3", "jump 9",
+            "SELECT 4", "SELECT 5",
+        ]
+    );
+}
+
+#[test]
+fn commands_take_what_pgbench_lets_them_take() {
+    assert_eq!(
+        steps(
+            "\\SET x 1 + \\\n 2\n\\sleep 10 ms\n\\sleep :x us\n\\sleep 2\nSELECT 1 AS a \\gset\nSELECT 2 AS two;\n\\aset p_"
+        ),
+        [
+            "set 4",
+            "sleep 1000000",
+            "sleep 1000",
+            "sleep 1000000000",
+            "SELECT 1 AS a",
+            "SELECT 2 AS two"
+        ]
+    );
+    assert_eq!(
+        steps("\\startpipeline\nBEGIN;\nSELECT 1;\n\\if 1\n\\syncpipeline\n\\endif\nCOMMIT;\n\\endpipeline"),
+        [
+            "startpipeline",
+            "begin",
+            "SELECT 1",
+            "unless 5",
+            "syncpipeline",
+            "commit",
+            "endpipeline",
+        ]
+    );
+    assert_eq!(
+        steps("START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT 1; ROLLBACK WORK;"),
+        ["begin to read", "SELECT 1", "rollback"]
+    );
+    assert_eq!(
+        steps("BEGIN; SAVEPOINT a; ROLLBACK TO a; END TRANSACTION"),
+        ["begin", "SAVEPOINT a", "ROLLBACK TO a", "commit"]
+    );
+}
+
+/// The variables of `\gset`, as PostgreSQL 15 names the columns.
+#[test]
+fn columns_are_named_as_postgresql_names_them() {
+    for (sql, columns) in [
+        ("SELECT abalance FROM t", vec!["abalance"]),
+        (
+            "SELECT a.B, \"Big\", c AS D, e f FROM t a",
+            vec!["b", "Big", "d", "f"],
+        ),
+        (
+            "SELECT count(*), sum(x) AS total, max(a + b) FROM t",
+            vec!["count", "total", "max"],
+        ),
+        ("SELECT a::int, (b)::numeric c, now()", vec!["a", "c", "now"]),
+        (
+            "SELECT case when a then b end, coalesce(a, 1) x FROM t",
+            vec!["case", "x"],
+        ),
+        ("SELECT DISTINCT ON (a, b) c FROM t", vec!["c"]),
+        (
+            "WITH x AS (SELECT 1 AS y) SELECT y + 1 AS z, (SELECT 1) v FROM x WHERE y = 1",
+            vec!["z", "v"],
+        ),
+        ("SELECT a FROM t UNION SELECT b FROM u", vec!["a"]),
+        ("INSERT INTO t SELECT 1 RETURNING id, x AS y", vec!["id", "y"]),
+        ("SELECT 1 AS one", vec!["one"]),
+    ] {
+        let (_, names) = compile(&format!("{sql} \\gset p_")).unwrap();
+        let own: Vec<&str> = names.all()[4..].to_vec();
+        let expected: Vec<String> = columns.iter().map(|column| format!("p_{column}")).collect();
+        assert_eq!(own, expected, "{sql}");
+    }
+    for sql in [
+        "SELECT *",
+        "SELECT a.* FROM a",
+        "SELECT 1",
+        "SELECT a + b FROM t",
+        "SELECT a, 'x'",
+        "SELECT a IS NULL",
+    ] {
+        let error = compile(&format!("{sql}\n\\gset")).unwrap_err();
+        assert!(
+            error.what.contains("a column has no name") && error.line == 1,
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn only_what_changes_nothing_reads() {
+    for (sql, reads, counted, rows) in [
+        ("SELECT 1", true, Counted::Read, true),
+        (
+            "/*+ hint */ select replace(a, 'b', 'c') from t",
+            true,
+            Counted::Read,
+            true,
+        ),
+        ("VALUES (1)", true, Counted::Read, true),
+        (
+            "WITH x AS (SELECT 1) SELECT replace('a', 'b', 'c') FROM x",
+            true,
+            Counted::Read,
+            true,
+        ),
+        ("SELECT 'update t'", true, Counted::Read, true),
+        ("SELECT 1 FROM t FOR UPDATE", false, Counted::Read, true),
+        ("SELECT 1 FROM t FOR SHARE", false, Counted::Read, true),
+        ("SELECT nextval('s')", false, Counted::Read, true),
+        (
+            "WITH x AS (SELECT 1) SELECT 1 FROM x FOR UPDATE",
+            false,
+            Counted::Read,
+            true,
+        ),
+        (
+            "WITH x AS (DELETE FROM t RETURNING a) SELECT a FROM x",
+            false,
+            Counted::Read,
+            true,
+        ),
+        (
+            "WITH x AS (SELECT 1) INSERT INTO t SELECT 1 FROM x",
+            false,
+            Counted::Write,
+            false,
+        ),
+        ("INSERT INTO t VALUES (1)", false, Counted::Write, false),
+        ("DELETE FROM t RETURNING a", false, Counted::Write, true),
+        ("REPLACE INTO t VALUES (1)", false, Counted::Write, false),
+        ("TRUNCATE t", false, Counted::Other, false),
+    ] {
+        let program = program(sql);
+        let statement = &program.statements[0];
+        assert_eq!(
+            (statement.reads, statement.counted, statement.rows),
+            (reads, counted, rows),
+            "{sql}"
+        );
+        assert_eq!(program.reads_only, reads);
+    }
+}
+
+#[test]
+fn what_cannot_be_a_script_is_refused_with_its_place() {
+    for (text, place, what, hint) in [
+        (
+            "SELECT 1;\n\\sett a 1",
+            (2, 1),
+            "no command \\sett",
+            "did you mean `set`?",
+        ),
+        ("\\set a 1 +", (1, 11), "a value was expected", "a value is"),
+        ("\\set a 1 \\\n + foo(1)", (2, 4), "no function `foo`", ""),
+        ("\\set 1a 1", (1, 6), "`1a` is no name", "letters"),
+        ("\\set", (1, 5), "takes a name and an expression", "\\set name"),
+        (
+            "\\set customer 1\n  SELECT :custommer;",
+            (2, 10),
+            "nothing sets the variable `custommer`",
+            "`customer`?",
+        ),
+        ("\\shell rm -rf /", (1, 1), "a plan runs no commands", "\\set"),
+        ("\\setshell x date", (1, 1), "a plan runs no commands", "\\set"),
+        ("\\if 1\nSELECT 1;", (1, 1), "this \\if does not end", "\\endif"),
+        ("\\endif", (1, 1), "no \\if for this", "\\if"),
+        (
+            "\\if 1\n\\else\n\\else\n\\endif",
+            (3, 1),
+            "\\else stands after no \\if",
+            "at most one",
+        ),
+        (
+            "\\if 1\n\\else 2\n\\endif",
+            (2, 6),
+            "\\else takes nothing, and `2`",
+            "line",
+        ),
+        ("\\gset", (1, 1), "\\gset must follow", "SELECT"),
+        (
+            "UPDATE t SET a = 1;\n\\gset",
+            (2, 1),
+            "\\gset must follow",
+            "RETURNING",
+        ),
+        (
+            "SELECT 1 a \\gset a-",
+            (1, 17),
+            "cannot begin the name",
+            "letters",
+        ),
+        (
+            "\\sleep x",
+            (1, 1),
+            "`x` is neither a whole number",
+            "\\sleep 10 ms",
+        ),
+        ("\\sleep 1 min", (1, 1), "no unit `min`", "us, ms or s"),
+        (
+            "SELECT 'a;\nSELECT 2;",
+            (1, 8),
+            "a text (') does not end",
+            "close",
+        ),
+        ("SELECT 1 /* a;", (1, 10), "a comment (/*) does not end", "close"),
+        ("SELECT 1\\; SELECT 2;", (1, 9), "joined by \\;", "semicolon"),
+        (
+            "BEGIN;\nSELECT 1;",
+            (2, 10),
+            "ends inside a transaction",
+            "COMMIT",
+        ),
+        (
+            "BEGIN; BEGIN; END; END;",
+            (1, 24),
+            "begins inside another",
+            "COMMIT",
+        ),
+        ("COMMIT;", (1, 8), "ends that never began", "BEGIN"),
+        (
+            "COMMIT AND CHAIN;",
+            (1, 1),
+            "cannot be asked of every system",
+            "READ ONLY",
+        ),
+        (
+            "BEGIN FAST; END;",
+            (1, 1),
+            "cannot be asked of every system",
+            "ISOLATION LEVEL",
+        ),
+        ("\\endpipeline", (1, 1), "no pipeline for this", "\\startpipeline"),
+        (
+            "\\startpipeline\n\\startpipeline",
+            (2, 1),
+            "open already",
+            "\\endpipeline",
+        ),
+        (
+            "\\startpipeline\nSELECT 1;",
+            (1, 1),
+            "this pipeline does not end",
+            "\\endpipeline",
+        ),
+        (
+            "\\startpipeline\nSET a = 1;\n\\endpipeline",
+            (2, 1),
+            "prepared statements only",
+            "before",
+        ),
+        (
+            "\\startpipeline\nSELECT 1 a \\gset\n\\endpipeline",
+            (2, 12),
+            "cannot stand in a pipeline",
+            "after",
+        ),
+        (
+            "\\if 1\n\\startpipeline\n\\endif\n\\endpipeline",
+            (3, 1),
+            "\\endif cuts a pipeline",
+            "the other",
+        ),
+        (
+            "\\startpipeline\n\\if 1\n\\endpipeline\n\\endif",
+            (3, 1),
+            "\\endpipeline cuts a pipeline",
+            "the other",
+        ),
+        ("-- nothing", (1, 1), "the script has no command", "SQL"),
+    ] {
+        let error = compile(text).unwrap_err();
+        assert_eq!((error.line, error.column), place, "{text:?}: {error}");
+        assert!(error.what.contains(what), "{text:?}: {error}");
+        assert!(
+            error.hint.contains(hint) && !error.hint.is_empty(),
+            "{text:?}: {}",
+            error.hint
+        );
+    }
+    let error = statements("schema.sql", "CREATE TABLE a (b int);\n\\set a 1").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "schema.sql, line 2, column 1 (\\set a 1): \\set stands in a file of plain statements"
+    );
+}
+
+#[test]
+fn a_variable_that_is_never_set_has_its_value_built_in() {
+    let mut names = Names::default();
+    names.fix("scale", Number::Int(3));
+    let text = "\\set n 100 * :scale\nSELECT :n, :scale;";
+    declare("x.sql", text, &mut names).unwrap();
+    let program = Program::compile("x.sql", text, &names).unwrap();
+    assert_eq!(program.expressions[0].constant(), Some(Number::Int(300)));
+    assert_eq!(program.statements[0].variables, [4, 3]);
+    declare("y.sql", "\\set scale 5", &mut names).unwrap();
+    let program = Program::compile("x.sql", text, &names).unwrap();
+    assert_eq!(program.expressions[0].constant(), None);
+}
+
+#[test]
+fn another_attempt_begins_with_the_values_of_the_first() {
+    let mut variables = Variables::new(2);
+    variables.take(0, Value::Text(b"before"));
+    variables.keep(&[0, 1]);
+    variables.take(0, Value::Text(b"and after"));
+    variables.set(1, Number::Int(1));
+    variables.restore(&[0, 1]);
+    assert_eq!(variables.parameter(0), Ok(Value::Text(b"before")));
+    assert!(variables.parameter(1).is_err());
+}
+
+proptest! {
+    #[test]
+    fn any_script_is_compiled_or_refused(text in "\\PC{0,80}", parts in prop::collection::vec(0usize..28, 0..40)) {
+        let _ = compile(&text).map(drop);
+        const PARTS: [&str; 28] = [
+            "\\set a ", "\\if ", "\\elif ", "\\else", "\\endif", "\n", "\\\n", "\\gset ", "\\sleep ", "\\startpipeline",
+            "\\endpipeline", ";", "SELECT ", "BEGIN;", "END;", ":a", "'", "\"", "$$", "/*", "*/", "--", "(", ")", "1", "a",
+            "\u{e4}", "returning ",
+        ];
+        let text: String = parts.into_iter().map(|part| PARTS[part]).collect();
+        if let Err(error) = compile(&text) {
+            prop_assert!(error.line >= 1 && error.column >= 1 && !error.what.is_empty() && !error.hint.is_empty());
+        }
+    }
+}
