@@ -87,6 +87,15 @@ pub enum Upsert {
     OnConflict,
 }
 
+/// How the statement that takes a number ([`Dialect::take_number`]) tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberTaken {
+    /// As the id of an insert: the statement has no rows.
+    InsertId,
+    /// As its only row.
+    Row,
+}
+
 impl Dialect {
     /// Quoted, and a quote inside doubled: names come from plans.
     pub fn quoted(&self, identifier: &str) -> String {
@@ -104,6 +113,26 @@ impl Dialect {
         match self.numbered_placeholders {
             true => format!("${number}"),
             false => "?".to_owned(),
+        }
+    }
+
+    /// Takes the next of the numbers that a row counts, in one statement: it tells the number and leaves the row one ahead.
+    pub fn take_number(&self, table: &str, counter: &str, row: &str) -> String {
+        match self.number_taken() {
+            NumberTaken::InsertId => {
+                format!("UPDATE {table} SET {counter}=LAST_INSERT_ID({counter})+1 WHERE {row}")
+            }
+            NumberTaken::Row => {
+                format!("UPDATE {table} SET {counter}={counter}+1 WHERE {row} RETURNING {counter}-1")
+            }
+        }
+    }
+
+    /// MySQL's family is known by its upsert: it has no RETURNING for an UPDATE.
+    pub fn number_taken(&self) -> NumberTaken {
+        match self.upsert {
+            Upsert::OnDuplicateKey => NumberTaken::InsertId,
+            Upsert::OnConflict => NumberTaken::Row,
         }
     }
 

@@ -2,15 +2,18 @@
 #![allow(clippy::unwrap_used)] // a helper of tests, which clippy does not take for one
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
+use bakeoff_model::run::tpcc::{TpccSpec, TpccVariant};
 use bakeoff_model::run::{ClientSpec, RequestDistribution, YcsbSpec};
 use bakeoff_model::workload::{Answer, ThreadId, Workload};
 use bakeoff_workloads::sysbench::Sysbench;
+use bakeoff_workloads::tpcc::Tpcc;
 use bakeoff_workloads::ycsb::Ycsb;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 mod session;
 use session::sql::YesSql;
+use session::tpcc::Warehouse;
 use session::{NoProbe, Yes, now};
 
 thread_local! {
@@ -163,4 +166,17 @@ fn no_script_of_sysbench_allocates_prepared_or_not() {
         ..SysbenchSpec::default()
     };
     assert_eq!(of_sysbench(&together), 0);
+}
+
+#[test]
+fn no_transaction_of_tpcc_allocates() {
+    for variant in [TpccVariant::Tpcc, TpccVariant::TpccMysql, TpccVariant::TprocC] {
+        let spec = TpccSpec {
+            variant,
+            warehouses: 4,
+            ..TpccSpec::default()
+        };
+        let tpcc = Tpcc::new(&spec, 1, ClientSpec::default(), Some(1)).unwrap();
+        assert_eq!(allocations_of(&tpcc, &mut Warehouse::default()), 0, "{variant:?}");
+    }
 }

@@ -8,15 +8,25 @@
 //! docs/reference/workloads/tpcc.md.
 
 mod account;
+mod attempt;
+mod booking;
+mod buffers;
+mod customer;
+mod deck;
 mod delivery;
+mod input;
 pub mod letters;
 pub mod names;
 mod new_order;
 mod order_status;
+mod pacing;
 mod payment;
 pub mod random;
+mod rules;
 mod sizes;
+mod statements;
 mod stock_level;
+mod terminal;
 mod thread;
 mod transaction;
 
@@ -32,11 +42,18 @@ use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::tpcc::TpccSpec;
 use bakeoff_model::run::{CheckSpec, ClientSpec};
 use bakeoff_model::sql::SpeaksSql;
-use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Operation, Probe, Queries, ThreadId, Workload};
+use buffers::Buffers;
+use deck::{Choice, Deck};
+use input::Inputs;
+use pacing::Pacing;
 use random::Draws;
+use rules::Rules;
+use terminal::Terminal;
+use thread::Attempted;
 use transaction::Transaction;
 
-pub use account::Evidence;
+pub use account::{Evidence, Told};
 pub use sizes::Sizes;
 pub use thread::Thread;
 
@@ -56,6 +73,11 @@ pub struct Tpcc {
     /// By `Transaction`.
     operations: [Operation; Transaction::COUNT],
     accounts: Accounts<Account>,
+    rules: Rules,
+    inputs: Inputs,
+    choice: Choice,
+    /// `None`: a terminal's user enters the next transaction at once.
+    pacing: Option<Pacing>,
 }
 
 impl Tpcc {
@@ -71,8 +93,14 @@ impl Tpcc {
         }
         check_bounds(spec, "workload")?;
         let sizes = Sizes::new(spec);
+        let draws = Draws::new(spec, &sizes, seed);
+        let rules = Rules::of(spec.variant);
         Ok(Self {
-            draws: Draws::new(spec, &sizes, seed),
+            inputs: Inputs::new(spec, &sizes, &draws, rules),
+            choice: Choice::new(spec),
+            pacing: Pacing::new(spec),
+            rules,
+            draws,
             sizes,
             operations: Transaction::ALL.map(|transaction| Operation::new(transaction.name())),
             users: u64::from(threads.unwrap_or(1).max(1)) * u64::from(client.count),
@@ -94,7 +122,9 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
     }
 
     fn witness_operation(&self) -> Option<usize> {
-        Some(Transaction::OrderStatus as usize)
+        self.choice
+            .has(Transaction::OrderStatus)
+            .then_some(Transaction::OrderStatus as usize)
     }
 
     fn needs(&self) -> Needs {
@@ -106,26 +136,32 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
     fn thread(&self, _worker: &(), id: ThreadId) -> Thread {
         Thread {
             stream: Stream::new(self.seed, id.stream),
-            number: id.stream,
-            seed: 0,
-            transaction: Transaction::NewOrder,
+            terminal: Terminal::new(&self.spec, self.seed, id.stream, self.users),
+            witness: id.witness,
+            deck: Deck::new(),
+            drawn: None,
+            pause_ns: 0,
+            attempted: Attempted::default(),
+            buffers: Buffers::new(),
             account: self.accounts.open(),
             hash: StreamHash::default(),
         }
     }
 
-    async fn attach(&self, _session: &mut S) -> Result<(), OpError> {
-        Ok(())
+    async fn attach(&self, session: &mut S) -> Result<(), OpError> {
+        statements::prepare(&self.rules, session.sql()).await
     }
 
     #[inline]
     fn next(&self, _worker: &(), thread: &mut Thread) -> usize {
-        thread.seed = thread.stream.next_seed();
-        thread.hash.add([thread.transaction as u64, thread.seed]);
-        thread.transaction as usize
+        self.draw(thread) as usize
     }
 
     #[inline]
+    fn pause_ns(&self, thread: &Thread) -> u64 {
+        thread.pause_ns
+    }
+
     async fn execute<P: Probe>(
         &self,
         _worker: &(),
@@ -133,27 +169,22 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
         session: &mut S,
         probe: &mut P,
     ) -> Result<Answer<'_>, OpError> {
-        let session = session.sql();
-        match thread.transaction {
-            Transaction::NewOrder | Transaction::NewOrderRollback => {
-                self.new_order(thread, session, probe).await
-            }
-            Transaction::Payment => self.payment(thread, session, probe).await,
-            Transaction::OrderStatus => self.order_status(thread, session, probe).await,
-            Transaction::Delivery => self.delivery(thread, session, probe).await,
-            Transaction::StockLevel => self.stock_level(thread, session, probe).await,
-        }
+        let mut queries = Queries::default();
+        let answer = self.attempt(thread, session.sql(), &mut queries).await;
+        probe.queries(queries);
+        answer
     }
 
     #[inline]
     fn settle<P: Probe>(
         &self,
         _worker: &(),
-        _thread: &mut Thread,
-        _outcome: Outcome,
+        thread: &mut Thread,
+        outcome: Outcome,
         _session_lost: bool,
         _probe: &mut P,
     ) {
+        booking::end(thread, outcome);
     }
 
     async fn finish<P: Probe>(

@@ -1,22 +1,41 @@
-//! Order-Status (clause 2.6).
-use super::Tpcc;
-use super::thread::Thread;
-use bakeoff_model::outcome::{FailClass, OpError};
+//! Order-Status (clause 2.6): a customer's newest order and its lines.
+use super::attempt::{Attempt, End};
+use super::customer::customer_id;
+use super::input::{Customer, District};
+use super::statements::Kind;
+use bakeoff_model::outcome::OpError;
 use bakeoff_model::sql::SqlSession;
-use bakeoff_model::transaction::Transactional;
-use bakeoff_model::workload::{Answer, Probe};
+use bakeoff_model::value::Value;
 
-impl Tpcc {
-    pub(super) async fn order_status<S: SqlSession + Transactional, P: Probe>(
-        &self,
-        _thread: &mut Thread,
-        _session: &mut S,
-        _probe: &mut P,
-    ) -> Result<Answer<'static>, OpError> {
-        Err(OpError::fail(
-            FailClass::Refused,
-            "TPCC",
-            "this transaction is not there yet",
-        ))
-    }
+pub async fn order_status<S: SqlSession>(
+    home: District,
+    customer: &Customer,
+    namesakes: &mut Vec<i64>,
+    attempt: &mut Attempt<'_, S>,
+) -> Result<End, OpError> {
+    let [w, d] = [home.warehouse, home.district].map(Value::Int);
+    let Some(c) = customer_id(customer, home, namesakes, attempt).await? else {
+        return Ok(End::Rollback);
+    };
+    let newest = attempt
+        .read_row(
+            Kind::NewestOrder,
+            &[w, d, c, w, d, c],
+            "customer or order missing",
+        )
+        .await?;
+    let Some(newest) = newest else {
+        return Ok(End::Rollback);
+    };
+    let number = |cell| {
+        newest
+            .cell(cell)
+            .and_then(Value::whole_number)
+            .unwrap_or_default()
+    };
+    let (id, lines) = (number(0), number(1) as u64);
+    let params = [w, d, Value::Int(id)];
+    let found = attempt.read(Kind::OrderLines, &params, &mut |_| {}).await?;
+    attempt.expect(found == lines, "an order has more or fewer lines than it says");
+    Ok(End::Commit)
 }

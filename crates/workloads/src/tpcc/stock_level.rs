@@ -1,22 +1,28 @@
-//! Stock-Level (clause 2.8).
-use super::Tpcc;
-use super::thread::Thread;
-use bakeoff_model::outcome::{FailClass, OpError};
+//! Stock-Level (clause 2.8): items of a district's last orders that are short at home.
+use super::attempt::{Attempt, End};
+use super::input::District;
+use super::statements::Kind;
+use bakeoff_model::outcome::OpError;
 use bakeoff_model::sql::SqlSession;
-use bakeoff_model::transaction::Transactional;
-use bakeoff_model::workload::{Answer, Probe};
+use bakeoff_model::value::Value;
 
-impl Tpcc {
-    pub(super) async fn stock_level<S: SqlSession + Transactional, P: Probe>(
-        &self,
-        _thread: &mut Thread,
-        _session: &mut S,
-        _probe: &mut P,
-    ) -> Result<Answer<'static>, OpError> {
-        Err(OpError::fail(
-            FailClass::Refused,
-            "TPCC",
-            "this transaction is not there yet",
-        ))
-    }
+const ORDERS: i64 = 20;
+
+pub async fn stock_level<S: SqlSession>(
+    place: District,
+    threshold: i64,
+    attempt: &mut Attempt<'_, S>,
+) -> Result<End, OpError> {
+    let [w, d] = [place.warehouse, place.district].map(Value::Int);
+    let district = attempt
+        .read_row(Kind::NextOrderId, &[w, d], "district missing")
+        .await?;
+    let Some(next) = district.and_then(|row| row.cell(0)?.whole_number()) else {
+        return Ok(End::Rollback);
+    };
+    let [from, next, threshold] = [next - ORDERS, next, threshold].map(Value::Int);
+    attempt
+        .read_row(Kind::LowStock, &[w, d, from, next, w, threshold], "count missing")
+        .await?;
+    Ok(End::Commit)
 }

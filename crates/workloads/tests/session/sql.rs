@@ -6,7 +6,7 @@ use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement, U
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 
-static DIALECT: Dialect = Dialect {
+pub static DIALECT: Dialect = Dialect {
     name: "yes",
     quote: ('"', '"'),
     lower_case_names: false,

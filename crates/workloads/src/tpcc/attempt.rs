@@ -1,0 +1,154 @@
+//! One attempt at a transaction: what has been asked, and what was wrong with an answer.
+use super::statements::Kind;
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::sql::{Done, SqlSession, Statement};
+use bakeoff_model::value::{Decimal, Timestamp, Value};
+use bakeoff_model::workload::{Answer, Queries};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How a transaction is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Commit,
+    /// By its user's mistake, or because an answer was wrong that it cannot go on without.
+    Rollback,
+}
+
+pub struct Attempt<'a, S> {
+    pub session: &'a mut S,
+    pub queries: Queries,
+    /// The first wrong answer.
+    wrong: Option<&'static str>,
+}
+
+impl<'a, S: SqlSession> Attempt<'a, S> {
+    pub fn new(session: &'a mut S) -> Self {
+        Self {
+            session,
+            queries: Queries::default(),
+            wrong: None,
+        }
+    }
+
+    pub fn expect(&mut self, right: bool, otherwise: &'static str) {
+        if !right && self.wrong.is_none() {
+            self.wrong = Some(otherwise);
+        }
+    }
+
+    pub fn answer(&self) -> Answer<'static> {
+        self.wrong.map_or(Answer::Right, Answer::Wrong)
+    }
+
+    /// Rows that came.
+    #[inline]
+    pub async fn read(
+        &mut self,
+        kind: Kind,
+        params: &[Value<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let rows = self.session.query(kind.statement(), params, each).await?;
+        self.queries.read += 1;
+        Ok(rows)
+    }
+
+    /// One row is expected.
+    #[inline]
+    pub async fn read_row(
+        &mut self,
+        kind: Kind,
+        params: &[Value<'_>],
+        otherwise: &'static str,
+    ) -> Result<Option<&RowBuf>, OpError> {
+        let row = self.session.query_one(kind.statement(), params).await?;
+        self.queries.read += 1;
+        if row.is_none() && self.wrong.is_none() {
+            self.wrong = Some(otherwise);
+        }
+        Ok(row)
+    }
+
+    /// So many rows are expected to be written.
+    #[inline]
+    pub async fn write(
+        &mut self,
+        statement: Statement,
+        params: &[Value<'_>],
+        rows: u64,
+        otherwise: &'static str,
+    ) -> Result<Done, OpError> {
+        let done = self.session.execute(statement, params).await?;
+        self.count_write(done.affected != Some(0));
+        self.expect(done.affected.is_none_or(|affected| affected == rows), otherwise);
+        Ok(done)
+    }
+
+    /// A write that touched no row is no write.
+    #[inline]
+    pub fn count_write(&mut self, touched: bool) {
+        self.queries.write += u32::from(touched);
+        self.queries.other += u32::from(!touched);
+    }
+}
+
+/// A number of cents as a value of money's columns.
+#[inline]
+pub fn money(cents: i64) -> Value<'static> {
+    Value::Decimal(Decimal {
+        units: cents,
+        scale: 2,
+    })
+}
+
+/// A cell in units of 1/10^`scale`: cents are of scale 2. `None`: it is no such number.
+pub fn units(cell: Option<Value<'_>>, scale: u8) -> Option<i64> {
+    let decimal = match cell? {
+        Value::Int(units) => Decimal { units, scale: 0 },
+        Value::Decimal(decimal) => decimal,
+        // What SQLite calculates.
+        Value::Float(value) => return Some((value * 10f64.powi(scale.into())).round() as i64),
+        Value::Text(digits) => Decimal::parse(digits)?,
+        _ => return None,
+    };
+    let places = scale.checked_sub(decimal.scale)?;
+    decimal.units.checked_mul(10i64.checked_pow(places.into())?)
+}
+
+/// The date and time of day that a row is written with.
+pub fn now() -> Value<'static> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Value::Timestamp(Timestamp {
+        us: since.as_micros() as i64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_read_from_whatever_a_system_answers() {
+        for cell in [
+            Value::Decimal(Decimal {
+                units: 1230,
+                scale: 2,
+            }),
+            Value::Decimal(Decimal { units: 123, scale: 1 }),
+            Value::Float(12.3),
+            Value::Text(b"12.30"),
+        ] {
+            assert_eq!(units(Some(cell), 2), Some(1230), "{cell:?}");
+        }
+        assert_eq!(units(Some(Value::Int(-7)), 2), Some(-700));
+        for none in [
+            Value::Null,
+            Value::Text(b"x"),
+            Value::Decimal(Decimal { units: 1, scale: 3 }),
+        ] {
+            assert_eq!(units(Some(none), 2), None, "{none:?}");
+        }
+        assert_eq!(units(None, 2), None);
+    }
+}
