@@ -43,7 +43,13 @@ impl<A> Default for Accounts<A> {
 
 impl<A: Default> Accounts<A> {
     pub fn open(&self) -> Arc<A> {
-        let account = Arc::new(A::default());
+        self.keep(A::default())
+    }
+}
+
+impl<A> Accounts<A> {
+    pub fn keep(&self, account: A) -> Arc<A> {
+        let account = Arc::new(account);
         self.all().push(account.clone());
         account
     }

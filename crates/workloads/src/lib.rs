@@ -10,6 +10,7 @@ pub mod keys;
 pub mod resolve;
 pub mod rng;
 pub mod script;
+pub mod sql;
 mod stream_hash;
 pub mod sysbench;
 mod tables;

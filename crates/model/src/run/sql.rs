@@ -19,7 +19,7 @@ pub struct SqlSpec {
     pub scripts: Vec<Script>,
     /// Variables that every script begins with, and that expressions know, as `-D` gives them to pgbench.
     #[schemars(extend("title" = "a table of numbers, such as { customers = 10000 }"))]
-    pub variables: IndexMap<String, Value>,
+    pub variables: IndexMap<String, String>,
     /// Statements that make the tables; none: they are there already (`data = "existing"`).
     #[schemars(extend("title" = "a file, or a table of files by system such as { mysql = \"a.sql\", sqlite = \"b.sql\" }"))]
     pub schema: Option<Texts>,
@@ -92,14 +92,22 @@ pub struct Texts {
 impl Texts {
     /// That of a dialect, by its name.
     pub fn of(&self, dialect: &str) -> Option<&TextFile> {
-        let own = match dialect {
-            "mysql" => &self.mysql,
-            "postgresql" => &self.postgresql,
-            "sqlite" => &self.sqlite,
-            _ => &None,
-        };
-        own.as_ref().or(self.file.as_ref())
+        own([&self.mysql, &self.postgresql, &self.sqlite], &self.file, dialect)
     }
+}
+
+fn own<'t>(
+    [mysql, postgresql, sqlite]: [&'t Option<TextFile>; 3],
+    other: &'t Option<TextFile>,
+    dialect: &str,
+) -> Option<&'t TextFile> {
+    let own = match dialect {
+        "mysql" => mysql,
+        "postgresql" => postgresql,
+        "sqlite" => sqlite,
+        _ => &None,
+    };
+    own.as_ref().or(other.as_ref())
 }
 
 /// One transaction: an operation of the report.
@@ -132,13 +140,9 @@ impl Default for Script {
 }
 
 impl Script {
-    pub fn texts(&self) -> Texts {
-        Texts {
-            file: self.file.clone(),
-            mysql: self.mysql.clone(),
-            postgresql: self.postgresql.clone(),
-            sqlite: self.sqlite.clone(),
-        }
+    /// That of a dialect, by its name.
+    pub fn of(&self, dialect: &str) -> Option<&TextFile> {
+        own([&self.mysql, &self.postgresql, &self.sqlite], &self.file, dialect)
     }
 }
 

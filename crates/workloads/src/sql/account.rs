@@ -1,0 +1,62 @@
+//! What a run did: how often each script was carried out, as far as anybody answered.
+use crate::account::{Accounts, Counter};
+use bakeoff_model::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Of one user.
+#[derive(Debug, Default)]
+#[repr(align(128))] // two cache lines: the neighbour's account is not fetched along
+pub struct Account {
+    scripts: Box<[Counts]>,
+    pub bytes_written: Counter,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    acknowledged: Counter,
+    unknown: Counter,
+}
+
+impl Account {
+    pub fn new(scripts: usize) -> Self {
+        Self {
+            scripts: (0..scripts).map(|_| Counts::default()).collect(),
+            bytes_written: Counter::default(),
+        }
+    }
+
+    #[inline]
+    pub fn book(&self, script: usize, outcome: Outcome) {
+        match outcome {
+            Outcome::Ok | Outcome::Wrong => self.scripts[script].acknowledged.add(1),
+            Outcome::Unknown => self.scripts[script].unknown.add(1),
+            Outcome::Fail(_) => {}
+        }
+    }
+}
+
+/// By the names of scripts.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// Carried out, whether or not the answers were right.
+    pub acknowledged: BTreeMap<String, u64>,
+    /// Carried out or not: nobody answered.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+impl Evidence {
+    pub fn of<'n>(accounts: &Accounts<Account>, names: impl Iterator<Item = &'n str>) -> Self {
+        let mut evidence = Self::default();
+        for (script, name) in names.enumerate() {
+            let (mut acknowledged, mut unknown) = (0, 0);
+            accounts.each(|account| {
+                acknowledged += account.scripts[script].acknowledged.get();
+                unknown += account.scripts[script].unknown.get();
+            });
+            evidence.acknowledged.insert(name.to_owned(), acknowledged);
+            evidence.unknown.insert(name.to_owned(), unknown);
+        }
+        evidence
+    }
+}

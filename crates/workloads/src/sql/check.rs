@@ -1,0 +1,122 @@
+//! Invariants of the data: after a load the rows of each table, and whatever the plan says must hold.
+use super::Sql;
+use super::same::same;
+use crate::faults::check_no_rows;
+use bakeoff_model::event::Check;
+use bakeoff_model::outcome::{OpError, Trouble};
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::run::CheckSpec;
+use bakeoff_model::run::sql::{CheckTime, SqlCheck, SqlSpec};
+use bakeoff_model::sql::SqlSession;
+use bakeoff_model::value::Value;
+
+pub fn validate(spec: &SqlSpec) -> Result<(), Trouble> {
+    for check in &spec.checks {
+        if check.empty.is_some() == check.equal.is_some() {
+            let what = format!("`checks` {:?} must say either `empty` or `equal`", check.name);
+            let hint = "empty = \"a query that must return nothing\", or equal = [\"a query\", \"another\"]";
+            return Err(crate::trouble::refuse("checks", what, hint));
+        }
+    }
+    Ok(())
+}
+
+impl Sql {
+    pub(super) async fn checks<S: SqlSession>(
+        &self,
+        session: &mut S,
+        spec: &CheckSpec,
+    ) -> Result<Vec<Check>, OpError> {
+        let mut checks = vec![];
+        if !spec.after_run {
+            for (table, rows) in &self.counts {
+                checks.push(check_rows(session, table, *rows).await?);
+            }
+        }
+        for check in self
+            .spec
+            .checks
+            .iter()
+            .filter(|check| is_due(check, spec.after_run))
+        {
+            checks.push(carried_out(session, check).await?);
+        }
+        Ok(checks)
+    }
+}
+
+fn is_due(check: &SqlCheck, after_run: bool) -> bool {
+    match check.when {
+        CheckTime::Always => true,
+        CheckTime::AfterLoad => !after_run,
+        CheckTime::AfterRun => after_run,
+    }
+}
+
+async fn check_rows<S: SqlSession>(session: &mut S, table: &str, rows: u64) -> Result<Check, OpError> {
+    let found = first_row(session, &format!("SELECT COUNT(*) FROM {table}")).await?;
+    let count = found.cell(0).and_then(Value::whole_number).unwrap_or(-1);
+    Ok(Check {
+        name: format!("rows of {table}"),
+        ok: u64::try_from(count) == Ok(rows),
+        expected: format!("{rows} rows"),
+        actual: format!("{count} rows"),
+        evidence: vec![],
+    })
+}
+
+async fn carried_out<S: SqlSession>(session: &mut S, check: &SqlCheck) -> Result<Check, OpError> {
+    match (&check.empty, check.equal.as_deref()) {
+        (Some(query), _) => check_no_rows(session, &check.name, query, &[]).await,
+        (None, Some([one, other])) => agree(session, &check.name, one, other).await,
+        _ => Ok(Check {
+            name: check.name.clone(),
+            ok: false,
+            expected: "a query".into(),
+            actual: "none".into(),
+            evidence: vec![],
+        }),
+    }
+}
+
+/// The first rows of two queries, value by value.
+async fn agree<S: SqlSession>(session: &mut S, name: &str, one: &str, other: &str) -> Result<Check, OpError> {
+    let (first, second) = (first_row(session, one).await?, first_row(session, other).await?);
+    let ok = first.len() == second.len() && first.cells().zip(second.cells()).all(|(a, b)| same(a, b));
+    let differ = || {
+        vec![
+            format!("{one}: {}", told(&first)),
+            format!("{other}: {}", told(&second)),
+        ]
+    };
+    Ok(Check {
+        name: name.into(),
+        ok,
+        expected: told(&first),
+        actual: told(&second),
+        evidence: if ok { vec![] } else { differ() },
+    })
+}
+
+async fn first_row<S: SqlSession>(session: &mut S, query: &str) -> Result<RowBuf, OpError> {
+    let (mut found, mut rows) = (RowBuf::default(), 0);
+    let mut each = |row: &RowBuf| {
+        if rows == 0 {
+            row.cells().for_each(|cell| found.push(cell));
+        }
+        rows += 1;
+    };
+    session.query_text(query, &mut each).await?;
+    Ok(found)
+}
+
+fn told(row: &RowBuf) -> String {
+    match row.is_empty() {
+        true => "no row".into(),
+        false => row
+            .cells()
+            .map(|cell| cell.to_string())
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}

@@ -1,0 +1,319 @@
+//! One's own SQL: a schema, rows, transactions and checks, as the plan's files have them; and pgbench's own, in the same words.
+//!
+//! This file is the table of contents. `scripts` are the transactions, in the language of [`crate::script`]; `transaction`
+//! carries one out. `presets` says what pgbench's own stand for. `schema` makes the tables; `rows` are what they are loaded
+//! with: `cell` draws a value, `text` and `lists` some kinds of it, `data` and `csv` read a file; `load` stores them.
+//! `check` is what must hold, `same` when two values are the same.
+mod account;
+mod cell;
+mod check;
+mod csv;
+mod data;
+mod lists;
+mod load;
+mod presets;
+mod resolve;
+mod rows;
+mod same;
+mod schema;
+mod scripts;
+mod text;
+mod transaction;
+mod variables;
+
+use crate::account::Accounts;
+use crate::rng::{Random, Stream, mix};
+use crate::script::Number;
+use crate::stream_hash::StreamHash;
+use crate::tables;
+use crate::trouble::no_such_client;
+use account::{Account, Evidence};
+use bakeoff_model::event::Check;
+use bakeoff_model::needs::{Affected, Needs};
+use bakeoff_model::options::check_bounds;
+use bakeoff_model::outcome::{OpError, Outcome, Trouble};
+use bakeoff_model::run::sql::SqlSpec;
+use bakeoff_model::run::{CheckSpec, ClientSpec};
+use bakeoff_model::sql::{SpeaksSql, SqlSession};
+use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use rows::Table;
+use schema::Schema;
+use scripts::Scripts;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use transaction::User;
+
+pub use resolve::KIND;
+
+/// Raised when the same options and seed give other data or other operations than before. Part of a data set's
+/// identity.
+pub const GENERATOR_VERSION: u32 = 1;
+
+#[derive(Debug)]
+pub struct Sql {
+    spec: SqlSpec,
+    seed: u64,
+    client: ClientSpec,
+    operations: Vec<Operation>,
+    scripts: Scripts,
+    schema: Schema,
+    /// Of each table that is loaded.
+    counts: BTreeMap<String, u64>,
+    /// What they are loaded with; none in phases that load nothing.
+    rows: Vec<Table>,
+    /// Statements that have followed the load.
+    followed: AtomicUsize,
+    accounts: Accounts<Account>,
+}
+
+/// One user.
+#[derive(Debug)]
+pub struct Thread {
+    stream: Stream,
+    /// Of the operation drawn last: each attempt at it draws the same values.
+    seed: u64,
+    /// Of the operation drawn last.
+    script: usize,
+    /// At the operation drawn last.
+    attempts: u32,
+    user: User,
+    account: Arc<Account>,
+    hash: StreamHash,
+}
+
+impl Sql {
+    /// `dialect`: the name of the driver's. `loads`: it is for the phase that loads rows.
+    pub fn new(
+        spec: &SqlSpec,
+        seed: u64,
+        client: ClientSpec,
+        dialect: &str,
+        loads: bool,
+    ) -> Result<Self, Trouble> {
+        if client.count == 0 || client.index >= client.count {
+            return Err(no_such_client(client.index, client.count));
+        }
+        check_bounds(spec, "workload")?;
+        let whole = presets::whole(spec);
+        let scripts = Scripts::new(&whole, dialect)?;
+        Ok(Self {
+            operations: scripts
+                .all
+                .iter()
+                .map(|script| Operation::new(&*script.name))
+                .collect(),
+            schema: Schema::new(&whole, dialect)?,
+            counts: rows::counts(&whole, seed)?,
+            rows: if loads { loaded(&whole, seed)? } else { vec![] },
+            followed: AtomicUsize::new(0),
+            accounts: Accounts::default(),
+            scripts,
+            spec: whole,
+            seed,
+            client,
+        })
+    }
+
+    fn values(&self, client: u64) -> Vec<Number> {
+        variables::values(&self.spec, client, self.seed)
+    }
+}
+
+impl<S: SpeaksSql + 'static> Workload<S> for Sql {
+    type Worker = ();
+    type Thread = Thread;
+    type Evidence = Evidence;
+
+    fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    fn witness_operation(&self) -> Option<usize> {
+        self.scripts
+            .all
+            .iter()
+            .position(|script| script.program.reads_only)
+    }
+
+    fn needs(&self) -> Needs {
+        needs(&self.scripts)
+    }
+
+    fn worker(&self, _worker: usize) {}
+
+    fn thread(&self, _worker: &(), id: ThreadId) -> Thread {
+        Thread {
+            // Each turn has streams of its own, of which it uses as many as there are users.
+            stream: Stream::new(mix(self.seed, self.spec.turn), id.stream),
+            seed: 0,
+            script: 0,
+            attempts: 0,
+            user: User::new(&self.scripts, &self.values(id.stream)),
+            account: self.accounts.keep(Account::new(self.scripts.all.len())),
+            hash: StreamHash::default(),
+        }
+    }
+
+    async fn attach(&self, session: &mut S) -> Result<(), OpError> {
+        self.scripts.prepare(session.sql()).await
+    }
+
+    #[inline]
+    fn next(&self, _worker: &(), thread: &mut Thread) -> usize {
+        thread.seed = thread.stream.next_seed();
+        // Another seed than the script's own draws begin with.
+        thread.script = self.scripts.draw(&mut Random::new(!thread.seed));
+        thread.attempts = 0;
+        thread.hash.add([thread.script as u64, thread.seed]);
+        thread.script
+    }
+
+    #[inline]
+    async fn execute<P: Probe>(
+        &self,
+        _worker: &(),
+        thread: &mut Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<Answer<'_>, OpError> {
+        let again = thread.attempts > 0;
+        thread.attempts += 1;
+        self.scripts
+            .carry_out(
+                thread.script,
+                thread.seed,
+                again,
+                &mut thread.user,
+                session.sql(),
+                probe,
+            )
+            .await
+    }
+
+    #[inline]
+    fn settle<P: Probe>(
+        &self,
+        _worker: &(),
+        thread: &mut Thread,
+        outcome: Outcome,
+        _session_lost: bool,
+        _probe: &mut P,
+    ) {
+        thread.account.book(thread.script, outcome);
+    }
+
+    async fn finish<P: Probe>(
+        &self,
+        _worker: &(),
+        _thread: &mut Thread,
+        _session: &mut S,
+        _probe: &mut P,
+    ) -> Result<(), OpError> {
+        Ok(())
+    }
+
+    fn stream_hash(&self, thread: &Thread) -> u64 {
+        thread.hash.value()
+    }
+
+    async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble> {
+        tables::make_way(session.sql(), &self.tables_to_drop(), drop_existing).await?;
+        schema::make(session.sql(), &self.schema.make).await
+    }
+
+    async fn drop(&self, session: &mut S) -> Result<(), Trouble> {
+        tables::drop_all(session.sql(), &self.tables_to_drop()).await
+    }
+
+    fn load_units(&self) -> u64 {
+        self.load_share().1
+    }
+
+    fn load_chunk_units(&self) -> u64 {
+        load::CHUNK_ROWS
+    }
+
+    async fn load_chunk(
+        &self,
+        _worker: &(),
+        thread: &mut Thread,
+        session: &mut S,
+        first: u64,
+        count: u64,
+    ) -> Result<u64, OpError> {
+        self.load(thread, session.sql(), first, count).await
+    }
+
+    fn after_load_steps(&self) -> u64 {
+        u64::from(self.client.index == 0 && !self.schema.after_load.is_empty())
+    }
+
+    /// One after the other: a foreign key needs the primary key that another statement makes. Asked again after a
+    /// conflict, it goes on where it was.
+    async fn after_load(&self, session: &mut S, _step: u64) -> Result<(), OpError> {
+        for statement in self.schema.after_load.iter().skip(self.followed.load(Relaxed)) {
+            let done = session.sql().execute_text(&statement.sql).await;
+            done.map_err(|error| error.with_statement(format!("{}: {}", statement.place, statement.sql)))?;
+            self.followed.fetch_add(1, Relaxed);
+        }
+        Ok(())
+    }
+
+    async fn scan_all(&self, session: &mut S) -> Result<u64, OpError> {
+        let mut rows = 0;
+        for table in &self.schema.tables {
+            let sql = format!("SELECT * FROM {table}");
+            rows += session.sql().query_text(&sql, &mut |_| {}).await?;
+        }
+        Ok(rows)
+    }
+
+    async fn check(
+        &self,
+        session: &mut S,
+        _done: &[Option<Evidence>],
+        spec: &CheckSpec,
+    ) -> Result<Vec<Check>, OpError> {
+        self.checks(session.sql(), spec).await
+    }
+
+    fn evidence(&self) -> Evidence {
+        let names = self.scripts.all.iter().map(|script| &*script.name);
+        Evidence::of(&self.accounts, names)
+    }
+
+    fn user_bytes_written(&self) -> u64 {
+        let mut sum = 0;
+        self.accounts.each(|account| sum += account.bytes_written.get());
+        sum
+    }
+}
+
+impl Sql {
+    /// What was made last goes first: it may refer to what was made before it.
+    fn tables_to_drop(&self) -> Vec<String> {
+        self.schema.tables.iter().rev().cloned().collect()
+    }
+}
+
+/// The tables to load, from files that are what they were when the plan was read.
+fn loaded(spec: &SqlSpec, seed: u64) -> Result<Vec<Table>, Trouble> {
+    let files = rows::files(spec)?;
+    for (name, data) in &files {
+        if let Some(planned) = spec.load.get(name).and_then(|load| load.file.as_ref()) {
+            data.verify(planned)?;
+        }
+    }
+    rows::tables(spec, seed, files)
+}
+
+/// Rows are loaded in transactions, whatever the scripts do.
+pub fn needs(scripts: &Scripts) -> Needs {
+    Needs {
+        transactions: true,
+        pipeline: scripts.all.iter().any(|script| script.program.pipelines),
+        affected: Affected::Found,
+        ..Needs::default()
+    }
+}

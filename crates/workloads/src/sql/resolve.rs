@@ -1,0 +1,275 @@
+//! One's own SQL before a run: every text read as it will be, and what follows from it.
+use super::schema::Schema;
+use super::scripts::Scripts;
+use super::{GENERATOR_VERSION, check, needs, presets, rows, variables};
+use crate::resolve::{Beside, Kind, dataset, describe, read, shape};
+use crate::trouble::refuse;
+use bakeoff_model::needs::Needs;
+use bakeoff_model::outcome::{FailClass, Trouble};
+use bakeoff_model::resolve::{Resolved, WorkloadRequest};
+use bakeoff_model::run::sql::SqlSpec;
+use bakeoff_model::run::{Retry, WorkloadSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+pub const KIND: Kind = Kind {
+    kind: "sql",
+    summary: "your own SQL: a schema, rows, transactions in pgbench's language and checks, from files; and pgbench's own",
+    preset: "script",
+    describe: describe::<Options>,
+    resolve,
+    preview: None,
+};
+
+/// There is none beside those of a run.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Options {}
+
+impl Beside for Options {
+    type Spec = SqlSpec;
+
+    fn base(&self) -> SqlSpec {
+        SqlSpec::default()
+    }
+}
+
+/// After a conflict the same transaction may succeed: as often as pgbench would be told with `--max-tries`, and soon.
+const RETRIES: u32 = 10;
+const BACKOFF_S: f64 = 0.001;
+
+fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
+    let mut spec = read::<Options>(request)?.spec;
+    alone(&spec)?;
+    variables::validate(&spec)?;
+    check::validate(&spec)?;
+    let files = rows::files(&spec)?;
+    for (name, data) in &files {
+        if let Some(load) = spec.load.get_mut(name) {
+            load.file = Some(data.file.clone());
+        }
+    }
+    let whole = presets::whole(&spec);
+    let dialect = request.driver.as_ref().map_or("", |driver| driver.kind.as_str());
+    let scripts = Scripts::new(&whole, dialect)?;
+    let schema = Schema::new(&whole, dialect)?;
+    let tables = rows::tables(&whole, request.seed, files)?;
+    let names = || scripts.all.iter().map(|script| script.name.clone());
+    let needs = needs(&scripts);
+    let resolved = Resolved {
+        label: label(&spec, &whole, &names().collect::<Vec<_>>()),
+        loaded_rows: tables.iter().map(|table| table.rows).sum(),
+        size_estimate_bytes: rows::size_estimate_bytes(&tables, &variables::values(&whole, 0, request.seed))?,
+        tables: schema.tables,
+        dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape_of(&spec)),
+        operations: names().collect(),
+        writes: !scripts.all.iter().all(|script| script.program.reads_only),
+        keeps_session: needs.own_session,
+        replaces_sessions: false,
+        users_max: None,
+        retry: Some(Retry {
+            retries: RETRIES,
+            on: vec![FailClass::Conflict],
+            on_codes: vec![],
+            backoff_s: BACKOFF_S,
+        }),
+        continues_by: Some(BTreeMap::from([("turn".to_owned(), 1)])),
+        rates: vec![],
+        limits: vec![],
+        advice: vec![],
+        spec: WorkloadSpec::Sql(Box::new(spec)),
+    };
+    Ok((resolved, needs))
+}
+
+/// pgbench's own transactions have tables of their own.
+fn alone(spec: &SqlSpec) -> Result<(), Trouble> {
+    if spec.script.is_none() {
+        return Ok(());
+    }
+    let said = [
+        ("scripts", !spec.scripts.is_empty()),
+        ("schema", spec.schema.is_some()),
+        ("after_load", spec.after_load.is_some()),
+        ("tables", !spec.tables.is_empty()),
+        ("load", !spec.load.is_empty()),
+    ];
+    match said.into_iter().find(|(_, said)| *said) {
+        Some((option, _)) => {
+            let what = format!(
+                "`{option}` cannot stand beside `script`, whose tables and transactions are pgbench's"
+            );
+            Err(refuse(option, what, format!("leave out `script`, or `{option}`")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn label(spec: &SqlSpec, whole: &SqlSpec, names: &[String]) -> String {
+    if let Some(script) = spec.script {
+        return format!("pgbench {} (scale {})", presets::name(script), spec.scale);
+    }
+    let weighted = |(name, weight): (&String, u32)| format!("{name} {weight}");
+    let words: Vec<String> = match names {
+        [name] => vec![name.clone()],
+        names => names
+            .iter()
+            .zip(whole.scripts.iter().map(|script| script.weight))
+            .map(weighted)
+            .collect(),
+    };
+    format!("SQL {} (scale {})", words.join(", "), spec.scale)
+}
+
+/// What tables and rows depend on, and what they do not: on names of files, and where those lie.
+fn shape_of(spec: &SqlSpec) -> Value {
+    if spec.script.is_some() {
+        return json!({"pgbench": spec.scale});
+    }
+    let mut shape = shape(spec, &["scale", "variables", "schema", "after_load", "lists"]);
+    shape["load"] = json!({});
+    for (name, load) in &spec.load {
+        shape["load"][name] = match &load.file {
+            Some(file) => json!([file.sha256, load.header, load.delimiter, load.null]),
+            None => json!([load.rows, load.columns]),
+        };
+    }
+    without_names(&mut shape);
+    shape
+}
+
+/// A text is what it says, whatever file it stands in.
+fn without_names(value: &mut Value) {
+    match value {
+        Value::Object(parts) if parts.contains_key("text") && parts.contains_key("name") => {
+            parts.remove("name");
+        }
+        Value::Object(parts) => parts.values_mut().for_each(without_names),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(options: Value) -> WorkloadRequest {
+        WorkloadRequest {
+            kind: "sql".into(),
+            options: options.as_object().unwrap().clone(),
+            file: None,
+            driver: None,
+            seed: 1,
+        }
+    }
+
+    fn shop() -> Value {
+        json!({
+            "schema": {"file": {"name": "shop.sql", "text": "CREATE TABLE customers (id int, name text);"}},
+            "scripts": [
+                {"file": {"name": "browse.sql", "text": "\\set id random(1, :customers)\nSELECT name FROM customers WHERE id = :id;"}, "weight": 7},
+                {"file": {"name": "order.sql", "text": "UPDATE customers SET name = '' WHERE id = 1;"}, "weight": 3}
+            ],
+            "variables": {"customers": 100},
+            "load": {"customers": {"rows": "customers * scale", "columns": {"id": "row", "name": "text(10)"}}},
+            "scale": 2
+        })
+    }
+
+    fn resolved(options: Value) -> Resolved {
+        resolve(&request(options)).unwrap().0
+    }
+
+    fn refused(options: Value) -> (String, String) {
+        let trouble = resolve(&request(options)).unwrap_err();
+        (trouble.place, trouble.what)
+    }
+
+    #[test]
+    fn what_follows_from_the_texts_is_told() {
+        let found = resolved(shop());
+        assert_eq!(found.label, "SQL browse 7, order 3 (scale 2)");
+        assert_eq!((found.loaded_rows, found.size_estimate_bytes), (200, 3600));
+        assert_eq!(
+            (found.tables, found.operations),
+            (vec!["customers".into()], vec!["browse".into(), "order".into()])
+        );
+        assert!(found.writes);
+        let mut reading = shop();
+        reading["scripts"].as_array_mut().unwrap().pop();
+        let reading = resolved(reading);
+        assert_eq!(
+            (reading.label.as_str(), reading.writes),
+            ("SQL browse (scale 2)", false)
+        );
+    }
+
+    #[test]
+    fn data_are_the_same_where_what_shapes_them_is() {
+        let own = resolved(shop()).dataset;
+        let same = |change: fn(&mut Value)| {
+            let mut changed = shop();
+            change(&mut changed);
+            resolved(changed).dataset == own
+        };
+        assert!(same(|shop| shop["schema"]["file"]["name"] = json!("other.sql")));
+        assert!(same(|shop| shop["scripts"][0]["weight"] = json!(1)));
+        assert!(!same(|shop| shop["scale"] = json!(3)));
+        assert!(!same(
+            |shop| shop["load"]["customers"]["columns"]["name"] = json!("text(11)")
+        ));
+        assert!(!same(
+            |shop| shop["schema"]["file"]["text"] = json!("CREATE TABLE customers (id bigint, name text);")
+        ));
+    }
+
+    #[test]
+    fn a_preset_is_what_its_options_are() {
+        let found = resolved(json!({"script": "tpcb-like", "scale": 3}));
+        assert_eq!(found.label, "pgbench tpcb-like (scale 3)");
+        assert_eq!(found.loaded_rows, 300_033);
+        assert_eq!(found.operations, ["tpcb-like"]);
+        assert_eq!(found.tables.len(), 4);
+        let reading = resolved(json!({"script": "select-only", "scale": 3}));
+        assert_eq!((reading.dataset == found.dataset, reading.writes), (true, false));
+        let mut beside = shop();
+        beside["script"] = json!("select-only");
+        assert_eq!(refused(beside).0, "workload.scripts");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_its_option() {
+        let changed = |change: fn(&mut Value)| {
+            let mut shop = shop();
+            change(&mut shop);
+            refused(shop)
+        };
+        let said = |place: &str, what: &str| (format!("workload.{place}"), what.to_owned());
+        assert_eq!(
+            changed(|shop| shop["load"]["customers"]["rowz"] = json!(1)),
+            said("load", "`load` `customers` has no part `rowz`")
+        );
+        assert_eq!(
+            changed(|shop| shop["load"]["orders"] = json!({"rows": 1, "columns": {"id": "row"}})),
+            said(
+                "load",
+                "rows are loaded into `orders`, which is not one of the tables"
+            )
+        );
+        assert_eq!(
+            changed(|shop| shop["checks"] = json!([{"name": "x", "empty": "SELECT 1", "equal": ["a", "b"]}])),
+            said("checks", "`checks` \"x\" must say either `empty` or `equal`")
+        );
+        assert_eq!(
+            changed(|shop| shop["checks"] = json!([{"name": "x", "equal": ["a"]}])).0,
+            "workload.checks"
+        );
+        assert_eq!(
+            changed(|shop| shop["variables"] = json!({"customers": "many"})),
+            said("variables", "`variables` `customers` cannot be \"many\"")
+        );
+        assert_eq!(refused(json!({})).0, "workload.scripts");
+        assert_eq!(refused(json!({"scrpts": []})).1, "unknown option `scrpts`");
+    }
+}

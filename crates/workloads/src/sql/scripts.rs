@@ -1,0 +1,181 @@
+//! The plan's scripts, compiled for systems of one dialect: an operation each, drawn by their weights.
+use super::schema::no_variant;
+use super::variables;
+use crate::rng::Random;
+use crate::script::{Names, Program, declare};
+use crate::trouble::refuse;
+use bakeoff_model::outcome::Trouble;
+use bakeoff_model::run::sql::{Expect, Script, SqlSpec, TextFile};
+
+#[derive(Clone, Debug)]
+pub struct Scripts {
+    /// Of the variables, which all scripts of a user have in common.
+    pub names: Names,
+    pub all: Vec<Compiled>,
+    /// Sums of weights, each with those before it.
+    sums: Vec<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// Of the operation.
+    pub name: String,
+    pub program: Program,
+    pub expect: Vec<Expect>,
+}
+
+impl Scripts {
+    pub fn new(spec: &SqlSpec, dialect: &str) -> Result<Self, Trouble> {
+        let mut files = vec![];
+        for script in &spec.scripts {
+            files.push((script, file(script, dialect)?));
+        }
+        let mut names = variables::names(spec);
+        for (_, file) in &files {
+            declare(&file.name, &file.text, &mut names)
+                .map_err(|error| refuse("scripts", error.to_string(), error.hint.clone()))?;
+        }
+        let (mut all, mut sums, mut sum) = (Vec::<Compiled>::new(), vec![], 0);
+        for (script, file) in files {
+            let compiled = compiled(script, file, &names)?;
+            if all.iter().any(|other| other.name == compiled.name) {
+                let what = format!("two scripts have the name `{}`", compiled.name);
+                return Err(refuse(
+                    "scripts",
+                    what,
+                    "give one of them another: name = \"NAME\"",
+                ));
+            }
+            sum += u64::from(script.weight);
+            sums.push(sum);
+            all.push(compiled);
+        }
+        if sum == 0 {
+            let what = match all.is_empty() {
+                true => "there is nothing to run: neither `scripts` nor `script` is said",
+                false => "all `scripts` have the weight 0",
+            };
+            let hint = "scripts = [\"order.sql\"] names files in pgbench's language";
+            return Err(refuse("scripts", what, hint));
+        }
+        Ok(Self { names, all, sums })
+    }
+
+    /// Which script a user carries out next.
+    #[inline]
+    pub fn draw(&self, random: &mut Random) -> usize {
+        if self.all.len() == 1 {
+            return 0;
+        }
+        let at = random.below(self.sums.last().copied().unwrap_or(1));
+        self.sums.partition_point(|sum| *sum <= at)
+    }
+}
+
+fn file<'s>(script: &'s Script, dialect: &str) -> Result<&'s TextFile, Trouble> {
+    script.of(dialect).ok_or_else(|| no_variant("scripts", dialect))
+}
+
+fn compiled(script: &Script, file: &TextFile, names: &Names) -> Result<Compiled, Trouble> {
+    let program = Program::compile(&file.name, &file.text, names)
+        .map_err(|error| refuse("scripts", error.to_string(), error.hint.clone()))?;
+    for expect in &script.expect {
+        let known = program
+            .statements
+            .iter()
+            .any(|statement| statement.number == expect.statement);
+        if !known || (expect.rows.is_none() && expect.value.is_none()) {
+            let what = match known {
+                true => format!(
+                    "`expect` of statement {} of {} says nothing",
+                    expect.statement, file.name
+                ),
+                false => format!(
+                    "{} has no statement {} that could be expected to answer",
+                    file.name, expect.statement
+                ),
+            };
+            let hint = "statements of SQL are counted from 1: { statement = 2, rows = 1 }, or value = 0";
+            return Err(refuse("scripts", what, hint));
+        }
+    }
+    Ok(Compiled {
+        name: name(script, file),
+        program,
+        expect: script.expect.clone(),
+    })
+}
+
+/// The file's without its folder and ending, where the plan gives no other.
+fn name(script: &Script, file: &TextFile) -> String {
+    if !script.name.is_empty() {
+        return script.name.clone();
+    }
+    let file = script.file.as_ref().unwrap_or(file);
+    let base = file.name.rsplit('/').next().unwrap_or_default();
+    base.split_once('.').map_or(base, |(stem, _)| stem).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn script(name: &str, text: &str) -> Value {
+        json!({"file": {"name": name, "text": text}})
+    }
+
+    fn scripts(scripts: Value) -> Result<Scripts, Trouble> {
+        Scripts::new(
+            &serde_json::from_value(json!({"scripts": scripts})).unwrap(),
+            "sqlite",
+        )
+    }
+
+    #[test]
+    fn an_operation_has_its_files_name_and_the_weight_that_the_plan_gives_it() {
+        let mut often = script("sql/browse.sql", "SELECT 1;");
+        often["weight"] = json!(3);
+        often["sqlite"] = json!({"name": "browse-lite.sql", "text": "SELECT 2;"});
+        let mut named = script("x.sql", "SELECT 1;");
+        named["name"] = json!("order");
+        let made = scripts(json!([often, named])).unwrap();
+        let names: Vec<&str> = made.all.iter().map(|script| &*script.name).collect();
+        assert_eq!(names, ["browse", "order"]);
+        let mut random = Random::new(1);
+        let orders: usize = (0..4000).map(|_| made.draw(&mut random)).sum();
+        assert!((900..1100).contains(&orders), "{orders}");
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused_by_file_and_line() {
+        let what = |of| {
+            let refusal = scripts(of).unwrap_err();
+            assert_eq!(refusal.place, "workload.scripts");
+            refusal.what
+        };
+        let twice = json!([script("a.sql", "SELECT 1;"), script("b/a.sql", "SELECT 1;")]);
+        assert_eq!(what(twice), "two scripts have the name `a`");
+        assert_eq!(
+            what(json!([])),
+            "there is nothing to run: neither `scripts` nor `script` is said"
+        );
+        let broken = what(json!([script("a.sql", "SELECT 1;\n\\set x 1 +\n")]));
+        assert!(broken.starts_with("a.sql, line 2, column 11"), "{broken}");
+        let mut expecting = script("a.sql", "BEGIN;\nSELECT 1;\nEND;");
+        expecting["expect"] = json!([{"statement": 4, "rows": 1}]);
+        assert_eq!(
+            what(json!([expecting])),
+            "a.sql has no statement 4 that could be expected to answer"
+        );
+        expecting["expect"] = json!([{"statement": 2}]);
+        assert_eq!(
+            what(json!([expecting])),
+            "`expect` of statement 2 of a.sql says nothing"
+        );
+        assert_eq!(
+            what(json!([{"mysql": {"name": "a.sql", "text": "SELECT 1;"}}])),
+            "`scripts` has no file for sqlite"
+        );
+    }
+}
