@@ -5,6 +5,7 @@ use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
 use bakeoff_model::run::tpcc::{TpccSpec, TpccVariant};
 use bakeoff_model::run::{ClientSpec, RequestDistribution, YcsbSpec};
 use bakeoff_model::workload::{Answer, ThreadId, Workload};
+use bakeoff_workloads::sql::Sql;
 use bakeoff_workloads::sysbench::Sysbench;
 use bakeoff_workloads::tpcc::Tpcc;
 use bakeoff_workloads::ycsb::Ycsb;
@@ -179,4 +180,31 @@ fn no_transaction_of_tpcc_allocates() {
         let tpcc = Tpcc::new(&spec, 1, ClientSpec::default(), Some(1)).unwrap();
         assert_eq!(allocations_of(&tpcc, &mut Warehouse::default()), 0, "{variant:?}");
     }
+}
+
+fn of_script(text: &str, expect: serde_json::Value) -> u64 {
+    let spec = serde_json::json!({"tables": ["a"], "scripts": [{"file": {"name": "x.sql", "text": text}, "expect": expect}]});
+    let sql = Sql::new(
+        &serde_json::from_value(spec).unwrap(),
+        1,
+        ClientSpec::default(),
+        "yes",
+        false,
+    )
+    .unwrap();
+    allocations_of(&sql, &mut YesSql::new())
+}
+
+#[test]
+fn scripts_allocate_nothing() {
+    let tpcb = "\\set aid random_zipfian(1, 100000 * :scale, 1.1)\n\\set delta random(-5000, 5000)\nBEGIN;\n\
+        UPDATE a SET b = b + :delta WHERE aid = :aid;\nSELECT b FROM a WHERE aid = :aid \\gset\n\
+        \\if :b > 0\nINSERT INTO h VALUES (:aid, :delta, :b, 1.5 * :delta, :client_id);\n\\endif\nEND;";
+    let expect = serde_json::json!([{"statement": 3, "rows": 1, "value": 1}]);
+    assert_eq!(of_script(tpcb, expect), 0, "tpcb");
+    let pipeline =
+        "\\startpipeline\nBEGIN;\nUPDATE a SET b = :client_id;\nSELECT b FROM a;\nCOMMIT;\n\\endpipeline";
+    assert_eq!(of_script(pipeline, serde_json::json!([])), 0, "pipeline");
+    let text = "\\set n random(1, 9)\nUPDATE a_:n SET b = :client_id;\nSELECT c AS word FROM a_:n \\gset\nSELECT :word;";
+    assert_eq!(of_script(text, serde_json::json!([])), 0, "text");
 }

@@ -56,10 +56,17 @@ const WRITES: [&str; 5] = ["insert", "update", "delete", "replace", "merge"];
 /// What a WITH may be for.
 const VERBS: [&str; 6] = ["select", "values", "insert", "update", "delete", "merge"];
 const READS: [&str; 6] = ["select", "values", "with", "table", "show", "explain"];
-/// Words by which a statement that begins as a read does more: it writes, locks, or counts on.
-const CHANGES: [&str; 9] = [
-    "insert", "update", "delete", "merge", "into", "share", "nextval", "setval", "get_lock",
-];
+/// Words by which a statement that begins as a read does more: it writes or locks.
+const CHANGES: [&str; 6] = ["insert", "update", "delete", "merge", "into", "share"];
+/// Words that may stand before a parenthesis in what changes nothing; any other may be a function that does.
+const HARMLESS: &str = "abs all and any array_agg as avg between by case cast ceil ceiling char char_length coalesce \
+    concat convert count date date_format date_trunc datetime day decimal dense_rank distinct else except exists exp \
+    extract filter first_value floor from generate_series greatest group_concat having hex if ifnull in intersect \
+    interval isnull json_agg json_extract json_object lag last_value lateral lead least left length like limit ln log \
+    lower ltrim materialized max md5 min mod month not now nullif ntile numeric offset on or over partition position pow \
+    power rank replace right round row row_number rtrim select sign some sqrt stddev strftime string_agg substr \
+    substring sum then time timestamp to_char to_date to_timestamp total trim trunc truncate union unnest upper using \
+    values varchar variance when where within year";
 
 impl Statement {
     /// `file`, `text`: of the script. Its variables must be known.
@@ -82,7 +89,7 @@ impl Statement {
             .iter()
             .find(|word| first != "with" || (word.depth == 0 && VERBS.iter().any(|verb| word.is(verb))));
         let writes = verb.is_some_and(|verb| WRITES.iter().any(|write| verb.is(write)));
-        let changes = CHANGES.iter().any(|word| words.has(word));
+        let changes = CHANGES.iter().any(|word| words.has(word)) || calls_unknown(&words);
         let (pieces, variables, glued) = cut(tokens, file, text, names)?;
         Ok(Self {
             number,
@@ -142,21 +149,23 @@ impl Statement {
         Ok(())
     }
 
-    /// As the script has it, for a person.
-    pub fn shown(&self, names: &Names) -> String {
-        let mut shown = self.pieces[0].clone();
+    /// With these texts in place of its variables.
+    pub fn filled(&self, text: impl Fn(u32) -> String) -> String {
+        let mut filled = self.pieces[0].clone();
         for (piece, place) in self.pieces[1..].iter().zip(&self.variables) {
-            shown.push(':');
-            shown.push_str(names.name(*place));
-            shown.push_str(piece);
+            filled.push_str(&text(*place));
+            filled.push_str(piece);
         }
-        shown
+        filled
     }
+}
 
-    /// The text around each variable.
-    pub fn pieces(&self) -> &[String] {
-        &self.pieces
-    }
+fn calls_unknown(words: &Words<'_>) -> bool {
+    words.words.windows(2).any(|pair| {
+        let is_name = matches!(pair[0].token.kind, Kind::Word | Kind::QuotedName);
+        let harmless = HARMLESS.split_whitespace().any(|known| pair[0].is(known));
+        is_name && pair[1].token.kind == Kind::Open && !harmless
+    })
 }
 
 type Cut = (Vec<String>, Vec<u32>, bool);

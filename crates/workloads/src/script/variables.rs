@@ -39,6 +39,11 @@ impl Variables {
         self.cells[place as usize] = Cell::Number(value);
     }
 
+    /// It has no value any more.
+    pub fn unset(&mut self, place: u32) {
+        self.cells[place as usize] = Cell::Unset;
+    }
+
     /// To what a query answered.
     pub fn take(&mut self, place: u32, value: Value<'_>) {
         let place = place as usize;

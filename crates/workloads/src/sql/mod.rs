@@ -1,17 +1,20 @@
 //! One's own SQL: a schema, rows, transactions and checks, as the plan's files have them; and pgbench's own, in the same words.
 //!
 //! This file is the table of contents. `scripts` are the transactions, in the language of [`crate::script`]; `transaction`
-//! carries one out. `presets` says what pgbench's own stand for. `schema` makes the tables; `rows` are what they are loaded
-//! with: `cell` draws a value, `text` and `lists` some kinds of it, `data` and `csv` read a file; `load` stores them.
-//! `check` is what must hold, `same` when two values are the same.
+//! carries one out for a `user`, `expected` looks at its answers, and `preview` tells what will be asked. `presets` says what
+//! pgbench's own stand for. `schema` makes the tables; `rows` are what they are loaded with: `cell` draws a value, `text` and
+//! `lists` some kinds of it, `data` and `csv` read a file; `load` stores them. `check` is what must hold, `same` when two
+//! values are the same.
 mod account;
 mod cell;
 mod check;
 mod csv;
 mod data;
+mod expected;
 mod lists;
 mod load;
 mod presets;
+mod preview;
 mod resolve;
 mod rows;
 mod same;
@@ -19,10 +22,11 @@ mod schema;
 mod scripts;
 mod text;
 mod transaction;
+mod user;
 mod variables;
 
 use crate::account::Accounts;
-use crate::rng::{Random, Stream, mix};
+use crate::rng::Stream;
 use crate::script::Number;
 use crate::stream_hash::StreamHash;
 use crate::tables;
@@ -42,7 +46,7 @@ use scripts::Scripts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use transaction::User;
+use user::User;
 
 pub use resolve::KIND;
 
@@ -71,6 +75,8 @@ pub struct Sql {
 #[derive(Debug)]
 pub struct Thread {
     stream: Stream,
+    /// What a witness asks, and nothing else.
+    only: Option<usize>,
     /// Of the operation drawn last: each attempt at it draws the same values.
     seed: u64,
     /// Of the operation drawn last.
@@ -130,10 +136,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
     }
 
     fn witness_operation(&self) -> Option<usize> {
-        self.scripts
-            .all
-            .iter()
-            .position(|script| script.program.reads_only)
+        self.scripts.witness()
     }
 
     fn needs(&self) -> Needs {
@@ -144,12 +147,12 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
 
     fn thread(&self, _worker: &(), id: ThreadId) -> Thread {
         Thread {
-            // Each turn has streams of its own, of which it uses as many as there are users.
-            stream: Stream::new(mix(self.seed, self.spec.turn), id.stream),
+            only: self.scripts.witness().filter(|_| id.witness),
+            stream: self.scripts.stream(&self.spec, self.seed, id.stream),
             seed: 0,
             script: 0,
             attempts: 0,
-            user: User::new(&self.scripts, &self.values(id.stream)),
+            user: self.scripts.user(&self.values(id.stream)),
             account: self.accounts.keep(Account::new(self.scripts.all.len())),
             hash: StreamHash::default(),
         }
@@ -161,9 +164,8 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
 
     #[inline]
     fn next(&self, _worker: &(), thread: &mut Thread) -> usize {
-        thread.seed = thread.stream.next_seed();
-        // Another seed than the script's own draws begin with.
-        thread.script = self.scripts.draw(&mut Random::new(!thread.seed));
+        (thread.script, thread.seed) = self.scripts.next(&mut thread.stream);
+        thread.script = thread.only.unwrap_or(thread.script);
         thread.attempts = 0;
         thread.hash.add([thread.script as u64, thread.seed]);
         thread.script

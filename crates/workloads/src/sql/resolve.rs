@@ -1,4 +1,5 @@
 //! One's own SQL before a run: every text read as it will be, and what follows from it.
+use super::preview::preview;
 use super::schema::Schema;
 use super::scripts::Scripts;
 use super::{GENERATOR_VERSION, check, needs, presets, rows, variables};
@@ -20,7 +21,7 @@ pub const KIND: Kind = Kind {
     preset: "script",
     describe: describe::<Options>,
     resolve,
-    preview: None,
+    preview: Some(preview),
 };
 
 /// There is none beside those of a run.

@@ -1,11 +1,13 @@
 //! The plan's scripts, compiled for systems of one dialect: an operation each, drawn by their weights.
 use super::schema::no_variant;
+use super::transaction::Ready;
+use super::user::User;
 use super::variables;
-use crate::rng::Random;
-use crate::script::{Names, Program, declare};
+use crate::rng::{Random, Stream, mix};
+use crate::script::{Names, Number, Program, declare};
 use crate::trouble::refuse;
 use bakeoff_model::outcome::Trouble;
-use bakeoff_model::run::sql::{Expect, Script, SqlSpec, TextFile};
+use bakeoff_model::run::sql::{Script, SqlSpec, TextFile};
 
 #[derive(Clone, Debug)]
 pub struct Scripts {
@@ -21,7 +23,7 @@ pub struct Compiled {
     /// Of the operation.
     pub name: String,
     pub program: Program,
-    pub expect: Vec<Expect>,
+    pub ready: Ready,
 }
 
 impl Scripts {
@@ -35,9 +37,9 @@ impl Scripts {
             declare(&file.name, &file.text, &mut names)
                 .map_err(|error| refuse("scripts", error.to_string(), error.hint.clone()))?;
         }
-        let (mut all, mut sums, mut sum) = (Vec::<Compiled>::new(), vec![], 0);
+        let (mut all, mut sums, mut sum, mut prepared) = (Vec::<Compiled>::new(), vec![], 0, 0);
         for (script, file) in files {
-            let compiled = compiled(script, file, &names)?;
+            let compiled = compiled(script, file, &names, &mut prepared)?;
             if all.iter().any(|other| other.name == compiled.name) {
                 let what = format!("two scripts have the name `{}`", compiled.name);
                 return Err(refuse(
@@ -61,9 +63,32 @@ impl Scripts {
         Ok(Self { names, all, sums })
     }
 
-    /// Which script a user carries out next.
+    /// `values`: of the variables that have one before a script begins.
+    pub fn user(&self, values: &[Number]) -> User {
+        let programs: Vec<&Program> = self.all.iter().map(|script| &script.program).collect();
+        User::new(values, self.names.len(), &programs)
+    }
+
+    /// The first that only reads.
+    pub fn witness(&self) -> Option<usize> {
+        self.all.iter().position(|script| script.program.reads_only)
+    }
+
+    /// Of one user's operations. Each turn has streams of its own, of which it uses as many as there are users.
+    pub fn stream(&self, spec: &SqlSpec, seed: u64, user: u64) -> Stream {
+        Stream::new(mix(seed, spec.turn), user)
+    }
+
+    /// The script that a user carries out next, and the seed of what it draws.
     #[inline]
-    pub fn draw(&self, random: &mut Random) -> usize {
+    pub fn next(&self, stream: &mut Stream) -> (usize, u64) {
+        let seed = stream.next_seed();
+        // Another seed than the script's own draws begin with.
+        (self.draw(&mut Random::new(!seed)), seed)
+    }
+
+    #[inline]
+    fn draw(&self, random: &mut Random) -> usize {
         if self.all.len() == 1 {
             return 0;
         }
@@ -76,7 +101,12 @@ fn file<'s>(script: &'s Script, dialect: &str) -> Result<&'s TextFile, Trouble> 
     script.of(dialect).ok_or_else(|| no_variant("scripts", dialect))
 }
 
-fn compiled(script: &Script, file: &TextFile, names: &Names) -> Result<Compiled, Trouble> {
+fn compiled(
+    script: &Script,
+    file: &TextFile,
+    names: &Names,
+    prepared: &mut u32,
+) -> Result<Compiled, Trouble> {
     let program = Program::compile(&file.name, &file.text, names)
         .map_err(|error| refuse("scripts", error.to_string(), error.hint.clone()))?;
     for expect in &script.expect {
@@ -101,8 +131,8 @@ fn compiled(script: &Script, file: &TextFile, names: &Names) -> Result<Compiled,
     }
     Ok(Compiled {
         name: name(script, file),
+        ready: Ready::new(&program, &script.expect, prepared),
         program,
-        expect: script.expect.clone(),
     })
 }
 

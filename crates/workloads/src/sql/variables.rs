@@ -9,8 +9,9 @@ pub const ROW: &str = "row";
 
 pub fn names(spec: &SqlSpec) -> Names {
     let mut names = Names::default();
-    for name in spec.variables.keys() {
-        names.add(name);
+    names.fix("scale", Number::Int(spec.scale.into()));
+    for (name, value) in &spec.variables {
+        names.fix(name, number(value).unwrap_or(Number::Null));
     }
     names
 }

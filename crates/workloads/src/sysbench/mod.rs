@@ -26,7 +26,7 @@ mod validate;
 mod values;
 
 #[cfg(test)]
-mod fake;
+pub mod fake;
 #[cfg(test)]
 mod tests;
 

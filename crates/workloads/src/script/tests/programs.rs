@@ -152,7 +152,10 @@ fn variables_are_parameters_wherever_one_may_stand() {
     variables.set(4, Number::Int(7));
     update.write(&mut text, &variables).unwrap();
     assert_eq!(text, "UPDATE t_7 SET a = 7");
-    assert_eq!(update.shown(&names), "UPDATE t_:n SET a = :n");
+    assert_eq!(
+        update.filled(|place| names.name(place).to_uppercase()),
+        "UPDATE t_N SET a = N"
+    );
     for (value, written) in [
         (
             Value::Decimal(Decimal { units: 5, scale: 1 }),
@@ -286,6 +289,13 @@ fn only_what_changes_nothing_reads() {
         ("SELECT 1 FROM t FOR UPDATE", false, Counted::Read, true),
         ("SELECT 1 FROM t FOR SHARE", false, Counted::Read, true),
         ("SELECT nextval('s')", false, Counted::Read, true),
+        ("SELECT transfer(1, 2)", false, Counted::Read, true),
+        (
+            "SELECT count(*), max((a + 1) * 2) FROM t WHERE b IN (1, 2)",
+            true,
+            Counted::Read,
+            true,
+        ),
         (
             "WITH x AS (SELECT 1) SELECT 1 FROM x FOR UPDATE",
             false,
