@@ -19,7 +19,7 @@ from bakeoff.analysis.histograms import Histogram, merge
 from bakeoff.analysis.percentiles import Distribution
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
-from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Series
+from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Rate, ResponseLimit, Series
 from bakeoff.model.records import (
     BundleInfo,
     CellRecord,
@@ -94,6 +94,10 @@ class Story:
     seed: int = 20261121
     #: Statements of one operation, where the workload counts them (sysbench): read, write, other.
     statements: tuple[int, int, int] = (0, 0, 0)
+    #: Of the workload's own, and of which of its presets; None: of all.
+    rates: Sequence[Rate] = ()
+    rates_of: str | None = None
+    limits: Sequence[ResponseLimit] = ()
     change: Callable[[RunRecord], RunRecord] = lambda run: run
 
     def levels(self) -> Iterator[tuple[Contender, str, int]]:
@@ -118,6 +122,8 @@ class Story:
             dataset=DATASET,
             durability=contender.durability,
             isolation="read-committed",
+            rates=list(self.rates) if self.rates_of in (None, preset) else [],
+            limits=list(self.limits),
         )
 
 

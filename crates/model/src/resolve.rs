@@ -152,7 +152,7 @@ pub enum Per {
     Minute,
 }
 
-/// A share of an operation's right answers is to come within a time.
+/// A share of an operation is to end right within a time.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct ResponseLimit {

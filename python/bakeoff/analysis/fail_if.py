@@ -9,7 +9,7 @@ judged at all it is *not judged*, which counts as failing: a check that cannot s
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import gt, lt
 from typing import Literal
@@ -18,6 +18,7 @@ from bakeoff.analysis.compare import Comparison
 from bakeoff.analysis.metric import Metric
 from bakeoff.analysis.registry import metric
 from bakeoff.analysis.wording import percent_words
+from bakeoff.model.boundary import Rate
 
 On = Literal["interval", "estimate"]
 Status = Literal["passed", "failed", "undecided", "not judged"]
@@ -49,19 +50,20 @@ class Outcome:
         return self.status in ("failed", "not judged")
 
 
-def parse(text: str) -> list[Condition]:
-    """One or more conditions, separated by commas. ValueError with a hint for anything else."""
-    return [_parse_one(part) for part in text.split(",")]
+def parse(text: str, rates: Sequence[Rate] = ()) -> list[Condition]:
+    """One or more conditions, separated by commas; rates: metrics of the workloads' own. ValueError with a hint for
+    anything else."""
+    return [_parse_one(part, rates) for part in text.split(",")]
 
 
-def _parse_one(text: str) -> Condition:
+def _parse_one(text: str, rates: Sequence[Rate]) -> Condition:
     match = _CONDITION.match(text)
     if not match:
         raise ValueError(f'cannot read {text.strip()!r}: write for example "rate < -5%" or "latency_p99 > 10%"')
     threshold = float(match[3]) / 100
     if threshold <= -1:
         raise ValueError(f"{text.strip()!r} can never hold: nothing changes by -100 % or less")
-    return Condition(metric(match[1]), "<" if match[2] == "<" else ">", threshold)
+    return Condition(metric(match[1], rates), "<" if match[2] == "<" else ">", threshold)
 
 
 def evaluate(

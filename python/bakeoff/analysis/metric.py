@@ -3,18 +3,18 @@ column, a chart. `registry` lists them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from ..model.boundary import Series
+from ..model.boundary import Rate, Series
 from ..model.records import LoadRecord, RunRecord
 from .percentiles import Distribution
 from .response import is_overloaded, merged_distribution, operation_distribution
 from .wording import bytes_words, grouped, milliseconds_words, percent_words
 
-Unit = Literal["ops/s", "1/s", "rows/s", "ms", "s", "ratio", "bytes", "bytes/op", "µs/op", "count", ""]
+Unit = Literal["ops/s", "1/s", "1/min", "rows/s", "ms", "s", "ratio", "bytes", "bytes/op", "µs/op", "count", ""]
 Better = Literal["higher", "lower", "neither"]
 
 
@@ -25,11 +25,13 @@ def same_operation(name: str, other: str) -> bool:
 
 @dataclass(frozen=True)
 class Observed:
-    """What a metric is taken from. load: of the run's data, None where they were not loaded by this plan. server_mean:
-    of one column of server.parquet over the window; None where it was not watched."""
+    """What a metric is taken from. load: of the run's data, None where they were not loaded by this plan. rates: that
+    the run's workload has of its own. server_mean: of one column of server.parquet over the window; None where it was
+    not watched."""
 
     run: RunRecord
     load: LoadRecord | None = None
+    rates: Sequence[Rate] = ()
     server_mean: Callable[[str], float | None] = lambda _: None
 
     @cached_property
@@ -69,6 +71,8 @@ class Metric:
         """With its unit: "12,345/s", "1.25 ms", "150 MB"."""
         if self.unit in ("ops/s", "1/s", "rows/s"):
             return f"{grouped(value)}/s"
+        if self.unit == "1/min":
+            return f"{grouped(value)}/min"
         if self.unit in ("ms", "s"):
             return milliseconds_words(value if self.unit == "ms" else value * 1e3)
         if self.unit == "ratio":

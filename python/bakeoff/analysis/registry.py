@@ -2,17 +2,19 @@
 docs/reference/metrics.md know it from then on.
 
 A name may end in an operation's (`latency_p99.read`) where the entry has `of_operation`. Any percentile can be asked
-for (`latency_p97`), and any column that the server or the machine was watched by (`db.Threads_running`).
+for (`latency_p97`), and any column that the server or the machine was watched by (`db.Threads_running`). What a
+workload counts of its own (`Rate`) comes to the list from outside: from the plan's workloads, or from a bundle.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from ..model.boundary import Rate
 from ..model.records import LoadRecord
 from ..nearest import meant
 from .metric import Better, Metric, Observed, Unit
@@ -62,15 +64,21 @@ class UnknownMetric(ValueError):
         self.hint = hint
 
 
-def metric(name: str) -> Metric:
-    """By its name; UnknownMetric, with what may have been meant."""
+def metric(name: str, rates: Iterable[Rate] = ()) -> Metric:
+    """By its name; rates: those that workloads have of their own. UnknownMetric, with what may have been meant."""
     base, dot, rest = name.partition(".")
     if is_watched(name) and _COLUMN.fullmatch(rest):
         return _watched(name)
-    entry = _BY_NAME.get(base) or _percentile(base)
+    own = {rate.name: rate for rate in rates}
+    entry = _BY_NAME.get(base) or _percentile(base) or (_of_workloads(own[base]) if base in own else None)
     if entry is None or bool(dot) != bool(rest):
-        raise UnknownMetric(f"there is no metric `{name}`", meant(base, _BY_NAME))
+        raise UnknownMetric(f"there is no metric `{name}`", meant(base, [*_BY_NAME, *own]))
     return entry.metric_of(rest) if rest else entry.metric()
+
+
+def all_metrics(rates: Iterable[Rate]) -> list[Metric]:
+    """Those of the list, and the workloads' own."""
+    return [entry.metric() for entry in (*METRICS, *map(_of_workloads, rates))]
 
 
 def _per_op(total: float | None, seen: Observed) -> float | None:
@@ -165,6 +173,27 @@ def _percentile(name: str) -> Entry | None:
         lambda seen, operation: value_ms(seen.response_of(operation)),
         quantile=quantile,
     )
+
+
+_PER_S: dict[str, float] = {"second": 1, "minute": 60}
+_PER_UNIT: dict[str, Unit] = {"second": "1/s", "minute": "1/min"}
+
+
+def _of_workloads(rate: Rate) -> Entry:
+    """Its definition is that of each run's own workload."""
+
+    def of(seen: Observed) -> float | None:
+        own = next((each for each in seen.rates if each.name == rate.name), None)
+        return (
+            None if own is None or seen.run.window_s <= 0 else _PER_S[own.per] * _right(seen, own) / seen.run.window_s
+        )
+
+    return Entry(rate.name, _PER_UNIT[rate.per], "higher", rate.label, rate.about, of)
+
+
+def _right(seen: Observed, rate: Rate) -> int:
+    ended = [each for name in rate.operations for each in seen.operation(name)]
+    return sum(each.count for each in ended if each.outcome == "ok")
 
 
 _WATCHED = ("db", "os", "machine")

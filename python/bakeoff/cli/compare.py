@@ -67,8 +67,8 @@ def run(options: argparse.Namespace) -> int:
     from ..bundle.read import Bundle
     from ..report.occasions import compare
 
-    conditions = _conditions(options.fail_if)
     before, after = ([Bundle.open(path) for path in side] for side in _sides(options.bundles, options.against))
+    conditions = _conditions(options.fail_if, [*before, *after])
     found = compare(before, after, _objectives(options.objective, conditions, before, after), options.allow_different)
     outcomes = fail_if.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
     for bundle in (*before, *after):
@@ -125,11 +125,12 @@ def _objectives(
     return list({objective.name: objective for objective in found}.values())
 
 
-def _conditions(texts: list[str]) -> list[Condition]:
+def _conditions(texts: list[str], bundles: list[Bundle]) -> list[Condition]:
     from ..analysis import fail_if
 
+    rates = [rate for bundle in bundles for rate in bundle.plan.rates]
     try:
-        return [condition for text in texts for condition in fail_if.parse(text)]
+        return [condition for text in texts for condition in fail_if.parse(text, rates)]
     except ValueError as error:
         raise PlanError(str(error), where="--fail-if", hint=getattr(error, "hint", "")) from error
 

@@ -32,7 +32,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..analysis.registry import METRICS
+    from ..analysis.registry import all_metrics
     from ..bundle.files import is_of_a_bundle
     from ..bundle.read import Bundle
     from ..bundle.write import parquet
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         hint = "--force writes over it, or name another file"
         raise PlanError("the file is there already", where=str(options.out), hint=hint)
     bundle = Bundle.open(options.bundle)
-    metrics = named(options.metric, "--metric", [bundle]) or [entry.metric() for entry in METRICS]
+    metrics = named(options.metric, "--metric", [bundle]) or all_metrics(bundle.plan.rates)
     rows = runs_table(bundle, metrics)
     if not options.metric:
         rows = without_empty(rows, metrics)

@@ -24,10 +24,11 @@ def named(names: Sequence[str], where: str, bundles: Sequence[Bundle]) -> list[M
     from ..analysis.registry import UnknownMetric, is_watched, metric
     from ..nearest import meant
 
+    rates = [rate for bundle in bundles for rate in bundle.plan.rates]
     found = []
     for name in dict.fromkeys(names):
         try:
-            found.append(metric(name))
+            found.append(metric(name, rates))
         except UnknownMetric as error:
             raise PlanError(str(error), where=where, hint=error.hint) from error
         if part := found[-1].part:

@@ -16,6 +16,10 @@ A name may end in an operation's where the last column says so: `latency_p99.rea
 can be asked for: `latency_p97`, and `latency_p9999` for 99.99 %. What server and machine were watched by is a metric,
 too, its mean over the window: `db.Threads_running`, `os.write_bytes_per_s` (the columns of a run's server.parquet).
 
+A workload may count some of its operations in a rate of its own (`new_orders_per_minute` of TPC-C); its
+page names them. They stand in every report of it, and serve wherever a metric does. Runs of
+other workloads have no value there, not a zero.
+
 | metric | unit | better | meaning | of one operation |
 |---|---|---|---|---|
 """

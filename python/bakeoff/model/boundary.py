@@ -180,7 +180,7 @@ class Rate(Document):
 
 
 class ResponseLimit(Document):
-    """A share of an operation's right answers is to come within a time."""
+    """A share of an operation is to end right within a time."""
 
     operation: str
     #: The share: 0.9.

@@ -36,6 +36,8 @@ from .boundary import (
     HistogramDoc,
     NodeResult,
     QueryCounts,
+    Rate,
+    ResponseLimit,
     Series,
     Witness,
 )
@@ -85,6 +87,9 @@ class CellRecord(Document):
     isolation: str | None
     #: restore | reload | reuse | none; "": the plan's, in a bundle from before systems had their own.
     reset: str = ""
+    #: The workload's own figures.
+    rates: list[Rate] = Field(default_factory=list)
+    limits: list[ResponseLimit] = Field(default_factory=list)
 
 
 class PlanRecord(Document):
@@ -109,6 +114,11 @@ class PlanRecord(Document):
     cells: list[CellRecord]
     #: The plan as a tree after defaults, secrets as names only.
     resolved: dict[str, Any]
+
+    @property
+    def rates(self) -> list[Rate]:
+        """Of its workloads' own, each name once."""
+        return list({rate.name: rate for cell in reversed(self.cells) for rate in cell.rates}.values())
 
 
 class FactsRecord(Document):

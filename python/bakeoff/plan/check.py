@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis.metric import same_operation
-from ..analysis.registry import is_watched, metric
+from ..analysis.registry import UnknownMetric, is_watched, metric
 from ..analysis.wording import bytes_words
 from ..errors import PlanError, ServerError
 from ..model.boundary import OperationsLimit, TimeLimit
@@ -108,14 +108,22 @@ def check_access(system: str, options: dict[str, Any], kind: type[System], sourc
 
 
 def check_objective(objective: str, cells: Iterable[Cell], source: Source) -> list[str]:
-    """The operation that its name ends in against those of the workloads; returns warnings."""
-    part = metric(objective).part
+    """It is a metric, of all workloads or one's own, and the operation that its name ends in is one of theirs; returns
+    warnings."""
+    workloads = {cell.record.workload: cell.workload for cell in cells}
+    rates = {label: {rate.name: rate for rate in workload.rates} for label, workload in workloads.items()}
+    try:
+        part = metric(objective, (rate for own in rates.values() for rate in own.values())).part
+    except UnknownMetric as error:
+        raise source.error(str(error), "measure", "objective", hint=error.hint) from None
+    if any(objective in own for own in rates.values()):
+        without = [label for label, own in rates.items() if objective not in own]
+        return [f"{label} has no {objective}, so nothing is compared there" for label in without]
     if not part or is_watched(objective):
         return []
-    workloads = {cell.record.workload: cell.workload.operations for cell in cells}
-    without = [label for label, names in workloads.items() if not any(same_operation(part, n) for n in names)]
+    without = [label for label, w in workloads.items() if not any(same_operation(part, n) for n in w.operations)]
     if len(without) == len(workloads):
-        known = dict.fromkeys(name for names in workloads.values() for name in names)
+        known = dict.fromkeys(name for workload in workloads.values() for name in workload.operations)
         what = f"no workload of this plan has the operation `{part}`"
         raise source.error(what, "measure", "objective", hint=meant(part, known))
     return [f"{label} has no operation `{part}`, so {objective} compares nothing there" for label in without]

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
-from ..analysis.registry import metric
 from ..systems.options import PLAN_KEYS
 from .secrets import names_a_secret
 from .units import UnitError, format_duration, parse_cores, parse_duration_s, parse_rate_ops_per_s, parse_ratio
@@ -177,10 +176,6 @@ def _witness(value: Any) -> Any:
     return value if isinstance(value, bool) else parse_rate_ops_per_s(value)
 
 
-def _known_metric(name: str) -> str:
-    return metric(name).name
-
-
 class MeasureTable(Table):
     """[measure]."""
 
@@ -196,7 +191,7 @@ class MeasureTable(Table):
     window: Seconds | None = None
     operations: Count | None = None
     repetitions: Count = 5
-    objective: Annotated[str, AfterValidator(_known_metric)] = "rate"
+    objective: str = "rate"
     data: Data = "load"
     reset: Reset | None = None
     cache: Cache | None = None

@@ -121,6 +121,8 @@ class Builder:
             dataset=dataset,
             durability=durability,
             isolation=question.driver.isolation,
+            rates=workload.rates,
+            limits=workload.limits,
         )
         return Cell(
             record=record,

@@ -7,8 +7,9 @@ from __future__ import annotations
 from pydantic import Field
 
 from ..analysis.wording import milliseconds_words
-from ..model.boundary import Document
+from ..model.boundary import Document, Rate
 from ..model.records import OperationSummary, Percentiles, Scalar
+from .response_limits import LimitAnswer
 from .statements import StatementFigures
 
 #: The percentiles of `Percentiles`.
@@ -62,6 +63,8 @@ class CellAnswer(Document):
     response_ranges: dict[str, tuple[float, float]] = Field(default_factory=dict)
     operations: int
     by_operation: list[OperationSummary]
+    #: Response times that the workload's rules ask for.
+    limits: list[LimitAnswer] = Field(default_factory=list)
     errors: dict[str, int] = Field(default_factory=dict)
     error_ratio: float
     retries: int
@@ -77,7 +80,7 @@ class CellAnswer(Document):
     #: Data on disk over the system's own cache (buffer pool); None where it does not tell. Below 1 everything fits.
     data_to_cache_ratio: float | None = None
     write_bytes_per_user_byte: float | None
-    #: What was asked for beside these, by the metric's name; one that is not defined in every run is left out.
+    #: What is shown beside these, by the metric's name; one that is not defined in every run is left out.
     metrics: dict[str, Spread] = Field(default_factory=dict)
     #: "valid", or what stands beside the figure, each kind once.
     validity: str
@@ -112,7 +115,7 @@ class ComparisonAnswer(Document):
 
 
 class MetricShown(Document):
-    """One that was asked for beside those of every report: a column and a chart."""
+    """One beside those of every report, the workload's own or asked for: a column and a chart."""
 
     name: str
     label: str
@@ -144,6 +147,8 @@ class Answer(Document):
     comparisons: list[ComparisonAnswer]
     cells: list[CellAnswer]
     metrics: list[MetricShown] = Field(default_factory=list)
+    #: Those of the metrics that are the workloads' own.
+    rates: list[Rate] = Field(default_factory=list)
     #: The factor whose levels the contestants are: "system", "threads", ...
     compared: str
     contestants: list[str]

@@ -13,6 +13,7 @@ from ..model.records import CellRecord, FactsRecord, RunRecord
 from .answer import QUANTILE_WORDS, CellAnswer, Spread
 from .contest import Contest, setting_words
 from .invalid_runs import invalid_runs_words, no_valid_run_words
+from .response_limits import limit_answers
 from .run_values import observed
 from .runs import clients_of, findings_of, used_runs
 from .source import Source
@@ -76,6 +77,7 @@ def _cell_answer(
         response_ranges=_percentile_ranges(used),
         operations=operations,
         by_operation=operation_summaries(s for run in used for s in run.series),
+        limits=limit_answers(cell.limits, used),
         errors=dict(errors),
         error_ratio=errors.total() / operations if operations else 0.0,
         retries=sum(run.retries for run in used),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..analysis.metric import Metric
+from ..analysis.metric import Metric, Observed
+from ..analysis.registry import metric
 from ..analysis.wording import counted
 from ..model.records import RunRecord
 from .answer import Answer, MetricShown
@@ -32,7 +33,11 @@ def answer_of(bundle: Source, metrics: Sequence[Metric] = ()) -> Answer:
     plan, info = bundle.plan, bundle.info
     contest = Contest(plan)
     runs = runs_by_cell(bundle.runs)
-    shown = {m.name: m for m in (contest.objective, *metrics) if m.name not in _IN_EVERY_REPORT}
+    own = [metric(rate.name, plan.rates) for rate in plan.rates]
+    aborts = metric("abort_ratio")
+    if any(aborts.of(Observed(run)) for run in bundle.runs):
+        own.append(aborts)
+    shown = {m.name: m for m in (contest.objective, *own, *metrics) if m.name not in _IN_EVERY_REPORT}
     cells = cell_answers(contest, bundle, runs, list(shown.values()))
     comparisons = compare_all(contest, bundle, runs)
     return Answer(
@@ -51,6 +56,7 @@ def answer_of(bundle: Source, metrics: Sequence[Metric] = ()) -> Answer:
         metrics=[
             MetricShown(name=m.name, label=m.label, unit=m.unit, better=m.better, about=m.about) for m in shown.values()
         ],
+        rates=plan.rates,
         compared=contest.factor,
         contestants=contest.contestants,
         validity=[*_validity_words(bundle.runs), *_load_warnings(bundle)],

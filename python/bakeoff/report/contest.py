@@ -36,7 +36,11 @@ class Contest:
 
     @cached_property
     def objective(self) -> Metric:
-        return known_metric(self.plan.objective)
+        try:
+            return metric(self.plan.objective, self.plan.rates)
+        except UnknownMetric as error:
+            what = f"the bundle's plan is judged by what this bakeoff does not know: {error}"
+            raise BundleError(what, hint=error.hint) from error
 
     @property
     def factor(self) -> str:
@@ -118,16 +122,6 @@ class Contest:
         if self.axis is not None:
             along.sort(key=lambda s: self.axis_levels.index(dict(s)[self.axis or ""]))
         return along[len(along) // 2]
-
-
-def known_metric(name: str) -> Metric:
-    """Of a bundle's plan, which another bakeoff may have written."""
-    try:
-        return metric(name)
-    except UnknownMetric as error:
-        raise BundleError(
-            f"the bundle's plan is judged by what this bakeoff does not know: {error}", hint=error.hint
-        ) from error
 
 
 def setting_words(setting: Setting) -> str:

@@ -92,7 +92,7 @@ def figures_of(bundle: Source, answer: Answer) -> Figures:
     return Figures(
         throughput=maker.throughput(),
         latency={words: maker.latency(name, words) for name, words in QUANTILE_WORDS.items()},
-        metrics=[maker.metric(metric(shown.name)) for shown in answer.metrics],
+        metrics=[maker.metric(metric(shown.name, answer.rates)) for shown in answer.metrics],
         leading=QUANTILE_WORDS.get(answer.objective.removeprefix("latency_") + "_ms", "p99"),
         spectrum=maker.spectrum(),
         overview=maker.overview([s for s in settings if s.runs]),

@@ -11,6 +11,8 @@ from .contest import Contest, Setting, setting_words
 
 #: So many settings are named in a headline; more are only counted.
 NAMED_MAX = 2
+#: A share of the attempts that ended in a conflict; from here on it is said first.
+ABORTS_MANY = 0.01
 #: A percentile has two honest values in a cell, and they differ a little; each is named where it is shown.
 TYPICAL_WORDS = (
     "a typical time is the geometric mean of the repetitions' own, which are compared; the table's are of all"
@@ -30,7 +32,7 @@ def headline_words(contest: Contest, comparisons: Sequence[ComparisonAnswer], ce
             sentences.append(_pair_words(contest, other, found))
     if not others:
         sentences += _alone(contest, cells)
-    return sentences + _not_valid(cells) + _invalid(comparisons, cells)
+    return sentences + _aborts(contest, cells) + _not_valid(cells) + _invalid(comparisons, cells)
 
 
 def value_words(value: float | None, objective: Metric) -> str:
@@ -124,6 +126,20 @@ def _alone(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
     p99 = time_words(cell.response, "p99_ms")
     times = f", p99 {p99}" if p99 else ""
     return [f"{cell.contestant}{f' at {where}' if where else ''}: {rate_words(cell.rate_ops_per_s.value)}{times}."]
+
+
+def _aborts(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
+    """At the middle setting, where they are many."""
+    ratios = {
+        cell.contestant: spread.value
+        for cell in cells
+        if cell.setting == dict(contest.middle) and cell.valid and (spread := cell.metrics.get("abort_ratio"))
+    }
+    if not any(ratio >= ABORTS_MANY for ratio in ratios.values()):
+        return []
+    where = setting_words(contest.middle)
+    shares = ", ".join(f"{percent_words(ratio)} of {name}'s" for name, ratio in ratios.items())
+    return [f"Of the attempts{f' at {where}' if where else ''} {shares} ended in a conflict with others."]
 
 
 def _not_valid(cells: Sequence[CellAnswer]) -> list[str]:

@@ -8,14 +8,15 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ..analysis.metric import same_operation
 from ..analysis.registry import metric
-from ..analysis.wording import bytes_words, grouped, rate_words
+from ..analysis.wording import bytes_words, grouped, percent_words, rate_words
 from ..charts import latency, spectrum, throughput, timeline
 from ..charts import metric as metric_chart
 from ..charts.interval import interval, reach_of
 from ..charts.style import COLOURS, DARK_COLOURS
 from ..model.boundary import Check, ErrorSample
-from ..model.records import LoadRecord, Percentiles, RunRecord
+from ..model.records import LoadRecord, OperationSummary, Percentiles, RunRecord
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, time_words
 from .config_diff import configuration_of
 from .contest import Contest, setting_words
@@ -46,10 +47,13 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         "colours": COLOURS,
         "dark_colours": DARK_COLOURS,
         "has_settings": bool(contest.shared),
+        "has_limits": any(cell.limits for cell in answer.cells),
         # A word is written as column heads are, a place in the plan ("mariadb.client") as in the plan.
         "compared": answer.compared if "." in answer.compared else answer.compared[:1].upper() + answer.compared[1:],
         "statement_heads": STATEMENT_HEADS,
-        "objective_short": "rate" if answer.objective == "rate" else f"typical {metric(answer.objective).label}",
+        "objective_short": "rate"
+        if answer.objective == "rate"
+        else f"typical {metric(answer.objective, answer.rates).label}",
         "typical": answer.objective != "rate",
         "comparisons": _comparisons(answer),
         "cells": _cells(answer),
@@ -67,7 +71,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
 
 
 def _comparisons(answer: Answer) -> list[dict[str, Any]]:
-    found, objective = answer.comparisons, metric(answer.objective)
+    found, objective = answer.comparisons, metric(answer.objective, answer.rates)
     reach = reach_of([r for c in found for r in (c.low, c.high, c.ratio) if r is not None])
     rows = []
     for before, c in zip([None, *found], found, strict=False):
@@ -122,14 +126,21 @@ def _rate_range(cell: CellAnswer) -> str:
 
 
 def _operations(cell: CellAnswer) -> Iterator[dict[str, Any]]:
+    whole = sum(_ended(found) for found in cell.by_operation if found.part_of is None)
     for found in cell.by_operation:
         yield {
             "name": found.operation,
             "part_of": f"part of {found.part_of}" if found.part_of else "",
             "ok": f"{found.ok:,}",
+            "share": percent_words(_ended(found) / whole, digits=3) if whole and found.part_of is None else "",
+            "limit": next((limit for limit in cell.limits if same_operation(limit.operation, found.operation)), None),
             "errors": ", ".join(f"{name} {count:,}" for name, count in found.errors.items()) or "0",
             "times": list(_times(found.response)),
         }
+
+
+def _ended(found: OperationSummary) -> int:
+    return found.ok + sum(found.errors.values())
 
 
 def _times(response: Percentiles) -> Iterator[dict[str, str]]:

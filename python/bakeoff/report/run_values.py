@@ -19,7 +19,8 @@ _HASHED_OPERATIONS = 10_000
 
 def observed(bundle: Source, run: RunRecord) -> Observed:
     load = next((load for load in bundle.loads if run.cell in load.cells), None)
-    return Observed(run, load, lambda column: _server_mean(bundle, run, column))
+    rates = next((cell.rates for cell in bundle.plan.cells if cell.id == run.cell), [])
+    return Observed(run, load, rates, lambda column: _server_mean(bundle, run, column))
 
 
 def run_values(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> dict[int, RunValue]:

@@ -60,6 +60,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield from _table(answer)
     yield from _statements(answer)
     yield from _metrics(answer)
+    yield from _limits(answer)
     yield from _comparisons(answer)
     yield ""
     yield from _doubts(answer)
@@ -92,11 +93,11 @@ def _statements(answer: Answer) -> Iterator[str]:
 
 
 def _metrics(answer: Answer) -> Iterator[str]:
-    """What was asked for beside what every report has."""
+    """The workload's own figures, and what was asked for."""
     if not answer.metrics:
         return
     yield ""
-    yield "Asked for (with the 95 % interval over the repetitions):"
+    yield "Beside these (with the 95 % interval over the repetitions):"
     settings = any(cell.setting_words for cell in answer.cells)
     head = [*(["setting"] if settings else []), answer.compared, *(shown.name for shown in answer.metrics)]
     rows = [
@@ -106,9 +107,26 @@ def _metrics(answer: Answer) -> Iterator[str]:
     yield from table(head, rows, left=set(range(len(head) - len(answer.metrics))))
 
 
+def _limits(answer: Answer) -> Iterator[str]:
+    """Response times that the workload's rules ask for: those that were not met, and how many were."""
+    judged = [(cell, limit) for cell in answer.cells for limit in cell.limits]
+    if not judged:
+        return
+    met = sum(limit.met is True for _, limit in judged)
+    yield ""
+    yield f"Response-time limits of the workload: {met} of {len(judged)} met"
+    rows = [
+        [cell.setting_words, cell.contestant, limit.operation, limit.rule_words, limit.words, limit.verdict]
+        for cell, limit in judged
+        if limit.met is not True
+    ]
+    if rows:
+        yield from table(["setting", answer.compared, "operation", "limit", "took", ""], rows, left={0, 1, 2, 3, 5})
+
+
 def metric_words(answer: Answer, cell: CellAnswer) -> list[str]:
     """As `answer.metrics` names them; dashes where one is not defined in every run."""
-    return [_spread_words(metric(shown.name), cell.metrics.get(shown.name)) for shown in answer.metrics]
+    return [_spread_words(metric(shown.name, answer.rates), cell.metrics.get(shown.name)) for shown in answer.metrics]
 
 
 def _spread_words(shown: Metric, spread: Spread | None) -> str:
@@ -161,7 +179,7 @@ def _comparisons(answer: Answer) -> Iterator[str]:
         return
     yield ""
     yield f"Compared with {answer.comparisons[0].base}:"
-    objective = metric(answer.objective)
+    objective = metric(answer.objective, answer.rates)
     rows = [
         [
             c.setting_words,
