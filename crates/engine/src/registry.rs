@@ -58,7 +58,7 @@ macro_rules! records {
 }
 
 /// A workload is one line here for each shape of database that it can ask.
-const PAIRS: &[&[Pair]] = &[records!(ycsb), sql!(ycsb), sql!(sysbench)];
+const PAIRS: &[&[Pair]] = &[records!(ycsb), sql!(ycsb), sql!(sysbench), sql!(sql)];
 
 fn pairs() -> impl Iterator<Item = &'static Pair> {
     PAIRS.iter().copied().flatten()
@@ -169,6 +169,15 @@ mod workloads {
         };
         let threads = (spec.phase == bakeoff_model::run::Phase::Run).then_some(spec.threads);
         bakeoff_workloads::sysbench::Sysbench::new(options, spec.seed, spec.client, threads)
+    }
+
+    #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
+    pub fn sql(spec: &RunSpec) -> Result<bakeoff_workloads::sql::Sql, Trouble> {
+        let WorkloadSpec::Sql(options) = &spec.workload else {
+            return Err(super::not_in_build(spec));
+        };
+        let loads = spec.phase == bakeoff_model::run::Phase::Load;
+        bakeoff_workloads::sql::Sql::new(options, spec.seed, spec.client, spec.driver.kind(), loads)
     }
 }
 

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from ..errors import EngineError
 from ..fleet.binary import engine_list, engine_path
 from ..model.boundary import Described, Listed
-from . import sysbench, ycsb
+from . import sql, sysbench, ycsb
 from .base import Asked
 
 
@@ -44,7 +44,11 @@ def _as_said(options: dict[str, Any], _: Path) -> Asked:
 
 
 #: Kinds with options that only a plan has, or whose table is read in a way of its own.
-_OF_PLANS = {"ycsb": (ycsb.FILE_OPTIONS, ycsb.read), "sysbench": ([], sysbench.read)}
+_OF_PLANS = {
+    "ycsb": (ycsb.FILE_OPTIONS, ycsb.read),
+    "sysbench": ([], sysbench.read),
+    "sql": ([], sql.read),
+}
 _LISTED = TypeAdapter(list[Listed])
 
 

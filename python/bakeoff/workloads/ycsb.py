@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import PlanError
 from ..model.boundary import Described, OptionFile
 from .base import Asked
+from .files import locate
 from .ycsb_file import read_ycsb_file
 
 FILE_OPTIONS = [
@@ -28,12 +29,6 @@ def read(options: dict[str, Any], base_dir: Path) -> Asked:
         return Asked(said)
     if not isinstance(name, str):
         raise PlanError("`ycsb_file` must be the name of a file")
-    file = read_ycsb_file(_locate(base_dir, name))
+    file = read_ycsb_file(locate(base_dir, name))
     ignored = [f"property `{name}` of the original has no meaning here and is ignored" for name in file.ignored]
     return Asked(said, OptionFile(name=Path(name).name, options=file.options), file.hints, file.sources, ignored)
-
-
-def _locate(base_dir: Path, file_name: str) -> Path:
-    """Relative to the plan; a plan that lies in a bundle has its files beside it in `files`."""
-    path, kept = base_dir / file_name, base_dir / "files" / Path(file_name).name
-    return kept if not path.exists() and kept.exists() else path

@@ -15,6 +15,7 @@ from typing import Any
 from .. import input_files
 from ..errors import PlanError
 from .base import Hints
+from .files import read_text
 from .java_properties import Property, parse
 
 
@@ -137,14 +138,7 @@ KNOWN = {*MAPPED, *DISTRIBUTION_DEFAULTS, *LENGTH_DEFAULTS, *HINTS, *IGNORED}
 
 def read_ycsb_file(path: Path) -> YcsbFile:
     """Raises PlanError naming the file, the line and the property."""
-    try:
-        text = input_files.read_text(path, encoding="latin-1")  # what java.util.Properties reads
-    except OSError as error:
-        raise PlanError(
-            f"the workload file cannot be read: {error.strerror or error}",
-            where=str(path),
-            hint="`ycsb_file` is relative to the plan's folder",
-        ) from error
+    text = read_text(path, "ycsb_file", encoding="latin-1")  # what java.util.Properties reads
     return _Reader(path, parse(text)).read()
 
 

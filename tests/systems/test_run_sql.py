@@ -1,0 +1,173 @@
+"""One's own SQL from a plan to the report, on SQLite and on real servers: the shop of the examples, rows from a file,
+answers that are not what the plan expects, and checks that do not hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bakeoff.model.records import RunRecord
+from bakeoff.provision.installation import Installation
+from commands import bakeoff, only_bundle, write_plan
+
+EXAMPLES = Path(__file__).parents[2] / "plans/examples"
+SQLITE = '[systems.db]\nkind = "sqlite"\n'
+MARIADB = '[systems.db]\nkind = "mariadb"\nstart = { settings = { innodb_buffer_pool_size = "32M" } }\n'
+POSTGRESQL = '[systems.db]\nkind = "postgresql"\nstart = { settings = { shared_buffers = "16MB" } }\n'
+SHORT = """
+[factors]
+threads = 4
+durability = "none"
+
+[measure]
+warm_up = "100ms"
+operations = 1000
+timeout = "10m"
+repetitions = 1
+"""
+
+
+def shop() -> str:
+    """The example's workload with fewer rows; its files lie where they lie."""
+    text = (EXAMPLES / "own-sql.toml").read_text()
+    text = text[text.index("[workload]") : text.index("[factors]")]
+    return text.replace("10_000", "1_000").replace("1_000 }", "100 }").replace('"shop/', f'"{EXAMPLES}/shop/')
+
+
+def only_run(folder: Path) -> RunRecord:
+    (run,) = only_bundle(folder).runs
+    return run
+
+
+def assert_shop(folder: Path, system: str) -> None:
+    done = bakeoff("run", write_plan(folder, f"title = 'shop'\n{system}{shop()}{SHORT}"), cwd=folder)
+    assert done.code == 0, done.out + done.err
+    run = only_run(folder)
+    assert run.valid, run.validity
+    assert run.ok == 1000
+    assert {check.name for check in run.checks} == {"every order has its customer", "what left the stock was ordered"}
+    assert all(check.ok for check in run.checks), run.checks
+    (evidence,) = run.evidence
+    assert isinstance(evidence, dict)
+    acknowledged = evidence["acknowledged"]
+    assert isinstance(acknowledged, dict)
+    assert set(acknowledged) == {"browse", "order"}
+    assert run.queries.write > 0
+
+
+def test_the_shop_of_the_examples_on_sqlite(tmp_path: Path) -> None:
+    assert_shop(tmp_path, SQLITE)
+
+
+@pytest.mark.servers
+def test_the_shop_of_the_examples_on_mariadb(tmp_path: Path, mariadb_program: Installation) -> None:
+    assert_shop(tmp_path, MARIADB)
+
+
+@pytest.mark.servers
+def test_the_shop_of_the_examples_on_postgresql(tmp_path: Path, postgresql_program: Installation) -> None:
+    assert_shop(tmp_path, POSTGRESQL)
+
+
+ITEMS = """
+title = "items"
+{system}
+[workload]
+kind = "sql"
+schema = "items.sql"
+scripts = [{{ file = "look.sql", expect = [{expect}] }}]
+load = {{ items = {{ file = "items.csv" }} }}
+checks = [
+    {{ name = "nulls", equal = ["SELECT COUNT(*) FROM items WHERE note IS NULL", "SELECT {nulls}"] }},
+    {{ name = "no empty text is NULL", empty = "SELECT id FROM items WHERE id = 3 AND note <> ''" }},
+    {{ name = "quotes", empty = "SELECT id, note FROM items WHERE id = 2 AND note <> 'a, \\"b\\"\\nc'" }},
+    {{ name = "sum", equal = ["SELECT SUM(price), MAX(made) FROM items", "SELECT 7.0, MAX(made) FROM items"] }},
+]
+"""
+FILES = {
+    "items.sql": "CREATE TABLE items (id INT NOT NULL PRIMARY KEY, price DECIMAL(6, 2), made DATE, note VARCHAR(20));",
+    "look.sql": "\\set id random(1, 4)\nSELECT id, note FROM items WHERE id = :id;",
+    "items.csv": 'id,price,made,note\n1,1.25,2020-02-29,\n2,2.75,,"a, ""b""\nc"\n3,3.00,2021-01-01,""\n4,,,é\n',
+}
+
+
+def run_items(folder: Path, system: str, *, expect: str = "{ statement = 1, rows = 1 }", nulls: int = 1) -> int:
+    for name, text in FILES.items():
+        if not (folder / name).exists():
+            (folder / name).write_text(text)
+    plan = ITEMS.format(system=system, expect=expect, nulls=nulls) + SHORT
+    done = bakeoff("run", write_plan(folder, plan), cwd=folder)
+    assert "Traceback" not in done.err
+    return done.code
+
+
+def test_rows_of_a_file_are_stored_as_they_are(tmp_path: Path) -> None:
+    assert run_items(tmp_path, SQLITE) == 0
+    assert only_run(tmp_path).ok == 1000
+
+
+@pytest.mark.servers
+def test_rows_of_a_file_are_stored_as_they_are_on_mariadb(tmp_path: Path, mariadb_program: Installation) -> None:
+    assert run_items(tmp_path, MARIADB) == 0
+
+
+@pytest.mark.servers
+def test_rows_of_a_file_are_stored_as_they_are_on_postgresql(tmp_path: Path, postgresql_program: Installation) -> None:
+    assert run_items(tmp_path, POSTGRESQL) == 0
+
+
+def test_an_answer_that_is_not_what_the_plan_expects_is_wrong(tmp_path: Path) -> None:
+    run_items(tmp_path, SQLITE, expect="{ statement = 1, value = 2 }")
+    run = only_run(tmp_path)
+    assert 0 < run.ok < 1000
+    assert run.errors["wrong"] + run.ok == 1000
+    assert "look.sql, statement 1: the value is not 2" in {sample.message for sample in run.error_samples}
+
+
+def test_a_check_that_does_not_hold_is_told(tmp_path: Path) -> None:
+    assert run_items(tmp_path, SQLITE, nulls=2) != 0
+
+
+FROM_FILE = 'load = { items = { file = "items.csv" } }\n'
+
+
+def refusal(folder: Path, *, files: dict[str, str] | None = None, load: str = FROM_FILE) -> str:
+    """What a dry run of the items says, with other texts in their files or with other rows."""
+    for name, text in (FILES | (files or {})).items():
+        (folder / name).write_text(text)
+    plan = ITEMS.format(system=SQLITE, expect="", nulls=1)
+    if load != FROM_FILE:
+        plan = plan.replace(FROM_FILE, "") + load
+    done = bakeoff("run", write_plan(folder, plan + SHORT), "--dry-run", cwd=folder)
+    assert done.code == 2, done.out + done.err
+    assert "Traceback" not in done.err
+    return " ".join(done.err.split())
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"look.sql": "SELECT 1;\n\\set x 1 +"}, r"look.sql, line 2, column 11"),
+        ({"look.sql": "SELECT :nme;"}, "nothing sets the variable `nme`"),
+        ({"look.sql": "\\shell ls"}, "a plan runs no commands"),
+        ({"items.sql": "CREATE TABLE items (id INT, note TEXT DEFAULT 'x);"}, "items.sql, line 1"),
+        ({"items.sql": "CREATE TABLE other (id INT);"}, "rows are loaded into `items`, which is not one of the tables"),
+        ({"items.sql": "SELECT 1;\nDROP TABLE stock;"}, "items.sql, line 2: it drops or empties stock"),
+        ({"items.csv": "id,price\n1,2\n3\n"}, "items.csv, line 3: it has 1 of 2 values"),
+        ({"items.csv": 'id,price\n1,"2\n'}, "items.csv, line 2: a quote is not closed"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_told_with_its_line(tmp_path: Path, changed: dict[str, str], words: str) -> None:
+    assert words in refusal(tmp_path, files=changed)
+
+
+@pytest.mark.parametrize(
+    ("workload", "words"),
+    [
+        ('[workload.load.items]\nrows = 1\ncolumns = { id = "rwo" }', "nothing sets the variable `rwo`"),
+        ('[workload.load.items]\nrowz = 1\ncolumns = { id = "row" }', "`items` has no part `rowz`"),
+        ("[workload.load.items]\nrows = 1\ncolumns = { id = \"weighted('x')\" }", "there is no list `x`"),
+    ],
+)
+def test_what_is_wrong_with_rows_is_told(tmp_path: Path, workload: str, words: str) -> None:
+    assert words in refusal(tmp_path, load=workload)
