@@ -1,6 +1,6 @@
 //! The plan's scripts, compiled for systems of one dialect: an operation each, drawn by their weights.
+use super::ready::Ready;
 use super::schema::no_variant;
-use super::transaction::Ready;
 use super::user::User;
 use super::variables;
 use crate::rng::{Random, Stream, mix};

@@ -4,42 +4,19 @@
 //! A transaction that fails is undone, and another attempt begins where the last one ended: at the script's
 //! beginning, or after what is committed. It draws the same random numbers from the same variables.
 use super::expected::Expected;
+use super::ready::Ready;
 use super::scripts::Scripts;
 use super::user::User;
 use crate::script::{Counted, Fault, Number, Program, Statement, Step, Variables};
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::pipeline::Part;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::sql::Expect;
-use bakeoff_model::sql::{Done, SqlSession, Statement as Handle};
+use bakeoff_model::sql::{Done, SqlSession};
 use bakeoff_model::time;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use bakeoff_model::workload::{Answer, Probe, Queries};
 use std::time::Duration;
-
-/// Of each statement of a script, what is needed to ask it and to look at its answer.
-#[derive(Clone, Debug)]
-pub struct Ready {
-    handles: Vec<Handle>,
-    expected: Vec<Option<Expected>>,
-}
-
-impl Ready {
-    /// `prepared`: how many statements of a session come before; counts on.
-    pub fn new(program: &Program, expect: &[Expect], prepared: &mut u32) -> Self {
-        let handle = |statement: &Statement| {
-            let handle = Handle(*prepared);
-            *prepared += u32::from(statement.prepared);
-            handle
-        };
-        let expected = |statement: &Statement| Expected::new(&program.name, statement.number, expect);
-        Self {
-            handles: program.statements.iter().map(handle).collect(),
-            expected: program.statements.iter().map(expected).collect(),
-        }
-    }
-}
 
 /// What a session is asked next.
 #[derive(Clone, Copy, Debug)]
