@@ -101,6 +101,16 @@ impl Number {
         }
     }
 
+    /// As a statement is given it: pgbench writes a double of at most 15 digits without a point where it is whole, so that
+    /// it fits an integer, too.
+    #[inline]
+    pub fn written(self) -> Self {
+        match self {
+            Number::Double(value) if value.fract() == 0.0 && value.abs() < 1e15 => Number::Int(value as i64),
+            other => other,
+        }
+    }
+
     /// Of a variable that arrived as text.
     pub fn parse(text: &[u8]) -> Result<Self, Fault> {
         let text = std::str::from_utf8(text).map_err(|_| Fault::Malformed)?;

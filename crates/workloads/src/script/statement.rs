@@ -139,7 +139,7 @@ impl Statement {
         text.clear();
         text.push_str(&self.pieces[0]);
         for (piece, place) in self.pieces[1..].iter().zip(&self.variables) {
-            match variables.number(*place)? {
+            match variables.number(*place)?.written() {
                 Number::Int(value) => text.push_str(itoa::Buffer::new().format(value)),
                 // A string takes whatever is written.
                 other => drop(write!(text, "{other}")),

@@ -72,10 +72,12 @@ impl Variables {
         let text = &self.texts[place as usize];
         Ok(match self.cells[place as usize] {
             Cell::Unset => return Err(Fault::Unset),
-            Cell::Number(Number::Null) => Value::Null,
-            Cell::Number(Number::Bool(value)) => Value::Bool(value),
-            Cell::Number(Number::Int(value)) => Value::Int(value),
-            Cell::Number(Number::Double(value)) => Value::Float(value),
+            Cell::Number(value) => match value.written() {
+                Number::Null => Value::Null,
+                Number::Bool(value) => Value::Bool(value),
+                Number::Int(value) => Value::Int(value),
+                Number::Double(value) => Value::Float(value),
+            },
             Cell::Decimal(value) => Value::Decimal(value),
             Cell::Timestamp(value) => Value::Timestamp(value),
             Cell::Text => Value::Text(text),

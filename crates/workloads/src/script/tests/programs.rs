@@ -162,6 +162,7 @@ fn variables_are_parameters_wherever_one_may_stand() {
             Some("SET work_mem = 0.5"),
         ),
         (Value::Text(b"12"), Some("SET work_mem = 12")),
+        (Value::Float(3.0), Some("SET work_mem = 3")),
         (Value::Text(b"1; DROP TABLE t"), None),
     ] {
         variables.take(4, value);
@@ -485,6 +486,22 @@ fn a_variable_that_is_never_set_has_its_value_built_in() {
     declare("y.sql", "\\set scale 5", &mut names).unwrap();
     let program = Program::compile("x.sql", text, &names).unwrap();
     assert_eq!(program.expressions[0].constant(), None);
+}
+
+/// pgbench writes 6.0 as 6, which an integer column takes.
+#[test]
+fn a_double_that_is_whole_fits_an_integer() {
+    let mut variables = Variables::new(1);
+    for (double, value) in [
+        (6.0, Value::Int(6)),
+        (-0.0, Value::Int(0)),
+        (6.5, Value::Float(6.5)),
+        (1e15, Value::Float(1e15)),
+    ] {
+        variables.set(0, Number::Double(double));
+        assert_eq!(variables.parameter(0), Ok(value));
+        assert_eq!(variables.number(0), Ok(Number::Double(double)));
+    }
 }
 
 #[test]
