@@ -1,4 +1,6 @@
 //! From commands to a program's steps.
+mod blocks;
+
 use super::balance::transactions;
 use super::columns::Words;
 use super::control::{Control, control};
@@ -12,6 +14,7 @@ use super::scan::Token;
 use super::statement::{Sets, Statement};
 use bakeoff_model::options::nearest;
 use bakeoff_model::transaction::Access;
+use blocks::{Began, Open};
 
 impl Program {
     /// `names`: with what every script of this user declares.
@@ -29,7 +32,6 @@ impl Program {
                 statements: vec![],
                 sets: vec![],
                 reads_only: false,
-                transactions: false,
                 pipelines: false,
             },
             numbers: 0,
@@ -45,23 +47,6 @@ impl Program {
         }
         compiler.end()
     }
-}
-
-/// An `\if` that is not closed yet.
-struct Open {
-    at: usize,
-    /// The condition that jumps to the next branch, if it does not hold.
-    unless: Option<usize>,
-    /// Ends of branches, which jump to the end.
-    jumps: Vec<usize>,
-}
-
-/// A pipeline that is open.
-#[derive(Clone, Copy)]
-struct Began {
-    at: usize,
-    /// How many an `\if` it stands in.
-    depth: usize,
 }
 
 struct Compiler<'t> {
@@ -133,7 +118,6 @@ impl Compiler<'_> {
                 hint,
             ));
         }
-        self.made.transactions = true;
         self.made.steps.push(match control {
             Control::Begin(access) => Step::Begin(access),
             Control::Commit => Step::Commit,
@@ -152,43 +136,13 @@ impl Compiler<'_> {
                 self.made.steps.push(Step::Set { variable, expression });
             }
             "gset" | "aset" => self.gset(meta, before, sql_before)?,
-            "if" => {
-                let expression = self.expression(meta, 0)?;
-                self.open.push(Open {
-                    at: meta.at,
-                    unless: Some(self.made.steps.len()),
-                    jumps: vec![],
-                });
-                self.made.steps.push(Step::Unless { expression, to: 0 });
-            }
-            "elif" => {
-                self.branch(meta)?;
-                let expression = self.expression(meta, 0)?;
-                let here = self.made.steps.len();
-                if let Some(open) = self.open.last_mut() {
-                    open.unless = Some(here);
-                }
-                self.made.steps.push(Step::Unless { expression, to: 0 });
-            }
+            "if" => self.begin_if(meta)?,
+            "elif" => self.elif(meta)?,
             "else" => {
                 self.alone(meta)?;
                 self.branch(meta)?;
             }
-            "endif" => {
-                self.alone(meta)?;
-                self.keeps_pipeline(meta)?;
-                let Some(open) = self.open.pop() else {
-                    return Err(self.refuse(
-                        meta.at,
-                        "there is no \\if for this \\endif",
-                        "write \\if before it",
-                    ));
-                };
-                open.jumps
-                    .into_iter()
-                    .chain(open.unless)
-                    .for_each(|step| self.land(step));
-            }
+            "endif" => self.endif(meta)?,
             "sleep" => self.sleep(meta)?,
             "startpipeline" | "syncpipeline" | "endpipeline" => self.pipeline(meta)?,
             "shell" | "setshell" => {
@@ -205,48 +159,6 @@ impl Compiler<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The branch before ends, and the next begins.
-    fn branch(&mut self, meta: &Meta) -> Result<(), ScriptError> {
-        self.keeps_pipeline(meta)?;
-        let here = self.made.steps.len();
-        let condition = self.open.last_mut().and_then(|open| {
-            open.jumps.push(here);
-            open.unless.take()
-        });
-        let Some(condition) = condition else {
-            let what = format!("\\{} stands after no \\if or \\elif", meta.name);
-            return Err(self.refuse(
-                meta.at,
-                what,
-                "an \\if has any number of \\elif, then at most one \\else",
-            ));
-        };
-        self.made.steps.push(Step::Jump { to: 0 });
-        self.land(condition);
-        Ok(())
-    }
-
-    /// No branch ends with a pipeline that began in it.
-    fn keeps_pipeline(&self, meta: &Meta) -> Result<(), ScriptError> {
-        match self.pipeline {
-            Some(began) if began.depth >= self.open.len() => Err(self.across(meta)),
-            _ => Ok(()),
-        }
-    }
-
-    fn across(&self, meta: &Meta) -> ScriptError {
-        let what = format!("\\{} cuts a pipeline and an \\if across", meta.name);
-        self.refuse(meta.at, what, "put all of the one into the other")
-    }
-
-    /// A jump goes to what comes next.
-    fn land(&mut self, step: usize) {
-        let here = self.made.steps.len() as u32;
-        if let Some(Step::Unless { to, .. } | Step::Jump { to }) = self.made.steps.get_mut(step) {
-            *to = here;
-        }
     }
 
     fn alone(&self, meta: &Meta) -> Result<(), ScriptError> {
@@ -350,38 +262,6 @@ impl Compiler<'_> {
             .map_err(|error| error.within(self.file, self.text, at))?;
         let expression = self.keep(made, meta);
         self.made.steps.push(Step::Sleep { expression, unit_ns });
-        Ok(())
-    }
-
-    fn pipeline(&mut self, meta: &Meta) -> Result<(), ScriptError> {
-        self.alone(meta)?;
-        let step = match (meta.name.as_str(), self.pipeline) {
-            ("startpipeline", None) => Step::StartPipeline,
-            ("startpipeline", Some(_)) => {
-                return Err(self.refuse(
-                    meta.at,
-                    "a pipeline is open already",
-                    "end it with \\endpipeline first",
-                ));
-            }
-            (name, None) => {
-                let what = format!("there is no pipeline for this \\{name}");
-                return Err(self.refuse(meta.at, what, "write \\startpipeline before it"));
-            }
-            ("syncpipeline", _) => Step::SyncPipeline,
-            (_, Some(began)) if began.depth < self.open.len() => return Err(self.across(meta)),
-            _ => Step::EndPipeline,
-        };
-        self.pipeline = match step {
-            Step::StartPipeline => Some(Began {
-                at: meta.at,
-                depth: self.open.len(),
-            }),
-            Step::EndPipeline => None,
-            _ => self.pipeline,
-        };
-        self.made.pipelines = true;
-        self.made.steps.push(step);
         Ok(())
     }
 

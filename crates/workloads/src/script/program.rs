@@ -51,7 +51,6 @@ pub struct Program {
     pub sets: Vec<u32>,
     /// It changes nothing, as far as its words tell.
     pub reads_only: bool,
-    pub transactions: bool,
     pub pipelines: bool,
 }
 

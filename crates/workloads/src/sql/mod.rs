@@ -1,11 +1,14 @@
 //! One's own SQL: a schema, rows, transactions and checks, as the plan's files have them; and pgbench's own, in the same words.
 //!
 //! This file is the table of contents. `scripts` are the transactions, in the language of [`crate::script`]; `transaction`
-//! carries one out (`ready`) for a `user`, `expected` looks at its answers, and `preview` tells what will be asked. `presets` says what
-//! pgbench's own stand for. `schema` makes the tables; `rows` are what they are loaded with: `cell` draws a value, `text` and
-//! `lists` some kinds of it, `data` and `csv` read a file; `load` stores them. `check` is what must hold, `same` when two
-//! values are the same.
+//! carries one out for a `user`: `advance` goes from one thing that the session is asked to the next, `ready` is what is known
+//! of its statements beforehand, `answered` holds what comes against what is `expected`; `preview` tells what will be asked.
+//! `presets` says what pgbench's own stand for. `schema` makes the tables; `rows` are what they are loaded with: `cell` draws
+//! a value, `text` and `lists` some kinds of it, `data` and `csv` read a file; `load` stores them. `check` is what must hold,
+//! `same` when two values are the same.
 mod account;
+mod advance;
+mod answered;
 mod cell;
 mod check;
 mod csv;
