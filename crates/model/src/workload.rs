@@ -144,7 +144,8 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
 
     async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble>;
     async fn drop(&self, session: &mut S) -> Result<(), Trouble>;
-    /// How many units (rows) the load phase of this client has; chunks are `load_chunk_units` long.
+    /// How many units (rows, or what stands for several) the load phase of this client has; chunks are `load_chunk_units`
+    /// long.
     fn load_units(&self) -> u64;
     fn load_chunk_units(&self) -> u64;
     /// Loads units `first..first + count`, all or none (after a conflict it is called again); returns rows stored.

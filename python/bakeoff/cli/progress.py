@@ -38,7 +38,8 @@ class Line(View):
             self._draw(f"{cell.record.system}: starting and loading")
         else:
             share = progress.done / progress.total if progress.total else 1.0
-            rate = progress.done / progress.elapsed_s if progress.elapsed_s > 0 else 0.0
+            rows = share * cell.workload.loaded_rows
+            rate = rows / progress.elapsed_s if progress.elapsed_s > 0 else 0.0
             self._draw(f"{cell.record.system}: loading {share:.0%}, {rate:,.0f} rows/s")
 
     def run_begins(self, slot: Slot, cell: Cell) -> None:

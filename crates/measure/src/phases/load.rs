@@ -37,6 +37,8 @@ const LOOK_MS: u64 = 2;
 #[derive(Default)]
 struct Shared {
     next_unit: AtomicU64,
+    /// Loaded.
+    units: AtomicU64,
     rows: AtomicU64,
     retries: AtomicU64,
     /// Of those that share the load: as many as there are sessions.
@@ -111,7 +113,7 @@ fn watch<R: Runner>(
     while !team.wait_done(Duration::from_secs(1), drop)? {
         let seen = shared.signs_of_life(job);
         if seen != told {
-            progress.report(shared.rows.load(Relaxed));
+            progress.report(shared.units.load(Relaxed));
             told = seen;
         }
         let given_up = |at_ns: u64| now_ns() > at_ns + job.timeout_ns;
@@ -119,7 +121,7 @@ fn watch<R: Runner>(
             break;
         }
     }
-    progress.report(shared.rows.load(Relaxed));
+    progress.report(shared.units.load(Relaxed));
     let after = Snapshot::take(&team.thread_ids, &recorders);
     Ok(RunResult {
         cost: cost_between(&before, &after),
@@ -240,6 +242,9 @@ impl<D: Driver, W: Workload<D::Session>> Loading<D, W> {
                 let ended = in_time(job, &self.cell, attempt).await;
                 rows = tries.weigh(job, &self.shared, ended, &place).await?;
             }
+            self.shared
+                .units
+                .fetch_add(if rows.is_some() { count } else { 0 }, Relaxed);
             self.shared.rows.fetch_add(rows.unwrap_or(0), Relaxed);
         }
         Ok(())
