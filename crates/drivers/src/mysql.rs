@@ -15,7 +15,7 @@ pub mod wire;
 use crate::way::Way;
 use bakeoff_model::needs::{Affected, Capabilities};
 use bakeoff_model::run::Isolation;
-use bakeoff_model::sql::{Dialect, Upsert};
+use bakeoff_model::sql::{Dialect, Partitioning, Upsert};
 
 pub const LIBRARY: &str = "wire (our own, on the reactor) or mysql_async (on tokio)";
 
@@ -45,9 +45,12 @@ pub(crate) static DIALECT: Dialect = Dialect {
     text_type: "TEXT",
     varchar_type: "VARCHAR({})",
     bytes_type: "LONGBLOB",
+    varbytes_type: "VARBINARY({})",
+    byte_type: "TINYINT",
     // Servers before 5.6 have whole seconds only.
     timestamp_type: "DATETIME(6)",
     auto_key: "INTEGER NOT NULL AUTO_INCREMENT",
+    auto_key_big: "BIGINT NOT NULL AUTO_INCREMENT",
     auto_value: Some(0),
     number_after: None,
     // No ENGINE: the server's default_storage_engine is a setting like any other.
@@ -55,6 +58,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     numbered_placeholders: false,
     for_update: " FOR UPDATE",
     upsert: Upsert::OnDuplicateKey,
+    force_index: " FORCE INDEX ({})",
+    partitioning: Partitioning::Inside,
     max_params: 65_535,
     rows_per_insert: 100,
     table_exists: "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?",

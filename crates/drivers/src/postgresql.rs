@@ -15,7 +15,7 @@ pub mod wire;
 use crate::way::Way;
 use bakeoff_model::needs::{Affected, Capabilities};
 use bakeoff_model::run::Isolation;
-use bakeoff_model::sql::{Dialect, Upsert};
+use bakeoff_model::sql::{Dialect, Partitioning, Upsert};
 
 pub const LIBRARY: &str = match cfg!(feature = "tokio_postgres") {
     true => "wire (our own, on the reactor) or tokio-postgres (on tokio)",
@@ -49,14 +49,19 @@ pub(crate) static DIALECT: Dialect = Dialect {
     text_type: "TEXT",
     varchar_type: "VARCHAR({})",
     bytes_type: "BYTEA",
+    varbytes_type: "BYTEA",
+    byte_type: "SMALLINT",
     timestamp_type: "TIMESTAMP",
     auto_key: "SERIAL",
+    auto_key_big: "BIGSERIAL",
     auto_value: None,
     number_after: Some("SELECT setval(pg_get_serial_sequence('{table}', '{column}'), {last})"),
     table_suffix: "",
     numbered_placeholders: true,
     for_update: " FOR UPDATE",
     upsert: Upsert::OnConflict,
+    force_index: "",
+    partitioning: Partitioning::Tables,
     max_params: 65_535,
     rows_per_insert: 100,
     table_exists: "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass(quote_ident(lower($1::text))) AND relkind IN ('r', 'p')",

@@ -14,7 +14,7 @@ use bakeoff_model::needs::{Affected, Capabilities, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunnerKind, SqliteBegin, SqliteSpec};
-use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement, Upsert};
+use bakeoff_model::sql::{Ask, Dialect, Done, Partitioning, SqlSession, Statement, Upsert};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use errors::{at_commit, op_error};
@@ -34,9 +34,12 @@ static DIALECT: Dialect = Dialect {
     text_type: "TEXT",
     varchar_type: "VARCHAR({})",
     bytes_type: "BLOB",
+    varbytes_type: "BLOB",
+    byte_type: "TINYINT",
     timestamp_type: "TIMESTAMP",
     // An integer primary key is the row's own number.
     auto_key: "INTEGER NOT NULL",
+    auto_key_big: "INTEGER NOT NULL",
     auto_value: None,
     number_after: None,
     table_suffix: "",
@@ -44,6 +47,8 @@ static DIALECT: Dialect = Dialect {
     // There is one writer at a time.
     for_update: "",
     upsert: Upsert::OnConflict,
+    force_index: " INDEXED BY {}",
+    partitioning: Partitioning::None,
     max_params: 32_766,
     rows_per_insert: 1,
     table_exists: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",

@@ -13,6 +13,8 @@ pub struct Needs {
     pub scan: bool,
     /// What a count of affected rows must mean, where the system counts them.
     pub affected: Affected,
+    /// Where that is not offered another count will do: the workload then asks in another way.
+    pub affected_if_offered: bool,
     /// A user's operations share a transaction, so each user needs a session of its own: no pool.
     pub own_session: bool,
     /// Tables whose id has a plain index in place of the primary key.
@@ -81,7 +83,9 @@ impl Needs {
         if self.pipeline && !offers.pipeline {
             return Some("statements sent together (a pipeline)");
         }
-        let counts = offers.affected.is_empty() || offers.affected.contains(&self.affected);
+        let counts = self.affected_if_offered
+            || offers.affected.is_empty()
+            || offers.affected.contains(&self.affected);
         match self.affected {
             _ if counts => None,
             Affected::Found => Some("updates that count the rows they found"),
@@ -131,6 +135,11 @@ mod tests {
         };
         assert_eq!(told(none, &found), Ok(()));
         assert!(told(changed, &found).is_err());
+        let rather_changed = Needs {
+            affected_if_offered: true,
+            ..changed
+        };
+        assert_eq!(told(rather_changed, &found), Ok(()));
         let scan = Needs { scan: true, ..none };
         assert!(told(scan, &found).is_err());
         let plain_index = Needs {

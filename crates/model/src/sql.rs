@@ -55,14 +55,20 @@ pub struct Dialect {
     pub text_type: &'static str,
     pub varchar_type: &'static str,
     pub bytes_type: &'static str,
+    /// Of bytes that an index may hold, `{}` standing for the most of them.
+    pub varbytes_type: &'static str,
     /// Of microseconds, without a time zone.
     pub timestamp_type: &'static str,
     /// Type of an integer primary key that the system numbers where nobody else does.
     pub auto_key: &'static str,
+    /// The same of 64 bits.
+    pub auto_key_big: &'static str,
     /// What an INSERT gives such a key to have it numbered; `None`: the column is left out.
     pub auto_value: Option<i64>,
     /// Where rows are numbered regardless of keys that were given: has `{table}` number its `{column}` from `{last}` on.
     pub number_after: Option<&'static str>,
+    /// A number from -128 to 127, or as small as there is.
+    pub byte_type: &'static str,
     /// Appended to CREATE TABLE (`ENGINE=InnoDB`, ` WITHOUT ROWID`), or empty.
     pub table_suffix: &'static str,
     /// Placeholder style: `?` everywhere, or `$1`, `$2`, ...
@@ -70,6 +76,9 @@ pub struct Dialect {
     /// Appended to a SELECT whose rows are to be locked until the transaction ends.
     pub for_update: &'static str,
     pub upsert: Upsert,
+    /// Behind a table's name in a SELECT that is to go by the index `{}`, or empty.
+    pub force_index: &'static str,
+    pub partitioning: Partitioning,
     /// Most parameters that one statement may have.
     pub max_params: usize,
     /// Rows of one INSERT that suit the client library in a batch (1: a prepared row at a time, in one transaction).
@@ -94,6 +103,16 @@ pub enum NumberTaken {
     InsertId,
     /// As its only row.
     Row,
+}
+
+/// How a table is divided by a hash of one of its columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partitioning {
+    None,
+    /// Its parts are its own: `PARTITION BY KEY (c) PARTITIONS n`.
+    Inside,
+    /// Its parts are tables: `PARTITION BY HASH (c)`, then each with `PARTITION OF`.
+    Tables,
 }
 
 impl Dialect {
@@ -142,15 +161,19 @@ impl Dialect {
             let all: Vec<String> = columns.iter().map(|column| each(column)).collect();
             all.join(", ")
         };
+        let set = match self.upsert {
+            Upsert::OnDuplicateKey => set(&|column| format!("{column}=VALUES({column})")),
+            Upsert::OnConflict => set(&|column| format!("{column}=excluded.{column}")),
+        };
+        self.update_if_there(key, &set)
+    }
+
+    /// What follows an INSERT so that a row whose `key` is there already is changed by the assignments of `set`, in which
+    /// names of columns stand behind the table's.
+    pub fn update_if_there(&self, key: &str, set: &str) -> String {
         match self.upsert {
-            Upsert::OnDuplicateKey => {
-                let set = set(&|column| format!("{column}=VALUES({column})"));
-                format!(" ON DUPLICATE KEY UPDATE {set}")
-            }
-            Upsert::OnConflict => {
-                let set = set(&|column| format!("{column}=excluded.{column}"));
-                format!(" ON CONFLICT ({key}) DO UPDATE SET {set}")
-            }
+            Upsert::OnDuplicateKey => format!(" ON DUPLICATE KEY UPDATE {set}"),
+            Upsert::OnConflict => format!(" ON CONFLICT ({key}) DO UPDATE SET {set}"),
         }
     }
 }

@@ -43,3 +43,23 @@ async fn refuse_existing<S: SqlSession>(session: &mut S, names: &[String]) -> Re
     }
     Ok(())
 }
+
+/// Rows are loaded with their numbers up to `last`; the next that has none is to come after them.
+pub async fn number_after<S: SqlSession>(
+    session: &mut S,
+    table: &str,
+    column: &str,
+    last: u64,
+) -> Result<(), Trouble> {
+    let Some(form) = session.dialect().number_after else {
+        return Ok(());
+    };
+    let sql = form
+        .replace("{table}", table)
+        .replace("{column}", column)
+        .replace("{last}", &last.to_string());
+    let numbered = session.query_text(&sql, &mut |_| {}).await;
+    numbered
+        .map(drop)
+        .map_err(|e| trouble::setup("number the rows of the table", table, &e))
+}

@@ -193,7 +193,7 @@ impl Names<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_model::sql::Upsert;
+    use bakeoff_model::sql::{Partitioning, Upsert};
     use std::collections::BTreeSet;
 
     const DIALECT: Dialect = Dialect {
@@ -204,14 +204,19 @@ mod tests {
         text_type: "TEXT",
         varchar_type: "VARCHAR({})",
         bytes_type: "BLOB",
+        varbytes_type: "BLOB",
+        byte_type: "SMALLINT",
         timestamp_type: "TIMESTAMP",
         auto_key: "INTEGER NOT NULL",
+        auto_key_big: "BIGINT NOT NULL",
         auto_value: None,
         number_after: None,
         table_suffix: " WITH X",
         numbered_placeholders: false,
         for_update: "",
         upsert: Upsert::OnConflict,
+        force_index: "",
+        partitioning: Partitioning::None,
         max_params: 100,
         rows_per_insert: 10,
         table_exists: "",

@@ -1,8 +1,8 @@
 //! bulk_insert: every user fills a table of its own with (n, n), n = 1, 2, ... An event is one row added to a
 //! statement, which is sent when it is full: most events wait for nothing, and one in tens of thousands for all.
 use super::Sysbench;
-use super::numbers::number;
 use super::thread::Thread;
+use crate::numbers::number;
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::sql::SqlSession;
 use bakeoff_model::workload::{Answer, Probe, Queries};

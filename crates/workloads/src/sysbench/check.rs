@@ -1,9 +1,9 @@
 //! Invariants of the data: rows of every table, their ids, the sum of k after a load, and a sample of rows.
 use super::Sysbench;
-use super::numbers::number;
 use super::text::{Texts, is_c, is_pad, unpadded};
 use crate::account::{Evidence, in_words, rows_after};
 use crate::faults::Faults;
+use crate::numbers::number;
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;

@@ -5,7 +5,7 @@ use crate::rng::Random;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::pipeline::{Asked, Part, Pipeline};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement, Upsert};
+use bakeoff_model::sql::{Ask, Dialect, Done, Partitioning, SpeaksSql, SqlSession, Statement, Upsert};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use bakeoff_model::workload::{Probe, Queries};
@@ -21,14 +21,19 @@ static DIALECT: Dialect = Dialect {
     text_type: "TEXT",
     varchar_type: "TEXT",
     bytes_type: "BLOB",
+    varbytes_type: "BLOB",
+    byte_type: "SMALLINT",
     timestamp_type: "TEXT",
     auto_key: "INTEGER NOT NULL NUMBERED",
+    auto_key_big: "BIGINT NOT NULL",
     auto_value: Some(0),
     number_after: None,
     table_suffix: "",
     numbered_placeholders: false,
     for_update: "",
     upsert: Upsert::OnConflict,
+    force_index: "",
+    partitioning: Partitioning::None,
     max_params: 1000,
     rows_per_insert: 1,
     table_exists: "SELECT 1 FROM tables WHERE name = ?",

@@ -13,7 +13,7 @@ mod event;
 mod insert;
 mod judge;
 mod load;
-mod numbers;
+
 mod random;
 mod resolve;
 mod script;

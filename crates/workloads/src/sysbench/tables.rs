@@ -1,6 +1,6 @@
 //! The tables, interchangeable with those of the original: same names, types and indexes.
 use super::Sysbench;
-use super::numbers::number;
+use crate::numbers::number;
 use crate::{tables, trouble};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::sysbench::{IndexTime, SysbenchScript, SysbenchSpec};
@@ -70,32 +70,15 @@ impl Sysbench {
             let sql = create_table(&self.spec, table, session.dialect());
             let created = session.execute_text(&sql).await;
             created.map_err(|e| trouble::setup("create the table", &name, &e))?;
-            self.number_after_rows(session, &name).await?;
+            if self.spec.auto_inc && self.loaded_rows() > 0 {
+                tables::number_after(session, &name, "id", self.loaded_rows()).await?;
+            }
             if self.has_index() && self.spec.index_time == IndexTime::BeforeRows {
                 let indexed = self.create_index(session, table).await;
                 indexed.map_err(|e| trouble::setup("create the index on k", &name, &e))?;
             }
         }
         Ok(())
-    }
-
-    /// Rows are loaded with their numbers; the next that has none is to come after them.
-    async fn number_after_rows<S: SqlSession>(&self, session: &mut S, name: &str) -> Result<(), Trouble> {
-        let Some(form) = session.dialect().number_after else {
-            return Ok(());
-        };
-        if !self.spec.auto_inc || self.loaded_rows() == 0 {
-            return Ok(());
-        }
-        let last = self.loaded_rows().to_string();
-        let sql = form
-            .replace("{table}", name)
-            .replace("{column}", "id")
-            .replace("{last}", &last);
-        let numbered = session.query_text(&sql, &mut |_| {}).await;
-        numbered
-            .map(drop)
-            .map_err(|e| trouble::setup("number the rows of the table", name, &e))
     }
 
     fn table_names(&self) -> Vec<String> {

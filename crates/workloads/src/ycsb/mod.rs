@@ -165,8 +165,7 @@ pub fn needs(spec: &YcsbSpec) -> Needs {
         own_session: groups,
         scan: true,
         affected: Affected::Found,
-        plain_index: false,
-        pipeline: false,
+        ..Needs::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Scripts and what becomes of them.
 use crate::script::{Counted, Names, Number, Program, ScriptError, Step, Variables, declare, statements};
-use bakeoff_model::sql::{Dialect, Upsert};
+use bakeoff_model::sql::{Dialect, Partitioning, Upsert};
 use bakeoff_model::value::{Decimal, Value};
 use proptest::prelude::*;
 
@@ -12,14 +12,19 @@ static NUMBERED: Dialect = Dialect {
     text_type: "",
     varchar_type: "",
     bytes_type: "",
+    varbytes_type: "",
+    byte_type: "",
     timestamp_type: "",
     auto_key: "",
+    auto_key_big: "",
     auto_value: None,
     number_after: None,
     table_suffix: "",
     numbered_placeholders: true,
     for_update: "",
     upsert: Upsert::OnConflict,
+    force_index: "",
+    partitioning: Partitioning::None,
     max_params: 1000,
     rows_per_insert: 1,
     table_exists: "",
