@@ -58,7 +58,13 @@ macro_rules! records {
 }
 
 /// A workload is one line here for each shape of database that it can ask.
-const PAIRS: &[&[Pair]] = &[records!(ycsb), sql!(ycsb), sql!(sysbench), sql!(sql)];
+const PAIRS: &[&[Pair]] = &[
+    records!(ycsb),
+    sql!(ycsb),
+    sql!(sysbench),
+    sql!(sql),
+    sql!(linkbench),
+];
 
 fn pairs() -> impl Iterator<Item = &'static Pair> {
     PAIRS.iter().copied().flatten()
@@ -167,8 +173,21 @@ mod workloads {
         let WorkloadSpec::Sysbench(options) = &spec.workload else {
             return Err(super::not_in_build(spec));
         };
-        let threads = (spec.phase == bakeoff_model::run::Phase::Run).then_some(spec.threads);
-        bakeoff_workloads::sysbench::Sysbench::new(options, spec.seed, spec.client, threads)
+        bakeoff_workloads::sysbench::Sysbench::new(options, spec.seed, spec.client, threads(spec))
+    }
+
+    #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
+    pub fn linkbench(spec: &RunSpec) -> Result<bakeoff_workloads::linkbench::Linkbench, Trouble> {
+        let WorkloadSpec::Linkbench(options) = &spec.workload else {
+            return Err(super::not_in_build(spec));
+        };
+        bakeoff_workloads::linkbench::Linkbench::new(options, spec.seed, spec.client, threads(spec))
+    }
+
+    /// Of a run; other phases are not asked what users ask.
+    #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
+    fn threads(spec: &RunSpec) -> Option<u32> {
+        (spec.phase == bakeoff_model::run::Phase::Run).then_some(spec.threads)
     }
 
     #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]

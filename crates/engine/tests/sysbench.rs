@@ -2,82 +2,10 @@
 #![allow(clippy::unwrap_used)] // test code throughout
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// A database file of one test.
-struct Database(PathBuf);
-
-impl Database {
-    fn new(test: &str) -> Self {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let database = Self(folder.join(format!("sysbench-{test}-{}.db", std::process::id())));
-        database.remove();
-        database
-    }
-
-    fn remove(&self) {
-        for suffix in ["", "-wal", "-shm"] {
-            let _ = std::fs::remove_file(format!("{}{suffix}", self.0.display()));
-        }
-    }
-
-    /// One phase in a process of its own; its last event.
-    fn phase(&self, phase: &str, workload: &Value, more: Value) -> Value {
-        let mut document = json!({
-            "format": 1,
-            "phase": phase,
-            "seed": 5,
-            "driver": {
-                "kind": "sqlite",
-                "path": self.0,
-                "pragmas": { "journal_mode": "WAL", "synchronous": "OFF" },
-            },
-            "workload": workload,
-        });
-        document
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        let mut child = Command::new(env!("CARGO_BIN_EXE_bakeoff-engine"))
-            .args(["--now", "-"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        writeln!(child.stdin.take().unwrap(), "{document}").unwrap();
-        let output = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
-        serde_json::from_str(output.lines().last().unwrap()).unwrap()
-    }
-
-    fn load(&self, workload: &Value) -> u64 {
-        let result = self.phase("load", workload, json!({ "threads": 2, "drop_existing": true }));
-        assert_eq!(result["event"], "result", "{result}");
-        result["rows"].as_u64().unwrap()
-    }
-
-    fn run(&self, workload: &Value) -> Value {
-        let limit = json!({ "kind": "operations", "operations": OPERATIONS, "max_s": null });
-        self.phase("run", workload, json!({ "threads": 2, "limit": limit }))
-    }
-
-    /// After runs that gave this evidence.
-    fn check(&self, workload: &Value, evidence: &[Value], after_run: bool) {
-        let spec = json!({ "evidence": evidence, "sample": 50, "after_run": after_run });
-        let result = self.phase("check", workload, json!({ "check": spec }));
-        let checks = result["checks"].as_array().unwrap_or_else(|| panic!("{result}"));
-        assert!(
-            checks.len() > 1 && checks.iter().all(|check| check["ok"] == true),
-            "{workload}: {checks:#?}"
-        );
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        self.remove();
-    }
-}
+mod database;
+use database::Database;
 
 const OPERATIONS: u64 = 60;
 const TABLES: u64 = 2;
@@ -101,7 +29,7 @@ fn workload(script: &str, mode: &str) -> Value {
 #[test]
 fn every_script_runs_on_tables_we_loaded_and_leaves_them_as_they_must_be() {
     for mode in ["auto", "disable"] {
-        let database = Database::new(mode);
+        let database = Database::new(&format!("sysbench-{mode}"));
         let rows = database.load(&workload("oltp_read_write", mode));
         assert_eq!(rows, TABLES * TABLE_SIZE);
         database.check(&workload("oltp_read_write", mode), &[], false);
@@ -118,7 +46,7 @@ fn every_script_runs_on_tables_we_loaded_and_leaves_them_as_they_must_be() {
             ("oltp_insert", (0, 1, 0)),
         ] {
             let workload = workload(script, mode);
-            let result = database.run(&workload);
+            let result = database.run(&workload, OPERATIONS);
             assert_eq!(result["series"][0]["operation"], script, "{result}");
             assert_eq!(result["error_ratio"], 0.0, "{script}: {:#}", result["errors"]);
             let counted = ["read", "write", "other"].map(|kind| result["queries"][kind].as_u64().unwrap());
@@ -138,7 +66,7 @@ fn every_script_runs_on_tables_we_loaded_and_leaves_them_as_they_must_be() {
                 );
             }
         }
-        let result = database.run(&workload("oltp_delete", mode));
+        let result = database.run(&workload("oltp_delete", mode), OPERATIONS);
         assert_eq!(result["error_ratio"], 0.0, "{:#}", result["errors"]);
         let [write, other] = ["write", "other"].map(|kind| result["queries"][kind].as_u64().unwrap());
         assert!(write > 0 && write + other == OPERATIONS, "{write} {other}");
@@ -147,12 +75,12 @@ fn every_script_runs_on_tables_we_loaded_and_leaves_them_as_they_must_be() {
 
 #[test]
 fn bulk_inserts_go_on_where_the_last_run_ended() {
-    let database = Database::new("bulk");
+    let database = Database::new("sysbench-bulk");
     let workload = workload("bulk_insert", "auto");
     assert_eq!(database.load(&workload), 0);
     let mut evidence = vec![];
     for _ in 0..2 {
-        let result = database.run(&workload);
+        let result = database.run(&workload, OPERATIONS);
         assert_eq!(result["error_ratio"], 0.0, "{:#}", result["errors"]);
         assert_eq!(result["evidence"]["inserts_acknowledged"], OPERATIONS);
         evidence.push(result["evidence"].clone());
@@ -162,11 +90,11 @@ fn bulk_inserts_go_on_where_the_last_run_ended() {
 
 #[test]
 fn tables_without_the_rows_that_were_said_answer_wrong_and_fail_the_check() {
-    let database = Database::new("short");
+    let database = Database::new("sysbench-short");
     database.load(&workload("oltp_point_select", "auto"));
     let mut larger = workload("oltp_point_select", "auto");
     larger["table_size"] = json!(2 * TABLE_SIZE);
-    let result = database.run(&larger);
+    let result = database.run(&larger, OPERATIONS);
     let wrong = result["series"]
         .as_array()
         .unwrap()

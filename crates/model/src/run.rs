@@ -1,6 +1,7 @@
 //! What the engine is asked: one run, fully resolved. Nothing here has a hidden default that changes a number: the
 //! control plane writes every field, and a person writing by hand may leave out what has a stated default.
 mod driver;
+pub mod linkbench;
 pub mod sql;
 pub mod sysbench;
 pub mod tpcc;
@@ -242,6 +243,7 @@ pub enum WorkloadSpec {
     Sysbench(sysbench::SysbenchSpec),
     Sql(Box<sql::SqlSpec>),
     Tpcc(tpcc::TpccSpec),
+    Linkbench(linkbench::LinkbenchSpec),
 }
 
 impl WorkloadSpec {
@@ -251,6 +253,7 @@ impl WorkloadSpec {
             Self::Sysbench(_) => "sysbench",
             Self::Sql(_) => "sql",
             Self::Tpcc(_) => "tpcc",
+            Self::Linkbench(_) => "linkbench",
         }
     }
 }

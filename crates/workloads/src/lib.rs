@@ -7,6 +7,8 @@
 mod account;
 pub mod faults;
 pub mod keys;
+pub mod linkbench;
+mod numbers;
 pub mod resolve;
 pub mod rng;
 pub mod script;

@@ -1,10 +1,13 @@
 //! Drawing, executing and settling an operation allocates nothing: counted by the allocator itself.
 #![allow(clippy::unwrap_used)] // a helper of tests, which clippy does not take for one
 use bakeoff_model::outcome::Outcome;
+use bakeoff_model::run::linkbench::LinkbenchSpec;
 use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
 use bakeoff_model::run::tpcc::{TpccSpec, TpccVariant};
 use bakeoff_model::run::{ClientSpec, RequestDistribution, YcsbSpec};
+use bakeoff_model::sql::Upsert;
 use bakeoff_model::workload::{Answer, ThreadId, Workload};
+use bakeoff_workloads::linkbench::Linkbench;
 use bakeoff_workloads::sql::Sql;
 use bakeoff_workloads::sysbench::Sysbench;
 use bakeoff_workloads::tpcc::Tpcc;
@@ -13,6 +16,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 mod session;
+use session::graph::YesGraph;
 use session::sql::YesSql;
 use session::tpcc::Warehouse;
 use session::{NoProbe, Yes, now};
@@ -207,4 +211,18 @@ fn scripts_allocate_nothing() {
     assert_eq!(of_script(pipeline, serde_json::json!([])), 0, "pipeline");
     let text = "\\set n random(1, 9)\nUPDATE a_:n SET b = :client_id;\nSELECT c AS word FROM a_:n \\gset\nSELECT :word;";
     assert_eq!(of_script(text, serde_json::json!([])), 0, "text");
+}
+
+#[test]
+fn no_request_of_linkbench_allocates() {
+    let linkbench = |spec: &LinkbenchSpec| {
+        let linkbench = Linkbench::new(spec, 1, ClientSpec::default(), Some(1)).unwrap();
+        allocations_of(&linkbench, &mut YesGraph::new(Upsert::OnDuplicateKey))
+    };
+    assert_eq!(linkbench(&LinkbenchSpec::default()), 0);
+    let many_links = LinkbenchSpec {
+        getlink: 500.0,
+        ..LinkbenchSpec::default()
+    };
+    assert_eq!(linkbench(&many_links), 0);
 }

@@ -54,9 +54,12 @@ def presets_table(presets: dict[str, str]) -> str:
 
 def _default(value: Any) -> str:
     """As a plan would write it."""
-    if isinstance(value, dict) and value:
-        return _default(value["kind"])
-    return "none" if value in (None, {}, []) else f"`{json.dumps(value)}`"
+    if not isinstance(value, dict):
+        return "none" if value in (None, []) else f"`{json.dumps(value)}`"
+    parts = {name: part for name, part in value.items() if part not in (None, {}, [])}
+    if parts.keys() <= {"kind"}:
+        return _default(parts.get("kind"))
+    return f"`{{ {', '.join(f'{name} = {json.dumps(part)}' for name, part in parts.items())} }}`"
 
 
 if __name__ == "__main__":

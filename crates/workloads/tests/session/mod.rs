@@ -10,6 +10,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+pub mod graph;
 pub mod sql;
 pub mod tpcc;
 
