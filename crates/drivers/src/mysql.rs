@@ -62,6 +62,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     partitioning: Partitioning::Inside,
     max_params: 65_535,
     rows_per_insert: 100,
+    adds_foreign_keys: true,
+    foreign_keys_off: "SET SESSION foreign_key_checks = 0",
     table_exists: "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?",
 };
 

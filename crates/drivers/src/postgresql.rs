@@ -64,6 +64,8 @@ pub(crate) static DIALECT: Dialect = Dialect {
     partitioning: Partitioning::Tables,
     max_params: 65_535,
     rows_per_insert: 100,
+    adds_foreign_keys: true,
+    foreign_keys_off: "",
     table_exists: "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass(quote_ident(lower($1::text))) AND relkind IN ('r', 'p')",
 };
 

@@ -51,6 +51,8 @@ static DIALECT: Dialect = Dialect {
     partitioning: Partitioning::None,
     max_params: 32_766,
     rows_per_insert: 1,
+    adds_foreign_keys: false,
+    foreign_keys_off: "PRAGMA foreign_keys = OFF",
     table_exists: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
 };
 

@@ -64,6 +64,7 @@ const PAIRS: &[&[Pair]] = &[
     sql!(sysbench),
     sql!(sql),
     sql!(linkbench),
+    sql!(tpcc),
 ];
 
 fn pairs() -> impl Iterator<Item = &'static Pair> {
@@ -184,10 +185,12 @@ mod workloads {
         bakeoff_workloads::linkbench::Linkbench::new(options, spec.seed, spec.client, threads(spec))
     }
 
-    /// Of a run; other phases are not asked what users ask.
     #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
-    fn threads(spec: &RunSpec) -> Option<u32> {
-        (spec.phase == bakeoff_model::run::Phase::Run).then_some(spec.threads)
+    pub fn tpcc(spec: &RunSpec) -> Result<bakeoff_workloads::tpcc::Tpcc, Trouble> {
+        let WorkloadSpec::Tpcc(options) = &spec.workload else {
+            return Err(super::not_in_build(spec));
+        };
+        bakeoff_workloads::tpcc::Tpcc::new(options, spec.seed, spec.client, threads(spec))
     }
 
     #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
@@ -197,6 +200,12 @@ mod workloads {
         };
         let loads = spec.phase == bakeoff_model::run::Phase::Load;
         bakeoff_workloads::sql::Sql::new(options, spec.seed, spec.client, spec.driver.kind(), loads)
+    }
+
+    /// `None` in the phases before and after a run.
+    #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
+    fn threads(spec: &RunSpec) -> Option<u32> {
+        (spec.phase == bakeoff_model::run::Phase::Run).then_some(spec.threads)
     }
 }
 

@@ -83,6 +83,10 @@ pub struct Dialect {
     pub max_params: usize,
     /// Rows of one INSERT that suit the client library in a batch (1: a prepared row at a time, in one transaction).
     pub rows_per_insert: usize,
+    /// Foreign keys can be added to tables that are there; otherwise only CREATE TABLE declares them.
+    pub adds_foreign_keys: bool,
+    /// A statement that has a session leave foreign keys unchecked; empty: there is none.
+    pub foreign_keys_off: &'static str,
     /// A query with one text parameter, answering one row when a table of that name exists in the current schema.
     pub table_exists: &'static str,
 }

@@ -94,19 +94,39 @@ pub struct Evidence {
     pub writes_acknowledged: u64,
 }
 
-/// Rows that there may be, with so many loaded, after runs that did this; `None`: nobody knows what one did, but none
-/// takes rows away.
-pub fn rows_after(loaded: u64, done: &[Option<Evidence>]) -> RangeInclusive<u64> {
+/// Things that runs added, one kind of them.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    pub acknowledged: u64,
+    /// There or not: nobody answered.
+    pub unknown: u64,
+}
+
+/// How many there may be, with so many loaded, after runs that added these; `None`: nobody knows what one did, but none
+/// takes any away.
+pub fn after(loaded: u64, told: impl Iterator<Item = Option<Told>>) -> RangeInclusive<u64> {
     let (mut least, mut most) = (loaded, loaded);
-    for run in done {
-        let inserted = run.unwrap_or_default();
-        least += inserted.inserts_acknowledged;
+    for run in told {
+        let Told {
+            acknowledged,
+            unknown,
+        } = run.unwrap_or_default();
+        least += acknowledged;
         most = match run {
-            Some(_) => most.saturating_add(inserted.inserts_acknowledged + inserted.inserts_unknown),
+            Some(_) => most.saturating_add(acknowledged + unknown),
             None => u64::MAX,
         };
     }
     least..=most
+}
+
+/// Rows that there may be.
+pub fn rows_after(loaded: u64, done: &[Option<Evidence>]) -> RangeInclusive<u64> {
+    let told = |run: Evidence| Told {
+        acknowledged: run.inserts_acknowledged,
+        unknown: run.inserts_unknown,
+    };
+    after(loaded, done.iter().map(|run| run.map(told)))
 }
 
 /// "1000 rows", "1000 to 1002 rows", "at least 1000 rows".

@@ -219,6 +219,8 @@ mod tests {
         partitioning: Partitioning::None,
         max_params: 100,
         rows_per_insert: 10,
+        adds_foreign_keys: false,
+        foreign_keys_off: "",
         table_exists: "",
     };
 

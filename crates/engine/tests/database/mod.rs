@@ -62,11 +62,17 @@ impl Database {
         self.phase("run", workload, json!({ "threads": 2, "limit": limit }))
     }
 
-    /// After runs that gave this evidence.
-    pub fn check(&self, workload: &Value, evidence: &[Value], after_run: bool) {
+    /// What is found after runs that gave this evidence.
+    pub fn checks(&self, workload: &Value, evidence: &[Value], after_run: bool) -> Vec<Value> {
         let spec = json!({ "evidence": evidence, "sample": 50, "after_run": after_run });
         let result = self.phase("check", workload, json!({ "check": spec }));
         let checks = result["checks"].as_array().unwrap_or_else(|| panic!("{result}"));
+        checks.clone()
+    }
+
+    /// All of it is right.
+    pub fn check(&self, workload: &Value, evidence: &[Value], after_run: bool) {
+        let checks = self.checks(workload, evidence, after_run);
         assert!(
             checks.len() > 1 && checks.iter().all(|check| check["ok"] == true),
             "{workload}: {checks:#?}"

@@ -56,6 +56,19 @@ impl Default for TpccSpec {
     }
 }
 
+impl TpccSpec {
+    /// Of new orders, payments, order statuses, deliveries and stock levels.
+    pub fn weights(&self) -> [u32; 5] {
+        [
+            self.new_order_weight,
+            self.payment_weight,
+            self.order_status_weight,
+            self.delivery_weight,
+            self.stock_level_weight,
+        ]
+    }
+}
+
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum TpccVariant {

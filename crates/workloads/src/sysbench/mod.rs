@@ -13,7 +13,6 @@ mod event;
 mod insert;
 mod judge;
 mod load;
-
 mod random;
 mod resolve;
 mod script;

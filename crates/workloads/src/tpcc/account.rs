@@ -1,5 +1,5 @@
 //! What a run did to the data, for the checks that follow. Each user writes to an account of its own.
-use crate::account::{Accounts, Counter};
+use crate::account::{Accounts, Counter, Told};
 use serde::{Deserialize, Serialize};
 
 /// One kind of thing that a run adds to the data. What has begun and is neither acknowledged nor failed is unknown, also
@@ -11,6 +11,14 @@ pub struct Tally {
     pub acknowledged: Counter,
     /// Definitely not done.
     pub failed: Counter,
+}
+
+impl Tally {
+    fn add_to(&self, sum: &mut Told) {
+        let (acknowledged, failed) = (self.acknowledged.get(), self.failed.get());
+        sum.acknowledged += acknowledged;
+        sum.unknown += self.begun.get().saturating_sub(acknowledged + failed);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -39,26 +47,11 @@ impl Evidence {
     pub fn of(accounts: &Accounts<Account>) -> Self {
         let mut sum = Self::default();
         accounts.each(|account| {
-            sum.new_orders.add(&account.new_orders);
-            sum.payments.add(&account.payments);
-            sum.deliveries.add(&account.deliveries);
+            account.new_orders.add_to(&mut sum.new_orders);
+            account.payments.add_to(&mut sum.payments);
+            account.deliveries.add_to(&mut sum.deliveries);
             sum.deliveries_skipped += account.deliveries_skipped.get();
         });
         sum
-    }
-}
-
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    pub acknowledged: u64,
-    /// Done or not: nobody answered.
-    pub unknown: u64,
-}
-
-impl Told {
-    fn add(&mut self, tally: &Tally) {
-        let (acknowledged, failed) = (tally.acknowledged.get(), tally.failed.get());
-        self.acknowledged += acknowledged;
-        self.unknown += tally.begun.get().saturating_sub(acknowledged + failed);
     }
 }

@@ -27,14 +27,7 @@ impl Choice {
             TpccChoice::Deck => Self::Deck,
             TpccChoice::Weights => {
                 let mut sum = 0;
-                let weights = [
-                    spec.new_order_weight,
-                    spec.payment_weight,
-                    spec.order_status_weight,
-                    spec.delivery_weight,
-                    spec.stock_level_weight,
-                ];
-                Self::Weights(weights.map(|weight| {
+                Self::Weights(spec.weights().map(|weight| {
                     sum += u64::from(weight);
                     sum
                 }))

@@ -11,21 +11,28 @@ mod account;
 mod attempt;
 mod booking;
 mod buffers;
+mod check;
+mod conditions;
 mod customer;
 mod deck;
 mod delivery;
 mod input;
 pub mod letters;
+mod load;
 pub mod names;
 mod new_order;
 mod order_status;
 mod pacing;
 mod payment;
+mod population;
 pub mod random;
+mod resolve;
 mod rules;
+mod schema;
 mod sizes;
 mod statements;
 mod stock_level;
+mod tables;
 mod terminal;
 mod thread;
 mod transaction;
@@ -33,13 +40,13 @@ mod transaction;
 use crate::account::Accounts;
 use crate::rng::Stream;
 use crate::stream_hash::StreamHash;
-use crate::trouble::no_such_client;
+use crate::trouble::{no_such_client, refuse};
 use account::Account;
 use bakeoff_model::event::Check;
 use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::options::check_bounds;
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
-use bakeoff_model::run::tpcc::TpccSpec;
+use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec};
 use bakeoff_model::run::{CheckSpec, ClientSpec};
 use bakeoff_model::sql::SpeaksSql;
 use bakeoff_model::workload::{Answer, Operation, Probe, Queries, ThreadId, Workload};
@@ -47,13 +54,16 @@ use buffers::Buffers;
 use deck::{Choice, Deck};
 use input::Inputs;
 use pacing::Pacing;
+use population::Population;
 use random::Draws;
 use rules::Rules;
 use terminal::Terminal;
 use thread::Attempted;
 use transaction::Transaction;
 
-pub use account::{Evidence, Told};
+pub use crate::account::Told;
+pub use account::Evidence;
+pub use resolve::KIND;
 pub use sizes::Sizes;
 pub use thread::Thread;
 
@@ -66,10 +76,11 @@ pub struct Tpcc {
     pub spec: TpccSpec,
     pub sizes: Sizes,
     pub draws: Draws,
+    population: Population,
     seed: u64,
     pub client: ClientSpec,
-    /// Terminals of all clients.
-    pub users: u64,
+    /// Terminals of all clients; `None` in the phases before and after a run.
+    users: Option<u64>,
     /// By `Transaction`.
     operations: [Operation; Transaction::COUNT],
     accounts: Accounts<Account>,
@@ -92,6 +103,14 @@ impl Tpcc {
             return Err(no_such_client(client.index, client.count));
         }
         check_bounds(spec, "workload")?;
+        if spec.choice == TpccChoice::Weights && spec.weights() == [0; 5] {
+            let hint = "give one of them a number, such as new_order_weight = 45";
+            return Err(refuse(
+                "choice",
+                "all weights are 0: no transaction can be chosen",
+                hint,
+            ));
+        }
         let sizes = Sizes::new(spec);
         let draws = Draws::new(spec, &sizes, seed);
         let rules = Rules::of(spec.variant);
@@ -100,10 +119,11 @@ impl Tpcc {
             choice: Choice::new(spec),
             pacing: Pacing::new(spec),
             rules,
+            population: Population::new(spec.variant, sizes, draws, seed),
             draws,
             sizes,
             operations: Transaction::ALL.map(|transaction| Operation::new(transaction.name())),
-            users: u64::from(threads.unwrap_or(1).max(1)) * u64::from(client.count),
+            users: threads.map(|threads| u64::from(threads.max(1)) * u64::from(client.count)),
             accounts: Accounts::default(),
             spec: spec.clone(),
             seed,
@@ -136,7 +156,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
     fn thread(&self, _worker: &(), id: ThreadId) -> Thread {
         Thread {
             stream: Stream::new(self.seed, id.stream),
-            terminal: Terminal::new(&self.spec, self.seed, id.stream, self.users),
+            terminal: Terminal::new(&self.spec, self.seed, id.stream, self.users.unwrap_or(1)),
             witness: id.witness,
             deck: Deck::new(),
             drawn: None,
@@ -149,7 +169,10 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
     }
 
     async fn attach(&self, session: &mut S) -> Result<(), OpError> {
-        statements::prepare(&self.rules, session.sql()).await
+        match self.users {
+            Some(_) => statements::prepare(&self.rules, session.sql()).await,
+            None => self.leave_references_unchecked(session.sql()).await,
+        }
     }
 
     #[inline]
@@ -201,44 +224,52 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
         thread.hash.value()
     }
 
-    async fn create(&self, _session: &mut S, _drop_existing: bool) -> Result<(), Trouble> {
-        Ok(())
+    async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble> {
+        self.create_tables(session.sql(), drop_existing).await
     }
 
-    async fn drop(&self, _session: &mut S) -> Result<(), Trouble> {
-        Ok(())
+    async fn drop(&self, session: &mut S) -> Result<(), Trouble> {
+        self.drop_tables(session.sql()).await
     }
 
     fn load_units(&self) -> u64 {
-        0
+        self.load_share().1
     }
 
     fn load_chunk_units(&self) -> u64 {
-        1
+        load::CHUNK_ROWS
     }
 
     async fn load_chunk(
         &self,
         _worker: &(),
-        _thread: &mut Thread,
-        _session: &mut S,
-        _first: u64,
-        _count: u64,
+        thread: &mut Thread,
+        session: &mut S,
+        first: u64,
+        count: u64,
     ) -> Result<u64, OpError> {
-        Ok(0)
+        self.load(thread, session.sql(), first, count).await
     }
 
-    async fn scan_all(&self, _session: &mut S) -> Result<u64, OpError> {
-        Ok(0)
+    fn after_load_steps(&self) -> u64 {
+        self.steps()
+    }
+
+    async fn after_load(&self, session: &mut S, step: u64) -> Result<(), OpError> {
+        self.take_step(session.sql(), step).await
+    }
+
+    async fn scan_all(&self, session: &mut S) -> Result<u64, OpError> {
+        self.read_tables(session.sql()).await
     }
 
     async fn check(
         &self,
-        _session: &mut S,
-        _done: &[Option<Evidence>],
-        _spec: &CheckSpec,
+        session: &mut S,
+        done: &[Option<Evidence>],
+        spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
-        Ok(Vec::new())
+        self.checks(session.sql(), done, spec.after_run).await
     }
 
     fn evidence(&self) -> Evidence {

@@ -29,6 +29,8 @@ pub static DIALECT: Dialect = Dialect {
     partitioning: Partitioning::None,
     max_params: 1000,
     rows_per_insert: 1,
+    adds_foreign_keys: false,
+    foreign_keys_off: "",
     table_exists: "SELECT 1",
 };
 

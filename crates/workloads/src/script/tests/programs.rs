@@ -27,6 +27,8 @@ static NUMBERED: Dialect = Dialect {
     partitioning: Partitioning::None,
     max_params: 1000,
     rows_per_insert: 1,
+    adds_foreign_keys: false,
+    foreign_keys_off: "",
     table_exists: "",
 };
 

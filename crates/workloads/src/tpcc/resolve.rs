@@ -1,0 +1,160 @@
+//! TPC-C before a run: where a variant's options begin, and what follows from them.
+use super::schema::Table;
+use super::transaction::Transaction;
+use super::{GENERATOR_VERSION, Sizes, Tpcc, needs};
+use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
+use bakeoff_model::needs::Needs;
+use bakeoff_model::outcome::{FailClass, Trouble};
+use bakeoff_model::resolve::{Per, Rate, Resolved, ResponseLimit, WorkloadRequest};
+use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec, TpccVariant};
+use bakeoff_model::run::{ClientSpec, Retry, WorkloadSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub const KIND: Kind = Kind {
+    kind: "tpcc",
+    summary: "TPC-C-like order entry: five transactions on nine tables, twelve consistency conditions (specification 5.11)",
+    preset: "variant",
+    describe: describe::<Options>,
+    resolve,
+    preview: None,
+};
+
+#[derive(Serialize, Deserialize, JsonSchema, Default)]
+#[serde(default)]
+struct Options {
+    /// Whose rules hold, see above.
+    variant: TpccVariant,
+}
+
+impl Beside for Options {
+    type Spec = TpccSpec;
+
+    fn base(&self) -> TpccSpec {
+        let base = TpccSpec {
+            variant: self.variant,
+            ..TpccSpec::default()
+        };
+        match self.variant {
+            TpccVariant::Tpcc | TpccVariant::TpccMysql => base,
+            TpccVariant::TprocC => TpccSpec {
+                choice: TpccChoice::Weights,
+                new_order_weight: 10,
+                payment_weight: 10,
+                order_status_weight: 1,
+                delivery_weight: 1,
+                stock_level_weight: 1,
+                foreign_keys: false,
+                ..base
+            },
+        }
+    }
+}
+
+fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
+    let read = read::<Options>(request)?;
+    let spec = &read.spec;
+    let tpcc = Tpcc::new(spec, request.seed, ClientSpec::default(), None)?;
+    let needs = needs();
+    let resolved = Resolved {
+        label: label(&read),
+        loaded_rows: tpcc.loaded_rows(),
+        size_estimate_bytes: size_bytes(&tpcc.sizes),
+        tables: Table::ALL.map(|table| table.name().to_owned()).to_vec(),
+        dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape(spec, &SHAPE)),
+        operations: Transaction::ALL.map(|it| it.name().to_owned()).to_vec(),
+        writes: true,
+        keeps_session: needs.own_session,
+        replaces_sessions: false,
+        users_max: None,
+        // A run takes order numbers where the last one ended, and deliveries go on.
+        continues_by: Some(BTreeMap::new()),
+        rates: rates(),
+        limits: limits(),
+        advice: advice(spec),
+        retry: Some(Retry {
+            retries: RETRIES,
+            on: vec![FailClass::Conflict],
+            backoff_s: BACKOFF_S,
+            ..Retry::default()
+        }),
+        spec: WorkloadSpec::Tpcc(read.spec),
+    };
+    Ok((resolved, needs))
+}
+
+/// Deadlocks and serialization failures are what many terminals of few warehouses cause each other.
+const RETRIES: u32 = 20;
+const BACKOFF_S: f64 = 0.001;
+
+/// The options that shape the tables and their rows.
+const SHAPE: [&str; 4] = ["variant", "warehouses", "mini", "foreign_keys"];
+
+fn rates() -> Vec<Rate> {
+    let all = Transaction::ALL.map(|transaction| transaction.name().to_owned());
+    vec![
+        Rate {
+            name: "new_orders_per_minute".into(),
+            label: "new orders per minute".into(),
+            about: "Committed new orders; those that roll back by intent are not among them. No tpmC: nobody audited it.".into(),
+            per: Per::Minute,
+            operations: vec![Transaction::NewOrder.name().into()],
+        },
+        Rate {
+            name: "transactions_per_minute".into(),
+            label: "transactions per minute".into(),
+            about: "All transactions, with new orders that roll back by intent.".into(),
+            per: Per::Minute,
+            operations: all.to_vec(),
+        },
+    ]
+}
+
+/// Clause 5.2.5.7. A delivery is carried out while its terminal waits, so it has the time of the deferred one.
+fn limits() -> Vec<ResponseLimit> {
+    let limit = |transaction: Transaction| ResponseLimit {
+        operation: transaction.name().into(),
+        percentile: 0.9,
+        most_s: match transaction {
+            Transaction::Delivery => 80.0,
+            Transaction::StockLevel => 20.0,
+            _ => 5.0,
+        },
+    };
+    Transaction::ALL.map(limit).to_vec()
+}
+
+fn size_bytes(sizes: &Sizes) -> u64 {
+    let of = |table: Table| {
+        let warehouses = match table {
+            Table::Item => 1,
+            _ => sizes.warehouses,
+        };
+        warehouses * table.rows(sizes) * table.row_bytes()
+    };
+    Table::ALL.into_iter().map(of).sum()
+}
+
+/// Variant, size, and every option that the plan sets beside them.
+fn label(read: &Read<Options>) -> String {
+    let spec = &read.spec;
+    let name = match spec.variant {
+        TpccVariant::Tpcc => "TPC-C-like",
+        TpccVariant::TpccMysql => "tpcc-mysql",
+        TpccVariant::TprocC => "TPROC-C",
+    };
+    let plural = if spec.warehouses == 1 { "" } else { "s" };
+    let mut options = vec![format!("{} warehouse{plural}", spec.warehouses)];
+    options.extend(spec.mini.then(|| "mini".to_owned()));
+    options.extend(words(&read.said, &["variant", "warehouses", "mini"]));
+    format!("{name} ({})", options.join(", "))
+}
+
+fn advice(spec: &TpccSpec) -> Vec<String> {
+    if spec.mini {
+        let words = "a mini population is a tenth of the specification's: its figures are comparable with nothing else";
+        return vec![words.into()];
+    }
+    vec![]
+}
