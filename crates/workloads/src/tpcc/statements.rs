@@ -126,7 +126,7 @@ fn new_order(rules: &Rules, dialect: &Dialect) -> Vec<(Kind, String)> {
         (
             Kind::Stock,
             format!(
-                "SELECT s_i_id, s_quantity, CASE ?{dist} END, s_data FROM stock WHERE s_w_id=? AND s_i_id IN ({keys}) \
+                "SELECT s_i_id, s_quantity, CASE ?+0{dist} END, s_data FROM stock WHERE s_w_id=? AND s_i_id IN ({keys}) \
                  ORDER BY s_i_id{lock}"
             ),
         ),

@@ -28,6 +28,8 @@ const COUNTING_CHANGES: Dialect = Dialect {
     partitioning: Partitioning::None,
     max_params: 1000,
     rows_per_insert: 1,
+    adds_foreign_keys: false,
+    foreign_keys_off: "",
     table_exists: "SELECT 1",
 };
 static ON_DUPLICATE_KEY: Dialect = COUNTING_CHANGES;
