@@ -1,13 +1,49 @@
-//! What a `\set` of a script costs itself: `cargo bench -p bakeoff-workloads --bench script`, or `-- PART-OF-A-NAME`.
+//! What scripts cost themselves, a `\set` and whole transactions of pgbench's: `cargo bench -p bakeoff-workloads --bench
+//! script`, or `-- PART-OF-A-NAME`.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
+use bakeoff_model::outcome::Outcome;
+use bakeoff_model::run::ClientSpec;
+use bakeoff_model::run::sql::{Builtin, SqlSpec};
+use bakeoff_model::workload::{ThreadId, Workload};
 use bakeoff_workloads::rng::Random;
 use bakeoff_workloads::script::{AUTOMATIC, Expression, Names, Number};
+use bakeoff_workloads::sql::Sql;
 use std::hint::black_box;
+
+#[path = "../tests/session/mod.rs"]
+mod session;
+use session::sql::YesSql;
+use session::{NoProbe, now};
 
 mod stopwatch;
 use stopwatch::measure;
 
+fn measure_builtin(name: &str, script: Builtin) {
+    let spec = SqlSpec {
+        script: Some(script),
+        ..SqlSpec::default()
+    };
+    let sql = Sql::new(&spec, 1, ClientSpec::default(), "postgresql", false).unwrap();
+    let id = ThreadId {
+        thread: 0,
+        stream: 0,
+        witness: false,
+    };
+    let mut thread = Workload::<YesSql>::thread(&sql, &(), id);
+    let mut session = YesSql::new();
+    now(Workload::<YesSql>::attach(&sql, &mut session)).unwrap();
+    measure(name, || {
+        Workload::<YesSql>::next(&sql, &(), &mut thread);
+        let answer = now(sql.execute(&(), &mut thread, &mut session, &mut NoProbe));
+        black_box(&answer);
+        Workload::<YesSql>::settle(&sql, &(), &mut thread, Outcome::Ok, false, &mut NoProbe);
+    });
+}
+
 fn main() {
+    measure_builtin("select-only", Builtin::SelectOnly);
+    measure_builtin("simple-update", Builtin::SimpleUpdate);
+    measure_builtin("tpcb-like", Builtin::TpcbLike);
     let names = Names::default();
     let variables = [Number::Int(10); AUTOMATIC.len()];
     let mut random = Random::new(1);
