@@ -10,9 +10,9 @@ from bakeoff.errors import BakeoffError
 
 from .client import Client, Job, Tables
 from .counters import syscalls_per_s
-from .ours import Engine, workers
+from .ours import ACCOUNTS_PER_SCALE, Engine, workers
 from .pairs import Interval, median, ratio_interval, shuffled_rounds
-from .rows import WORKS, Row, Work
+from .rows import PGBENCH_SCALE, WORKS, Row, Work
 from .server import Server
 from .window import Sample, measure, measure_rate_beside
 
@@ -88,7 +88,7 @@ class Bench:
         self.say = say
         self._results: dict[Row, RowResult] = {}
         self._loaded: Tables | None = None
-        self._records_loaded = False
+        self._own_loaded: set[str] = set()
 
     def result(self, row: Row) -> RowResult:
         """Measured at the first call."""
@@ -138,22 +138,24 @@ class Bench:
     def _tables(self, work: Work, sessions: int) -> Tables:
         if work.script == "bulk_insert":  # one table for each session
             return Tables("bulk_insert", sessions, 1, sessions)
+        if work.data == "pgbench":
+            return Tables("tpcb-like", rows=PGBENCH_SCALE * ACCOUNTS_PER_SCALE, loaders=4)
         return Tables(rows=self.options.rows)
 
     def make_ready(self, work: Work, tables: Tables) -> None:
         """The tables are there, unworn where that matters, and nothing written before is still to be written back."""
         engines = [client for client in self.clients.values() if isinstance(client, Engine)]
-        if work.script == "ycsb_c":
-            self._load_records(engines[0])
-        if work.script != "ycsb_c" or len(engines) < len(self.clients):
+        if work.data:
+            self._load_own(engines[0], work, tables)
+        if not work.data or (work.peer == "sysbench" and len(engines) < len(self.clients)):
             self._load_tables(work, tables)
         if work.writes:
             self.server.settle()
 
-    def _load_records(self, engine: Engine) -> None:
-        if not self._records_loaded:
-            engine.prepare(Tables("ycsb_c", rows=self.options.rows, loaders=4))
-            self._records_loaded = True
+    def _load_own(self, engine: Engine, work: Work, tables: Tables) -> None:
+        if work.data not in self._own_loaded:
+            engine.prepare(Tables("ycsb_c", rows=self.options.rows, loaders=4) if work.data == "ycsb_c" else tables)
+            self._own_loaded.add(work.data)
 
     def _load_tables(self, work: Work, tables: Tables) -> None:
         if self._loaded != tables:

@@ -15,7 +15,7 @@ from typing import Any
 from bakeoff.errors import BakeoffError
 
 from .client import ClientProcess, Job, Report, Tables
-from .rows import SYSTEMS
+from .rows import PGBENCH, SYSTEMS
 from .server import HOST, Server
 
 
@@ -40,6 +40,8 @@ WAYS = {
     "epoll": Way("reactor", "wire", "epoll"),
     "mysql_async": Way("tokio", "mysql_async", None, systems=("mariadb",)),
 }
+
+ACCOUNTS_PER_SCALE = 100_000  # pgbench's
 
 _YCSB_C = {
     "kind": "ycsb",
@@ -127,6 +129,8 @@ class Engine:
 def workload(script: str, tables: Tables, distribution: str) -> dict[str, Any]:
     if script == "ycsb_c":
         return {**_YCSB_C, "records": tables.rows}
+    if script.replace("-", "_") in PGBENCH:
+        return {"kind": "sql", "script": script, "scale": tables.rows // ACCOUNTS_PER_SCALE}
     return {
         "kind": "sysbench",
         "script": script,

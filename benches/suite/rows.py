@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+SYSTEMS = ("mariadb", "postgresql")
+
 
 @dataclass(frozen=True)
 class Counting:
@@ -30,9 +32,22 @@ class Work:
     writes: bool = False
     #: Leaves other tables behind than it found: they are made anew for every run.
     wears: bool = False
+    #: Who sets the bars.
+    peer: str = "sysbench"
+    #: Its tables are made by our own load: no, those of sysbench; yes, of the works with the same word.
+    data: str = ""
+    systems: tuple[str, ...] = SYSTEMS
 
 
-SYSTEMS = ("mariadb", "postgresql")
+#: pgbench's own transactions.
+PGBENCH = ("select_only", "simple_update", "tpcb_like")
+PGBENCH_SCALE = 10
+
+
+def _pgbench(work: str) -> Work:
+    writes = work != "select_only"
+    return Work(work.replace("_", "-"), writes=writes, peer="pgbench", data="pgbench", systems=("postgresql",))
+
 
 #: Statements of one event with the scripts' default options.
 WORKS: dict[str, Work] = {
@@ -49,7 +64,8 @@ WORKS: dict[str, Work] = {
     # An event is a row put into a buffer, and no statement of its own.
     "bulk_insert": Work("bulk_insert", Counting(1, "Handler_write"), writes=True, wears=True),
     # Reads of 1 KB rows; sysbench's part is oltp_point_select.
-    "ycsb_c": Work("ycsb_c"),
+    "ycsb_c": Work("ycsb_c", data="ycsb_c"),
+    **{work: _pgbench(work) for work in PGBENCH},
 }
 
 #: Not scripts: see special.py. By the systems of which they are asked; the harness alone asks none.
@@ -100,7 +116,7 @@ class Row:
         """Who is asked the same, and sets the bars."""
         if (self.system, self.work, self.placement) == ("postgresql", "point_select", "shared"):
             return "pgbench"
-        return "sysbench"
+        return WORKS[self.work].peer
 
     def bars(self) -> tuple[Bar, ...]:
         limits = _CLIENT_CPU.get(self, {})
@@ -113,6 +129,8 @@ class Row:
             return (Bar("*", "rate", 1.0),)
         if self.system == "mariadb":
             return (Bar("*", "total_cpu", 1.05, 0.95), Bar("*", "rate", 1.0))
+        if self.work in PGBENCH:
+            return (Bar("*", "total_cpu", 1.05), Bar("*", "rate", 0.95))
         if self.peer == "pgbench":
             return (Bar("*", "total_cpu", 1.0), Bar("*", "rate", 0.97))
         return ()
@@ -144,6 +162,11 @@ _CLIENT_CPU: dict[Row, dict[str, _Limit]] = {
     Row("point_select", "tcp", 64, "postgresql"): {"io_uring": (0.60, 0.50)},
     Row("read_write", "tcp", 8, "postgresql"): {"io_uring": (0.50, None)},
     Row("read_write", "tcp", 64, "postgresql"): {"io_uring": (0.50, None)},
+    **{
+        Row(work, "tcp", n, "postgresql"): {"io_uring": (limit, None)}
+        for work in PGBENCH
+        for n, limit in ((1, 1.0), (8, 0.8), (64, 0.7))
+    },
 }
 
 #: Of special.py's figures.
@@ -156,10 +179,12 @@ FLOOR_NS_MAX = 100.0
 
 def all_rows() -> list[Row]:
     points = [Row("point_select", transport, n) for transport in ("tcp", "socket") for n in (1, 8, 64, 256)]
-    rest = [Row(work, "tcp", 8) for work in WORKS if work not in ("point_select", "read_write")]
+    own = ("point_select", "read_write")
+    rest = [Row(name, "tcp", 8) for name, work in WORKS.items() if name not in own and "mariadb" in work.systems]
     mariadb = [*points, Row("read_write", "tcp", 8), Row("read_write", "tcp", 64), *rest]
     postgresql = [Row("point_select", "tcp", n, "postgresql") for n in (1, 8, 64)]
     postgresql += [Row("read_write", "tcp", n, "postgresql") for n in (8, 64)]
+    postgresql += [Row(work, "tcp", n, "postgresql") for work in PGBENCH for n in (1, 8, 64)]
     apart = [Row("point_select", "tcp", n, system, "apart") for system in SYSTEMS for n in APART_SESSIONS]
     return [*mariadb, *postgresql, *apart]
 

@@ -248,7 +248,7 @@ def test_every_script_of_the_engine_is_a_row() -> None:
     variants = re.search(r"enum SysbenchScript \{(.*?)\}", source, re.DOTALL)
     assert variants is not None
     names = {re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower() for name in re.findall(r"^\s+(\w+),", variants[1], re.M)}
-    assert names == {work.script for work in rows.WORKS.values()} - {"ycsb_c"}
+    assert names == {work.script for work in rows.WORKS.values() if not work.data}
 
 
 def test_the_engines_document_names_script_and_tables() -> None:
@@ -259,6 +259,18 @@ def test_the_engines_document_names_script_and_tables() -> None:
         "table_size": 10,
         "rand_type": "special",
     }
+    assert workload("tpcb-like", Tables("tpcb-like", rows=1_000_000), "uniform") == {
+        "kind": "sql",
+        "script": "tpcb-like",
+        "scale": 10,
+    }
+
+
+def test_pgbenchs_own_transactions_are_asked_of_postgresql_against_pgbench() -> None:
+    own = [row for row in all_rows() if row.work in rows.PGBENCH]
+    assert {(row.system, row.peer, row.sessions) for row in own} == {("postgresql", "pgbench", n) for n in (1, 8, 64)}
+    bars = {bar.figure: bar.limit for bar in Row("tpcb_like", "tcp", 8, "postgresql").bars()}
+    assert bars == {"client_cpu": 0.8, "total_cpu": 1.05, "rate": 0.95}
 
 
 def test_the_engines_own_figures_are_those_of_its_window() -> None:

@@ -1,5 +1,5 @@
-"""pgbench, with the statement of its `-S` on sysbench's table, so that all clients ask for the same rows: beside the
-server's programs, on the PATH, or fetched into the cache.
+"""pgbench, with its own transactions, or the statement of its `-S` on sysbench's table, so that all clients ask for the
+same rows: beside the server's programs, on the PATH, or fetched into the cache.
 
 It has one thread for all sessions by default; here it has as many as the engine has workers.
 """
@@ -15,9 +15,11 @@ from pathlib import Path
 
 from bakeoff.errors import BakeoffError
 from bakeoff.provision.debian import Debian, PackageSet
+from bakeoff.provision.installation import Installation
 
 from ..client import ClientProcess, Job, Report, Tables
 from ..ours import workers
+from ..rows import PGBENCH
 from ..server import HOST, SCHEMA, Server
 
 PACKAGES = Debian("pgbench", PackageSet(("postgresql-15",), "usr/lib/postgresql/15/bin/pgbench"), suite="bookworm")
@@ -33,7 +35,7 @@ class Pgbench:
 
     def __init__(self, server: Server, folder: Path, say: Callable[[str], None]) -> None:
         self._server = server
-        self._program, own = _find(server, say)
+        self._program, own = find(server.system.server.spec.installation, say)
         self._env = {**own, "PGPASSWORD": server.password}
         self._script = folder / "pgbench.sql"
 
@@ -42,11 +44,6 @@ class Pgbench:
         return done.stdout.strip()
 
     def begin(self, job: Job) -> ClientProcess:
-        if (job.script, job.distribution) != ("oltp_point_select", "uniform"):
-            raise BakeoffError(f"pgbench is not asked for {job.script} with ids drawn {job.distribution}")
-        self._script.write_text(
-            f"\\set id random(1, {job.tables.rows})\nSELECT c FROM sbtest1 WHERE id = :id;\n",
-        )
         host = HOST if job.transport == "tcp" else str(Path(self._server.socket).parent)
         argv = [
             self._program,
@@ -55,7 +52,7 @@ class Pgbench:
             f"--username={self._server.user}",
             "--no-vacuum",
             "--protocol=prepared",
-            f"--file={self._script}",
+            self._what(job),
             f"--client={job.sessions}",
             f"--jobs={workers(len(job.cores))}",
             f"--time={math.ceil(_SILENT_S + job.warm_up_s + job.run_s)}",
@@ -64,6 +61,16 @@ class Pgbench:
         ]
         return ClientProcess(argv, self._env, job.cores, lambda line: line.startswith("progress: "))
 
+    def _what(self, job: Job) -> str:
+        if job.script.replace("-", "_") in PGBENCH:
+            return f"--builtin={job.script}"
+        if (job.script, job.distribution) != ("oltp_point_select", "uniform"):
+            raise BakeoffError(f"pgbench is not asked for {job.script} with ids drawn {job.distribution}")
+        self._script.write_text(
+            f"\\set id random(1, {job.tables.rows})\nSELECT c FROM sbtest1 WHERE id = :id;\n",
+        )
+        return f"--file={self._script}"
+
     def report(self, output: str, job: Job) -> Report:
         return read_report(output)
 
@@ -71,9 +78,9 @@ class Pgbench:
         raise BakeoffError("pgbench does not make sysbench's tables")
 
 
-def _find(server: Server, say: Callable[[str], None]) -> tuple[str, dict[str, str]]:
+def find(installation: Installation, say: Callable[[str], None]) -> tuple[str, dict[str, str]]:
     """Program and environment. Not the word that Debian has on the PATH where the server's own is at hand."""
-    found = server.system.server.spec.installation.tool("pgbench") or shutil.which("pgbench")
+    found = installation.tool("pgbench") or shutil.which("pgbench")
     if found:
         return str(found), {}
     installed = PACKAGES.have(say=say)
