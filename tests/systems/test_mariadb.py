@@ -163,10 +163,14 @@ def test_counters_grow_with_work_and_gauges_come_and_go(mariadb: MariaDb) -> Non
     with bench_login(mariadb) as connection, connection.cursor() as cursor:
         for _ in range(50):
             cursor.execute("SELECT 1")
+        for end in ("COMMIT", "COMMIT", "ROLLBACK"):
+            cursor.execute("BEGIN")
+            cursor.execute(end)
         time.sleep(0.4)  # the status is read at most every 0.3 s
         after, gauges = node_of(mariadb).counters(), node_of(mariadb).gauges()
     assert after["Com_select"] - before["Com_select"] >= 50
     assert after["Bytes_sent"] > before["Bytes_sent"]
+    assert after["transactions"] - before["transactions"] == 3
     assert gauges["Threads_connected"] >= 2
     assert not before.keys() & gauges.keys()
 

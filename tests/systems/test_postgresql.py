@@ -172,6 +172,7 @@ def test_counters_grow_with_work_and_sessions_come_and_go(cleared: PostgreSql) -
     after, gauges = node.counters(), node.gauges()
     assert after["wal_position_bytes"] - before["wal_position_bytes"] > ROWS * 200
     assert {"database.xact_commit", "database.blks_hit", "database.deadlocks", "database.temp_bytes"} <= after.keys()
+    assert after["transactions"] == after["database.xact_commit"] + after["database.xact_rollback"]
     assert {"sessions.active", "sessions.waiting_for_locks"} <= gauges.keys()
     assert not after.keys() & gauges.keys()
 

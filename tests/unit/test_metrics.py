@@ -119,6 +119,15 @@ def test_what_the_server_tells_is_averaged_over_the_window_alone(bundle: Bundle)
     assert of(bundle, "db.Unheard_of") is None
 
 
+def test_transactions_that_the_server_counted_are_told_per_minute(bundle: Bundle) -> None:
+    seen = Observed(bundle.runs[0], server_mean={"db.transactions_per_s": 7.5}.get)
+    found = metric("server_transactions_per_minute")
+    value = found.of(seen)
+    assert value == 450.0
+    assert found.words(value) == "450/min"
+    assert found.of(Observed(bundle.runs[0])) is None
+
+
 def test_times_of_an_overloaded_run_are_not_stated(bundle: Bundle) -> None:
     late = bundle.runs[0].model_copy(update={"due": bundle.runs[0].completed * 2})
     for name in ("latency_p99", "latency_mean", "latency_max", "latency_p50.read"):

@@ -144,6 +144,11 @@ def _queries(seen: Observed) -> float | None:
     return total / window_s if total and window_s > 0 else None
 
 
+def _server_transactions(seen: Observed) -> float | None:
+    mean_per_s = seen.server_mean("db.transactions_per_s")
+    return None if mean_per_s is None else 60 * mean_per_s
+
+
 def _sum(a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None else a + b
 
@@ -288,6 +293,15 @@ METRICS: tuple[Entry, ...] = (
         "rate of statements",
         "Statements of the operations counted, per second; of workloads that count them.",
         _queries,
+    ),
+    Entry(
+        "server_transactions_per_minute",
+        "1/min",
+        "higher",
+        "number of transactions per minute that the server counted",
+        "Commits and rollbacks by the server's own counters, whoever asked for them; MariaDB and MySQL count the"
+        " statements COMMIT and ROLLBACK alone. Of a single server.",
+        _server_transactions,
     ),
     Entry(
         "client_cpu_us_per_op",

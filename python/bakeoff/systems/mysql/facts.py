@@ -13,7 +13,7 @@ from typing import Any, Literal
 from bakeoff.errors import ServerError
 from bakeoff.systems.mysql.settings import SHAPING
 from bakeoff.systems.server.control import Control
-from bakeoff.systems.server.node import Status
+from bakeoff.systems.server.node import TRANSACTIONS, Status
 
 #: Settings that decide comparisons: shown even where they have their default value.
 DECISIVE = (
@@ -152,6 +152,7 @@ def read_status(control: Control) -> Status:
         number = _number(value) if kind else None
         if number is not None:
             (gauges if kind == "gauge" else counters)[str(name)] = number
+    counters[TRANSACTIONS] = counters["Com_commit"] + counters["Com_rollback"]
     return Status(counters, gauges)
 
 

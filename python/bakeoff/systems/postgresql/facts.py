@@ -12,7 +12,7 @@ from typing import Any
 
 from bakeoff.errors import ServerError
 from bakeoff.systems.server.control import Control
-from bakeoff.systems.server.node import Status
+from bakeoff.systems.server.node import TRANSACTIONS, Status
 
 #: Settings that decide comparisons: shown even where they have their default value.
 DECISIVE = (
@@ -137,6 +137,7 @@ def read_status(control: Control, views: Collection[str]) -> Status:
         for column, value in row.items():
             if column not in _NOT_COUNTERS and isinstance(value, int | float):
                 counters[f"{view.removeprefix('pg_stat_')}.{column}"] = float(value)
+    counters[TRANSACTIONS] = counters["database.xact_commit"] + counters["database.xact_rollback"]
     return Status(counters, gauges)
 
 

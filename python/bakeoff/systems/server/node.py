@@ -12,6 +12,8 @@ from bakeoff.errors import ServerError
 from bakeoff.systems.base import Facts, Node
 from bakeoff.systems.server.control import Control
 
+#: A counter of every product: those that ended, committed and rolled back, whoever asked for them.
+TRANSACTIONS = "transactions"
 #: One status answer serves counters and gauges asked for in the same second.
 _STATUS_AGE_MAX_S = 0.3
 
