@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from bakeoff.errors import ExitCode, ServerError
+from bakeoff.cli import main
+from bakeoff.cli.dry_run import WIDTH, _one_line
+from bakeoff.errors import ExitCode, PlanError, ServerError
 from bakeoff.plan import check, describe
 from bakeoff.plan.describe import DryRun
+from bakeoff.plan.preview import OPERATIONS, previews
 from bakeoff.plan.read import resolve
 
 
@@ -33,6 +36,39 @@ def test_it_is_one_json_document(tmp_path: Path) -> None:
     tree = json.loads(json.dumps(found.to_json()))
     assert tree["runs"] == 10
     assert tree["cells"][1]["levels"] == {"system": "sqlite", "threads": 4}
+
+
+def test_the_first_operations_of_a_user_are_shown_of_each_workload_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\nread_proportion = 0\nupdate_proportion = 1\nfield_length = 300\n"
+        "[factors]\nthreads = [1, 4]\n[measure]\n"
+    )
+    assert main(["run", str(plan), "--dry-run"]) == ExitCode.DONE
+    shown = capsys.readouterr().out.partition(" asks first:\n")[2].splitlines()
+    assert sum(line.startswith("  UPDATE") for line in shown) == OPERATIONS
+    assert sum(line.startswith("    user") for line in shown) == OPERATIONS
+    values = [line for line in shown if line.startswith("    FIELD")]
+    assert values
+    assert all(len(line) == 4 + WIDTH and line.endswith("…") for line in values)
+    assert main(["run", str(plan), "--dry-run", "--json"]) == ExitCode.DONE
+    (preview,) = json.loads(capsys.readouterr().out)["previews"]
+    written = [one["lines"][1] for one in preview["operations"] if len(one["lines"]) > 1]
+    assert written
+    assert all(len(value) > 300 for value in written)
+
+
+def test_what_a_preview_holds_is_one_printable_line() -> None:
+    assert _one_line("a\x1b[31m\nb") == "a [31m b"
+
+
+def test_a_preview_that_the_engine_refuses_ends_the_dry_run(tmp_path: Path) -> None:
+    plan = resolve("title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\n[measure]\n", tmp_path)
+    plan.cells[0].workload.spec["key_length"] = 0
+    with pytest.raises(PlanError, match="key_length"):
+        previews(plan)
 
 
 def test_time_counts_warm_up_window_and_repetitions(tmp_path: Path) -> None:

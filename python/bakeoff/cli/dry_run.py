@@ -11,19 +11,26 @@ from .output import print_json, say, show, table
 
 if TYPE_CHECKING:
     from ..plan.describe import DryRun
+    from ..plan.preview import WorkloadPreview
     from ..plan.resolved import ResolvedPlan
 
+#: Workloads, and lines of an operation, whose first operations are shown; --json has all.
+PREVIEWS_MAX = 3
+LINES_MAX = 40
+#: Of a line with an operation's statement or input.
+WIDTH = 110
 _TABLES_HEAD = ("on", "table", "now", "in a run")
 
 
 def dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
     """Prints what a run would do. Raises what it would be refused for by an existing system, when all is printed."""
     from ..plan.describe import describe
+    from ..plan.preview import previews
     from ..plan.tables import look
 
     tables, errors = look(plan)
     errors = errors or _looked_into(plan)
-    dry = describe(plan, results, tables)
+    dry = describe(plan, results, tables, previews(plan))
     for warning in dry.warnings:
         say(f"warning: {warning}")
     if as_json:
@@ -80,5 +87,25 @@ def _show(dry: DryRun) -> None:
         f"\ncompared by {dry.objective} over {dry.compare_factor}"
         f"\nabout {dry.time_words} and {dry.disk_words} of disk ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
     )
+    for preview in dry.previews[:PREVIEWS_MAX]:
+        _show_preview(preview)
+    if len(dry.previews) > PREVIEWS_MAX:
+        show(f"\n{len(dry.previews) - PREVIEWS_MAX} more workloads: --json has the first operations of all")
     for name, why in dry.skipped.items():
         show(f"{name} would be left out: {why}")
+
+
+def _show_preview(preview: WorkloadPreview) -> None:
+    show(f"\nwhat one user of {preview.workload} asks first:")
+    for operation in preview.operations:
+        show(f"  {operation.operation}")
+        for line in operation.lines[:LINES_MAX]:
+            show("    " + _one_line(line))
+        if len(operation.lines) > LINES_MAX:
+            show(f"    and {len(operation.lines) - LINES_MAX} more lines: see --json")
+
+
+def _one_line(text: str) -> str:
+    """Whatever a value holds: printable, and of bounded width."""
+    shown = "".join(c if c.isprintable() else " " for c in text[:WIDTH])
+    return shown if len(text) <= WIDTH else f"{shown[:-1]}…"

@@ -4,7 +4,7 @@ or as JSON. Times and sizes are estimates made from the figures below, and say s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..model.records import Scalar
 from ..provision.files import can_hold_files
 from .check import disk_free_bytes
 from .data import by_system
+from .preview import WorkloadPreview
 from .resolved import Cell, ResolvedPlan
 from .tables import TablesLine
 
@@ -91,16 +92,23 @@ class DryRun:
     skipped: dict[str, str]
     #: Of the plan, on existing systems.
     tables: list[TablesLine]
+    previews: list[WorkloadPreview]
     warnings: list[str] = field(default_factory=list)
     limits: str = LIMITS
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        previews = [
+            {"workload": one.workload, "operations": [operation.model_dump() for operation in one.operations]}
+            for one in self.previews
+        ]
+        return {**asdict(replace(self, previews=[])), "previews": previews}
 
 
-def describe(plan: ResolvedPlan, results: Path, tables: Sequence[TablesLine] = ()) -> DryRun:
+def describe(
+    plan: ResolvedPlan, results: Path, tables: Sequence[TablesLine] = (), previews: Sequence[WorkloadPreview] = ()
+) -> DryRun:
     """The plan's cells, repetitions, estimated time and disk. results: the folder that bundles go to. tables: what was
-    seen on existing systems."""
+    seen on existing systems. previews: what users will ask first."""
     record = plan.record
     cells = [_cell_line(plan, cell) for cell in plan.cells]
     loads = [_load_line(loaded) for loaded in _by_load(plan.cells) if loaded[0].data == "load"]
@@ -144,6 +152,7 @@ def describe(plan: ResolvedPlan, results: Path, tables: Sequence[TablesLine] = (
         disk_free_bytes=free,
         skipped=dict(plan.skipped),
         tables=list(tables),
+        previews=list(previews),
         warnings=warnings,
     )
 

@@ -4,7 +4,7 @@
 //! has, `steps` draws one event, `random`, `text` and `values` its values; `statements` asks them, `event` carries an event out
 //! and `judge` looks at the answers,
 //! `insert` and `bulk_insert` those of the two scripts that fill tables. `tables`, `load` and `check` are the phases before and
-//! after. Where it departs from the original stands in docs/reference/workloads/sysbench.md.
+//! after; `preview` tells a run's first events. Where it departs from the original stands in docs/reference/workloads/sysbench.md.
 
 mod bulk;
 mod bulk_insert;
@@ -13,6 +13,7 @@ mod event;
 mod insert;
 mod judge;
 mod load;
+mod preview;
 mod random;
 mod resolve;
 mod script;

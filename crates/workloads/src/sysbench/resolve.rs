@@ -1,4 +1,5 @@
 //! sysbench before a run: another version's ways, which errors are ignored, and what follows from the options.
+use super::preview::preview;
 use super::script::{Script, name};
 use super::validate::validate;
 use super::{GENERATOR_VERSION, needs};
@@ -22,7 +23,7 @@ pub const KIND: Kind = Kind {
     preset: "script",
     describe: describe::<Options>,
     resolve,
-    preview: None,
+    preview: Some(preview),
 };
 
 #[derive(Serialize, Deserialize, JsonSchema)]

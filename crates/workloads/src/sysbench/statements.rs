@@ -130,7 +130,7 @@ impl Statements {
 
     /// About 20 ns and a few for each value; allocates only while `text` grows to its longest.
     #[inline]
-    fn written<'a>(&self, text: &'a mut String, kind: Kind, table: u32, params: &[Value<'_>]) -> &'a str {
+    pub fn written<'a>(&self, text: &'a mut String, kind: Kind, table: u32, params: &[Value<'_>]) -> &'a str {
         let mut digits = itoa::Buffer::new();
         text.clear();
         let mut pieces = self.forms[kind as usize].0.iter();

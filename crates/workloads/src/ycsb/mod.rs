@@ -2,7 +2,7 @@
 //!
 //! This file is the table of contents: the operations, the state, and who does what. [`validate`] refuses what cannot
 //! be run; `draw` makes operations (`drawn`) (`ahead` of their turn), `choose` their keys, `fields` their values; `attempt` carries them out and
-//! `groups` puts them into transactions; `load` and `check` are the phases before and after. Where it departs from the original
+//! `groups` puts them into transactions; `load` and `check` are the phases before and after; `preview` tells a run's first operations. Where it departs from the original
 //! stands in docs/reference/workloads/ycsb.md.
 
 mod ahead;
@@ -20,6 +20,7 @@ mod key_text;
 mod last_keys;
 mod load;
 mod presets;
+mod preview;
 mod resolve;
 mod thread;
 mod transaction;
@@ -134,6 +135,16 @@ impl Ycsb {
         groups(&self.spec)
     }
 
+    fn user(&self, stream: Stream, witness: bool) -> Thread {
+        Thread::new(
+            stream,
+            witness,
+            self.accounts.open(),
+            self.key_text.key(),
+            self.sizes(),
+        )
+    }
+
     fn sizes(&self) -> Sizes {
         let (_, field) = self.fields.length_bounds();
         let fields = self.fields.field_count() as usize;
@@ -205,13 +216,7 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
     }
 
     fn thread(&self, _worker: &Worker, id: ThreadId) -> Thread {
-        Thread::new(
-            Stream::new(self.seed, id.stream),
-            id.witness,
-            self.accounts.open(),
-            self.key_text.key(),
-            self.sizes(),
-        )
+        self.user(Stream::new(self.seed, id.stream), id.witness)
     }
 
     async fn attach(&self, session: &mut S) -> Result<(), OpError> {

@@ -1,5 +1,6 @@
 //! YCSB before a run: presets, and what follows from the options.
 use super::presets::Preset;
+use super::preview::preview;
 use super::validate::{Proportions, rows, validate};
 use super::{GENERATOR_VERSION, groups, key_text::KeyText, needs, operations};
 use crate::keys::{THETA, zeta};
@@ -20,7 +21,7 @@ pub const KIND: Kind = Kind {
     preset: "preset",
     describe: describe::<Options>,
     resolve,
-    preview: None,
+    preview: Some(preview),
 };
 
 #[derive(Deserialize, JsonSchema)]
