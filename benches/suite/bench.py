@@ -154,7 +154,8 @@ class Bench:
 
     def _load_own(self, engine: Engine, work: Work, tables: Tables) -> None:
         if work.data not in self._own_loaded:
-            engine.prepare(Tables("ycsb_c", rows=self.options.rows, loaders=4) if work.data == "ycsb_c" else tables)
+            own = Tables(work.script, rows=self.options.rows, loaders=4)
+            engine.prepare(own if work.instead else tables)
             self._own_loaded.add(work.data)
 
     def _load_tables(self, work: Work, tables: Tables) -> None:

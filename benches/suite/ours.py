@@ -49,6 +49,7 @@ _YCSB_C = {
     "update_proportion": 0.0,
     "request_distribution": {"kind": "zipfian"},
 }
+_TPCC = {"kind": "tpcc", "warehouses": 2}
 
 
 class Engine:
@@ -131,6 +132,8 @@ def workload(script: str, tables: Tables, distribution: str) -> dict[str, Any]:
         return {**_YCSB_C, "records": tables.rows}
     if script.replace("-", "_") in PGBENCH:
         return {"kind": "sql", "script": script, "scale": tables.rows // ACCOUNTS_PER_SCALE}
+    if script == "tpcc":
+        return _TPCC
     return {
         "kind": "sysbench",
         "script": script,

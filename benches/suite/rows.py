@@ -37,6 +37,10 @@ class Work:
     #: Its tables are made by our own load: no, those of sysbench; yes, of the works with the same word.
     data: str = ""
     systems: tuple[str, ...] = SYSTEMS
+    #: The peer has no such script: what it does instead.
+    instead: str = ""
+    #: The server has about as much to do with it as with what the peer does.
+    alike: bool = True
 
 
 #: pgbench's own transactions.
@@ -63,8 +67,17 @@ WORKS: dict[str, Work] = {
     "random_ranges": Work("select_random_ranges"),
     # An event is a row put into a buffer, and no statement of its own.
     "bulk_insert": Work("bulk_insert", Counting(1, "Handler_write"), writes=True, wears=True),
-    # Reads of 1 KB rows; sysbench's part is oltp_point_select.
-    "ycsb_c": Work("ycsb_c", data="ycsb_c"),
+    # Reads of 1 KB rows.
+    "ycsb_c": Work("ycsb_c", data="ycsb_c", instead="oltp_point_select"),
+    "tpcc": Work(
+        "tpcc",
+        Counting(1, "Com_commit"),
+        writes=True,
+        data="tpcc",
+        instead="oltp_read_write",
+        alike=False,
+        systems=("mariadb",),
+    ),
     **{work: _pgbench(work) for work in PGBENCH},
 }
 
@@ -125,6 +138,8 @@ class Row:
         return (*(Bar(name, "client_cpu", *limit) for name, limit in limits.items()), *self._bars_of_all())
 
     def _bars_of_all(self) -> tuple[Bar, ...]:
+        if not WORKS[self.work].alike:
+            return ()
         if self.placement == "apart":
             return (Bar("*", "rate", 1.0),)
         if self.system == "mariadb":
@@ -156,6 +171,7 @@ _CLIENT_CPU: dict[Row, dict[str, _Limit]] = {
     Row("point_select", "socket", 256): {"io_uring": (0.40, None)},
     Row("read_write", "tcp", 8): {"io_uring": (0.70, 0.50)},
     Row("read_write", "tcp", 64): {"io_uring": (0.70, 0.50)},
+    Row("tpcc", "tcp", 8): {"io_uring": (1.05, None)},
     **{Row("point_select", "tcp", n, system, "apart"): _APART for system in SYSTEMS for n in APART_SESSIONS},
     Row("point_select", "tcp", 1, "postgresql"): {"io_uring": (0.90, None)},
     Row("point_select", "tcp", 8, "postgresql"): {"io_uring": (0.80, 0.75)},

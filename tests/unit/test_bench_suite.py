@@ -251,6 +251,13 @@ def test_every_script_of_the_engine_is_a_row() -> None:
     assert names == {work.script for work in rows.WORKS.values() if not work.data}
 
 
+def test_what_the_peer_has_no_script_for_has_data_of_its_own_and_is_not_called_the_same() -> None:
+    tpcc = rows.WORKS["tpcc"]
+    assert workload(tpcc.script, Tables(rows=10), "uniform") == {"kind": "tpcc", "warehouses": 2}
+    assert tpcc.instead == "oltp_read_write"
+    assert Row("tpcc", "tcp", 8).bars() == (Bar("io_uring", "client_cpu", 1.05), Bar("auto", "client_cpu", 1.05))
+
+
 def test_the_engines_document_names_script_and_tables() -> None:
     assert workload("oltp_insert", Tables(tables=2, rows=10), "special") == {
         "kind": "sysbench",

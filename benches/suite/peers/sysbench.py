@@ -15,6 +15,7 @@ from bakeoff.errors import BakeoffError
 from bakeoff.provision.debian import Debian, PackageSet
 
 from ..client import ClientProcess, Job, Report, Tables
+from ..rows import WORKS
 from ..server import HOST, SCHEMA, Server
 
 #: With its own scripts before those of the system, if it has any.
@@ -25,8 +26,7 @@ PACKAGES = Debian(
 _COUNT = re.compile(r"transactions:\s+(\d+)\s+\(([\d.]+) per sec")
 _IGNORED = re.compile(r"ignored errors:\s+(\d+)")
 _BUCKET = re.compile(r"^\s+([\d.]+) \|\**\s+(\d+)$", re.MULTILINE)
-#: Ours that it has no script for, and what comes nearest.
-_NEAREST = {"ycsb_c": "oltp_point_select"}
+_INSTEAD = {work.script: work.instead for work in WORKS.values() if work.instead}
 _DRIVERS = {"mariadb": "mysql", "postgresql": "pgsql"}
 
 
@@ -81,7 +81,7 @@ class Sysbench:
         return self._done([*self._call(script, tables, "tcp"), *options, command])
 
     def _call(self, script: str, tables: Tables, transport: str) -> list[str]:
-        name = _NEAREST.get(script, script)
+        name = _INSTEAD.get(script, script)
         return [
             self._program,
             f"--config-file={self._options[transport]}",
