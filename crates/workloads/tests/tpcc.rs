@@ -267,6 +267,28 @@ fn a_wrong_answer_is_told_and_the_transaction_ends() {
 }
 
 #[test]
+fn of_customers_with_one_name_the_one_in_the_middle_is_meant() {
+    let workload = made(&only("order_status", 0.0, TpccVariant::Tpcc));
+    let mut user = User::new(&workload);
+    for (namesakes, expected) in [(1, "10"), (2, "10"), (3, "20"), (4, "20"), (5, "30")] {
+        user.session.namesakes_beyond_three = namesakes - 3;
+        let by_name = loop {
+            user.next();
+            user.attempt().unwrap();
+            let asked = user.asked();
+            if asked.iter().any(|line| line.starts_with("SELECT c_id")) {
+                break asked;
+            }
+        };
+        let order = by_name
+            .iter()
+            .find(|line| line.starts_with("SELECT o_id"))
+            .unwrap();
+        assert_eq!(order.split(' ').next_back(), Some(expected), "{namesakes}");
+    }
+}
+
+#[test]
 fn what_only_reads_says_so_when_it_begins() {
     for transaction in ["order_status", "stock_level"] {
         let workload = made(&only(transaction, 0.0, TpccVariant::Tpcc));

@@ -18,6 +18,8 @@ pub struct Warehouse {
     pub failing: Option<(&'static str, OpError)>,
     /// A statement that begins so finds nothing.
     pub absent: Option<&'static str>,
+    /// Customers of a name, less three: their ids are 10, 20, 30, ...
+    pub namesakes_beyond_three: i64,
     row: RowBuf,
 }
 
@@ -90,6 +92,7 @@ impl Warehouse {
             rows += 1;
             each(&self.row);
         };
+        let more = self.namesakes_beyond_three;
         let districts = (1..=10).map(Value::Int);
         match beginning {
             "SELECT w_tax" => tell(&[rate(1_000), rate(500), rate(1_000), text, Value::Text(b"GC")]),
@@ -98,7 +101,7 @@ impl Warehouse {
             "SELECT s_i_id" => distinct(&params[2..], |id| {
                 tell(&[Value::Int(id), Value::Int(50), text, text])
             }),
-            "SELECT c_id" => (1..=3).for_each(|id| tell(&[Value::Int(10 * id)])),
+            "SELECT c_id" => (1..=3 + more).for_each(|id| tell(&[Value::Int(10 * id)])),
             "SELECT w_name" => tell(&[text, text, Value::Text(b"BC"), money(-1_000)]),
             "SELECT c_data" => tell(&[Value::Text(&[b'x'; 500])]),
             "SELECT o_id" => tell(&[Value::Int(3_000), Value::Int(10)]),
