@@ -10,8 +10,8 @@ use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 
-/// Warehouse, and of each district its number and that of an order.
-const KEYS: usize = 1 + 2 * DISTRICTS as usize;
+/// Of one order of each district.
+const KEYS: usize = 3 * DISTRICTS as usize;
 
 impl Tpcc {
     /// `delivered`: room for each district. Orders that were delivered; districts that had none are skipped.
@@ -120,12 +120,8 @@ fn number(row: &RowBuf, cell: usize) -> i64 {
 
 /// What is left of the places repeats the last order.
 fn fill_keys(warehouse: i64, delivered: &[Delivered], params: &mut [Value<'_>]) {
-    let Some((first, pairs)) = params.split_first_mut() else {
-        return;
-    };
-    *first = Value::Int(warehouse);
-    for (place, pair) in pairs.chunks_exact_mut(2).enumerate() {
+    for (place, key) in params.chunks_exact_mut(3).enumerate() {
         let of = delivered[place.min(delivered.len() - 1)];
-        pair.copy_from_slice(&[Value::Int(of.district), Value::Int(of.order)]);
+        key.copy_from_slice(&[warehouse, of.district, of.order].map(Value::Int));
     }
 }

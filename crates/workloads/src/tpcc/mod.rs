@@ -25,6 +25,7 @@ mod order_status;
 mod pacing;
 mod payment;
 mod population;
+mod preview;
 pub mod random;
 mod resolve;
 mod rules;
@@ -130,6 +131,21 @@ impl Tpcc {
             client,
         })
     }
+
+    fn user(&self, id: ThreadId) -> Thread {
+        Thread {
+            stream: Stream::new(self.seed, id.stream),
+            terminal: Terminal::new(&self.spec, self.seed, id.stream, self.users.unwrap_or(1)),
+            witness: id.witness,
+            deck: Deck::new(),
+            drawn: None,
+            pause_ns: 0,
+            attempted: Attempted::default(),
+            buffers: Buffers::new(),
+            account: self.accounts.open(),
+            hash: StreamHash::default(),
+        }
+    }
 }
 
 impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
@@ -154,18 +170,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
     fn worker(&self, _worker: usize) {}
 
     fn thread(&self, _worker: &(), id: ThreadId) -> Thread {
-        Thread {
-            stream: Stream::new(self.seed, id.stream),
-            terminal: Terminal::new(&self.spec, self.seed, id.stream, self.users.unwrap_or(1)),
-            witness: id.witness,
-            deck: Deck::new(),
-            drawn: None,
-            pause_ns: 0,
-            attempted: Attempted::default(),
-            buffers: Buffers::new(),
-            account: self.accounts.open(),
-            hash: StreamHash::default(),
-        }
+        self.user(id)
     }
 
     async fn attach(&self, session: &mut S) -> Result<(), OpError> {

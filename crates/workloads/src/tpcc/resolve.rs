@@ -1,4 +1,5 @@
 //! TPC-C before a run: where a variant's options begin, and what follows from them.
+use super::preview::preview;
 use super::schema::Table;
 use super::transaction::Transaction;
 use super::{GENERATOR_VERSION, Sizes, Tpcc, needs};
@@ -18,7 +19,7 @@ pub const KIND: Kind = Kind {
     preset: "variant",
     describe: describe::<Options>,
     resolve,
-    preview: None,
+    preview: Some(preview),
 };
 
 #[derive(Serialize, Deserialize, JsonSchema, Default)]

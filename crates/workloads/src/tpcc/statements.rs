@@ -218,11 +218,10 @@ fn delivery(rules: &Rules, dialect: &Dialect) -> Vec<(Kind, String)> {
         )
     };
     let oldest: Vec<String> = (1..=DISTRICTS).map(oldest).collect();
-    // One order of each district.
+    // One order of each district. With the warehouse beside each of them SQLite finds them by their keys, too.
     let orders = |prefix: &str, order: &str| {
-        let each = format!("{prefix}_d_id=? AND {order}=?");
-        let each = vec![each; DISTRICTS as usize].join(" OR ");
-        format!("{prefix}_w_id=? AND ({each})")
+        let each = format!("({prefix}_w_id=? AND {prefix}_d_id=? AND {order}=?)");
+        vec![each; DISTRICTS as usize].join(" OR ")
     };
     let counts = match rules.counts_deliveries {
         true => ", c_delivery_cnt=c_delivery_cnt+1",
