@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from ..errors import EngineError
 from ..fleet.binary import engine_list, engine_path
 from ..model.boundary import Described, Listed
-from . import sql, sysbench, ycsb
+from . import linkbench, sql, sysbench, ycsb
 from .base import Asked
 
 
@@ -48,6 +48,7 @@ _OF_PLANS = {
     "ycsb": (ycsb.FILE_OPTIONS, ycsb.read),
     "sysbench": ([], sysbench.read),
     "sql": ([], sql.read),
+    "linkbench": (linkbench.FILE_OPTIONS, linkbench.read),
 }
 _LISTED = TypeAdapter(list[Listed])
 

@@ -12,7 +12,7 @@ use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::CheckSpec;
-use bakeoff_model::sql::SqlSession;
+use bakeoff_model::sql::{Ask, SqlSession, Statement};
 use bakeoff_model::value::Value;
 use bakeoff_model::workload::Answer;
 use std::ops::RangeInclusive;
@@ -51,15 +51,16 @@ impl Linkbench {
         let nodes = self.draws.graph.nodes();
         let sample = spec.sample.min(nodes);
         let (mut faults, mut gone) = (Faults::default(), 0);
+        let looks = Looks::prepare(session).await?;
         for i in 0..sample {
             let id = ids.start + (u128::from(i) * u128::from(nodes) / u128::from(sample)) as u64;
             let node = match self.spec.generate_nodes {
-                true => self.look_at_node(session, id, spec.after_run).await?,
+                true => self.look_at_node(session, looks.node, id, spec.after_run).await?,
                 false => Looked::Right,
             };
             let links = match spec.after_run {
                 true => None,
-                false => self.fault_of_links(session, id).await?,
+                false => self.fault_of_links(session, looks.links, id).await?,
             };
             match (node, links) {
                 (Looked::Wrong(why), _) | (_, Some(why)) => faults.add(|| format!("node {id}: {why}")),
@@ -88,6 +89,7 @@ impl Linkbench {
     async fn look_at_node<S: SqlSession>(
         &self,
         session: &mut S,
+        look: Statement,
         id: u64,
         after_run: bool,
     ) -> Result<Looked, OpError> {
@@ -97,7 +99,6 @@ impl Linkbench {
         };
         let mut payload = Vec::new();
         self.loaded_node(id, &mut payload);
-        let sql = format!("SELECT id, type, version, time, data FROM {NODES} WHERE id = {id}");
         let mut each = |row: &RowBuf| {
             let stored = row.cell(4).and_then(Value::bytes).unwrap_or_default();
             let made = [&self.generators.node_add, &self.generators.node_update];
@@ -110,7 +111,7 @@ impl Linkbench {
                 Answer::Right => Looked::Right,
             };
         };
-        session.query_text(&sql, &mut each).await?;
+        session.query(look, &[Value::Int(id as i64)], &mut each).await?;
         Ok(looked)
     }
 
@@ -118,15 +119,13 @@ impl Linkbench {
     async fn fault_of_links<S: SqlSession>(
         &self,
         session: &mut S,
+        look: Statement,
         id: u64,
     ) -> Result<Option<&'static str>, OpError> {
         let graph = &self.draws.graph;
         let of_type = |index| (0..graph.links(id, index)).map(move |number| Link { id, index, number });
         let mut expected = (0..graph.types()).flat_map(of_type);
         let (mut payload, mut fault) = (Vec::new(), None);
-        let sql = format!(
-            "SELECT link_type, id2, visibility, time, data FROM {LINKS} WHERE id1 = {id} ORDER BY link_type, id2"
-        );
         let mut each = |row: &RowBuf| {
             let Some(link) = expected.next() else {
                 fault = Some("more links than were loaded");
@@ -146,9 +145,29 @@ impl Linkbench {
                 fault = fault.or(Some("a link differs"));
             }
         };
-        session.query_text(&sql, &mut each).await?;
+        session.query(look, &[Value::Int(id as i64)], &mut each).await?;
         let fewer = expected.next().map(|_| "fewer links than were loaded");
         Ok(fault.or(fewer))
+    }
+}
+
+/// What the sample asks. Prepared, because payload comes as bytes only then.
+struct Looks {
+    node: Statement,
+    links: Statement,
+}
+
+impl Looks {
+    async fn prepare<S: SqlSession>(session: &mut S) -> Result<Self, OpError> {
+        let id = session.dialect().placeholder(1);
+        let node = format!("SELECT id, type, version, time, data FROM {NODES} WHERE id = {id}");
+        let links = format!(
+            "SELECT link_type, id2, visibility, time, data FROM {LINKS} WHERE id1 = {id} ORDER BY link_type, id2"
+        );
+        Ok(Self {
+            node: session.prepare(&Ask::read(&node)).await?,
+            links: session.prepare(&Ask::read(&links)).await?,
+        })
     }
 }
 
