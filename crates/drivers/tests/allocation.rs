@@ -8,7 +8,7 @@ use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
 use bakeoff_model::run::NullSpec;
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
-use bakeoff_model::value::Value;
+use bakeoff_model::value::{Decimal, Timestamp, Value};
 use bench::{Bench, MysqlWire, PostgresqlWire, Sqlite, open, row, run, table};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -148,4 +148,47 @@ fn pipelines_allocate_nothing_in_a_steady_state() {
         }
         assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
     });
+}
+
+/// Sums of money, dates and many values, as TPC-C has them.
+async fn allocations_of_money_and_dates<S: SqlSession>(session: &mut S, sql: &str) -> u64 {
+    let select = session.prepare(&Ask::read(sql)).await.unwrap();
+    let mut before = 0;
+    for cents in 0..400 {
+        if cents == 200 {
+            before = ALLOCATIONS.with(Cell::get);
+        }
+        let money = Value::Decimal(Decimal {
+            units: -123_400 - cents,
+            scale: 2,
+        });
+        let moment = Value::Timestamp(Timestamp {
+            us: 1_795_248_062_000_003,
+        });
+        let mut params = [Value::Text(b"abcdefghijklmnopqrstuvwx"); 20];
+        (params[0], params[1]) = (money, moment);
+        let row = session.query_one(select, &params).await.unwrap().unwrap();
+        assert_eq!((row.cell(0), row.cell(1)), (Some(money), Some(moment)));
+    }
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+#[test]
+fn money_and_dates_allocate_nothing_in_a_steady_state() {
+    if let Some(driver) = MysqlWire::driver() {
+        let texts = ["?"; 18].join(", ");
+        let sql = format!("SELECT CAST(? AS DECIMAL(12, 2)), CAST(? AS DATETIME(6)), {texts}");
+        MysqlWire::run(async {
+            let mut session = open(&driver).await.unwrap();
+            assert_eq!(allocations_of_money_and_dates(session.sql(), &sql).await, 0);
+        });
+    }
+    if let Some(driver) = PostgresqlWire::driver() {
+        let texts: Vec<String> = (3..=20).map(|place| format!("${place}::text")).collect();
+        let sql = format!("SELECT $1::decimal(12, 2), $2::timestamp, {}", texts.join(", "));
+        PostgresqlWire::run(async {
+            let mut session = open(&driver).await.unwrap();
+            assert_eq!(allocations_of_money_and_dates(session.sql(), &sql).await, 0);
+        });
+    }
 }

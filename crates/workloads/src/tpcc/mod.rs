@@ -3,8 +3,9 @@
 //!
 //! This file is the table of contents. `sizes`, `random`, `names` and `letters` are the specification's numbers and
 //! strings. Before a run: `resolve` decides options, `schema` makes tables, `population` says what is in each row, `load`
-//! stores them. The run: `transaction` lists the transactions, each has a file of its own. After it: `account` is what the run did,
-//! `check` and `conditions` hold the data against it. Where it departs from the specification stands in
+//! stores them. The run: a `terminal` takes its next transaction from a `deck`, waits by `pacing`, and draws its `input`
+//! (`preview` shows it); `transaction` begins and ends them, each has a file of its own and asks its `statements` in an
+//! `attempt`. After it: `booking` has put into an `account` what the run did, `check` and `conditions` hold the data against it. Where it departs from the specification stands in
 //! docs/reference/workloads/tpcc.md.
 
 mod account;

@@ -2,7 +2,7 @@
 //! numbers are the same in all of them.
 //!
 //! A list of keys always has room for the longest order, and a shorter one repeats its last key: with a statement for each
-//! length, some 250 sessions would have prepared all that a server allows.
+//! length, some 270 sessions would have prepared all that a server allows.
 use super::rules::Rules;
 use super::sizes::{DISTRICTS, LINES_MAX, LINES_MIN};
 use bakeoff_model::outcome::{FailClass, OpError};
