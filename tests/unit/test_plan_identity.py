@@ -125,6 +125,26 @@ def test_a_property_file_counts_by_what_it_says(tmp_path: Path) -> None:
     assert not set(ids(text, tmp_path).values()) & set(before.values())
 
 
+def test_a_file_of_rows_counts_by_what_it_holds_wherever_it_lies(tmp_path: Path) -> None:
+    plan = """
+    title = "t"
+    [systems.sqlite]
+    [workload]
+    kind = "sql"
+    scripts = "look.sql"
+    load = { items = { file = "items.csv" } }
+    """
+
+    def ids_in(name: str, rows: str) -> dict[str, str]:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "look.sql").write_text("SELECT COUNT(*) FROM items;")
+        (folder / "items.csv").write_text(rows)
+        return ids(plan, folder)
+
+    assert ids_in("here", "id\n1\n") == ids_in("there", "id\n1\n") != ids_in("else", "id\n2\n")
+
+
 def test_the_same_cell_twice_is_refused(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).write_text("recordcount=100\nreadproportion=1\nupdateproportion=0\n")

@@ -17,5 +17,7 @@ CREATE TABLE orders (
     product INT NOT NULL,
     quantity INT NOT NULL,
     placed TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    note VARCHAR(80)
+    note VARCHAR(80),
+    FOREIGN KEY (customer) REFERENCES customers (id),
+    FOREIGN KEY (product) REFERENCES products (id)
 );

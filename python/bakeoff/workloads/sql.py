@@ -9,6 +9,7 @@ from typing import Any
 
 from .base import Asked
 from .files import locate, read_text
+from .parquet import as_csv
 
 #: A file for every system, and files for systems of one dialect.
 _VARIANTS = ("file", "mysql", "postgresql", "sqlite")
@@ -57,6 +58,8 @@ class _Reader:
             return table
         name = table["file"]
         path = locate(self._base_dir, name).absolute()
+        if path.suffix == ".parquet":
+            path = as_csv(path)
         return table | {"file": {"name": name, "path": str(path)}}
 
     def _list(self, value: Any) -> Any:

@@ -49,11 +49,36 @@ impl Sql {
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
-        session.begin(Access::default()).await?;
-        let stored = self.load_units(session, first, count).await;
-        let (rows, bytes) = session.end(stored).await?;
+        if !self.order.wait(self.chunks_before(first, count)).await {
+            return Ok(0); // another loader has failed, and says why
+        }
+        let stored = match session.begin(Access::default()).await {
+            Ok(()) => {
+                let stored = self.load_units(session, first, count).await;
+                session.end(stored).await
+            }
+            Err(error) => Err(error),
+        };
+        self.order.note(first / CHUNK_ROWS, stored.as_ref().err());
+        let (rows, bytes) = stored?;
         thread.account.bytes_written.add(bytes);
         Ok(rows)
+    }
+
+    /// Chunks of this client that must be stored before this one: those with rows of tables before its last one.
+    fn chunks_before(&self, first: u64, count: u64) -> u64 {
+        let (share, _) = self.load_share();
+        let (mut start, last) = (0, share + first + count.max(1) - 1);
+        for table in &self.rows {
+            if last < start + table.rows {
+                break;
+            }
+            start += table.rows;
+        }
+        start
+            .saturating_sub(share)
+            .div_ceil(CHUNK_ROWS)
+            .min(first / CHUNK_ROWS)
     }
 
     /// Rows and user bytes.
@@ -101,4 +126,57 @@ fn placed(mut error: OpError, stretch: &Stretch<'_>, source: &Successive<'_>) ->
     }
     error.message = format!("{} ({place})", error.message);
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bakeoff_model::run::ClientSpec;
+    use serde_json::json;
+
+    fn loading(client: ClientSpec) -> Sql {
+        let table = |rows: u64| json!({"rows": rows, "columns": {"id": "row"}});
+        let spec = json!({
+            "scripts": [{"file": {"name": "a.sql", "text": "SELECT 1;"}}],
+            "load": {"a": table(25_000), "b": table(10), "c": table(20_000)}
+        });
+        Sql::new(&serde_json::from_value(spec).unwrap(), 1, client, "sqlite", true).unwrap()
+    }
+
+    #[test]
+    fn a_tables_rows_come_after_all_of_those_before_it() {
+        let alone = loading(ClientSpec::default());
+        let before =
+            |chunk: u64| alone.chunks_before(chunk * CHUNK_ROWS, CHUNK_ROWS.min(45_010 - chunk * CHUNK_ROWS));
+        // The third chunk ends in c: it has the last rows of a and all of b itself.
+        assert_eq!([0, 1, 2, 3, 4].map(before), [0, 0, 2, 3, 3]);
+        let second = loading(ClientSpec { index: 1, count: 2 });
+        assert_eq!(second.load_share(), (22_505, 22_505));
+        assert_eq!(
+            [0, 1].map(|chunk| second.chunks_before(chunk * CHUNK_ROWS, CHUNK_ROWS)),
+            [0, 1]
+        );
+    }
+
+    #[test]
+    fn stretches_cover_every_row_once() {
+        let loading = loading(ClientSpec::default());
+        let (mut unit, mut found) = (0, vec![]);
+        while let Some(stretch) = loading.stretch(unit, CHUNK_ROWS) {
+            found.push((stretch.table.name.clone(), stretch.first, stretch.rows));
+            unit += stretch.rows;
+        }
+        let expected = [
+            ("a", 0, 10_000),
+            ("a", 10_000, 10_000),
+            ("a", 20_000, 5000),
+            ("b", 0, 10),
+            ("c", 0, 10_000),
+            ("c", 10_000, 10_000),
+        ];
+        assert_eq!(
+            found,
+            expected.map(|(name, first, rows)| (name.to_owned(), first, rows))
+        );
+    }
 }

@@ -4,8 +4,8 @@
 //! carries one out for a `user`: `advance` goes from one thing that the session is asked to the next, `ready` is what is known
 //! of its statements beforehand, `answered` holds what comes against what is `expected`; `preview` tells what will be asked.
 //! `presets` says what pgbench's own stand for. `schema` makes the tables; `rows` are what they are loaded with: `cell` draws
-//! a value, `text` and `lists` some kinds of it, `data` and `csv` read a file; `load` stores them. `check` is what must hold,
-//! `same` when two values are the same.
+//! a value, `text` and `lists` some kinds of it, `data` and `csv` read a file; `load` stores them in their `order`. `check`
+//! is what must hold, `same` when two values are the same.
 mod account;
 mod advance;
 mod answered;
@@ -16,6 +16,7 @@ mod data;
 mod expected;
 mod lists;
 mod load;
+mod order;
 mod presets;
 mod preview;
 mod ready;
@@ -44,6 +45,7 @@ use bakeoff_model::run::sql::SqlSpec;
 use bakeoff_model::run::{CheckSpec, ClientSpec};
 use bakeoff_model::sql::{SpeaksSql, SqlSession};
 use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use order::Order;
 use rows::Table;
 use schema::Schema;
 use scripts::Scripts;
@@ -70,6 +72,7 @@ pub struct Sql {
     counts: BTreeMap<String, u64>,
     /// What they are loaded with; none in phases that load nothing.
     rows: Vec<Table>,
+    order: Order,
     /// Statements that have followed the load.
     followed: AtomicUsize,
     accounts: Accounts<Account>,
@@ -116,6 +119,7 @@ impl Sql {
             schema: Schema::new(&whole, dialect)?,
             counts: rows::counts(&whole, seed)?,
             rows: if loads { loaded(&whole, seed)? } else { vec![] },
+            order: Order::default(),
             followed: AtomicUsize::new(0),
             accounts: Accounts::default(),
             scripts,
