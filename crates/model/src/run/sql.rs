@@ -26,7 +26,7 @@ pub struct SqlSpec {
     /// Statements once all rows are there: indexes, foreign keys, statistics.
     #[schemars(extend("title" = "a file, or a table of files by system"))]
     pub after_load: Option<Texts>,
-    /// Names of the tables; none: those that `schema` makes.
+    /// Names of the tables, beside those that `schema` makes.
     #[schemars(extend("title" = "a list of names"))]
     pub tables: Vec<String>,
     /// Rows of each table, see below.

@@ -3,7 +3,7 @@ use super::Sql;
 use super::same::same;
 use crate::faults::check_no_rows;
 use bakeoff_model::event::Check;
-use bakeoff_model::outcome::{OpError, Trouble};
+use bakeoff_model::outcome::{FailClass, OpError, Trouble};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::CheckSpec;
 use bakeoff_model::run::sql::{CheckTime, SqlCheck, SqlSpec};
@@ -66,17 +66,15 @@ async fn check_rows<S: SqlSession>(session: &mut S, table: &str, rows: u64) -> R
 }
 
 async fn carried_out<S: SqlSession>(session: &mut S, check: &SqlCheck) -> Result<Check, OpError> {
-    match (&check.empty, check.equal.as_deref()) {
+    let done = match (&check.empty, check.equal.as_deref()) {
         (Some(query), _) => check_no_rows(session, &check.name, query, &[]).await,
         (None, Some([one, other])) => agree(session, &check.name, one, other).await,
-        _ => Ok(Check {
-            name: check.name.clone(),
-            ok: false,
-            expected: "a query".into(),
-            actual: "none".into(),
-            evidence: vec![],
-        }),
-    }
+        _ => Err(OpError::fail(FailClass::Other, "CHECK", "it has no query")),
+    };
+    done.map_err(|mut error| {
+        error.message = format!("the check {:?} cannot be asked: {}", check.name, error.message);
+        error
+    })
 }
 
 /// The first rows of two queries, value by value.

@@ -207,6 +207,15 @@ mod tests {
     }
 
     #[test]
+    fn identities_are_those_that_bundles_and_marker_tables_hold() {
+        assert_eq!(resolved(shop()).dataset, "sql-1-16834102e9a4");
+        assert_eq!(
+            resolved(json!({"script": "tpcb-like", "scale": 10})).dataset,
+            "sql-1-"
+        );
+    }
+
+    #[test]
     fn data_are_the_same_where_what_shapes_them_is() {
         let own = resolved(shop()).dataset;
         let same = |change: fn(&mut Value)| {

@@ -42,11 +42,40 @@ pub struct Column {
 pub fn files(spec: &SqlSpec) -> Result<BTreeMap<String, Data>, Trouble> {
     let mut found = BTreeMap::new();
     for (name, load) in &spec.load {
+        one_source(name, load)?;
         if let Some(file) = &load.file {
             found.insert(name.clone(), Data::read(name, load, file)?);
         }
     }
     Ok(found)
+}
+
+/// Rows are drawn, or read from a file.
+fn one_source(table: &str, load: &LoadTable) -> Result<(), Trouble> {
+    let of_file = [
+        ("header", !load.header.is_empty()),
+        ("delimiter", load.delimiter.is_some()),
+        ("null", load.null.is_some()),
+    ];
+    let drawn = [
+        ("rows", !load.rows.is_null()),
+        ("columns", !load.columns.is_empty()),
+    ];
+    let (said, why) = match &load.file {
+        Some(_) => (drawn.as_slice(), "beside `file`, which has its own"),
+        None => (of_file.as_slice(), "without a `file`"),
+    };
+    match said.iter().find(|(_, said)| *said) {
+        Some((option, _)) => {
+            let what = format!("`load` `{table}` cannot say `{option}` {why}");
+            Err(refuse(
+                "load",
+                what,
+                "rows are drawn (`rows`, `columns`) or read (`file`)",
+            ))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Rows of each table that is loaded, those of files as the plan knows them.
@@ -332,6 +361,15 @@ mod tests {
         assert_eq!(
             what(json!({"t": {"rows": 5, "columns": {"id": "1 / (5 - row)"}}})),
             "`load` `t`: column id of row 5 has no value: division by zero"
+        );
+        let sources = |load: Said| files(&spec(load)).unwrap_err().what;
+        assert_eq!(
+            sources(json!({"t": {"rows": 5, "file": {"name": "t.csv", "path": "t.csv"}}})),
+            "`load` `t` cannot say `rows` beside `file`, which has its own"
+        );
+        assert_eq!(
+            sources(json!({"t": {"rows": 5, "columns": {"id": "row"}, "delimiter": ";"}})),
+            "`load` `t` cannot say `delimiter` without a `file`"
         );
         assert_eq!(
             what(json!({"t": {"rows": 5}})),

@@ -55,14 +55,18 @@ impl Schema {
     }
 }
 
-/// Those that the plan names; else those that its schema makes, or that it loads.
+/// Those that the schema makes, and those that the plan names beside them; where there are neither, those that are loaded.
 fn tables(spec: &SqlSpec, found: Vec<String>) -> Result<Vec<String>, Trouble> {
     let loaded: Vec<&String> = spec.load.keys().collect();
-    let tables = match (spec.tables.is_empty(), found.is_empty()) {
-        (false, _) => spec.tables.clone(),
-        (true, false) => found,
-        (true, true) => loaded.iter().map(|name| (*name).clone()).collect(),
-    };
+    let mut tables = found;
+    for name in &spec.tables {
+        if !tables.contains(name) {
+            tables.push(name.clone());
+        }
+    }
+    if tables.is_empty() {
+        tables = loaded.iter().map(|name| (*name).clone()).collect();
+    }
     if tables.is_empty() {
         let what = "no table is named: neither `schema` nor `load` nor `tables` says one";
         return Err(refuse(
@@ -280,6 +284,8 @@ mod tests {
             named(json!({"tables": ["A", "b"], "load": load})).unwrap().tables,
             ["A", "b"]
         );
+        let made = json!({"schema": {"file": {"name": "s.sql", "text": "CREATE TABLE a (x int)"}}, "tables": ["b", "a"]});
+        assert_eq!(named(made).unwrap().tables, ["a", "b"]);
         let what = |spec| named(spec).unwrap_err().what;
         assert_eq!(
             what(json!({"tables": ["b"], "load": load})),
