@@ -43,7 +43,8 @@ def test_the_first_operations_of_a_user_are_shown_of_each_workload_once(
 ) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(
-        "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\nread_proportion = 0\nupdate_proportion = 1\nfield_length = 300\n"
+        "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\n"
+        "read_proportion = 0\nupdate_proportion = 1\nfield_length = 300\n"
         "[factors]\nthreads = [1, 4]\n[measure]\n"
     )
     assert main(["run", str(plan), "--dry-run"]) == ExitCode.DONE
