@@ -50,6 +50,7 @@ _YCSB_C = {
     "request_distribution": {"kind": "zipfian"},
 }
 _TPCC = {"kind": "tpcc", "warehouses": 2}
+_LINKBENCH = {"kind": "linkbench", "maxid1": 50_001}
 
 
 class Engine:
@@ -134,6 +135,8 @@ def workload(script: str, tables: Tables, distribution: str) -> dict[str, Any]:
         return {"kind": "sql", "script": script, "scale": tables.rows // ACCOUNTS_PER_SCALE}
     if script == "tpcc":
         return _TPCC
+    if script == "linkbench":
+        return _LINKBENCH
     return {
         "kind": "sysbench",
         "script": script,

@@ -13,7 +13,7 @@ SYSTEMS = ("mariadb", "postgresql")
 class Counting:
     """How a server's own counters tell operations."""
 
-    per_operation: int = 1
+    per_operation: float = 1
     counter: str = "Questions"  # MariaDB's, of statements
 
     @property
@@ -75,6 +75,16 @@ WORKS: dict[str, Work] = {
         writes=True,
         data="tpcc",
         instead="oltp_read_write",
+        alike=False,
+        systems=("mariadb",),
+    ),
+    # Adding, updating and deleting links are the requests in transactions: so many of all.
+    "linkbench": Work(
+        "linkbench",
+        Counting(0.199916, "Com_commit"),
+        writes=True,
+        data="linkbench",
+        instead="oltp_point_select",
         alike=False,
         systems=("mariadb",),
     ),
@@ -172,6 +182,7 @@ _CLIENT_CPU: dict[Row, dict[str, _Limit]] = {
     Row("read_write", "tcp", 8): {"io_uring": (0.70, 0.50)},
     Row("read_write", "tcp", 64): {"io_uring": (0.70, 0.50)},
     Row("tpcc", "tcp", 8): {"io_uring": (1.05, None)},
+    Row("linkbench", "tcp", 8): {"io_uring": (2.5, None)},
     **{Row("point_select", "tcp", n, system, "apart"): _APART for system in SYSTEMS for n in APART_SESSIONS},
     Row("point_select", "tcp", 1, "postgresql"): {"io_uring": (0.90, None)},
     Row("point_select", "tcp", 8, "postgresql"): {"io_uring": (0.80, 0.75)},

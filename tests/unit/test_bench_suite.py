@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import BakeoffError
+from bakeoff.workloads import workloads
 
 from benches.suite import rows, table
 from benches.suite.__main__ import unwritable
@@ -256,6 +257,19 @@ def test_what_the_peer_has_no_script_for_has_data_of_its_own_and_is_not_called_t
     assert workload(tpcc.script, Tables(rows=10), "uniform") == {"kind": "tpcc", "warehouses": 2}
     assert tpcc.instead == "oltp_read_write"
     assert Row("tpcc", "tcp", 8).bars() == (Bar("io_uring", "client_cpu", 1.05), Bar("auto", "client_cpu", 1.05))
+    linkbench = rows.WORKS["linkbench"]
+    assert workload(linkbench.script, Tables(rows=10), "uniform") == {"kind": "linkbench", "maxid1": 50_001}
+    assert linkbench.instead == "oltp_point_select"
+    assert Row("linkbench", "tcp", 8).bars() == (Bar("io_uring", "client_cpu", 2.5), Bar("auto", "client_cpu", 2.5))
+
+
+def test_requests_of_linkbench_are_told_by_those_that_are_transactions() -> None:
+    spec = workloads()["linkbench"].options
+    share = {option.name: option.default for option in spec}
+    requests = ("countlink", "getlink", "getlinklist", "getnode", "addnode", "updatenode", "deletenode")
+    transactions = sum(share[name] for name in ("addlink", "updatelink", "deletelink"))
+    of_all = transactions / (transactions + sum(share[name] for name in requests))
+    assert rows.WORKS["linkbench"].counting.per_operation == pytest.approx(of_all, abs=1e-6)
 
 
 def test_the_engines_document_names_script_and_tables() -> None:
