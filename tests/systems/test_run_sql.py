@@ -3,6 +3,7 @@ answers that are not what the plan expects, and checks that do not hold."""
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,50 @@ def test_what_is_wrong_in_a_file_is_told_with_its_line(tmp_path: Path, changed: 
 )
 def test_what_is_wrong_with_rows_is_told(tmp_path: Path, workload: str, words: str) -> None:
     assert words in refusal(tmp_path, load=workload)
+
+
+def test_a_row_that_the_system_refuses_is_told_with_its_file_and_line(tmp_path: Path) -> None:
+    for name, text in (FILES | {"items.csv": FILES["items.csv"] + "4,1,,again\n"}).items():
+        (tmp_path / name).write_text(text)
+    plan = ITEMS.format(system=SQLITE, expect="", nulls=1) + SHORT
+    done = bakeoff("run", write_plan(tmp_path, plan), cwd=tmp_path)
+    assert done.code == 3, done.out + done.err
+    assert "UNIQUE constraint failed: items.id" in done.err
+    assert "of items.csv up to line 7" in done.err
+    assert "Traceback" not in done.err
+
+
+EXISTING = """
+title = "what is there"
+[systems.sqlite]
+file = "mine.sqlite"
+data = "existing"
+
+[workload]
+kind = "sql"
+tables = ["things"]
+scripts = [{ file = "count.sql", expect = [{ statement = 1, rows = 1 }] }]
+checks = [{ name = "three things", equal = ["SELECT COUNT(*) FROM things", "SELECT 3"] }]
+
+[measure]
+reset = "none"
+warm_up = "0s"
+operations = 20
+timeout = "10m"
+repetitions = 2
+"""
+
+
+def test_tables_that_are_there_are_used_as_they_are(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "mine.sqlite") as mine:
+        mine.execute("CREATE TABLE things (id INTEGER PRIMARY KEY, n INT)")
+        mine.execute("INSERT INTO things VALUES (1, 0), (2, 0), (3, 0)")
+    (tmp_path / "count.sql").write_text("\\set id random(1, 3)\nUPDATE things SET n = n + 1 WHERE id = :id;")
+    done = bakeoff("run", write_plan(tmp_path, EXISTING), cwd=tmp_path)
+    assert done.code == 0, done.out + done.err
+    runs = only_bundle(tmp_path).runs
+    assert [run.ok for run in runs] == [20, 20]
+    assert all(check.ok for run in runs for check in run.checks)
+    assert runs[0].stream_hashes != runs[1].stream_hashes  # a run on data that another has changed draws anew
+    with sqlite3.connect(tmp_path / "mine.sqlite") as mine:
+        assert mine.execute("SELECT SUM(n) FROM things").fetchone() == (40,)
