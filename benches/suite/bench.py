@@ -118,7 +118,10 @@ class Bench:
     def _one(self, row: Row, job: Job, name: str) -> Sample:
         work = WORKS[row.work]
         self.make_ready(work, job.tables)
-        return measure(self.server, self.clients[name], job, self.server.counting(work))
+        counting = self.server.counting(work)
+        if name == row.peer:
+            counting = work.counting_instead or counting
+        return measure(self.server, self.clients[name], job, counting)
 
     def job(self, row: Row) -> Job:
         cores, server_cores = _cores(row)

@@ -39,6 +39,8 @@ class Work:
     systems: tuple[str, ...] = SYSTEMS
     #: The peer has no such script: what it does instead.
     instead: str = ""
+    #: Another counting of that, where it has no such statements.
+    counting_instead: Counting | None = None
     #: The server has about as much to do with it as with what the peer does.
     alike: bool = True
 
@@ -85,6 +87,7 @@ WORKS: dict[str, Work] = {
         writes=True,
         data="linkbench",
         instead="oltp_point_select",
+        counting_instead=Counting(),
         alike=False,
         systems=("mariadb",),
     ),
