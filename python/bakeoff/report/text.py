@@ -115,13 +115,16 @@ def _limits(answer: Answer) -> Iterator[str]:
     met = sum(limit.met is True for _, limit in judged)
     yield ""
     yield f"Response-time limits of the workload: {met} of {len(judged)} met"
+    settings = any(cell.setting_words for cell in answer.cells)
+    head = [*(["setting"] if settings else []), answer.compared, "operation", "limit", "took", "verdict"]
     rows = [
-        [cell.setting_words, cell.contestant, limit.operation, limit.rule_words, limit.words, limit.verdict]
+        [*([cell.setting_words] if settings else []), cell.contestant]
+        + [limit.operation, limit.rule_words, limit.words, limit.verdict]
         for cell, limit in judged
         if limit.met is not True
     ]
     if rows:
-        yield from table(["setting", answer.compared, "operation", "limit", "took", ""], rows, left={0, 1, 2, 3, 5})
+        yield from table(head, rows, left=set(range(len(head))) - {len(head) - 2})
 
 
 def metric_words(answer: Answer, cell: CellAnswer) -> list[str]:
