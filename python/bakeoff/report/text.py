@@ -11,6 +11,7 @@ from ..analysis.wording import grouped, milliseconds_words
 from ..columns import aligned, rule
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread, time_words
 from .headline import TYPICAL_WORDS, value_words
+from .response_limits import LimitAnswer
 
 _WIDTH = 110
 #: So many differences of configuration are listed; the report has all.
@@ -118,13 +119,16 @@ def _limits(answer: Answer) -> Iterator[str]:
     settings = any(cell.setting_words for cell in answer.cells)
     head = [*(["setting"] if settings else []), answer.compared, "operation", "limit", "took", "verdict"]
     rows = [
-        [*([cell.setting_words] if settings else []), cell.contestant]
-        + [limit.operation, limit.rule_words, limit.words, limit.verdict]
+        [*([cell.setting_words] if settings else []), cell.contestant, *_limit_words(limit)]
         for cell, limit in judged
         if limit.met is not True
     ]
     if rows:
         yield from table(head, rows, left=set(range(len(head))) - {len(head) - 2})
+
+
+def _limit_words(limit: LimitAnswer) -> tuple[str, ...]:
+    return limit.operation, limit.rule_words, limit.words, limit.verdict
 
 
 def metric_words(answer: Answer, cell: CellAnswer) -> list[str]:
