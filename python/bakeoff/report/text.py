@@ -98,7 +98,7 @@ def _metrics(answer: Answer) -> Iterator[str]:
     if not answer.metrics:
         return
     yield ""
-    yield "Beside these (with the 95 % interval over the repetitions):"
+    yield "Further figures (with the 95 % interval over the repetitions):"
     settings = any(cell.setting_words for cell in answer.cells)
     head = [*(["setting"] if settings else []), answer.compared, *(shown.name for shown in answer.metrics)]
     rows = [
