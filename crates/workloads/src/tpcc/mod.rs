@@ -4,7 +4,7 @@
 //! This file is the table of contents. `sizes`, `random`, `names` and `letters` are the specification's numbers and
 //! strings. Before a run: `resolve` decides options, `schema` makes tables, `population` says what is in each row, `load`
 //! stores them. The run: a `terminal` takes its next transaction from a `deck`, waits by `pacing`, and draws its `input`
-//! (`preview` shows it); `transaction` begins and ends them, each has a file of its own and asks its `statements` in an
+//! (`preview` shows it); `course` begins and ends each `transaction`, which has a file of its own and asks its `statements` in an
 //! `attempt`. After it: `booking` has put into an `account` what the run did, `check` and `conditions` hold the data against it. Where it departs from the specification stands in
 //! docs/reference/workloads/tpcc.md.
 
@@ -14,6 +14,7 @@ mod booking;
 mod buffers;
 mod check;
 mod conditions;
+mod course;
 mod customer;
 mod deck;
 mod delivery;
