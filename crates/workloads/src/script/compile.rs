@@ -284,6 +284,11 @@ impl Compiler<'_> {
             return Err(self.refuse(self.text.len(), what, hint));
         }
         self.made.reads_only = self.made.statements.iter().all(|statement| statement.reads);
+        for step in &mut self.made.steps {
+            if let Step::Begin(access) = step {
+                access.read_only |= self.made.reads_only;
+            }
+        }
         Ok(self.made)
     }
 }

@@ -210,7 +210,7 @@ fn commands_take_what_pgbench_lets_them_take() {
         steps("\\startpipeline\nBEGIN;\nSELECT 1;\n\\if 1\n\\syncpipeline\n\\endif\nCOMMIT;\n\\endpipeline"),
         [
             "startpipeline",
-            "begin",
+            "begin to read",
             "SELECT 1",
             "unless 5",
             "syncpipeline",
@@ -221,6 +221,11 @@ fn commands_take_what_pgbench_lets_them_take() {
     assert_eq!(
         steps("START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT 1; ROLLBACK WORK;"),
         ["begin to read", "SELECT 1", "rollback"]
+    );
+    assert_eq!(
+        steps("BEGIN; SELECT 1; END;"),
+        ["begin to read", "SELECT 1", "commit"],
+        "SQLite takes no write lock"
     );
     assert_eq!(
         steps("BEGIN; SAVEPOINT a; ROLLBACK TO a; END TRANSACTION"),
