@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(resolved(shop()).dataset, "sql-1-16834102e9a4");
         assert_eq!(
             resolved(json!({"script": "tpcb-like", "scale": 10})).dataset,
-            "sql-1-"
+            "sql-1-29c734129da3"
         );
     }
 
