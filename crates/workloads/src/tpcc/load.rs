@@ -116,3 +116,43 @@ impl Tpcc {
         Ok(stored)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bakeoff_model::run::ClientSpec;
+    use bakeoff_model::run::tpcc::TpccSpec;
+
+    #[test]
+    fn chunks_of_all_clients_are_every_row_once() {
+        let spec = TpccSpec {
+            mini: true,
+            warehouses: 2,
+            ..TpccSpec::default()
+        };
+        let client = |index| Tpcc::new(&spec, 1, ClientSpec { index, count: 3 }, None).unwrap();
+        let clients = [0, 1, 2].map(client);
+        let mut found = Vec::new();
+        for tpcc in &clients {
+            let (_, units) = tpcc.load_share();
+            for first in (0..units).step_by(CHUNK_ROWS as usize) {
+                found.extend(tpcc.stretches(first, CHUNK_ROWS.min(units - first)));
+            }
+        }
+        // A stretch goes on where the last one of its table and warehouse ended.
+        for table in Table::ALL {
+            for warehouse in if table == Table::Item { 0..1 } else { 1..3 } {
+                let of_it = found
+                    .iter()
+                    .filter(|stretch| (stretch.table, stretch.warehouse) == (table, warehouse));
+                let end = of_it.fold(0, |end, stretch| {
+                    assert_eq!(stretch.first, end, "{table:?}");
+                    end + stretch.rows
+                });
+                assert_eq!(end, table.rows(&clients[0].sizes), "{table:?} of {warehouse}");
+            }
+        }
+        let rows: u64 = found.iter().map(|stretch| stretch.rows).sum();
+        assert_eq!(rows, clients[0].loaded_rows());
+    }
+}

@@ -19,16 +19,16 @@ mod customer;
 mod deck;
 mod delivery;
 mod input;
-pub mod letters;
+mod letters;
 mod load;
-pub mod names;
+mod names;
 mod new_order;
 mod order_status;
 mod pacing;
 mod payment;
 mod population;
 mod preview;
-pub mod random;
+mod random;
 mod resolve;
 mod rules;
 mod schema;
@@ -76,12 +76,11 @@ pub const GENERATOR_VERSION: u32 = 1;
 
 #[derive(Debug)]
 pub struct Tpcc {
-    pub spec: TpccSpec,
-    pub sizes: Sizes,
-    pub draws: Draws,
+    spec: TpccSpec,
+    sizes: Sizes,
     population: Population,
     seed: u64,
-    pub client: ClientSpec,
+    client: ClientSpec,
     /// Terminals of all clients; `None` in the phases before and after a run.
     users: Option<u64>,
     /// By `Transaction`.
@@ -123,7 +122,6 @@ impl Tpcc {
             pacing: Pacing::new(spec),
             rules,
             population: Population::new(spec.variant, sizes, draws, seed),
-            draws,
             sizes,
             operations: Transaction::ALL.map(|transaction| Operation::new(transaction.name())),
             users: threads.map(|threads| u64::from(threads.max(1)) * u64::from(client.count)),

@@ -343,3 +343,127 @@ impl Row<'_> {
         self.push(&zip);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bakeoff_model::run::tpcc::TpccSpec;
+    use std::collections::HashSet;
+
+    fn population(variant: TpccVariant) -> Population {
+        let spec = TpccSpec {
+            variant,
+            mini: true,
+            ..TpccSpec::default()
+        };
+        let sizes = Sizes::new(&spec);
+        Population::new(variant, sizes, Draws::new(&spec, &sizes, 7), 7)
+    }
+
+    /// All rows of a table in warehouse 1, each as a function of its cells.
+    fn of_rows<T>(population: &Population, table: Table, each: impl Fn(&RowBuf) -> T) -> Vec<T> {
+        let mut row = RowBuf::default();
+        let rows = 0..table.rows(&population.sizes);
+        rows.map(|index| {
+            row.clear();
+            population.fill(table, 1, index, &mut row);
+            each(&row)
+        })
+        .collect()
+    }
+
+    fn int(row: &RowBuf, cell: usize) -> i64 {
+        row.cell(cell).and_then(Value::whole_number).unwrap()
+    }
+
+    fn text(row: &RowBuf, cell: usize) -> &[u8] {
+        row.cell(cell).and_then(Value::bytes).unwrap()
+    }
+
+    #[test]
+    fn a_row_has_a_cell_for_each_column_and_fits_into_it() {
+        let population = population(TpccVariant::Tpcc);
+        for table in Table::ALL {
+            of_rows(&population, table, |row| {
+                assert_eq!(row.len(), table.columns().len(), "{table:?}");
+                for ((name, kind), cell) in table.columns().iter().zip(row.cells()) {
+                    let sizes = kind.split_once('(').map_or("", |(_, sizes)| sizes);
+                    let length = || sizes.trim_end_matches(')').parse::<usize>().unwrap();
+                    match cell {
+                        Value::Text(text) if kind.starts_with("CHAR") => {
+                            assert_eq!(text.len(), length(), "{name}")
+                        }
+                        Value::Text(text) => assert!(text.len() <= length(), "{name}"),
+                        _ => {}
+                    }
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn every_customer_of_a_district_has_one_order_and_each_order_its_lines() {
+        let population = population(TpccVariant::Tpcc);
+        let orders = of_rows(&population, Table::Orders, |row| {
+            (
+                (int(row, 1), int(row, 0)),
+                int(row, 3),
+                int(row, 6),
+                row.cell(5) == Some(Value::Null),
+            )
+        });
+        let customers: HashSet<_> = orders
+            .iter()
+            .map(|((district, _), customer, ..)| (district, customer))
+            .collect();
+        assert_eq!(customers.len(), orders.len());
+        let lines = of_rows(&population, Table::OrderLine, |row| {
+            (
+                (int(row, 1), int(row, 0)),
+                int(row, 3),
+                row.cell(6) == Some(Value::Null),
+            )
+        });
+        let mut of_orders = orders
+            .iter()
+            .flat_map(|(order, _, count, waits)| (1..=*count).map(move |number| (*order, number, *waits)));
+        assert!(lines.into_iter().all(|line| Some(line) == of_orders.next()));
+        assert_eq!(of_orders.next(), None);
+        let mut counts = [0; 16];
+        orders
+            .iter()
+            .for_each(|(_, _, count, _)| counts[*count as usize] += 1);
+        // 3000 orders over eleven numbers: 273 each, and five standard deviations of it.
+        assert!(
+            counts[5..].iter().all(|count| (193..353).contains(count)),
+            "{counts:?}"
+        );
+        assert_eq!(counts[..5], [0; 5]);
+    }
+
+    #[test]
+    fn a_tenth_is_original_or_of_bad_credit_and_half_are_of_bad_credit_in_the_field() {
+        let share = |variant, table, is: fn(&RowBuf) -> bool| {
+            let found = of_rows(&population(variant), table, is);
+            found.iter().filter(|is| **is).count() as f64 / found.len() as f64
+        };
+        let original = |row: &RowBuf| text(row, 4).windows(8).any(|word| word == b"ORIGINAL");
+        let bad = |row: &RowBuf| text(row, 13) == b"BC";
+        let near =
+            |share: f64, expected: f64| assert!((share - expected).abs() < 0.05, "{share} of {expected}");
+        near(share(TpccVariant::Tpcc, Table::Item, original), 0.1);
+        near(share(TpccVariant::TpccMysql, Table::Item, original), 0.0);
+        near(share(TpccVariant::Tpcc, Table::Customer, bad), 0.1);
+        near(share(TpccVariant::TpccMysql, Table::Customer, bad), 0.5);
+        near(share(TpccVariant::TprocC, Table::Customer, bad), 0.5);
+    }
+
+    #[test]
+    fn a_row_is_the_same_again_and_another_than_its_neighbours() {
+        let population = population(TpccVariant::Tpcc);
+        let data = || of_rows(&population, Table::Stock, |row| text(row, 16).to_vec());
+        let (first, again) = (data(), data());
+        assert_eq!(first, again);
+        assert_eq!(first.iter().collect::<HashSet<_>>().len(), first.len());
+    }
+}

@@ -159,3 +159,77 @@ fn advice(spec: &TpccSpec) -> Vec<String> {
     }
     vec![]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn tpcc(options: Value) -> Result<Resolved, Trouble> {
+        let request = WorkloadRequest {
+            kind: "tpcc".into(),
+            options: options.as_object().unwrap().clone(),
+            file: None,
+            driver: None,
+            seed: 1,
+        };
+        resolve(&request).map(|(resolved, _)| resolved)
+    }
+
+    #[test]
+    fn a_variant_says_where_options_begin() {
+        let WorkloadSpec::Tpcc(spec) = tpcc(json!({"variant": "tproc-c", "foreign_keys": true}))
+            .unwrap()
+            .spec
+        else {
+            panic!("of another kind");
+        };
+        assert_eq!(spec.variant, TpccVariant::TprocC);
+        assert_eq!(
+            (spec.choice, spec.weights()),
+            (TpccChoice::Weights, [10, 10, 1, 1, 1])
+        );
+        assert!(spec.foreign_keys);
+    }
+
+    #[test]
+    fn a_label_tells_sizes_and_what_the_plan_sets() {
+        for (options, label) in [
+            (json!({}), "TPC-C-like (1 warehouse)"),
+            (
+                json!({"warehouses": 10, "mini": true, "foreign_keys": false}),
+                "TPC-C-like (10 warehouses, mini, foreign_keys false)",
+            ),
+            (json!({"variant": "tpcc-mysql"}), "tpcc-mysql (1 warehouse)"),
+        ] {
+            assert_eq!(tpcc(options).unwrap().label, label);
+        }
+    }
+
+    #[test]
+    fn what_is_asked_of_the_data_does_not_make_them_others() {
+        let dataset = |options| tpcc(options).unwrap().dataset;
+        let loaded = dataset(json!({}));
+        assert_eq!(
+            dataset(json!({"choice": "weights", "keying_and_think": true})),
+            loaded
+        );
+        for other in [
+            json!({"warehouses": 2}),
+            json!({"mini": true}),
+            json!({"foreign_keys": false}),
+            json!({"variant": "tpcc-mysql"}),
+        ] {
+            assert_ne!(dataset(other.clone()), loaded, "{other}");
+        }
+    }
+
+    #[test]
+    fn weights_of_nothing_are_refused() {
+        let nothing = json!({
+            "choice": "weights", "new_order_weight": 0, "payment_weight": 0, "order_status_weight": 0,
+            "delivery_weight": 0, "stock_level_weight": 0,
+        });
+        assert_eq!(tpcc(nothing).unwrap_err().place, "workload.choice");
+    }
+}
