@@ -110,6 +110,14 @@ fn each_corruption_trips_the_checks_that_are_about_it_and_no_other() {
             vec!["row counts", "stock of each warehouse", "foreign keys"],
         ),
         (
+            "UPDATE stock SET s_ytd = s_ytd + 1 WHERE s_i_id = 77",
+            vec!["stock sent is what was ordered"],
+        ),
+        (
+            "UPDATE stock SET s_quantity = -5 WHERE s_i_id = 77",
+            vec!["stock sent is what was ordered"],
+        ),
+        (
             "DELETE FROM item WHERE i_id = 77",
             vec!["row counts", "foreign keys"],
         ),

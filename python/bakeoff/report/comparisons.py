@@ -136,6 +136,8 @@ def _notes(contest: Contest, base: CellRecord, other: CellRecord, facts: Facts) 
     """Where durability is what is compared, the contestants' names say it."""
     if not _survive_otherwise(base, other, facts) or _is_durability(contest.factor):
         return []
+    if not _durability_is_declared(base, other, facts):
+        return []  # the answer says so
     how = f"{_durability(other, facts)} against {_durability(base, facts)}"
     if base.durability is not None and base.durability == other.durability:
         return [f"durability differs though both are called {base.durability}: {how}"]

@@ -19,7 +19,8 @@ def no_valid_run_words(runs: Sequence[RunRecord]) -> str:
         return ""
     if all("errors" in _reasons(run) for run in runs):
         failed = sum(sum(run.errors.values()) for run in runs)
-        return f"{failed:,} of {failed + sum(run.ok for run in runs):,} operations failed"
+        words = f"{failed:,} of {failed + sum(run.ok for run in runs):,} operations failed"
+        return words + _first_error(runs, "errors")
     return _why(runs)
 
 
@@ -34,7 +35,25 @@ def invalid_runs_words(runs: Sequence[RunRecord]) -> str:
 
 def _why(runs: Sequence[RunRecord]) -> str:
     """The first run's reason."""
-    return next((words for run in runs for words in [run.failure, *_reasons(run).values()] if words), "no reason kept")
+    for run in runs:
+        if run.failure:
+            return run.failure
+        for cause, words in _reasons(run).items():
+            return words + _first_error([run], cause)
+    return "no reason kept"
+
+
+def _first_error(runs: Sequence[RunRecord], cause: str) -> str:
+    """ "; the first: order: Deadlock found (1213)", where operations are the cause and one was kept."""
+    if cause not in ("errors", "wrong answers"):
+        return ""
+    samples = [sample for run in runs for sample in run.error_samples]
+    wrong = [sample for sample in samples if (sample.outcome == "wrong") == (cause == "wrong answers")]
+    if not wrong:
+        return ""
+    first = wrong[0]
+    code = f" ({first.code})" if first.code else ""
+    return f"; the first: {first.operation}: {shortened(first.message, _MESSAGE_CHARS)}{code}"
 
 
 def _reasons(run: RunRecord) -> dict[str, str]:

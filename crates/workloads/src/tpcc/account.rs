@@ -29,8 +29,6 @@ pub struct Account {
     pub payments: Tally,
     /// Orders delivered: ten of a transaction, less those of districts that had none left.
     pub deliveries: Tally,
-    /// Districts in which a delivery found no new order.
-    pub deliveries_skipped: Counter,
     pub bytes_written: Counter,
 }
 
@@ -39,7 +37,6 @@ pub struct Evidence {
     pub new_orders: Told,
     pub payments: Told,
     pub deliveries: Told,
-    pub deliveries_skipped: u64,
 }
 
 impl Evidence {
@@ -50,7 +47,6 @@ impl Evidence {
             account.new_orders.add_to(&mut sum.new_orders);
             account.payments.add_to(&mut sum.payments);
             account.deliveries.add_to(&mut sum.deliveries);
-            sum.deliveries_skipped += account.deliveries_skipped.get();
         });
         sum
     }

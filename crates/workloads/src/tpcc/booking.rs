@@ -24,17 +24,17 @@ pub fn begin(thread: &mut Thread) {
     }
 }
 
-/// It is over.
-pub fn end(thread: &Thread, outcome: Outcome) {
+/// It is over. Returns the districts that a delivery skipped.
+pub fn end(thread: &Thread, outcome: Outcome) -> u64 {
     let attempted = thread.attempted;
     let Some(drawn) = thread
         .drawn
         .filter(|_| attempted.begun && outcome != Outcome::Unknown)
     else {
-        return;
+        return 0;
     };
     let Some((tally, count)) = tally(&drawn, &thread.account) else {
-        return;
+        return 0;
     };
     let acknowledged = matches!(outcome, Outcome::Ok | Outcome::Wrong) && attempted.committed;
     let done = match drawn.transaction {
@@ -47,8 +47,9 @@ pub fn end(thread: &Thread, outcome: Outcome) {
     if acknowledged {
         thread.account.bytes_written.add(bytes(&drawn.input) * done);
     }
-    if acknowledged && drawn.transaction == Transaction::Delivery {
-        thread.account.deliveries_skipped.add(count - done);
+    match acknowledged {
+        true => count - done,
+        false => 0,
     }
 }
 

@@ -16,6 +16,19 @@ use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 use std::ops::RangeInclusive;
 
+/// Of stock: as it is loaded, and as it is filled up.
+const QUANTITY_MIN: u64 = 10;
+const QUANTITY_MAX: u64 = 100;
+const STOCK_SENT_COLUMNS: [&str; 7] = [
+    "s_w_id",
+    "s_i_id",
+    "s_ytd",
+    "quantity ordered",
+    "s_order_cnt",
+    "lines",
+    "s_quantity",
+];
+
 impl Tpcc {
     pub(super) async fn checks<S: SqlSession>(
         &self,
@@ -34,6 +47,10 @@ impl Tpcc {
             }
         }
         checks.push(self.check_delivered(session, done).await?);
+        if self.rules.counts_stock {
+            let (sql, columns) = (self.stock_sent(), &STOCK_SENT_COLUMNS);
+            checks.push(check_no_rows(session, "stock sent is what was ordered", &sql, columns).await?);
+        }
         checks.push(check_references(session).await?);
         Ok(checks)
     }
@@ -46,6 +63,20 @@ impl Tpcc {
             (TpccVariant::TprocC, 10 | 12) => false,
             _ => true,
         }
+    }
+
+    /// No condition of the specification's is about stock, to which a new order writes most: of each the lines of
+    /// orders since the load, and a quantity that clause 2.4.2.2 can have left.
+    fn stock_sent(&self) -> String {
+        let loaded = self.sizes.orders;
+        format!(
+            "SELECT s_w_id, s_i_id, s_ytd, q, s_order_cnt, n, s_quantity FROM stock LEFT JOIN \
+             (SELECT ol_supply_w_id, ol_i_id, SUM(ol_quantity) AS q, COUNT(*) AS n FROM order_line \
+             WHERE ol_o_id > {loaded} GROUP BY ol_supply_w_id, ol_i_id) a \
+             ON ol_supply_w_id = s_w_id AND ol_i_id = s_i_id \
+             WHERE s_ytd IS NULL OR s_ytd <> COALESCE(q, 0) OR s_order_cnt IS NULL OR s_order_cnt <> COALESCE(n, 0) \
+             OR s_quantity IS NULL OR s_quantity NOT BETWEEN {QUANTITY_MIN} AND {QUANTITY_MAX}"
+        )
     }
 
     async fn check_rows<S: SqlSession>(

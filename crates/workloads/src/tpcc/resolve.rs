@@ -64,7 +64,10 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         size_estimate_bytes: size_bytes(&tpcc.sizes),
         tables: Table::ALL.map(|table| table.name().to_owned()).to_vec(),
         dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape(spec, &SHAPE)),
-        operations: Transaction::ALL.map(|it| it.name().to_owned()).to_vec(),
+        operations: Transaction::operations()
+            .into_iter()
+            .map(|operation| operation.name)
+            .collect(),
         writes: true,
         keeps_session: needs.own_session,
         replaces_sessions: false,

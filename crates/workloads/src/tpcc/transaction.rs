@@ -1,4 +1,5 @@
 //! The transactions, as the operations that are timed.
+use bakeoff_model::workload::Operation;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -12,6 +13,9 @@ pub enum Transaction {
     StockLevel,
 }
 
+/// A district in which a delivery found no new order (clause 2.7.4.2): counted, for there must not be many.
+pub const DISTRICT_SKIPPED: usize = Transaction::COUNT;
+
 impl Transaction {
     pub const COUNT: usize = 6;
 
@@ -23,6 +27,13 @@ impl Transaction {
         Self::Delivery,
         Self::StockLevel,
     ];
+
+    /// By their places, and after them what a delivery may come to in parts.
+    pub fn operations() -> Vec<Operation> {
+        let mut all: Vec<Operation> = Self::ALL.map(|it| Operation::new(it.name())).into();
+        all.push(Operation::part_of("district_skipped", Self::Delivery.name()));
+        all
+    }
 
     pub fn name(self) -> &'static str {
         match self {
