@@ -29,11 +29,10 @@ impl Schema {
             let file = schema.of(dialect).ok_or_else(|| no_variant("schema", dialect))?;
             let all = statements("schema", file)?;
             for statement in &all {
-                found.extend(created(&words(&statement.sql)).map_err(|what| refused(statement, &what))?);
+                let made = created(&words(&statement.sql));
+                found.extend(made.map_err(|what| refused("schema", statement, &what))?);
             }
-            for statement in &all {
-                destroys_nothing(&words(&statement.sql), &found).map_err(|what| refused(statement, &what))?;
-            }
+            keep_others("schema", &all, &found)?;
             made.make = all;
             if found.is_empty() {
                 let what = format!("{} makes no table", file.name);
@@ -49,6 +48,7 @@ impl Schema {
                 .of(dialect)
                 .ok_or_else(|| no_variant("after_load", dialect))?;
             made.after_load = statements("after_load", file)?;
+            keep_others("after_load", &made.after_load, &found)?;
         }
         made.tables = tables(spec, found)?;
         Ok(made)
@@ -104,9 +104,9 @@ pub fn no_variant(option: &str, dialect: &str) -> Trouble {
     refuse(option, what, hint)
 }
 
-fn refused(statement: &Statement, what: &str) -> Trouble {
+fn refused(option: &str, statement: &Statement, what: &str) -> Trouble {
     let hint = "a schema makes tables of its own: names of letters, digits and _ that need no quotes and stand alone";
-    refuse("schema", format!("{}: {what}", statement.place), hint)
+    refuse(option, format!("{}: {what}", statement.place), hint)
 }
 
 fn statements(option: &str, file: &TextFile) -> Result<Vec<Statement>, Trouble> {
@@ -119,11 +119,23 @@ fn statements(option: &str, file: &TextFile) -> Result<Vec<Statement>, Trouble> 
     Ok(found.into_iter().map(placed).collect())
 }
 
-/// Words and signs that a statement begins with, and names without their quotes.
+/// Refuses what changes tables that are not the schema's own.
+fn keep_others(option: &str, all: &[Statement], own: &[String]) -> Result<(), Trouble> {
+    for statement in all {
+        destroys_nothing(&words(&statement.sql), own).map_err(|what| refused(option, statement, &what))?;
+    }
+    Ok(())
+}
+
+/// Words and signs of a statement without comments, and names without their quotes.
 fn words(sql: &str) -> Vec<&str> {
     let mut found = vec![];
     let mut rest = sql.trim_start();
     while let Some(first) = rest.chars().next() {
+        if let Some(comment) = rest.strip_prefix("/*") {
+            rest = comment.split_once("*/").map_or("", |(_, rest)| rest.trim_start());
+            continue;
+        }
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
         let length = match first {
             '"' | '`' | '\'' => rest[1..].find(first).map_or(rest.len(), |end| end + 2),
@@ -162,27 +174,70 @@ fn created(words: &[&str]) -> Result<Option<String>, String> {
     }
 }
 
-/// What is there already is dropped by bakeoff alone, where the plan allows it.
+/// What is there already is dropped by bakeoff alone, where the plan allows it. Bodies of functions and triggers are not
+/// looked into.
 fn destroys_nothing(words: &[&str], own: &[String]) -> Result<(), String> {
     for kind in ["database", "schema"] {
         if after(words, &["drop", kind]).is_some() {
             return Err(format!("it drops a {kind}"));
         }
     }
-    let emptied = after(words, &["truncate"]).map(|rest| after(rest, &["table"]).unwrap_or(rest));
-    let Some(rest) = after(words, &["drop", "table"]).or(emptied) else {
-        return Ok(());
-    };
-    let rest = after(rest, &["if", "exists"]).unwrap_or(rest);
-    let names = rest.iter().filter(|word| is_plain(word));
-    let behind = |word: &&&str| ["cascade", "restrict"].contains(&word.to_ascii_lowercase().as_str());
-    match names
-        .filter(|word| !behind(word))
+    // What a WITH is for stands somewhere after it.
+    let places = after(words, &["with"]).map_or(1, <[&str]>::len);
+    let changed = (0..places).flat_map(|place| changed(words.get(place..).unwrap_or_default()));
+    match changed
+        .into_iter()
         .find(|name| !own.iter().any(|own| own.eq_ignore_ascii_case(name)))
     {
-        Some(other) => Err(format!("it drops or empties {other}, which it does not make")),
+        Some(other) => Err(format!(
+            "it changes, empties or drops {other}, which it does not make"
+        )),
         None => Ok(()),
     }
+}
+
+/// The tables of which a statement changes or takes away what is there. An INSERT takes nothing away.
+fn changed<'t>(words: &[&'t str]) -> Vec<&'t str> {
+    let [verb, rest @ ..] = words else { return vec![] };
+    let verb = verb.to_ascii_lowercase();
+    let place = |keyword: &str| rest.iter().position(|word| word.eq_ignore_ascii_case(keyword));
+    let first = |words: &[&'t str]| names(words).into_iter().next();
+    match verb.as_str() {
+        "drop" => after(rest, &["table"]).map_or(vec![], names),
+        // MySQL has functions of these names.
+        "truncate" | "replace" if rest.first() == Some(&"(") => vec![],
+        "truncate" => names(rest),
+        "replace" | "merge" => first(rest).into_iter().collect(),
+        "alter" if place("table").is_some_and(|table| names(&rest[..table]).is_empty()) => {
+            first(rest).into_iter().collect()
+        }
+        "rename" => after(rest, &["table"]).map_or(vec![], |rest| {
+            rest.split(|word| *word == ",").filter_map(first).collect()
+        }),
+        "update" => place("set").map_or(vec![], |set| {
+            let joined = |word: &&str| *word == "," || word.eq_ignore_ascii_case("join");
+            rest[..set].split(joined).filter_map(first).collect()
+        }),
+        "delete" => match place("from").map(|from| (names(&rest[..from]), first(&rest[from + 1..]))) {
+            Some((several, _)) if !several.is_empty() => several,
+            Some((_, one)) => one.into_iter().collect(),
+            None => vec![],
+        },
+        _ => vec![],
+    }
+}
+
+/// Words that may stand around names of tables.
+const BESIDE_NAMES: &str = "table if exists only into or abort fail ignore replace rollback online offline low_priority quick \
+    restart continue identity cascade restrict";
+
+fn names<'t>(words: &[&'t str]) -> Vec<&'t str> {
+    let is_name = |word: &&&str| {
+        let begins = word.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        let mut beside = BESIDE_NAMES.split_whitespace();
+        begins && !beside.any(|beside| word.eq_ignore_ascii_case(beside))
+    };
+    words.iter().filter(is_name).copied().collect()
 }
 
 /// A failed statement, with where it stands.
@@ -240,11 +295,11 @@ mod tests {
             ("SELECT 1;", "shop.sql makes no table"),
             (
                 "CREATE TABLE a (x int);\nDROP TABLE IF EXISTS customers CASCADE;",
-                "shop.sql, line 2: it drops or empties customers, which it does not make",
+                "shop.sql, line 2: it changes, empties or drops customers, which it does not make",
             ),
             (
                 "\nTRUNCATE b;",
-                "shop.sql, line 2: it drops or empties b, which it does not make",
+                "shop.sql, line 2: it changes, empties or drops b, which it does not make",
             ),
             ("DROP DATABASE x;", "shop.sql, line 1: it drops a database"),
             (
@@ -273,6 +328,53 @@ mod tests {
             "{}",
             open.what
         );
+    }
+
+    #[test]
+    fn what_is_there_already_keeps_its_rows_and_its_shape() {
+        let after_load = |text: &str| {
+            let spec = json!({
+                "schema": {"file": {"name": "shop.sql", "text": "/* ours */ CREATE TABLE a (x int); CREATE TABLE b (x int)"}},
+                "after_load": {"file": {"name": "after.sql", "text": text}}
+            });
+            Schema::new(&serde_json::from_value(spec).unwrap(), "sqlite")
+        };
+        for text in [
+            "ALTER TABLE customers ADD COLUMN y int",
+            "alter /* a */ table if exists only other.a add y int",
+            "ALTER IGNORE TABLE customers ADD INDEX (x)",
+            "RENAME TABLE a TO c, customers TO d",
+            "DROP TABLE a, \"two words\"",
+            "TRUNCATE TABLE a, customers RESTART IDENTITY CASCADE",
+            "DELETE FROM ONLY customers USING a",
+            "DELETE a, customers FROM a JOIN customers ON a.x = customers.x",
+            "UPDATE customers SET x = 1",
+            "UPDATE OR IGNORE other.a SET x = 1",
+            "UPDATE a AS one LEFT JOIN `customers` c ON c.x = one.x SET c.x = 1",
+            "REPLACE INTO customers VALUES (1)",
+            "MERGE INTO customers USING a ON true WHEN MATCHED THEN DELETE",
+            "WITH gone AS (DELETE FROM customers RETURNING x) SELECT * FROM gone",
+            "WITH a AS (SELECT 1) UPDATE customers SET x = 1",
+        ] {
+            let refusal = after_load(text).expect_err(text);
+            assert_eq!(refusal.place, "workload.after_load");
+            assert!(
+                refusal
+                    .what
+                    .starts_with("after.sql, line 1: it changes, empties or drops "),
+                "{refusal:?}"
+            );
+        }
+        for text in [
+            "ALTER TABLE `a` ADD COLUMN y int; RENAME TABLE a TO c, b TO d; TRUNCATE a RESTART IDENTITY CASCADE",
+            "DELETE FROM a USING customers WHERE a.x = customers.x; DELETE QUICK FROM b; REPLACE INTO A VALUES (1)",
+            "UPDATE a SET x = (SELECT MAX(x) FROM customers); UPDATE a, b AS c SET a.x = 1",
+            "WITH c AS (SELECT replace('a', 'b', 'c'), truncate(x, 1) FROM customers FOR UPDATE) INSERT INTO a SELECT 1 FROM c",
+            "INSERT INTO log SELECT x FROM a; ALTER SEQUENCE s RESTART; ALTER INDEX i ON TABLE t; ANALYZE a",
+            "CREATE TABLE z (x int REFERENCES a ON DELETE CASCADE); CREATE TRIGGER t AFTER INSERT ON a BEGIN DELETE FROM log; END",
+        ] {
+            after_load(text).expect(text);
+        }
     }
 
     #[test]
