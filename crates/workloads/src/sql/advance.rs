@@ -8,6 +8,9 @@ use bakeoff_model::transaction::Access;
 use bakeoff_model::value::Value;
 use std::time::Duration;
 
+/// A deadline that is much later than any run is still a time; one that overflows is none.
+const SLEEP_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// What a session is asked next.
 #[derive(Clone, Copy, Debug)]
 pub enum Next {
@@ -52,7 +55,7 @@ pub fn advance(script: &Compiled, user: &mut User) -> Result<Next, OpError> {
                 let units =
                     units.map_err(|fault| failed(fault, &program.expressions_at[expression as usize]))?;
                 let ns = u64::try_from(units).unwrap_or(0).saturating_mul(unit_ns);
-                return Ok(Next::Sleep(Duration::from_nanos(ns)));
+                return Ok(Next::Sleep(Duration::from_nanos(ns).min(SLEEP_MAX)));
             }
             Step::Begin(_) if user.open => {
                 return Err(unbalanced(script, "a transaction begins inside another"));

@@ -1,5 +1,6 @@
 use crate::script::Number;
 use crate::sql::Sql;
+use crate::sql::advance::{Next, advance};
 use crate::sql::scripts::Scripts;
 use crate::sql::user::User;
 use crate::sysbench::fake::{Counted, Fake, deadlock, now};
@@ -277,6 +278,22 @@ fn a_sleep_takes_its_time() {
     let before_ns = bakeoff_model::time::now_ns();
     story.runs();
     assert!(bakeoff_model::time::now_ns() - before_ns >= 2_000_000);
+}
+
+#[test]
+fn a_sleep_is_as_long_as_any_run_at_most_and_never_negative() {
+    for (amount, seconds) in [
+        ("99999999999", 86_400),
+        ("9223372036854775807", 86_400),
+        ("-5", 0),
+        ("3", 3),
+    ] {
+        let mut story = Story::of(&format!("\\set n {amount}\n\\sleep :n s"));
+        match advance(&story.scripts.all[0], &mut story.user) {
+            Ok(Next::Sleep(duration)) => assert_eq!(duration.as_secs(), seconds, "{amount}"),
+            other => panic!("{amount}: {other:?}"),
+        }
+    }
 }
 
 #[test]
