@@ -1,8 +1,14 @@
 //! Whether each transaction that a script begins also ends.
 use super::program::Step;
 
+pub struct Unbalanced {
+    /// The step that cannot be taken; after the last one: the end.
+    pub step: usize,
+    pub what: &'static str,
+}
+
 /// Refuses what goes wrong on every way through the script; what depends on its conditions fails when it comes to that.
-pub fn transactions(steps: &[Step]) -> Result<(), &'static str> {
+pub fn transactions(steps: &[Step]) -> Result<(), Unbalanced> {
     /// How one may come to a step.
     #[derive(Clone, Copy, Default)]
     struct Ways {
@@ -18,14 +24,15 @@ pub fn transactions(steps: &[Step]) -> Result<(), &'static str> {
     for (i, step) in steps.iter().enumerate() {
         let here = ways[i];
         let only_open = here.open && !here.closed;
+        let refuse = |what| Err(Unbalanced { step: i, what });
         let next = match step {
-            Step::Begin(_) if only_open => return Err("a transaction begins inside another"),
+            Step::Begin(_) if only_open => return refuse("a transaction begins inside another"),
             Step::Begin(_) => Ways {
                 closed: false,
                 open: true,
             },
             Step::Commit | Step::Rollback if here.closed && !here.open => {
-                return Err("a transaction ends that never began");
+                return refuse("a transaction ends that never began");
             }
             Step::Commit | Step::Rollback => Ways {
                 closed: true,
@@ -47,7 +54,10 @@ pub fn transactions(steps: &[Step]) -> Result<(), &'static str> {
         Ways {
             open: true,
             closed: false,
-        } => Err("the script ends inside a transaction"),
+        } => Err(Unbalanced {
+            step: steps.len(),
+            what: "the script ends inside a transaction",
+        }),
         _ => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
 //! From commands to a program's steps.
 mod blocks;
 
-use super::balance::transactions;
+use super::balance::{Unbalanced, transactions};
 use super::columns::Words;
 use super::control::{Control, control};
 use super::error::ScriptError;
@@ -11,6 +11,7 @@ use super::meta::{columns, target};
 use super::names::Names;
 use super::program::{Program, Step};
 use super::scan::Token;
+use super::settings::changes_settings;
 use super::statement::{Sets, Statement};
 use bakeoff_model::options::nearest;
 use bakeoff_model::transaction::Access;
@@ -34,6 +35,7 @@ impl Program {
                 reads_only: false,
                 pipelines: false,
             },
+            controls_at: vec![],
             numbers: 0,
             open: vec![],
             pipeline: None,
@@ -54,6 +56,8 @@ struct Compiler<'t> {
     text: &'t str,
     names: &'t Names,
     made: Program,
+    /// Steps that begin and end transactions, and where each stands.
+    controls_at: Vec<(usize, usize)>,
     /// Statements so far, with those that begin and end transactions.
     numbers: u32,
     open: Vec<Open>,
@@ -95,6 +99,11 @@ impl Compiler<'_> {
             };
             return self.control(control, at);
         }
+        if changes_settings(&words) {
+            let hint =
+                "say them in the plan, as `settings` or `session` of the system; the report shows them there";
+            return Err(self.refuse(at, "a script changes no settings", hint));
+        }
         let statement = Statement::new(self.numbers, tokens, self.file, self.text, self.names)?;
         if self.pipeline.is_some() && !statement.prepared {
             let what = "a pipeline takes prepared statements only, and this one is sent as text";
@@ -118,6 +127,7 @@ impl Compiler<'_> {
                 hint,
             ));
         }
+        self.controls_at.push((self.made.steps.len(), at));
         self.made.steps.push(match control {
             Control::Begin(access) => Step::Begin(access),
             Control::Commit => Step::Commit,
@@ -279,9 +289,11 @@ impl Compiler<'_> {
         if self.made.steps.is_empty() {
             return Err(self.refuse(0, "the script has no command", "write a statement of SQL into it"));
         }
-        if let Err(what) = transactions(&self.made.steps) {
+        if let Err(Unbalanced { step, what }) = transactions(&self.made.steps) {
+            let own = self.controls_at.iter().find(|(control, _)| *control == step);
+            let at = own.map_or(self.text.len(), |(_, at)| *at);
             let hint = "each BEGIN needs its COMMIT or ROLLBACK before the next, and before the script ends";
-            return Err(self.refuse(self.text.len(), what, hint));
+            return Err(self.refuse(at, what, hint));
         }
         self.made.reads_only = self.made.statements.iter().all(|statement| statement.reads);
         for step in &mut self.made.steps {

@@ -24,6 +24,10 @@ pub struct Meta {
 }
 
 pub fn commands(file: &str, text: &str) -> Result<Vec<Command>, ScriptError> {
+    if let Some(nul) = text.find('\0') {
+        let what = "a NUL character stands in the text, and some systems take it for the end of a statement";
+        return Err(ScriptError::at(file, text, nul, what, "take it out"));
+    }
     let mut lexer = Lexer::default();
     let mut at = 0;
     let mut before = None;

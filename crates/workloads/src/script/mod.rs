@@ -5,8 +5,9 @@
 //! places of variables.
 //!
 //! A script goes from `scan` (SQL in tokens) over `lexer` and `meta` (commands) by `compile` to `program` (steps);
-//! `statement` is one of SQL, `control` those that begin and end transactions, and `balance` whether all of these do, `columns`
-//! the names of what a statement answers, `variables` the values of one user. Source: PostgreSQL's documentation of pgbench, versions 15 to 17.
+//! `statement` is one of SQL, `control` those that begin and end transactions, and `balance` whether all of these do, `settings`
+//! those that no script may change, `columns` the names of what a statement answers, `variables` the values of one user; `query`
+//! is a statement outside a script. Source: PostgreSQL's documentation of pgbench, versions 15 to 17.
 mod balance;
 mod columns;
 mod compile;
@@ -22,7 +23,9 @@ mod meta;
 mod names;
 mod number;
 mod program;
+mod query;
 mod scan;
+mod settings;
 mod statement;
 mod syntax;
 mod token;
@@ -37,6 +40,7 @@ pub use lexer::{Plain, statements};
 pub use names::{AUTOMATIC, Names};
 pub use number::{Fault, Number};
 pub use program::{Program, Step, declare};
+pub use query::check_query;
 pub use statement::{Counted, Sets, Statement};
 pub use syntax::{Node, Tree, parse};
 pub use variables::Variables;

@@ -54,6 +54,19 @@ pub struct Program {
     pub pipelines: bool,
 }
 
+impl Program {
+    /// Whether it has anything for a system to do.
+    pub fn asks(&self) -> bool {
+        let asks = |step: &Step| {
+            matches!(
+                step,
+                Step::Begin(_) | Step::Commit | Step::Rollback | Step::Statement(_)
+            )
+        };
+        self.steps.iter().any(asks)
+    }
+}
+
 /// Adds the variables that a script sets; all scripts of a user have theirs in common.
 pub fn declare(file: &str, text: &str, names: &mut Names) -> Result<(), ScriptError> {
     let all = commands(file, text)?;

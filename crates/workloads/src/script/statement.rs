@@ -78,10 +78,7 @@ impl Statement {
         names: &Names,
     ) -> Result<Self, ScriptError> {
         let words = Words::of(tokens, text);
-        let first = words
-            .words
-            .first()
-            .map_or(String::new(), |word| word.text.to_lowercase());
+        let first = first(&words);
         let begins = |with: &[&str]| with.contains(&&*first);
         // What a WITH is for stands after it.
         let verb = words
@@ -89,7 +86,6 @@ impl Statement {
             .iter()
             .find(|word| first != "with" || (word.depth == 0 && VERBS.iter().any(|verb| word.is(verb))));
         let writes = verb.is_some_and(|verb| WRITES.iter().any(|write| verb.is(write)));
-        let changes = CHANGES.iter().any(|word| words.has(word)) || calls_unknown(&words);
         let (pieces, variables, glued) = cut(tokens, file, text, names)?;
         Ok(Self {
             number,
@@ -99,7 +95,7 @@ impl Statement {
                 false if begins(&READS) => Counted::Read,
                 false => Counted::Other,
             },
-            reads: !writes && begins(&READS) && !changes,
+            reads: only_asks(&words) && !writes && !calls_unknown(&words),
             rows: match writes {
                 true => words.outside("returning").is_some(),
                 false => begins(&READS) || first == "fetch",
@@ -158,6 +154,17 @@ impl Statement {
         }
         filled
     }
+}
+
+/// The keyword that it begins with, in lower case.
+fn first(words: &Words<'_>) -> String {
+    let keyword = words.words.iter().find(|word| word.token.kind != Kind::Open);
+    keyword.map_or(String::new(), |word| word.text.to_lowercase())
+}
+
+/// Whether it changes nothing by itself; a function that it calls may.
+pub fn only_asks(words: &Words<'_>) -> bool {
+    READS.contains(&&*first(words)) && !CHANGES.iter().any(|word| words.has(word))
 }
 
 fn calls_unknown(words: &Words<'_>) -> bool {

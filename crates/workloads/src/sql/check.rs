@@ -2,6 +2,8 @@
 use super::Sql;
 use super::same::same;
 use crate::faults::check_no_rows;
+use crate::script::check_query;
+use crate::trouble::refuse;
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble};
 use bakeoff_model::row::RowBuf;
@@ -15,7 +17,11 @@ pub fn validate(spec: &SqlSpec) -> Result<(), Trouble> {
         if check.empty.is_some() == check.equal.is_some() {
             let what = format!("`checks` {:?} must say either `empty` or `equal`", check.name);
             let hint = "empty = \"a query that must return nothing\", or equal = [\"a query\", \"another\"]";
-            return Err(crate::trouble::refuse("checks", what, hint));
+            return Err(refuse("checks", what, hint));
+        }
+        for query in check.empty.iter().chain(check.equal.iter().flatten()) {
+            check_query(&format!("the check {:?}", check.name), query)
+                .map_err(|error| refuse("checks", error.to_string(), error.hint.clone()))?;
         }
     }
     Ok(())
@@ -77,10 +83,12 @@ async fn carried_out<S: SqlSession>(session: &mut S, check: &SqlCheck) -> Result
     })
 }
 
-/// The first rows of two queries, value by value.
+/// The first rows of two queries, value by value; where there is none, nothing agrees.
 async fn agree<S: SqlSession>(session: &mut S, name: &str, one: &str, other: &str) -> Result<Check, OpError> {
     let (first, second) = (first_row(session, one).await?, first_row(session, other).await?);
-    let ok = first.len() == second.len() && first.cells().zip(second.cells()).all(|(a, b)| same(a, b));
+    let ok = !first.is_empty()
+        && first.len() == second.len()
+        && first.cells().zip(second.cells()).all(|(a, b)| same(a, b));
     let differ = || {
         vec![
             format!("{one}: {}", told(&first)),
@@ -90,7 +98,10 @@ async fn agree<S: SqlSession>(session: &mut S, name: &str, one: &str, other: &st
     Ok(Check {
         name: name.into(),
         ok,
-        expected: told(&first),
+        expected: match first.is_empty() && second.is_empty() {
+            true => "a row each".into(),
+            false => told(&first),
+        },
         actual: told(&second),
         evidence: if ok { vec![] } else { differ() },
     })
@@ -116,5 +127,26 @@ fn told(row: &RowBuf) -> String {
             .map(|cell| cell.to_string())
             .collect::<Vec<_>>()
             .join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sysbench::fake::{Fake, now};
+
+    #[test]
+    fn queries_agree_where_both_answer_with_the_same_row() {
+        let mut session = Fake::new();
+        assert!(
+            now(agree(&mut session, "a check", "SELECT a", "SELECT b"))
+                .unwrap()
+                .ok
+        );
+        session.empty = true;
+        let nothing = now(agree(&mut session, "a check", "SELECT a", "SELECT b")).unwrap();
+        assert!(!nothing.ok);
+        assert_eq!((&*nothing.expected, &*nothing.actual), ("a row each", "no row"));
+        assert_eq!(nothing.evidence, ["SELECT a: no row", "SELECT b: no row"]);
     }
 }

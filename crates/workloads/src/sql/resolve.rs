@@ -78,10 +78,22 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         continues_by: Some(BTreeMap::from([("turn".to_owned(), 1)])),
         rates: vec![],
         limits: vec![],
-        advice: vec![],
+        advice: advice(&scripts),
         spec: WorkloadSpec::Sql(Box::new(spec)),
     };
     Ok((resolved, needs))
+}
+
+fn advice(scripts: &Scripts) -> Vec<String> {
+    let silent = scripts.all.iter().filter(|script| !script.program.asks());
+    silent
+        .map(|script| {
+            format!(
+                "the script {} asks the system nothing: its rate is the client's own",
+                script.name
+            )
+        })
+        .collect()
 }
 
 /// pgbench's own transactions have tables of their own.
@@ -235,6 +247,17 @@ mod tests {
     }
 
     #[test]
+    fn a_script_that_asks_nothing_is_told() {
+        let mut shop = shop();
+        assert!(resolved(shop.clone()).advice.is_empty());
+        shop["scripts"][0]["file"]["text"] = json!("\\set id random(1, 10)\n\\sleep 1 ms\n");
+        assert_eq!(
+            resolved(shop).advice,
+            ["the script browse asks the system nothing: its rate is the client's own"]
+        );
+    }
+
+    #[test]
     fn a_preset_is_what_its_options_are() {
         let found = resolved(json!({"script": "tpcb-like", "scale": 3}));
         assert_eq!(found.label, "pgbench tpcb-like (scale 3)");
@@ -270,6 +293,14 @@ mod tests {
         assert_eq!(
             changed(|shop| shop["checks"] = json!([{"name": "x", "empty": "SELECT 1", "equal": ["a", "b"]}])),
             said("checks", "`checks` \"x\" must say either `empty` or `equal`")
+        );
+        assert_eq!(
+            changed(|shop| shop["checks"] =
+                json!([{"name": "x", "equal": ["SELECT 1", "DELETE FROM customers"]}])),
+            said(
+                "checks",
+                "the check \"x\", line 1, column 1 (DELETE FROM customers): it does more than ask"
+            )
         );
         assert_eq!(
             changed(|shop| shop["checks"] = json!([{"name": "x", "equal": ["a"]}])).0,

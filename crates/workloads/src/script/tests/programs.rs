@@ -1,5 +1,7 @@
 //! Scripts and what becomes of them.
-use crate::script::{Counted, Names, Number, Program, ScriptError, Step, Variables, declare, statements};
+use crate::script::{
+    Counted, Names, Number, Program, ScriptError, Step, Variables, check_query, declare, statements,
+};
 use bakeoff_model::sql::{Dialect, Partitioning, Upsert};
 use bakeoff_model::value::{Decimal, Value};
 use proptest::prelude::*;
@@ -144,7 +146,7 @@ fn statements_end_where_postgresql_ends_them() {
 #[test]
 fn variables_are_parameters_wherever_one_may_stand() {
     let (program, names) = compile(
-        "\\set n 7\nSELECT ':n', :n::int, \":n\", x[:n] FROM t WHERE a=:n LIMIT :n;\nUPDATE t_:n SET a = :n;\nSET work_mem = :n;",
+        "\\set n 7\nSELECT ':n', :n::int, \":n\", x[:n] FROM t WHERE a=:n LIMIT :n;\nUPDATE t_:n SET a = :n;\nSET @work_mem = :n;",
     )
     .unwrap();
     let [select, update, set] = &*program.statements else {
@@ -166,10 +168,10 @@ fn variables_are_parameters_wherever_one_may_stand() {
     for (value, written) in [
         (
             Value::Decimal(Decimal { units: 5, scale: 1 }),
-            Some("SET work_mem = 0.5"),
+            Some("SET @work_mem = 0.5"),
         ),
-        (Value::Text(b"12"), Some("SET work_mem = 12")),
-        (Value::Float(3.0), Some("SET work_mem = 3")),
+        (Value::Text(b"12"), Some("SET @work_mem = 12")),
+        (Value::Float(3.0), Some("SET @work_mem = 3")),
         (Value::Text(b"1; DROP TABLE t"), None),
     ] {
         variables.take(4, value);
@@ -414,11 +416,23 @@ fn what_cannot_be_a_script_is_refused_with_its_place() {
         ),
         (
             "BEGIN; BEGIN; END; END;",
-            (1, 24),
+            (1, 8),
             "begins inside another",
             "COMMIT",
         ),
-        ("COMMIT;", (1, 8), "ends that never began", "BEGIN"),
+        ("COMMIT;", (1, 1), "ends that never began", "BEGIN"),
+        (
+            "SELECT 1;\n  END;\nSELECT 2;\n",
+            (2, 3),
+            "ends that never began",
+            "BEGIN",
+        ),
+        (
+            "SELECT 1;\nUPDATE t SET v = v + 1\0 WHERE id = 1;",
+            (2, 23),
+            "a NUL character",
+            "take it out",
+        ),
         (
             "COMMIT AND CHAIN;",
             (1, 1),
@@ -445,7 +459,7 @@ fn what_cannot_be_a_script_is_refused_with_its_place() {
             "\\endpipeline",
         ),
         (
-            "\\startpipeline\nSET a = 1;\n\\endpipeline",
+            "\\startpipeline\nSET @a = 1;\n\\endpipeline",
             (2, 1),
             "prepared statements only",
             "before",
@@ -484,6 +498,77 @@ fn what_cannot_be_a_script_is_refused_with_its_place() {
         error.to_string(),
         "schema.sql, line 2, column 1 (\\set a 1): \\set stands in a file of plain statements"
     );
+}
+
+#[test]
+fn a_script_changes_no_settings() {
+    for text in [
+        "PRAGMA synchronous = OFF",
+        "/* faster */ set synchronous_commit = off",
+        "SET LOCAL synchronous_commit TO off",
+        "SET GLOBAL sync_binlog = 0",
+        "SET @@unique_checks = 0",
+        "SET @a = 1, @@unique_checks = 0",
+        "SET @a = (SELECT 1), unique_checks = 0",
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        "RESET ALL",
+        "DISCARD ALL",
+        "ALTER SYSTEM SET fsync = off",
+        "SELECT set_config('synchronous_commit', 'off', false)",
+    ] {
+        let error = compile(&format!("SELECT 1;\n{text};")).unwrap_err();
+        assert_eq!(
+            (error.line, &*error.what),
+            (2, "a script changes no settings"),
+            "{text}"
+        );
+        assert!(error.hint.contains("`session`"), "{}", error.hint);
+    }
+    for text in [
+        "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+        "SET CONSTRAINTS ALL DEFERRED",
+        "SET @a = greatest(1, 2), @b := 2",
+        "UPDATE t SET reset = 1",
+        "SELECT set_config FROM t",
+    ] {
+        assert_eq!(program(text).statements.len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn a_query_of_a_check_asks_and_nothing_else() {
+    for query in [
+        "SELECT a FROM t WHERE b = 'DELETE';",
+        "(SELECT 1) UNION (SELECT 2)",
+        "-- all\nWITH x AS (SELECT 1) SELECT own_function(1) FROM x",
+        "VALUES (1)",
+    ] {
+        assert_eq!(check_query("a check", query), Ok(()), "{query}");
+    }
+    for (query, place, what) in [
+        ("DELETE FROM t", (1, 1), "does more than ask"),
+        ("SELECT 1 FROM t\nFOR UPDATE", (1, 1), "does more than ask"),
+        (
+            "WITH x AS (DELETE FROM t RETURNING a) SELECT a FROM x",
+            (1, 1),
+            "does more than ask",
+        ),
+        (
+            "(WITH x AS (SELECT 1) DELETE FROM t)",
+            (1, 1),
+            "does more than ask",
+        ),
+        ("SELECT 1 INTO OUTFILE 'x'", (1, 1), "does more than ask"),
+        ("EXPLAIN ANALYZE UPDATE t SET a = 1", (1, 1), "does more than ask"),
+        ("SELECT 1;\nDROP TABLE t", (2, 1), "a second statement follows"),
+        ("SELECT 1 AS a \\gset", (1, 15), "for scripts"),
+        ("UPDATE t SET a = 1\0 WHERE b = 1", (1, 19), "a NUL character"),
+        (" ", (1, 1), "there is no query"),
+    ] {
+        let error = check_query("a check", query).unwrap_err();
+        assert_eq!((error.line, error.column), place, "{query}: {error}");
+        assert!(error.what.contains(what), "{query}: {error}");
+    }
 }
 
 #[test]
