@@ -12,7 +12,7 @@ from bakeoff.analysis.response import merge_documents
 from bakeoff.analysis.wording import milliseconds_words
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli.run import all_held
-from bakeoff.model.boundary import Series
+from bakeoff.model.boundary import ErrorSample, Series
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.report.answer import Answer
 from bakeoff.report.conclusion import answer_of
@@ -139,10 +139,19 @@ def test_the_headline_says_of_a_cell_without_a_valid_run_why_in_place_of_a_figur
             update={"outcome": "unknown", "count": 31, "response": waited, "service": waited}
         )
         happened = {"ok": 0, "errors": {"unknown": 31}, "series": [lost], "operations": [], "headline": waited}
-        return invalid(run).model_copy(update=happened)
+        return invalid(run).model_copy(update={**happened, "error_samples": samples})
 
-    bundle, found = answer(tmp_path, replace(SMALL, contenders=(MARIADB,), threads=(1,), change=nothing_went_well))
+    samples: list[ErrorSample] = []
+    story = replace(SMALL, contenders=(MARIADB,), threads=(1,), change=nothing_went_well)
+    bundle, found = answer(tmp_path / "nothing kept", story)
     assert found.headline == ["mariadb: no valid run: 155 of 155 operations failed."]
+    samples.append(
+        ErrorSample(
+            operation="read", outcome="unknown", code="2013", message="gone", statement=None, endpoint=0, at_s=1.0
+        )
+    )
+    bundle, found = answer(tmp_path / "kept", story)
+    assert found.headline == ["mariadb: no valid run: 155 of 155 operations failed; the first: read: gone (2013)."]
     assert not all_held(bundle, found)
 
 
@@ -176,7 +185,8 @@ def test_a_side_that_failed_in_some_runs_is_named_in_the_headline_and_not_ranked
     assert [c.verdict for c in found.comparisons] == ["higher", "invalid runs"]
     assert found.headline[0].endswith("not compared in 1.")  # without the figures of its survivors
     assert found.headline[1:] == [
-        "mariadb at 8 threads: 1 of 8 runs was invalid (2.5 % of the operations did not end ok; the budget is 0.1 %);"
+        "mariadb at 8 threads: 1 of 8 runs was invalid (2.5 % of the operations did not end ok; the budget is 0.1 %;"
+        " the first: update: Lock wait timeout exceeded (1205));"
         " not compared."
     ]
     assert not all_held(bundle, found)
@@ -267,6 +277,7 @@ def test_systems_of_different_durability_are_compared_only_where_the_plan_declar
     for cell in bundle.plan.cells:
         cell.durability = None  # the plan said nothing, and the two differ by what they do by themselves
     found = answer_of(bundle)
+    assert not any("as the plan declares" in note for comparison in found.comparisons for note in comparison.notes)
     assert {c.verdict for c in found.comparisons} == {"not comparable"}
     assert found.comparisons[0].words == (
         "not compared: durability is relaxed against full, and the plan does not say so for each"

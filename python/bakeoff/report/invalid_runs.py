@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from ..analysis.wording import counted
 from ..model.records import RunRecord
+
+#: Of a server's words in a sentence of ours.
+_MESSAGE_CHARS = 160
 
 
 def causes(run: RunRecord) -> frozenset[str]:
@@ -52,8 +56,9 @@ def _first_error(runs: Sequence[RunRecord], cause: str) -> str:
     if not wrong:
         return ""
     first = wrong[0]
+    message = textwrap.shorten(first.message, _MESSAGE_CHARS, placeholder=" ...")
     code = f" ({first.code})" if first.code else ""
-    return f"; the first: {first.operation}: {shortened(first.message, _MESSAGE_CHARS)}{code}"
+    return f"; the first: {first.operation}: {message}{code}"
 
 
 def _reasons(run: RunRecord) -> dict[str, str]:
