@@ -287,7 +287,7 @@ fn every_request_gets_an_answer_in_its_order() {
         "no JSON",
         r#"{"ask": "workload", "kind": "sysbench", "driver": {"kind": "null"}}"#,
         r#"{"ask": "workload", "kind": "sysbench", "driver": {"kind": "oracle"}}"#,
-        r#"{"ask": "workload", "kind": "tpcc"}"#,
+        r#"{"ask": "workload", "kind": "tpc"}"#,
         r#"{"ask": "workload", "kind": "sysbench", "options": {"secondary": true}, "driver": {"kind": "sqlite"}}"#,
     ];
     let mut stdin = resolving.stdin.take().unwrap();
