@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -362,6 +363,11 @@ def test_one_system_alone_has_figures_and_no_comparison(tmp_path: Path) -> None:
     _, found = answer(tmp_path, replace(SMALL, contenders=(SQLITE,)))
     assert found.comparisons == []
     assert found.headline[0].startswith("sqlite_full at 8 threads: ")
+
+
+def test_one_system_alone_says_first_what_it_is_judged_by(tmp_path: Path) -> None:
+    _, found = answer(tmp_path, replace(SMALL, contenders=(SQLITE,), objective="latency_mean"))
+    assert re.match(r"sqlite_full at 8 threads: mean response time \S+ \S+, \S+/s, p99 ", found.headline[0])
 
 
 def test_three_systems_are_each_compared_with_the_first(tmp_path: Path) -> None:

@@ -125,7 +125,10 @@ def _alone(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
     where = setting_words(contest.middle)
     p99 = time_words(cell.response, "p99_ms")
     times = f", p99 {p99}" if p99 else ""
-    return [f"{cell.contestant}{f' at {where}' if where else ''}: {rate_words(cell.rate_ops_per_s.value)}{times}."]
+    judged = cell.metrics.get(contest.objective.name)
+    first = f"{contest.objective.label} {contest.objective.words(judged.value)}, " if judged else ""
+    figures = f"{first}{rate_words(cell.rate_ops_per_s.value)}{times}"
+    return [f"{cell.contestant}{f' at {where}' if where else ''}: {figures}."]
 
 
 def _aborts(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
