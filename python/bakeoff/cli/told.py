@@ -81,7 +81,8 @@ class Second(Document):
     reads: int = Field(description="statements, where the workload counts them")
     writes: int
     others: int
-    retries: int
+    retries: int = Field(description="attempts beyond an operation's first")
+    retries_after_conflict: int = Field(description="of them, those after a conflict with others")
     reconnects: int
 
 
