@@ -153,7 +153,7 @@ def refusal(folder: Path, *, files: dict[str, str] | None = None, load: str = FR
         ({"look.sql": "\\shell ls"}, "a plan runs no commands"),
         ({"items.sql": "CREATE TABLE items (id INT, note TEXT DEFAULT 'x);"}, "items.sql, line 1"),
         ({"items.sql": "CREATE TABLE other (id INT);"}, "rows are loaded into `items`, which is not one of the tables"),
-        ({"items.sql": "SELECT 1;\nDROP TABLE stock;"}, "items.sql, line 2: it drops or empties stock"),
+        ({"items.sql": "SELECT 1;\nDROP TABLE stock;"}, "items.sql, line 2: it changes, empties or drops stock"),
         ({"items.csv": "id,price\n1,2\n3\n"}, "items.csv, line 3: it has 1 of 2 values"),
         ({"items.csv": 'id,price\n1,"2\n'}, "items.csv, line 2: a quote is not closed"),
     ],

@@ -23,6 +23,7 @@ CORRUPTIONS = (
     "UPDATE {}.customer SET c_balance = NULL WHERE c_d_id = 7 AND c_id = 5",
     "DELETE FROM {}.customer WHERE c_d_id = 8 AND c_id = 5",
     "DELETE FROM {}.stock WHERE s_i_id = 77",
+    "UPDATE {}.stock SET s_quantity = -5 WHERE s_i_id = 78",
     "DELETE FROM {}.district WHERE d_id = 10",
 )
 
