@@ -1,2 +1,3 @@
 mod expressions;
 mod programs;
+mod refusals;
