@@ -21,7 +21,7 @@ from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, time_w
 from .config_diff import configuration_of
 from .contest import Contest, setting_words
 from .figures import Figures
-from .headline import value_words
+from .pair_words import value_words
 from .source import Source
 from .text import STATEMENT_HEADS, error_words, metric_words, statement_words
 

@@ -10,7 +10,7 @@ from ..analysis.registry import metric
 from ..analysis.wording import grouped, milliseconds_words
 from ..columns import aligned, rule
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread, time_words
-from .headline import TYPICAL_WORDS, value_words
+from .pair_words import TYPICAL_WORDS, value_words
 from .response_limits import LimitAnswer
 
 _WIDTH = 110

@@ -1,0 +1,42 @@
+"""The headline's sentences about single cells: their figures, and conflicts where they are many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..analysis.wording import percent_words, rate_words
+from .answer import CellAnswer, time_words
+from .contest import Contest, setting_words
+
+#: A share of the attempts that ended in a conflict; from here on it is said first.
+ABORTS_MANY = 0.01
+
+
+def figure_words(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
+    """Nothing to compare: the figures of the middle setting."""
+    cell = next((c for c in cells if c.setting == dict(contest.middle)), None)
+    if cell is None or cell.rate_ops_per_s is None:
+        return ["No run was finished, so there is nothing to say."]
+    if not cell.valid:
+        return []
+    where = setting_words(contest.middle)
+    p99 = time_words(cell.response, "p99_ms")
+    times = f", p99 {p99}" if p99 else ""
+    judged = cell.metrics.get(contest.objective.name)
+    first = f"{contest.objective.label} {contest.objective.words(judged.value)}, " if judged else ""
+    figures = f"{first}{rate_words(cell.rate_ops_per_s.value)}{times}"
+    return [f"{cell.contestant}{f' at {where}' if where else ''}: {figures}."]
+
+
+def abort_words(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
+    """At the middle setting, where they are many."""
+    ratios = {
+        cell.contestant: spread.value
+        for cell in cells
+        if cell.setting == dict(contest.middle) and cell.valid and (spread := cell.metrics.get("abort_ratio"))
+    }
+    if not any(ratio >= ABORTS_MANY for ratio in ratios.values()):
+        return []
+    where = setting_words(contest.middle)
+    shares = ", ".join(f"{percent_words(ratio)} of {name}'s" for name, ratio in ratios.items())
+    return [f"Of the attempts{f' at {where}' if where else ''} {shares} ended in a conflict with others."]

@@ -1,0 +1,105 @@
+"""The headline's sentences about contestants against the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..analysis.metric import Metric
+from ..analysis.wording import percent_words
+from .answer import ComparisonAnswer
+from .contest import Contest, Setting
+
+#: So many settings are named; more are only counted.
+NAMED_MAX = 2
+#: A percentile has two honest values in a cell, and they differ a little; each is named where it is shown.
+TYPICAL_WORDS = (
+    "a typical time is the geometric mean of the repetitions' own, which are compared; the table's are of all"
+    " repetitions' operations together"
+)
+_UNDECIDED = {"no difference shown": ("no difference",), "not compared": ("too few", "invalid runs", "not comparable")}
+
+
+def pair_words(contest: Contest, comparisons: Sequence[ComparisonAnswer]) -> list[str]:
+    """One sentence for each contestant against the baseline, then the figures of a setting in mid-sweep."""
+    found = [(name, [c for c in comparisons if c.other == name]) for name in contest.contestants]
+    return [_pair_words(contest, name, theirs) for name, theirs in found if theirs]
+
+
+def value_words(value: float | None, objective: Metric) -> str:
+    return "not stated" if value is None else objective.words(value)
+
+
+def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> str:
+    """One setting: the comparison itself. Several: in how many, by how much, and the figures in mid-sweep."""
+    if len(found) == 1:
+        where = f" ({found[0].setting_words})" if found[0].setting_words else ""
+        values = _values(contest, found[0])
+        return f"{_sentence(found[0])}{where}{f': {values}' if values else ''}."
+    clauses = _claims(contest, other, found)
+    for words, verdicts in _UNDECIDED.items():
+        count = sum(c.verdict in verdicts for c in found)
+        if count:
+            clauses.append(f"{words} in {count}")
+    if not any(c.claims_difference for c in found):
+        clauses[0] = f"{other} against {contest.baseline} in {len(found)} settings: {clauses[0]}"
+    summary = "; ".join(clauses) + "."
+    middle = _at(found, contest.middle)
+    if middle is None or middle.base_value is None or middle.other_value is None:
+        return summary
+    doubt = next((f" ({words})" for words, verdicts in _UNDECIDED.items() if middle.verdict in verdicts), "")
+    return f"{summary} At {middle.setting_words}{doubt}: {_values(contest, middle)}."
+
+
+def _claims(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> list[str]:
+    """ "A is faster than B in 6 of 8 settings, by 22 % to 60 %" and "slower in 2 (...), by 5 %": the commoner first."""
+    label = contest.objective
+    by_rate = label.name == "rate"
+    words = {"higher": "faster" if by_rate else "higher", "lower": "slower" if by_rate else "lower"}
+    groups = [(verdict, [c for c in found if c.verdict == verdict]) for verdict in words]
+    clauses: list[str] = []
+    for verdict, claimed in sorted(groups, key=lambda group: -len(group[1])):
+        if not claimed:
+            continue
+        where = f"in {len(claimed)}{_named(claimed, found)}, by {_sizes(claimed)}"
+        if not clauses:
+            where = f"in {len(claimed)} of {len(found)} settings{_named(claimed, found)}, by {_sizes(claimed)}"
+            subject, base = other, contest.baseline
+            if not by_rate:
+                subject, base = f"{other}'s {label.label}", f"{contest.baseline}'s"
+            clauses.append(f"{subject} is {words[verdict]} than {base} {where}")
+        else:
+            clauses.append(f"{words[verdict]} {where}")
+    return clauses
+
+
+def _named(claimed: Sequence[ComparisonAnswer], found: Sequence[ComparisonAnswer]) -> str:
+    if len(claimed) > NAMED_MAX or len(claimed) == len(found):
+        return ""
+    return f" ({'; '.join(c.setting_words for c in claimed)})"
+
+
+def _sizes(claimed: Sequence[ComparisonAnswer]) -> str:
+    sizes = sorted(abs(c.ratio - 1) for c in claimed if c.ratio is not None)
+    low, high = percent_words(sizes[0]), percent_words(sizes[-1])
+    return low if low == high else f"{low} to {high}"
+
+
+def _sentence(found: ComparisonAnswer) -> str:
+    """Verdicts without a direction do not name the two, so they are named here."""
+    if found.claims_difference:
+        return found.words
+    return f"{found.other} against {found.base}: {found.words}"
+
+
+def _values(contest: Contest, found: ComparisonAnswer) -> str:
+    """What is not defined is left out; beside a side that failed the other's has nothing to be held against."""
+    if found.verdict == "invalid runs":
+        return ""
+    values = {found.other: found.other_value, found.base: found.base_value}
+    objective = contest.objective
+    said = ", ".join(f"{name} {value_words(value, objective)}" for name, value in values.items() if value is not None)
+    return f"typically {said}" if said and objective.name != "rate" else said
+
+
+def _at(found: Sequence[ComparisonAnswer], setting: Setting) -> ComparisonAnswer | None:
+    return next((c for c in found if c.setting == dict(setting)), None)
