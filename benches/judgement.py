@@ -3,9 +3,9 @@ often a planted slowdown of 5 % is found, and what failed runs and other days do
 
     .venv/bin/python benches/judgement.py                         # simulated, with a known truth: seconds
 
-    bakeoff run benches/plans/same.toml    --out /tmp/same        # 42 real runs of one SQLite cell, about 4 minutes
-    bakeoff run benches/plans/planted.toml --out /tmp/planted     # 30 blocks of two null systems, about 4 minutes
-    for i in 1 2 3 4 5 6; do bakeoff run benches/plans/occasion.toml --out /tmp/occasions; done     # half a minute each
+    bakeoff run benches/plans/same.toml    --results /tmp/same     # 42 real runs of one SQLite cell, about 4 minutes
+    bakeoff run benches/plans/planted.toml --results /tmp/planted     # 30 blocks of two null systems, about 4 minutes
+    for i in 1 2 3 4 5 6; do bakeoff run benches/plans/occasion.toml --results /tmp/occasions; done   # 30 s each
     .venv/bin/python benches/judgement.py --same /tmp/same/* --planted /tmp/planted/* --occasions /tmp/occasions/*
 
 Comparisons of real runs draw from them without replacement and judge as a report would. Each comparison is judged alone

@@ -241,7 +241,7 @@ def test_a_sqlite_file_is_loaded_inserted_into_run_after_run_and_removed_when_no
         (count,) = [check for check in run.checks if check.name == "row count"]
         assert (count.ok, count.actual) == (True, f"{rows} rows")
     assert rows > 300
-    again = bakeoff("run", plan, "--together", "--out", "second", cwd=tmp_path)
+    again = bakeoff("run", plan, "--together", "--results", "second", cwd=tmp_path)
     assert again.code == 0, again.err
     assert f"row count: expected 300 rows, found {rows} rows; the runs begin with what is there" in again.err
     assert all_well(tmp_path / "second")

@@ -13,6 +13,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from bakeoff.bundle.read import Bundle
 from commands import (
     ENDLESS_SECOND_RUN,
     OPERATIONS,
@@ -191,6 +192,19 @@ def test_a_plan_that_grew_continues_its_bundle_and_removed_runs_are_made_again(r
     assert {run for run in before if after.get(run) == before[run]} >= before.keys() - {removed}
     assert len({run.order for run in bundle.runs}) == 9
     assert any("new cells: 1" in words for words in bundle.info.messages)
+
+
+def test_a_bundle_at_a_place_of_its_own_is_continued_there_and_never_written_over(ran: Path, tmp_path: Path) -> None:
+    here = shutil.copytree(only_bundle(ran).folder, tmp_path / "here")
+    shutil.rmtree(next(here.glob("runs/*")))
+    plan = write_plan(tmp_path, SQLITE)
+    refused = bakeoff("run", plan, "--out", here, cwd=tmp_path)
+    assert (refused.code, refused.err.count("error:")) == (2, 1)
+    assert "there is a bundle already" in refused.err
+    done = bakeoff("run", plan, "--resume", "--out", here, "--json", cwd=tmp_path)
+    assert (done.code, done.document["bundle"]) == (0, str(here)), done.err
+    assert len(Bundle.open(here).runs) == 4
+    assert not (tmp_path / "bakeoff-results").exists()
 
 
 @pytest.mark.parametrize(

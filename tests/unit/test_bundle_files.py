@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.bundle import files
-from bakeoff.bundle.write import BundleWriter
+from bakeoff.bundle.write import BundleWriter, folder_at
 from bakeoff.errors import BakeoffError, BundleError
 from bakeoff.report.html import write_report
 from builders.bundles import MARIADB, Story, write_bundle
@@ -100,3 +100,14 @@ def test_one_input_file_lies_at_the_top(tmp_path: Path) -> None:
     (tmp_path / "workload").write_text("x")
     BundleWriter(tmp_path / "bundle").keep_files([tmp_path / "workload", tmp_path / "." / "workload"])
     assert os.listdir(tmp_path / "bundle/files") == ["workload"]
+
+
+def test_a_bundle_is_made_where_it_is_wanted_and_over_nothing(tmp_path: Path) -> None:
+    assert folder_at(tmp_path / "ci" / "before") == tmp_path / "ci" / "before"
+    assert folder_at(tmp_path / "ci" / "before").is_dir()  # made, and still empty
+    (tmp_path / "ci" / "before" / "bundle.json").touch()
+    with pytest.raises(BundleError, match="there is a bundle already") as refused:
+        folder_at(tmp_path / "ci" / "before")
+    assert "--resume" in refused.value.hint
+    with pytest.raises(BundleError, match="not empty"):
+        folder_at(tmp_path / "ci")

@@ -40,6 +40,21 @@ def new_folder(parent: Path, title: str) -> Path:
     raise BundleError(f"cannot make a new folder for results: {parent / stem} exists", hint="give another with --out")
 
 
+def folder_at(path: Path) -> Path:
+    """`path`, made now unless it is an empty folder. BundleError where something is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        taken = any(path.iterdir())
+    except OSError as error:
+        raise files.disk_trouble(error, path) from error
+    if not taken:
+        return path
+    what, how = "this folder is not empty", "give another with --out"
+    if (path / "bundle.json").exists():
+        what, how = "there is a bundle already", f"{how}, or continue this one with --resume"
+    raise BundleError(what, where=str(path), hint=how)
+
+
 def hold(folder: Path, title: str) -> Lock:
     """The right to write into a bundle, until it is freed or this process ends. BundleError if another has it."""
     try:

@@ -15,7 +15,7 @@ from .. import interrupts
 from ..errors import ExitCode, PlanError
 from .dry_run import dry_run
 from .output import add_json, say
-from .run_bundle import RESULTS, kept, open_bundle, refused, set_words
+from .run_bundle import RESULTS, kept, open_bundle, place, refused, set_words
 
 if TYPE_CHECKING:
     from ..bundle.read import Bundle
@@ -31,7 +31,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "run",
         help="run a plan and print the answer",
         description="Runs every cell and repetition of a plan, prints the answer, leaves a bundle with report.html.",
-        epilog="example:\n  bakeoff run my.toml --dry-run\n  bakeoff run my.toml\n  bakeoff run my.toml --resume",
+        epilog="example:\n  bakeoff run my.toml --dry-run\n  bakeoff run my.toml\n  bakeoff run my.toml --resume\n"
+        "  bakeoff run my.toml --out before && bakeoff run my.toml --out after && bakeoff compare before after",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_plan(p)
@@ -43,7 +44,16 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="BUNDLE",
         help="continue a bundle of this plan (default: the newest unfinished one); finished runs are kept",
     )
-    p.add_argument("--out", type=Path, metavar="DIR", help=f"folder that the bundle is made in (default: {RESULTS})")
+    where = p.add_mutually_exclusive_group()
+    where.add_argument(
+        "--out", type=Path, metavar="BUNDLE", help="make the bundle here: a folder that is empty or not there yet"
+    )
+    where.add_argument(
+        "--results",
+        type=Path,
+        metavar="DIR",
+        help=f"make a new folder for the bundle in this one (default: {RESULTS})",
+    )
     p.add_argument("--work-dir", type=Path, metavar="DIR", help="where private servers and files live while they run")
     p.add_argument(
         "--allow-drop",
@@ -101,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
     for warning in [] if options.dry_run else plan.warnings:
         say(f"warning: {warning}")
     if options.dry_run:
-        return dry_run(plan, options.out or RESULTS, as_json=options.json)
+        return dry_run(plan, place(options), as_json=options.json)
     for name, why in plan.skipped.items():
         say(f"note: {name} is left out: {why}")
     with ExitStack() as held:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import BakeoffError, BundleError, ExitCode
+from ..errors import BakeoffError, BundleError, ExitCode, PlanError
 
 if TYPE_CHECKING:
     from ..bundle.write import BundleWriter
@@ -25,9 +25,8 @@ def open_bundle(
 ) -> tuple[BundleWriter, dict[str, RunRecord], dict[str, FactsRecord]]:
     """The bundle to write into, held, with the runs and the facts of systems that it has already."""
     from .. import __version__
-    from ..bundle.read import Bundle
     from ..bundle.resume import Present, hashes
-    from ..bundle.write import BundleWriter, hold, new_folder, utc_now
+    from ..bundle.write import BundleWriter, folder_at, hold, new_folder, utc_now
     from ..fleet.binary import engine_sha256
     from ..machine import machine_facts
     from ..model.records import BundleInfo
@@ -35,8 +34,8 @@ def open_bundle(
     from ..plan.describe import estimate_bundle_bytes, estimate_disk_bytes
     from ..provision.instance import default_parent
 
-    parent, work = options.out or RESULTS, options.work_dir or default_parent()
-    check_disk(estimate_bundle_bytes(plan), parent, "--out")
+    work = options.work_dir or default_parent()
+    check_disk(estimate_bundle_bytes(plan), place(options), "--out")
     check_disk(estimate_disk_bytes(plan), work, "--work-dir")
     machine = machine_facts(work)
     info = BundleInfo(
@@ -51,19 +50,36 @@ def open_bundle(
         inputs=hashes(plan.inputs),
     )
     if options.resume:
-        folder = _unfinished(parent, plan) if options.resume == "latest" else Bundle.open(options.resume).folder
+        folder = _to_continue(plan, options)
         writer = BundleWriter(folder)
         held.enter_context(hold(folder, plan.record.title))
         bundle = writer.resume(Present(plan.record, plan.skipped, machine, info), plan.text)
         done, facts = {r.id: r for r in bundle.runs}, bundle.facts
     else:
-        writer = BundleWriter(new_folder(parent, plan.record.title))
+        folder = folder_at(options.out) if options.out else new_folder(place(options), plan.record.title)
+        writer = BundleWriter(folder)
         held.enter_context(_gone_if_refused(writer))
         held.enter_context(hold(writer.folder, plan.record.title))
         writer.begin(info, plan.record, plan.text, machine)
         done, facts = {}, {}
     writer.keep_files({path for cell in plan.cells for path in cell.workload.sources})
     return writer, done, facts
+
+
+def place(options: argparse.Namespace) -> Path:
+    """The bundle's folder where it is named, else the folder that it is made in."""
+    found: Path = options.out or options.results or RESULTS
+    return found
+
+
+def _to_continue(plan: ResolvedPlan, options: argparse.Namespace) -> Path:
+    from ..bundle.read import Bundle
+
+    if options.resume != "latest" and options.out:
+        raise PlanError("--resume BUNDLE and --out name a bundle each", hint="leave one out: --resume --out BUNDLE")
+    if options.resume == "latest" and not options.out:
+        return _unfinished(place(options), plan)
+    return Bundle.open(options.out or options.resume).folder
 
 
 @contextmanager
