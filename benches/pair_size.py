@@ -32,7 +32,7 @@ def sizes(engine: str) -> Counter[tuple[str, str]]:
 def main() -> int:
     found = sizes(sys.argv[1])
     for (workload, driver), size in sorted(found.items()):
-        print(f"{workload:10} {driver:22} {size / 1000:7.1f} kB{'' if size <= BAR_BYTES else '  above the bar'}")
+        print(f"{workload:10} {driver:22} {size / 1024:7.1f} KiB{'' if size <= BAR_BYTES else '  above the bar'}")
     return 0 if found and max(found.values()) <= BAR_BYTES else 1
 
 

@@ -112,9 +112,9 @@ def sessions(bench: Bench) -> list[Figure]:
         what = f"client CPU per operation at {MANY_SESSIONS:,} sessions, ratio to {FEW_SESSIONS}"
         figures.append(Figure(what, name, growth, "", limit))
         for count, result in ((FEW_SESSIONS, few), (MANY_SESSIONS, many)):
-            memory = max(sample.memory_peak_bytes for sample in result.samples[name]) / 1e6
+            memory = max(sample.memory_peak_bytes for sample in result.samples[name]) / 2**20
             ready = median([sample.ready_s for sample in result.samples[name]])
-            figures.append(Figure(f"peak resident memory at {count:,} sessions", name, memory, "MB"))
+            figures.append(Figure(f"peak resident memory at {count:,} sessions", name, memory, "MiB"))
             figures.append(Figure(f"start and opening of {count:,} sessions", name, ready, "s"))
     return figures
 

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bakeoff.analysis.wording import bytes_words
+
 from .bench import Comparison, RowResult
 from .pairs import Interval
 from .rows import Bar, Row
@@ -53,7 +55,7 @@ class Results:
     def _head(self) -> str:
         machine, options = self.machine, self.options
         lines = [
-            f"{self.date}; {machine['cpu_model']}, {machine['cores']} cores, {machine['memory_bytes'] / 1e9:.0f} GB,"
+            f"{self.date}; {machine['cpu_model']}, {machine['cores']} cores, {bytes_words(machine['memory_bytes'])},"
             f" {machine['virtualisation']}; {machine['os']}, Linux {machine['kernel']}.",
             ", ".join(self.versions) + ".",
             f"{options['rounds']} shuffled rounds, windows of {options['window_s']:g} s after {options['warm_up_s']} s"

@@ -7,6 +7,8 @@ import os
 import stat
 from pathlib import Path
 
+from .analysis.wording import bytes_words
+
 #: Plans, property files, certificates: what a person writes.
 TEXT_MAX_BYTES = 4 << 20
 
@@ -25,7 +27,7 @@ def read_bytes(path: Path | str, max_bytes: int, *, dir_fd: int | None = None) -
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         data = b"" if found.st_size > max_bytes else file.read(max_bytes + 1)
         if found.st_size > max_bytes or len(data) > max_bytes:
-            raise OSError(errno.EFBIG, f"it is larger than {max_bytes >> 20} MiB", str(path))
+            raise OSError(errno.EFBIG, f"it is larger than {bytes_words(max_bytes)}", str(path))
         return data
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from .analysis.validity import STEAL_RATIO_MAX
+from .analysis.wording import bytes_words
 from .errors import EngineError
 from .fleet.binary import engine_list
 from .model.records import MachineFacts
@@ -97,7 +98,7 @@ def _swap() -> Finding:
         return Finding("swap", "good", "no swap")
     if used == 0:
         return Finding("swap", "good", "swap is there and unused")
-    return Finding("swap", "warning", f"{used / 1e6:.0f} MB are swapped out", "free memory, or `swapoff -a`")
+    return Finding("swap", "warning", f"{bytes_words(used)} are swapped out", "free memory, or `swapoff -a`")
 
 
 def _governor() -> Finding:

@@ -66,4 +66,22 @@ def test_importing_the_package_loads_neither_numpy_nor_scipy() -> None:
 def test_what_people_wait_for_and_what_they_need_of_a_disk_is_in_the_units_they_know() -> None:
     waits = [seconds_words(s) for s in (0.5, 4, 45, 200, 7500)]
     assert waits == ["0.5 s", "4 s", "45 s", "3 min 20 s", "2 h 05 min"]
-    assert [bytes_words(b) for b in (512, 2048, 3e9)] == ["512 B", "2.05 kB", "3.00 GB"]
+
+
+@pytest.mark.parametrize(
+    ("value_bytes", "words"),
+    [
+        (512, "512 B"),
+        (2048, "2 KiB"),
+        (1_500_000, "1.43 MiB"),
+        (64 << 20, "64 MiB"),
+        (1023.8 * 2**20, "1.00 GiB"),
+        (3 << 29, "1.50 GiB"),
+        (5000 << 40, "5,000 TiB"),
+        (0, "0 B"),
+    ],
+)
+def test_bytes_are_in_the_binary_units_that_servers_take_and_whole_numbers_are_whole(
+    value_bytes: float, words: str
+) -> None:
+    assert bytes_words(value_bytes) == words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
@@ -12,13 +13,13 @@ from bakeoff.analysis.wording import bytes_words, grouped, milliseconds_words
 from bakeoff.charts import png, server, sweep
 from bakeoff.charts.panel import apart
 from bakeoff.charts.png import Conversion
-from bakeoff.charts.scales import Linear, Log, Nines, Points, for_latency
+from bakeoff.charts.scales import Linear, Log, Nines, Points, for_bytes, for_latency
 from bakeoff.charts.series import EMPTY, Series, pixels
 from bakeoff.charts.spectrum import Curve, Facet, spectrum
 from bakeoff.charts.svg import lined, text_width
 from bakeoff.charts.sweep import Line, Place, Repetition
 from bakeoff.charts.throughput import throughput
-from bakeoff.charts.ticks import short
+from bakeoff.charts.ticks import bytes_tick, short
 from bakeoff.charts.timeline import RunOverTime, Setting, detail, overview
 from bakeoff.errors import BakeoffError
 from hypothesis import given
@@ -53,6 +54,20 @@ def test_latency_is_logarithmic_only_where_the_range_asks_for_it() -> None:
     assert for_latency([1.0, 8.1], 300, 0).kind == "log"
     assert for_latency([], 300, 0).kind == "linear"
     assert for_latency([0.0, 5.0], 300, 0).domain[0] == 0
+
+
+@given(positive)
+def test_an_axis_of_bytes_has_numbers_that_are_round_in_binary_units(high: float) -> None:
+    scale = for_bytes([high], 300, 0)
+    assert scale.high >= high * (1 - 1e-8)
+    assert 4 <= len(scale.ticks()) <= 6
+    assert math.log2(scale.step) == int(math.log2(scale.step))
+
+
+def test_bytes_at_an_axis_have_their_unit() -> None:
+    ticks = for_bytes([900 << 20], 300, 0).ticks()
+    assert [bytes_tick(tick) for tick in ticks] == ["0", "256 MiB", "512 MiB", "768 MiB", "1 GiB"]
+    assert bytes_tick(512) == "512 B"
 
 
 def test_every_nine_takes_the_same_room() -> None:
@@ -102,7 +117,7 @@ def test_times_have_three_digits_and_a_unit_that_suits(value: float, words: str)
 def test_numbers_are_short_at_an_axis_and_whole_in_a_table() -> None:
     assert [short(v) for v in (0, 0.5, 999, 1_000, 2_500_000)] == ["0", "0.5", "999", "1k", "2.5M"]
     assert [grouped(v) for v in (0.1234, 12.34, 12_345.6)] == ["0.123", "12.3", "12,346"]
-    assert bytes_words(1_500_000) == "1.50 MB"
+    assert bytes_words(1_500_000) == "1.43 MiB"
 
 
 def place(position: int, value: float, *, valid: bool = True) -> Place:

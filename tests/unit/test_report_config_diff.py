@@ -22,7 +22,7 @@ def test_equal_settings_are_common_and_the_rest_stands_with_each_system(tmp_path
     found = configuration_of(bundle(tmp_path, A, b))
     assert found.common["sync_binlog"] == "1"
     assert found.common["durability"] == "full"
-    assert found.common["memory"] == "1.07 GB"
+    assert found.common["memory"] == "1 GiB"
     assert found.systems[0].settings == {"io_capacity": "200", "mode": "STRICT"}
     assert found.systems[1].settings == {"extra": "x", "io_capacity": "2000"}
 
@@ -46,7 +46,7 @@ def test_memory_that_differs_is_a_deciding_difference(tmp_path: Path) -> None:
     b = replace(A, name="b", memory_bytes=64 << 20)
     (difference,) = configuration_of(bundle(tmp_path, A, b)).undeclared
     assert (difference.name, difference.deciding) == ("memory", True)
-    assert difference.values == {"a": "1.07 GB", "b": "67.1 MB"}
+    assert difference.values == {"a": "1 GiB", "b": "64 MiB"}
 
 
 def test_a_fact_that_one_system_does_not_tell_is_a_difference(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class Metric:
     part: str = ""
 
     def words(self, value: float) -> str:
-        """With its unit: "12,345/s", "1.25 ms", "150 MB"."""
+        """With its unit: "12,345/s", "1.25 ms", "150 MiB"."""
         if self.unit in ("ops/s", "1/s", "rows/s"):
             return f"{grouped(value)}/s"
         if self.unit == "1/min":

@@ -37,11 +37,15 @@ def seconds_words(value_s: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
+#: Of memory and of disks, largest first: the units that servers take their settings in.
+BYTE_UNITS = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+
+
 def bytes_words(value_bytes: float) -> str:
-    """Decimal units, three digits: 512 B, 1.50 MB."""
-    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+    """512 B, 64 MiB, 1.50 GiB: three digits, or none behind the point where the number is whole."""
+    for unit, size in BYTE_UNITS:
         if value_bytes >= size * 0.9995:
-            return f"{significant(value_bytes / size, 3)} {unit}"
+            return f"{significant(value_bytes / size, 3 if value_bytes % size else 1)} {unit}"
     return f"{value_bytes:.0f} B"
 
 

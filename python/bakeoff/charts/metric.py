@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..analysis.metric import Metric
-from .scales import for_latency, from_zero
+from .scales import Linear, Log, for_bytes, for_latency, from_zero
 from .svg import Canvas
 from .sweep import Facet, Sweep, draw
 from .ticks import bytes_tick, milliseconds_tick, short
@@ -14,11 +14,22 @@ CAPTION = (
     "Marker: typical repetition; bar: 95 % interval; rings: repetitions; cross: a run that is not valid. No marker"
     " where some repetition has no value."
 )
-_TICKS = {"ms": milliseconds_tick, "s": lambda value_s: milliseconds_tick(value_s * 1e3), "bytes": bytes_tick}
+_TICKS = {
+    "ms": milliseconds_tick,
+    "s": lambda value_s: milliseconds_tick(value_s * 1e3),
+    "bytes": bytes_tick,
+    "bytes/op": bytes_tick,
+}
+_SCALES: dict[str, Callable[[Sequence[float], float, float], Linear | Log]] = {
+    "ms": for_latency,
+    "s": for_latency,
+    "bytes": for_bytes,
+    "bytes/op": for_bytes,
+}
 
 
 def metric(shown: Metric, facets: Sequence[Facet], names: Sequence[str], levels: Sequence[str], x_title: str) -> Canvas:
-    scale = for_latency if shown.unit in ("ms", "s") else from_zero
+    scale = _SCALES.get(shown.unit, from_zero)
     ticks = _TICKS.get(shown.unit, short)
     unit = "" if shown.unit in _TICKS or not shown.unit else f", {shown.unit}"
     title = f"{shown.label}{unit}"

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 #: A logarithmic axis only where the values differ by more than this; below, it would hide how little they differ.
 LOG_FROM_RATIO = 8.0
 _NEARLY = 1 + 1e-9
+
+
+def nice_step(span: float, count: int) -> float:
+    """1, 2 or 5 times a power of ten, so that about `count` of them make up the span."""
+    rough = span / max(count, 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= rough * 0.999)
+
+
+def binary_step(span: float, count: int) -> float:
+    """A power of two, so that at most `count` of them make up the span: of bytes, 512 MiB and not 477."""
+    return 2.0 ** math.ceil(math.log2(span / max(count, 1)))
 
 
 class Scale(Protocol):
@@ -44,10 +56,12 @@ class Linear:
         return cls(low, high, start, end, nice_step(high - low, count))
 
     @classmethod
-    def from_zero(cls, high: float, start: float, end: float, count: int = 5) -> Linear:
+    def from_zero(
+        cls, high: float, start: float, end: float, count: int = 5, step_of: Callable[[float, int], float] = nice_step
+    ) -> Linear:
         """Ends at the round number above `high`; an axis of nothing still has one."""
         high = high if high > 0 else 1.0
-        step = nice_step(high, count)
+        step = step_of(high, count)
         return cls(0.0, math.ceil(high / step - 1e-9) * step, start, end, step)
 
     @property
@@ -148,19 +162,16 @@ def from_zero(values: Sequence[float], start: float, end: float) -> Linear:
     return Linear.from_zero(max(values, default=1.0), start, end)
 
 
+def for_bytes(values: Sequence[float], start: float, end: float) -> Linear:
+    return Linear.from_zero(max(values, default=1.0), start, end, step_of=binary_step)
+
+
 def for_latency(values: Sequence[float], start: float, end: float) -> Linear | Log:
     """From zero while the values are of one size, logarithmic where the range asks for it."""
     positive = [v for v in values if v > 0]
     if not positive or max(positive) / min(positive) <= LOG_FROM_RATIO:
         return Linear.from_zero(max(positive, default=1.0), start, end)
     return Log.around(min(positive), max(positive), start, end)
-
-
-def nice_step(span: float, count: int) -> float:
-    """1, 2 or 5 times a power of ten, so that about `count` of them make up the span."""
-    rough = span / max(count, 1)
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= rough * 0.999)
 
 
 def _one_two_five(low: float, high: float) -> list[float]:

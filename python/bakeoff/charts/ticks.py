@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..analysis.wording import BYTE_UNITS
+
 
 def short(value: float) -> str:
     """0, 250, 12k, 1.5M, 2G; below one 0.05."""
@@ -23,8 +25,8 @@ def milliseconds_tick(value_ms: float) -> str:
 
 
 def bytes_tick(value_bytes: float) -> str:
-    """0, 500 MB, 1 GB."""
-    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+    """0, 512 MiB, 1 GiB."""
+    for unit, size in BYTE_UNITS:
         if value_bytes >= size * 0.9995:
             return f"{value_bytes / size:.4g} {unit}"
-    return f"{value_bytes:.4g}"
+    return f"{value_bytes:.4g} B" if value_bytes else "0"

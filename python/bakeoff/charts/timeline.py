@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .panel import Panel
-from .scales import Linear, Scale, for_latency
+from .scales import Linear, Scale, binary_step, for_latency, nice_step
 from .series import EMPTY, POINTS_MAX, Series, pixels
 from .server import Metric, metrics_of
 from .style import INVALID, WARM_UP, legend, stroke
 from .svg import Canvas
-from .ticks import milliseconds_tick, short
+from .ticks import bytes_tick, milliseconds_tick, short
 
 TITLE = "Over time"
 CAPTION = "Each line is one repetition; grey: warm-up, not counted; dashed red: a run that is not valid."
@@ -126,13 +126,16 @@ def _metric_row(metric: Metric, setting: Setting) -> _Row:
     def part(run: RunOverTime) -> Series:
         return run.metrics.get(metric.column, EMPTY)
 
-    scale = _from_zero([part(run) for run in setting.runs], 2)
+    step_of = binary_step if metric.words is bytes_tick else nice_step
+    scale = _from_zero([part(run) for run in setting.runs], 2, step_of)
     return _Row(metric.title, metric.unit, 62, metric.words, scale, ((part, None),))
 
 
-def _from_zero(parts: Sequence[Series], count: int = 4) -> Callable[[float, float], Scale]:
+def _from_zero(
+    parts: Sequence[Series], count: int = 4, step_of: Callable[[float, int], float] = nice_step
+) -> Callable[[float, float], Scale]:
     high = max((part.highest for part in parts), default=1.0)
-    return lambda start, end: Linear.from_zero(high, start, end, count)
+    return lambda start, end: Linear.from_zero(high, start, end, count, step_of)
 
 
 def _panel(

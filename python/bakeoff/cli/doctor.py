@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..analysis.wording import bytes_words
 from ..errors import EngineError, ExitCode
 from .output import add_json, print_json, show, table
 
@@ -37,9 +38,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"machine": facts.model_dump(), "findings": [asdict(f) for f in findings]})
     else:
-        show(
-            f"{facts.cpu_model}, {facts.cores} cores, {facts.memory_bytes / 2**30:.1f} GiB, {facts.os}, {facts.kernel}"
-        )
+        show(f"{facts.cpu_model}, {facts.cores} cores, {bytes_words(facts.memory_bytes)}, {facts.os}, {facts.kernel}")
         show(table([[f.state, f.name, f.words] for f in findings], ["", "what", "finding"]))
         for finding in findings:
             if finding.hint:

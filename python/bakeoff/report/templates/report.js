@@ -15,7 +15,7 @@
     if (unit === "ms") return value ? scaled(value, [["s", 1e3], ["ms", 1], ["µs", 1e-3]]) : "0";
     if (unit.startsWith("bytes")) {
       const suffix = unit.slice(5);
-      return scaled(value, [["GB", 1e9], ["MB", 1e6], ["kB", 1e3], ["B", 1]]) + suffix;
+      return scaled(value, [["TiB", 2 ** 40], ["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10], ["B", 1]]) + suffix;
     }
     return unit === "ops/s" ? `${digits(value)}/s` : `${digits(value)} ${unit}`.trim();
   };
