@@ -1,6 +1,7 @@
 """What a comparison says, word for word, and that its words, verdict and interval never contradict each other."""
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -70,6 +71,14 @@ def test_what_could_have_been_seen_is_seen_four_times_in_five() -> None:
     for _ in range(1500):
         seen += compare(list((1 + detectable) * np.exp(random.normal(0, sd, 7))), [1.0] * 7).claims_difference
     assert 0.76 <= seen / 1500 <= 0.84
+
+
+def test_more_than_twice_as_much_is_also_said_as_times() -> None:
+    found = compare(times(B, 5.8), B)
+    assert found.words.startswith("A is 480 % faster than B (5.8 times; 95 % interval ")
+    assert found.swapped().words.startswith("B is 83 % slower than A (95 % interval ")
+    unseen = compare([0.5, 2.0, 0.4, 2.5, 1.0], [1.0] * 5)
+    assert re.search(r"; \d+ % \(\d\.\d times\) could have been seen$", unseen.words)
 
 
 def test_drift_that_hits_both_alike_drops_out() -> None:

@@ -6,11 +6,13 @@ import sys
 import pytest
 from bakeoff.analysis.wording import (
     bytes_words,
+    change_words,
     count_words,
     duration_words,
     percent_words,
     seconds_words,
     significant,
+    times_words,
 )
 
 
@@ -31,6 +33,29 @@ from bakeoff.analysis.wording import (
 )
 def test_percentages_have_two_digits_and_never_round_to_nothing(ratio: float, words: str) -> None:
     assert percent_words(ratio) == words
+
+
+@pytest.mark.parametrize(
+    ("ratios", "words"),
+    [
+        ([1.05], "5.0 %"),
+        ([0.87], "13 %"),
+        ([1.999], "100 %"),
+        ([2.0], "100 % (2.0 times)"),
+        ([5.8], "480 % (5.8 times)"),
+        ([58.3], "5,730 % (58 times)"),
+        ([5.8, 1.2], "20 % to 480 % (1.2 to 5.8 times)"),
+        ([2.23, 2.24], "123 % to 124 % (2.2 times)"),
+        ([0.9, 0.2], "10 % to 80 %"),
+        ([1.121, 1.1212], "12 %"),
+    ],
+)
+def test_a_change_above_100_percent_is_also_said_as_times(ratios: list[float], words: str) -> None:
+    assert change_words(*ratios) == words
+
+
+def test_what_is_no_number_is_no_factor() -> None:
+    assert [times_words(ratio) for ratio in (float("inf"), float("nan"))] == ["", ""]
 
 
 @pytest.mark.parametrize(

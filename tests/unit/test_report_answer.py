@@ -89,6 +89,15 @@ def test_with_one_setting_the_headline_is_the_comparison_with_both_values(tmp_pa
     assert sentence.count("/s") == 2
 
 
+def test_more_than_twice_as_fast_is_also_said_as_times(tmp_path: Path) -> None:
+    quick = replace(MARIADB, name="quick", rate_1=23_000.0, rate_max=100_000.0)
+    _, found = answer(tmp_path, replace(SMALL, contenders=(MARIADB, quick), repetitions=5))
+    assert re.search(
+        r"quick is faster than mariadb in 2 of 2 settings, by \d+ % to \d+ % \(\d.\d to \d.\d times\)\.",
+        found.headline[0],
+    )
+
+
 def test_a_latency_objective_is_worded_by_the_percentile(tmp_path: Path) -> None:
     _, found = answer(tmp_path, replace(SMALL, objective="latency_p99"))
     assert "'s p99 is " in found.headline[0]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from bakeoff.analysis.estimate import Design, Estimate, Evidence, Obstacle, Verdict
 from bakeoff.analysis.metric import Metric
-from bakeoff.analysis.wording import percent_words
+from bakeoff.analysis.wording import change_words, percent_words, times_words
 
 ALPHA = 0.05
 #: From here on it is not worth saying how large a difference would have been seen.
@@ -151,7 +151,7 @@ def _conclude(e: Estimate, found: Evidence, step: _Step, alpha: float) -> Compar
         return replace(draft, words=_difference_words(draft))
     detectable = _ratio(found.detectable(step.alpha)) - 1
     shown = "no difference between these two bundles shown" if e.design == "two bundles" else "no difference shown"
-    seen = f"{percent_words(detectable)} could have been seen"
+    seen = f"{change_words(1 + detectable)} could have been seen"
     if detectable >= BLIND_RATIO:
         seen = f"not even a {BLIND_RATIO + 1}-fold difference could have been seen"
     words = f"{shown}; {seen}"
@@ -167,7 +167,8 @@ def _difference_words(c: Comparison) -> str:
         return c.words
     up = c.verdict == "higher"
     size = [percent_words(abs(x - 1)) for x in (c.ratio, *((c.low, c.high) if up else (c.high, c.low)))]
-    interval = f"({level_words(c.level)} interval {size[1]} to {size[2]})"
+    times = f"{words}; " if (words := times_words(c.ratio)) else ""
+    interval = f"({times}{level_words(c.level)} interval {size[1]} to {size[2]})"
     if c.design == "two bundles":
         # What lies between occasions is not in the interval, so nothing is said of systems.
         name, way = c.objective.label, "higher" if up else "lower"

@@ -2,6 +2,9 @@
 
 import math
 
+#: From here on a factor says more than a percentage, of which few see at once that 480 % more is 5.8 times as much.
+_TIMES_FROM = 2.0
+
 
 def percent_words(ratio: float, *, digits: int = 2) -> str:
     """0.0512 -> "5.1 %", 0.1234 -> "12 %", 0.0003 -> "0.03 %", 3.14 -> "314 %"; never rounded to zero."""
@@ -11,6 +14,23 @@ def percent_words(ratio: float, *, digits: int = 2) -> str:
     if "." in text and abs(ratio) < 0.01:
         text = text.rstrip("0").rstrip(".")
     return f"{text} %"
+
+
+def times_words(*ratios: float) -> str:
+    """What percentages above 100 are as factors: "5.8 times", "1.2 to 5.8 times"; "" where none is: ratios below 2."""
+    if max(ratios) < _TIMES_FROM or not all(map(math.isfinite, ratios)):
+        return ""
+    words = list(dict.fromkeys(significant(ratio, 2) for ratio in (min(ratios), max(ratios))))
+    return f"{' to '.join(words)} times"
+
+
+def change_words(*ratios: float) -> str:
+    """How far ratios lie from 1, without a direction: (0.87,) -> "13 %", (5.8,) -> "480 % (5.8 times)", (1.2, 5.8) ->
+    "20 % to 480 % (1.2 to 5.8 times)"."""
+    ordered = sorted(ratios, key=lambda ratio: abs(ratio - 1))
+    sizes = dict.fromkeys(percent_words(abs(ratio - 1)) for ratio in (ordered[0], ordered[-1]))
+    times = times_words(*ratios)
+    return f"{' to '.join(sizes)} ({times})" if times else " to ".join(sizes)
 
 
 def duration_words(value_ns: float) -> str:

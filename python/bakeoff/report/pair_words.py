@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.metric import Metric
-from ..analysis.wording import percent_words
+from ..analysis.wording import change_words
 from .answer import ComparisonAnswer
 from .contest import Contest, Setting
 
@@ -60,9 +60,9 @@ def _claims(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> 
     for verdict, claimed in sorted(groups, key=lambda group: -len(group[1])):
         if not claimed:
             continue
-        where = f"in {len(claimed)}{_named(claimed, found)}, by {_sizes(claimed)}"
+        where = f"in {len(claimed)}{_named(claimed, found)}, by {_change(claimed)}"
         if not clauses:
-            where = f"in {len(claimed)} of {len(found)} settings{_named(claimed, found)}, by {_sizes(claimed)}"
+            where = f"in {len(claimed)} of {len(found)} settings{_named(claimed, found)}, by {_change(claimed)}"
             subject, base = other, contest.baseline
             if not by_rate:
                 subject, base = f"{other}'s {label.label}", f"{contest.baseline}'s"
@@ -78,10 +78,8 @@ def _named(claimed: Sequence[ComparisonAnswer], found: Sequence[ComparisonAnswer
     return f" ({'; '.join(c.setting_words for c in claimed)})"
 
 
-def _sizes(claimed: Sequence[ComparisonAnswer]) -> str:
-    sizes = sorted(abs(c.ratio - 1) for c in claimed if c.ratio is not None)
-    low, high = percent_words(sizes[0]), percent_words(sizes[-1])
-    return low if low == high else f"{low} to {high}"
+def _change(claimed: Sequence[ComparisonAnswer]) -> str:
+    return change_words(*(c.ratio for c in claimed if c.ratio is not None))
 
 
 def _sentence(found: ComparisonAnswer) -> str:
