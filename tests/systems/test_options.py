@@ -91,7 +91,8 @@ def test_words_that_may_stand_there_are_named_as_a_plan_writes_them() -> None:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({}, "needs either `start`"),
+        ({"version": "10.11", "address": "db1"}, "`version` is of a server that is started"),
+        ({"version": "10.11", "start": {"version": "10.6"}}, "`version` is said twice"),
         ({"start": True, "address": "db1"}, "exclude each other"),
         ({"address": "db1:0"}, "is not an address"),
         ({"address": "db1:99999"}, "is not an address"),

@@ -31,7 +31,7 @@ def plan(measure: str = "", *, systems: str = "[systems.sqlite]", workload: str 
     [
         (plan("warmup = '1s'"), "unknown key `warmup`", "did you mean `warm_up`?"),
         (plan("repetition = 5"), "unknown key `repetition`", "did you mean `repetitions`?"),
-        ("threads = 4\n" + plan(), "unknown key `threads`", "`threads` belongs in [measure]"),
+        ("window = '1s'\n" + plan(), "unknown key `window`", "`window` belongs in [measure]"),
         (plan("title = 'x'"), "unknown key `title`", "`title` belongs at the top of the plan"),
         (plan("backoff = '1s'"), "unknown key `backoff`", "`backoff` belongs in [measure.retry]"),
         (plan("pacing = { rat = 5 }"), "unknown key `rat`", "did you mean `rate`?"),

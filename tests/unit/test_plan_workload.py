@@ -42,7 +42,7 @@ def test_the_plan_goes_before_the_property_file(tmp_path: Path) -> None:
     [
         ("records = 0", "", "`records` cannot be 0", "line 5, [workload] records"),
         ("recods = 5", "", "unknown option `recods`", "line 5, [workload] recods"),
-        ("threads = 5", "", "unknown key `threads`", "line 5, [workload] threads"),
+        ("threads = 0", "", "`threads` must be from 1", "line 5, [workload] threads"),
         ("window = '1s'", "", "unknown key `window`", "line 5, [workload] window"),
         ("preset = 'z'", "", '`preset` cannot be "z"', "line 5, [workload] preset"),
         ("", "preset = ['a', 'z']", '`preset` cannot be "z"', "line 7, [factors] preset"),

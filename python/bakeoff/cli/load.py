@@ -35,8 +35,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ..plan.data import refuse_shared_tables
-    from ..plan.factors import Source
     from ..plan.read import read_plan
+    from ..plan.source import Source
     from ..plan.tables import existing_loads
     from ..schedule.cores import claim, cores_of_all
 

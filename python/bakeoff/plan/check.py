@@ -20,9 +20,8 @@ from ..provision.files import can_hold_files, nearest_existing
 from ..systems.base import Capabilities, System
 from ..systems.options import Password
 from .document import MeasureTable, PlanDocument
-from .factors import Source
-from .nearest import place_of_option, where
 from .resolved import Cell
+from .source import Source
 
 Kinds = Mapping[str, type[System]]
 
@@ -69,7 +68,7 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
         raise source.error(what, "factors", "threads", hint=f"write tables = {users} in [workload]")
     if cell.durability is not None and cell.durability not in capabilities.durability:
         hint = f"{kind} offers {', '.join(capabilities.durability) or 'none by a portable name'}"
-        place = place_of_option(source.text, name, "durability")
+        place = source.place_of_option(name, "durability")
         raise source.error(f"{asks}: {kind} has no durability {cell.durability}", *place, hint=hint)
     if cell.record.rate_ops_per_s is not None and cell.record.rate_ops_per_s / cell.clients < 1e-3:
         raise source.error(f"{asks} offers less than one operation in 1000 s", "measure", "pacing")
@@ -96,7 +95,7 @@ def check_io(cell: Cell, source: Source) -> None:
             f"{cell.record.kind} runs on {' or '.join(cell.driver.runners)} here, and only the runner reactor asks the"
         )
         hint += ' kernel in two ways; write "NAME.io" for systems that run on it'
-        raise source.error(what, *place_of_option(source.text, cell.record.system, "io"), hint=hint)
+        raise source.error(what, *source.place_of_option(cell.record.system, "io"), hint=hint)
 
 
 def check_access(system: str, options: dict[str, Any], kind: type[System], source: Source) -> None:
@@ -152,7 +151,7 @@ def configure_once(cells: Iterable[Cell], kinds: Kinds, measure: MeasureTable, s
         if key in seen:
             continue
         seen.add(key)
-        with _placed(name, kinds, source):
+        with placed(name, kinds[name].kind, source):
             system = cell.configure(kinds[name], workdir=NOWHERE, timeout_s=measure.timeout, base_dir=source.base_dir)
         private[name] = system.private
         if hint := "" if system.private else cell.routing.missing(system.nodes()):
@@ -162,14 +161,14 @@ def configure_once(cells: Iterable[Cell], kinds: Kinds, measure: MeasureTable, s
 
 
 @contextmanager
-def _placed(name: str, kinds: Kinds, source: Source) -> Iterator[None]:
+def placed(name: str, kind: str, source: Source) -> Iterator[None]:
     """A system's complaint about "systems.NAME.key" (or "kind.key") gets the file and line of that key."""
     try:
         yield
     except PlanError as error:
         head, *rest = error.where.removeprefix("systems.").split(".")
-        if head in (name, kinds[name].kind):
-            error.where = where(source.path, source.text, ("systems", name, *rest))
+        if head in (name, kind):
+            error.where = source.where(("systems", name, *rest))
         raise
 
 
@@ -178,7 +177,7 @@ def check_passwords(cells: Iterable[Cell], kinds: Kinds, source: Source) -> None
     for cell in cells:
         name, password = cell.record.system, cell.system_options.get("password")
         if isinstance(password, dict):
-            with _placed(name, kinds, source):
+            with placed(name, kinds[name].kind, source):
                 Password(**password).located(source.base_dir).read(f"systems.{name}.password")
 
 
@@ -191,7 +190,7 @@ def find_missing(options: Iterable[tuple[str, dict[str, Any]]], kinds: Kinds, so
         if name in missing or key in asked:
             continue
         asked.add(key)
-        with _placed(name, kinds, source):
+        with placed(name, kinds[name].kind, source):
             why = kinds[name].available(system_options)
         if why:
             missing[name] = why

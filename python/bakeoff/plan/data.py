@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from ..systems.base import System
 from .document import MeasureTable, PlanDocument
-from .factors import Source
 from .resolved import Cell
+from .source import Source
 
 Kinds = Mapping[str, type[System]]
 

@@ -186,6 +186,9 @@ class MeasureTable(Table):
     workers: int | None = None
     runner: str | None = None
     io: str | None = None
+    rate: Rate | None = None
+    durability: str | None = None
+    isolation: str | None = None
     pacing: Annotated[OpenLoop | None, BeforeValidator(_pacing)] = None
     warm_up: Seconds = 10.0
     window: Seconds | None = None

@@ -27,13 +27,14 @@ from ..model.records import EXISTING_PREFIX, CellRecord, Scalar
 from ..systems.base import Capabilities, System
 from ..systems.driver import decided, request
 from ..workloads.base import Workload
+from .check import placed
 from .data import data_of
 from .document import PlanDocument
-from .factors import Factor, Source, put_option
+from .factors import Factor, put_option
 from .grid import Combination, Grid, varying, words_of_levels
-from .nearest import place_of_option
 from .resolved import Cell
 from .routing import Routing
+from .source import Source
 from .workload import PlanWorkloads, Question
 
 DEFAULT_WINDOW_S = 30.0
@@ -54,10 +55,12 @@ class Builder:
     def system_options(self, combination: Combination) -> dict[str, Any]:
         """The table of the system with this combination's levels in their places."""
         name = combination.system
-        options = self.document.systems[name].options()
-        for factor, level in self._chosen(combination, "system"):
-            options = put_option(options, factor, level, kind=self.kinds[name], source=self.source, system=name)
-        return options
+        kind, where = self.kinds[name], f"systems.{name}"
+        with placed(name, kind.kind, self.source):
+            options = kind.in_one_spelling(self.document.systems[name].options(), where)
+            for factor, level in self._chosen(combination, "system"):
+                options = put_option(options, factor, level, kind=kind, source=self.source, system=name)
+            return kind.in_one_spelling(options, where)
 
     def capabilities(self, system: str) -> Capabilities:
         return self.kinds[system].capabilities()
@@ -87,7 +90,7 @@ class Builder:
         try:
             return decided(question.driver, "")
         except PlanError as error:
-            place = place_of_option(self.source.text, question.system, error.where.removeprefix("."))
+            place = self.source.place_of_option(question.system, error.where.removeprefix("."))
             raise self.source.error(error.what, *place, hint=error.hint) from None
 
     def _chosen(self, combination: Combination, target: str) -> list[tuple[Factor, Scalar]]:
@@ -151,7 +154,7 @@ class Builder:
         level = load.get(kind)
         if level is not None and said is not None:
             raise self.source.error(
-                f"`{kind}` is said twice, as a factor and in [systems.{system}]",
+                f"`{kind}` is said twice, for every system and in [systems.{system}]",
                 *("systems", system, kind),
                 hint=f'remove one of them; a factor for one system only is "{system}.{kind}"',
             )
@@ -164,14 +167,14 @@ class Builder:
         if level is not None:
             if said and (pacing is None or pacing.rate is not None):
                 already = "a closed loop" if pacing is None else "a rate of its own"
-                hint = 'with `rate` as a factor write pacing = { arrival = "poisson" }, or leave it out'
+                hint = 'beside `rate` write pacing = { arrival = "poisson" }, or leave it out'
                 raise self.source.error(
-                    f"`rate` is a factor, but `pacing` says {already}", "measure", "pacing", hint=hint
+                    f"the plan says `rate`, but `pacing` says {already}", "measure", "pacing", hint=hint
                 )
             return float(level)
         if pacing is not None:
             if pacing.rate is None:
-                hint = "write pacing = { rate = 5000 }, or make rate a factor"
+                hint = "write pacing = { rate = 5000 }, or rate = 5000 at the top of the plan"
                 raise self.source.error("an open loop needs a rate", "measure", "pacing", hint=hint)
             return pacing.rate
         # The original's `target` is per process.

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..errors import PlanError
@@ -23,16 +22,15 @@ from ..model.records import Scalar
 from ..nearest import meant, one_of
 from ..systems.base import ISOLATION_LEVELS, System
 from .document import MeasureTable, keys_of
-from .nearest import LOAD_FACTORS, where
+from .nearest import LOAD_FACTORS
 from .routing import Routing
+from .source import Source
 from .units import UnitError, parse_rate_ops_per_s
 
 #: Options of a system that need no prefix, because every kind has its own idea of them.
 BARE_SYSTEM_OPTIONS = ("version", "path", "tls")
 #: Tables inside a system's table.
 _INNER_TABLES = ("settings", "session", "start")
-#: Load parameters that may stand in [measure] where they do not vary.
-LOAD_CONSTANTS = ("threads", "sessions", "routing", "clients", "workers", "runner", "io")
 #: More of these is a slip of the keyboard: the engine runs no more threads, and each client is a process.
 MOST = {"threads": 100_000, "sessions": 100_000, "clients": 1_000, "workers": 1_024}
 #: Load parameters whose levels are names, and which may belong to one system only.
@@ -58,18 +56,6 @@ class Factor:
 
     def applies_to(self, system: str, workload: str) -> bool:
         return self.only in (None, system) and (self.works is None or workload in self.works)
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a plan's text came from, for messages; and the folder its relative paths start at."""
-
-    path: Path | None
-    text: str
-    base_dir: Path
-
-    def error(self, what: str, *place: str, hint: str = "") -> PlanError:
-        return PlanError(what, where=where(self.path, self.text, place), hint=hint)
 
 
 def find_factor(name: str, systems: Collection[str], works: Works, source: Source, table: str = "factors") -> Factor:
@@ -138,7 +124,7 @@ def read_level(factor: Factor, level: Any, source: Source, table: str = "factors
 def read_constants(measure: MeasureTable, factors: Collection[Factor], source: Source) -> dict[str, Scalar]:
     """Load parameters that [measure] gives for all cells; what is a factor cannot stand there too."""
     found: dict[str, Scalar] = {}
-    for name in LOAD_CONSTANTS:
+    for name in LOAD_FACTORS:
         if (said := getattr(measure, name)) is None:
             continue
         if any(factor.target == "load" and factor.path == (name,) for factor in factors):

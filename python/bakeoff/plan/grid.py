@@ -15,7 +15,8 @@ from typing import Any
 
 from ..model.records import Scalar
 from .document import PlanDocument
-from .factors import Factor, Source, Works, find_factor, read_level
+from .factors import Factor, Works, find_factor, read_level
+from .source import Source
 
 CELLS_MAX = 10_000
 #: Factors that are tables of the plan, and what such a table is called there.

@@ -14,13 +14,14 @@ from dataclasses import replace
 from typing import Any
 
 from .document import PlanDocument
-from .factors import LOAD_CONSTANTS, Source
+from .nearest import LOAD_FACTORS
 from .resolved import Cell
 from .routing import Routing
+from .source import Source
 
 #: Of [measure], what is no part of a run, or is in the cell already, resolved. (`data` is in the data set's name.)
 _NOT_IN_A_RUN = {
-    *LOAD_CONSTANTS, "repetitions", "objective", "pacing", "window", "operations", "retry", "data", "reset", "cache",
+    *LOAD_FACTORS, "repetitions", "objective", "pacing", "window", "operations", "retry", "data", "reset", "cache",
 }  # fmt: skip
 #: 40 bits: two of 10,000 cells share one by chance in 5 of 100,000 plans.
 _DIGITS = 8

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -12,65 +11,15 @@ from ..errors import PlanError
 from ..nearest import meant
 from ..wrong_value import sentence
 from .document import TABLES, keys_of
-
-Place = tuple[str | int, ...]
-
-
-def where(path: Path | None, text: str, place: Place) -> str:
-    """ "my.toml, line 12, [measure] window"."""
-    line = line_of(text, place)
-    parts = [str(path) if path else "the plan", f"line {line}" if line else "", words_of(place)]
-    return ", ".join(part for part in parts if part)
+from .source import Place, Source, words_of
 
 
-def words_of(place: Place) -> str:
-    """A place as the file writes it: [systems.mariadb] address."""
-    keys = [str(part) for part in place if isinstance(part, str)]
-    if len(keys) < 2:
-        return "".join(keys)
-    depth = 2 if keys[0] in ("systems", "workloads") else 1
-    return f"[{'.'.join(keys[:depth])}] {'.'.join(keys[depth:])}".strip()
-
-
-def line_of(text: str, place: Place) -> int | None:
-    """The line where the key stands, or the line of its table; None if neither can be found (inline tables vary)."""
-    keys = [str(part) for part in place if isinstance(part, str)]
-    found: int | None = None
-    matched = 0
-    table: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        stripped = line.strip()
-        if header := re.match(r"\[\[?\s*([^\]]+?)\s*\]", stripped):
-            table = _dotted(header[1])
-            path = table
-        elif assign := re.match(r"([\w.\-\"' ]+?)\s*=", stripped):
-            path = table + _dotted(assign[1])
-        else:
-            continue
-        if len(path) > matched and path == keys[: len(path)]:
-            found, matched = number, len(path)
-    return found
-
-
-def place_of_option(text: str, system: str, option: str) -> tuple[str, ...]:
-    """Where the plan says an option of a system: in its own table, as a factor, or in [measure]; else the table."""
-    table = ("systems", system)
-    for place in ((*table, option), ("factors", f"{system}.{option}"), ("factors", option), ("measure", option)):
-        if (line_of(text, place) or 0) > (line_of(text, place[:-1]) or 0):
-            return place
-    return table
-
-
-def _dotted(text: str) -> list[str]:
-    return [a or b for a, b in re.findall(r'"([^"]*)"|([^\s."\']+)', text)]
-
-
-def explain(error: ValidationError, path: Path | None, text: str) -> PlanError:
+def explain(error: ValidationError, source: Source) -> PlanError:
     """The first thing wrong, in the order of the file."""
     details = error.errors(include_url=False, include_input=True)
-    first = min(details, key=lambda d: line_of(text, d["loc"]) or 0)
+    first = min(details, key=lambda d: source.line_of(d["loc"]) or 0)
     what, hint = _sentence(first)
-    return PlanError(what, where=where(path, text, _visible(first["loc"])), hint=hint)
+    return PlanError(what, where=source.where(_visible(first["loc"])), hint=hint)
 
 
 def _visible(place: Place) -> Place:
@@ -98,7 +47,7 @@ def _unknown_key(key: str, table: Place) -> tuple[str, str]:
     if key in keys_of(TABLES[()]) and TABLES[()].model_fields[key].annotation in (str, bool, int):
         return what, f"`{key}` belongs at the top of the plan"
     if key in LOAD_FACTORS:
-        return what, f"`{key}` belongs in [factors]"
+        return what, f"`{key}` belongs at the top of the plan, or in [factors]"
     return what, meant(key, own)
 
 

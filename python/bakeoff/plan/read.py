@@ -7,6 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,16 @@ from ..model.records import PlanRecord, Scalar
 from ..nearest import meant
 from ..systems.base import System
 from . import check, data
+from .constants import move_constants
 from .document import MeasureTable, PlanDocument, plan_tree
 from .expand import Builder
-from .factors import Source, known_name, read_constants
+from .factors import known_name, read_constants
 from .grid import Combination, read_grid, varying
 from .identity import with_ids
 from .nearest import explain
 from .overrides import note, override
 from .resolved import Cell, ResolvedPlan
+from .source import Source
 from .workload import PlanWorkloads
 
 WITNESS_RATE_OPS_PER_S = 100.0
@@ -62,7 +65,7 @@ def resolve(
 ) -> ResolvedPlan:
     """The plan with this text; relative paths in it start at `base_dir`. `kinds`: for tests, instead of SYSTEMS."""
     source = Source(path, note(text, said), base_dir)
-    document = read_document(text, source, said)
+    document, source = read_document(text, source, said)
     if kinds is None:
         from ..systems import SYSTEMS
 
@@ -89,8 +92,8 @@ def resolve(
     return plan
 
 
-def read_document(text: str, source: Source, said: Sequence[str] = ()) -> PlanDocument:
-    """The text as models: syntax, keys, types and units."""
+def read_document(text: str, source: Source, said: Sequence[str] = ()) -> tuple[PlanDocument, Source]:
+    """The text as models: syntax, keys, types and units; and where it says what they hold."""
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -104,15 +107,18 @@ def read_document(text: str, source: Source, said: Sequence[str] = ()) -> PlanDo
         raise PlanError("the plan nests too deeply", where=place, hint="a plan is a few tables of keys") from None
     except ValueError:  # of all the numbers of Python's that TOML has, only whole ones can be too long to read
         raise PlanError("the plan holds a number of thousands of digits", where=str(source.path or "")) from None
-    override(tree, said)
+    source = replace(source, said=override(tree, said))
+    source = replace(source, moved=move_constants(tree, source))
+    if source.path is not None:
+        tree.setdefault("title", source.path.stem)
     try:
         document = PlanDocument.model_validate(tree)
     except ValidationError as error:
-        raise explain(error, source.path, text) from None
+        raise explain(error, source) from None
     _refuse_numbers(tree, source)
     _check_systems(document, source)
     _check_workloads(document, source)
-    return document
+    return document, source
 
 
 def _refuse_numbers(tree: dict[str, Any], source: Source) -> None:

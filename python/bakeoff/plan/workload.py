@@ -15,8 +15,9 @@ from ..nearest import meant
 from ..workloads import workloads
 from ..workloads.base import Asked, Workload
 from .document import MeasureTable, PlanDocument, WorkloadTable, keys_of
-from .factors import Source, Works
-from .nearest import LOAD_FACTORS, place_of_option, where
+from .factors import Works
+from .nearest import LOAD_FACTORS
+from .source import Source
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,9 @@ class PlanWorkload:
         self._source = source
         self._answers: dict[str, Workload | PlanError] = {}
         for name in self._said.keys() - set(self._kind.option_names):
-            for elsewhere, known in (("factors", LOAD_FACTORS), ("measure", keys_of(MeasureTable))):
+            for elsewhere, known in (("at the top of the plan", LOAD_FACTORS), ("in [measure]", keys_of(MeasureTable))):
                 if name in known:
-                    hint = f"`{name}` belongs in [{elsewhere}]"
+                    hint = f"`{name}` belongs {elsewhere}"
                     raise source.error(f"unknown key `{name}`", *place, name, hint=hint)
 
     def options(self) -> list[str]:
@@ -137,8 +138,7 @@ class PlanWorkload:
         option = answer.where.removeprefix("workload").removeprefix(".")
         if answer.where.split(".")[0] == "driver":
             of_driver = answer.where.removeprefix("driver").removeprefix(".")
-            text = self._source.text
-            place = where(self._source.path, text, place_of_option(text, question.system, of_driver))
+            place = self._source.where(self._source.place_of_option(question.system, of_driver))
         elif asked.file is not None and option in asked.file.options and option not in asked.options:
             place = f"{asked.file.name}, as `{option}`"
         else:
@@ -150,4 +150,4 @@ class PlanWorkload:
         place = ("factors", option) if option in question.levels else self._place
         if option in self._said:
             place = (*self._place, option)
-        return where(self._source.path, self._source.text, place)
+        return self._source.where(place)

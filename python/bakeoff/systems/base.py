@@ -164,6 +164,12 @@ class System(ABC):
     def capabilities(cls) -> Capabilities: ...
 
     @classmethod
+    def in_one_spelling(cls, options: dict[str, Any], where: str) -> dict[str, Any]:
+        """Options (not checked yet) that a plan may write in several ways, in one of them. Raises PlanError for what is
+        said in two."""
+        return options
+
+    @classmethod
     def place(cls, options: dict[str, Any]) -> tuple[str, ...] | None:
         """Where a system that was there before us keeps the plan's tables (address and schema); None: these options
         (as of `configure`, not checked yet) ask for one to be started."""

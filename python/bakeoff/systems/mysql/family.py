@@ -29,7 +29,6 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 class MySqlFamily(Family[MySqlOptions]):
     driver = "mysql"
-    version = "10.11"
     default_port = 3306
     options = MySqlOptions
     durability: ClassVar[Mapping[str, Mapping[str, str]]] = {
@@ -47,7 +46,7 @@ class MySqlFamily(Family[MySqlOptions]):
 
     def read(self, options: dict[str, Any], isolation: str | None, where: str) -> MySqlOptions:
         read = super().read(options, isolation, where)
-        if read.private is not None and read.driver["server_public_key_file"] is not None:
+        if read.start is not None and read.driver["server_public_key_file"] is not None:
             raise PlanError(
                 "a private server's password needs no key",
                 where=f"{where}.server_public_key_file",

@@ -21,7 +21,6 @@ from bakeoff.systems.server.node import Access
 
 class PostgreSqlFamily(Family[PostgreSqlOptions]):
     driver = "postgresql"
-    version = "15"
     default_port = 5432
     options = PostgreSqlOptions
     #: There is no `relaxed`: without synchronous_commit commits are lost with the process (docs/method/durability.md).

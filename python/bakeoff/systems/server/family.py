@@ -24,7 +24,6 @@ Read = TypeVar("Read", bound=ServerOptions)
 
 class Family(ABC, Generic[Read]):
     driver: ClassVar[str]  # kind of the engine's driver
-    version: ClassVar[str]  # one that a hint may name
     default_port: ClassVar[int]
     #: The settings that each level means.
     durability: ClassVar[Mapping[str, Mapping[str, str]]]
@@ -35,10 +34,8 @@ class Family(ABC, Generic[Read]):
     options: type[Read]
 
     def read(self, options: dict[str, Any], isolation: str | None, where: str) -> Read:
-        """Checks all, and that it is either started or found. Raises PlanError."""
-        return read_server_options(
-            self.options, options, where, driver=self.driver, isolation=isolation, version=self.version
-        )
+        """Checks all. Raises PlanError."""
+        return read_server_options(self.options, options, where, driver=self.driver, isolation=isolation)
 
     def address(self, text: str, where: str) -> Address:
         """Raises PlanError."""

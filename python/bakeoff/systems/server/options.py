@@ -49,19 +49,12 @@ class NodeOptions(Options):
 class ServerOptions(Options):
     """Each kind adds its own."""
 
-    start: StartOptions | bool | None = None
+    start: StartOptions | None = None
     #: Where statements of ours go: of several nodes the first.
     address: str | None = None
     nodes: list[NodeOptions] | None = None
     user: str
     password: Password | None = None
-    #: The same as `start.settings`.
-    settings: Settings = Field(default_factory=dict)
-
-    @property
-    def private(self) -> StartOptions | None:
-        """What a private server is to be, if the plan wants one; `start = true` means all defaults."""
-        return (StartOptions() if self.start else None) if isinstance(self.start, bool) else self.start
 
     @property
     def session(self) -> dict[str, str]:
@@ -83,26 +76,48 @@ class ServerOptions(Options):
 Read = TypeVar("Read", bound=ServerOptions)
 
 
+def in_one_spelling(options: dict[str, Any], where: str) -> dict[str, Any]:
+    """A server without an address is a private one, and what its own table says of it is said in `start`. Raises
+    PlanError for what is said in both, and for what only a private server can be told."""
+    beside = {key: options[key] for key in StartOptions.model_fields if key in options}
+    if "address" in options:
+        for key in ["start", *beside] if "start" in options else beside:
+            raise _not_of_an_existing(key, where)
+        return options
+    start = options.get("start", {})
+    start = {} if start is True else start
+    if not isinstance(start, dict):
+        return options  # refused where types are
+    if isinstance(beside.get("settings"), dict) and isinstance(start.get("settings"), dict):
+        inner, outer = start["settings"], beside.pop("settings")
+        for name in {normal(name) for name in inner} & {normal(name) for name in outer}:
+            raise PlanError(
+                f"{name} is said twice", where=where, hint="in `settings` and in `start.settings`: keep one"
+            )
+        start = {**start, "settings": {**outer, **inner}}
+    for key in beside.keys() & start.keys():
+        raise PlanError(f"`{key}` is said twice", where=where, hint=f"as `{key}` and in `start`: keep one")
+    rest = {key: value for key, value in options.items() if key not in StartOptions.model_fields}
+    return {**rest, "start": {**start, **beside}}
+
+
+def _not_of_an_existing(key: str, where: str) -> PlanError:
+    if key == "settings":
+        what = "the settings of an existing server are not ours to change"
+        hint = "change them there, or set session variables: session = { NAME = ... }"
+    elif key == "start":
+        what, hint = "`start` and `address` exclude each other", "leave out one of the two"
+    else:
+        what = f"`{key}` is of a server that is started, and `address` names one that exists"
+        hint = 'write address = "host:port"' if key == "port" else f"leave out `address` or `{key}`"
+    return PlanError(what, where=f"{where}.{key}", hint=hint)
+
+
 def read_server_options(
-    model: type[Read], options: dict[str, Any], where: str, *, driver: str, isolation: str | None, version: str
+    model: type[Read], options: dict[str, Any], where: str, *, driver: str, isolation: str | None
 ) -> Read:
-    """Checks all, and that the server is either started or found. version: one that a hint may name."""
-    read = read_options(model, options, where, driver=driver, isolation=isolation)
-    if read.private is None and read.address is None:
-        raise PlanError(
-            "needs either `start` (a private server) or `address` (an existing one)",
-            where=where,
-            hint=f'start = {{ version = "{version}" }}, or address = "host:port"',
-        )
-    if read.private is not None and read.address is not None:
-        raise PlanError("`start` and `address` exclude each other", where=where, hint="leave out one of the two")
-    if read.address is not None and read.settings:
-        raise PlanError(
-            "the settings of an existing server are not ours to change",
-            where=f"{where}.settings",
-            hint="change them there, or set session variables: session = { NAME = ... }",
-        )
-    return read
+    """Checks all; the server is started unless it has an address."""
+    return read_options(model, in_one_spelling(options, where), where, driver=driver, isolation=isolation)
 
 
 def refuse_impossible_tls(options: ServerOptions, where: str) -> None:
@@ -111,7 +126,7 @@ def refuse_impossible_tls(options: ServerOptions, where: str) -> None:
     if tls is not None and tls != Tls().model_dump():
         hint = "write tls = true: its certificate is made and trusted for you"
         raise PlanError("a private server has no certificate of yours", where=f"{where}.tls", hint=hint)
-    if tls is not None and options.private and options.private.connect == "socket":
+    if tls is not None and options.start and options.start.connect == "socket":
         raise PlanError("a unix socket cannot be encrypted", where=f"{where}.tls", hint='remove connect = "socket"')
 
 
@@ -122,12 +137,10 @@ def private_settings(
     ours: Collection[str],
     where: str,
 ) -> dict[str, str]:
-    """The plan's settings (in `start` or beside it) and what its durability means, by one spelling of names.
+    """The plan's settings and what its durability means, by one spelling of names.
     meanings: the settings of each level of durability. ours: names that a plan may not set."""
-    inner = options.private.settings if options.private else {}
-    settings = {normal(name): value for name, value in {**options.settings, **inner}.items()}
-    for name in {normal(name) for name in options.settings} & {normal(name) for name in inner}:
-        raise PlanError(f"{name} is said twice", where=where, hint="in `settings` and in `start.settings`: keep one")
+    said = options.start.settings if options.start else {}
+    settings = {normal(name): value for name, value in said.items()}
     for name, value in settings.items():
         _refuse_bad_setting(name, value, ours, where)
     if durability is None:

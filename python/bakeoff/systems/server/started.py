@@ -62,10 +62,10 @@ class StartedServer(Server):
             )
         where = f"systems.{name}"
         read = cls.family.read(options, isolation, where)
-        assert read.private is not None, "that is refused where there is no address"
+        assert read.start is not None, "a server without an address is started"
         refuse_impossible_tls(read, where)
         settings = private_settings(read, durability, cls.family.durability, cls.family.ours, where)
-        return cls(name, read, read.private, settings, isolation, workdir, base_dir)
+        return cls(name, read, read.start, settings, isolation, workdir, base_dir)
 
     @classmethod
     def available(cls, options: dict[str, Any]) -> str | None:
@@ -73,7 +73,7 @@ class StartedServer(Server):
         if read.address is not None:
             return None
         try:
-            start = read.private or StartOptions()
+            start = read.start or StartOptions()
             installation_for(cls.sources(), start.version, start.image)
         except BakeoffError as error:
             return f"{error.what} ({error.hint})" if error.hint else error.what

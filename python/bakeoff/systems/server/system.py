@@ -10,7 +10,7 @@ from bakeoff.systems.base import Capabilities, System
 from bakeoff.systems.server.family import Family
 from bakeoff.systems.server.login import Login
 from bakeoff.systems.server.node import ServerNode
-from bakeoff.systems.server.options import ServerOptions, shaping
+from bakeoff.systems.server.options import ServerOptions, in_one_spelling, shaping
 
 
 class Server(System):
@@ -31,6 +31,10 @@ class Server(System):
             restore=cls.private,
             durability=tuple(cls.family.durability),
         )
+
+    @classmethod
+    def in_one_spelling(cls, options: dict[str, Any], where: str) -> dict[str, Any]:
+        return in_one_spelling(options, where)
 
     @classmethod
     def place(cls, options: dict[str, Any]) -> tuple[str, ...] | None:
