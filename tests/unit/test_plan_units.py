@@ -17,7 +17,17 @@ from bakeoff.plan.units import (
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("10s", 10), ("500ms", 0.5), ("2m", 120), ("2min", 120), ("1h", 3600), ("250us", 0.00025), ("1.5 s", 1.5), (0, 0)],
+    [
+        ("10s", 10),
+        ("500ms", 0.5),
+        ("2m", 120),
+        ("2min", 120),
+        ("1h", 3600),
+        ("2d", 172800),
+        ("250us", 0.00025),
+        ("1.5 s", 1.5),
+        (0, 0),
+    ],
 )
 def test_durations_are_read_with_their_unit(text: Any, seconds: float) -> None:
     assert parse_duration_s(text) == pytest.approx(seconds, rel=1e-12)

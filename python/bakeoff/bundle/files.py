@@ -72,6 +72,11 @@ def read_bytes(root: Path, name: str, max_bytes: int) -> bytes:
         return input_files.read_bytes(last, max_bytes, dir_fd=folder)
 
 
+def is_own(name: str) -> bool:
+    """Whether bakeoff makes what has this name at the top of a bundle, or a killed one was writing."""
+    return name in _OWN or (name.startswith(".") and name.endswith(".part"))
+
+
 def is_of_a_bundle(path: Path) -> bool:
     """Whether bakeoff's own file of some bundle is there, or would be."""
     real = path.resolve()

@@ -19,8 +19,14 @@ from ..errors import BakeoffError
 from ..printable import printable
 
 
-def add_json(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else on stdout")
+def add_json(parser: argparse._ActionsContainer, *, of_verb: bool = False) -> None:
+    """of_verb: the parser is of a verb of a command, before which it may have been said, too."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS if of_verb else False,
+        help="print one JSON document and nothing else on stdout",
+    )
 
 
 def open_streams() -> BakeoffError | None:
@@ -77,6 +83,14 @@ def _lose_stdout(error: OSError) -> None:
 def forget(stream: TextIO) -> None:
     """What could not be written to it is not tried again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def confirmed(question: str) -> bool:
+    """Asks the person; False also where nobody is there to answer."""
+    if not sys.stdin.isatty():
+        return False
+    say(f"{question} [y/N] ", end="")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def table(rows: Sequence[Sequence[object]], head: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import math
 import re
 from typing import Any
 
-_DURATIONS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_DURATIONS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _RATES_PER_S = {"/s": 1.0, "/min": 1 / 60, "/m": 1 / 60, "/h": 1 / 3600}
 _COUNT = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
 #: The engine's own bounds; they keep nanoseconds within 64 bits.
@@ -27,8 +27,8 @@ class UnitError(ValueError):
 
 
 def parse_duration_s(value: Any) -> float:
-    """Seconds from "500ms", "10s", "2m", "1h"; 0 needs no unit."""
-    hint = 'durations are written with us, ms, s, m or h, as in "10s" or "500ms"'
+    """Seconds from "500ms", "10s", "2m", "1h", "30d"; 0 needs no unit."""
+    hint = 'durations are written with us, ms, s, m, h or d, as in "10s" or "500ms"'
     if _is_number(value):
         if value == 0:
             return 0.0

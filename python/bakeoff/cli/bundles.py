@@ -1,0 +1,227 @@
+"""`bakeoff bundles`: what was measured, and taking away what is no longer needed."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..analysis.wording import bytes_words, counted
+from ..errors import BakeoffError, ExitCode, PlanError
+from .output import add_json, confirmed, print_json, say, show, table
+from .run_bundle import RESULTS
+
+if TYPE_CHECKING:
+    from ..bundle.read import Bundle
+    from ..bundle.shelf import Listed
+    from ..report.answer import Answer
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = commands.add_parser(
+        "bundles",
+        help="list, show or remove bundles",
+        description="Lists the bundles that `bakeoff run` left, the newest first; shows one in short; removes them.",
+        epilog="example:\n  bakeoff bundles\n  bakeoff bundles show my-plan-20261121-120000\n"
+        "  bakeoff bundles remove --older-than 30d --dry-run",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_folder(p)
+    p.set_defaults(run=run_list)
+    verbs = p.add_subparsers(dest="verb", metavar="[list|show|remove]")
+    one = verbs.add_parser("list", help="the bundles of a folder, the newest first (the default)")
+    _add_folder(one, of_verb=True)
+    one.set_defaults(run=run_list)
+    one = verbs.add_parser("show", help="what one bundle is, and what it says")
+    one.add_argument("bundle", help="its name in the folder, or its path")
+    _add_folder(one, of_verb=True)
+    one.set_defaults(run=run_show)
+    one = verbs.add_parser(
+        "remove",
+        help="remove bundles",
+        description="Removes what bakeoff wrote into the bundles; files of others in them stay, and are named.",
+    )
+    one.add_argument("bundle", nargs="*", help="names in the folder, or paths")
+    one.add_argument("--older-than", metavar="AGE", help="those of the folder that were begun longer ago: 30d, 12h")
+    one.add_argument("--dry-run", action="store_true", help="say what would be removed; remove nothing")
+    one.add_argument("--yes", action="store_true", help="do not ask")
+    _add_folder(one, of_verb=True)
+    one.set_defaults(run=run_remove)
+
+
+def _add_folder(parser: argparse.ArgumentParser, *, of_verb: bool = False) -> None:
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=argparse.SUPPRESS if of_verb else RESULTS,
+        metavar="DIR",
+        help=f"the folder that the bundles are in (default: {RESULTS})",
+    )
+    add_json(parser, of_verb=of_verb)
+
+
+def run_list(options: argparse.Namespace) -> int:
+    from ..bundle.shelf import bundles_in
+
+    found = bundles_in(options.results)
+    if options.json:
+        print_json({"bundles": [_document(one) for one in found]})
+        return ExitCode.DONE
+    if not found:
+        say(f"there are no bundles in {options.results}")
+        return ExitCode.DONE
+    rows = [[one.name, _date(one), one.state, _runs(one), bytes_words(one.size_bytes), one.title] for one in found]
+    show(table(rows, ["bundle", "begun (UTC)", "state", "runs", "size", "title"]))
+    for one in found:
+        for words in one.damage:
+            say(f"warning: {one.name}: {words}")
+    return ExitCode.DONE
+
+
+def _date(one: Listed) -> str:
+    return f"{one.created.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def _runs(one: Listed) -> str:
+    """How many of how many, and how many of them do not count."""
+    if one.runs_finished is None or one.runs_valid is None:
+        return "not known"
+    invalid = one.runs_finished - one.runs_valid
+    return f"{one.runs_finished} of {one.runs_planned}" + (f", {invalid} invalid" if invalid else "")
+
+
+def _document(one: Listed) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "folder": str(one.folder),
+        "title": one.title,
+        "created": one.created.isoformat(timespec="seconds"),
+        "state": one.state,
+        "runs_valid": one.runs_valid,
+        "runs_finished": one.runs_finished,
+        "runs_planned": one.runs_planned,
+        "size_bytes": one.size_bytes,
+        "damage": one.damage,
+    }
+
+
+def run_show(options: argparse.Namespace) -> int:
+    from ..bundle.read import Bundle
+    from ..bundle.shelf import listed
+    from ..report.conclusion import answer_of
+
+    folder = _folder(options.bundle, options.results)
+    bundle = Bundle.open(folder)
+    one, answer = listed(folder), answer_of(bundle)
+    report = folder / "report.html"
+    if options.json:
+        document = {"systems": _systems(bundle), "headline": answer.headline, "command": answer.command}
+        print_json({**_document(one), **document, "report": str(report) if report.is_file() else None})
+        return ExitCode.DONE
+    for name, words in _shown(one, bundle, answer, report):
+        show(f"{name:<8}  {words}")
+    for words in one.damage:
+        say(f"warning: {words}")
+    return ExitCode.DONE
+
+
+def _shown(one: Listed, bundle: Bundle, answer: Answer, report: Path) -> Iterator[tuple[str, str]]:
+    yield "title", answer.title
+    yield "begun", f"{_date(one)} UTC on {bundle.machine.hostname}, bakeoff {answer.bakeoff_version}; {one.state}"
+    factors = (f"{name} = {', '.join(map(str, levels))}" for name, levels in _varied(bundle).items())
+    yield "plan", "; ".join([*factors, answer.pacing, answer.measured])
+    yield "systems", "; ".join(_systems(bundle))
+    yield "runs", f"{_runs(one)}; {bytes_words(one.size_bytes)} on disk"
+    for number, words in enumerate(answer.headline):
+        yield "" if number else "answer", words
+    yield "report", str(report) if report.is_file() else f"none yet: bakeoff report {one.folder}"
+    yield "command", answer.command
+
+
+def _varied(bundle: Bundle) -> dict[str, dict[Any, None]]:
+    """The levels of every factor that has several, but for the system, in the plan's order."""
+    found: dict[str, dict[Any, None]] = {}
+    for cell in bundle.plan.cells:
+        for name, level in cell.levels.items():
+            if name != "system":
+                found.setdefault(name, {})[level] = None
+    return found
+
+
+def _systems(bundle: Bundle) -> list[str]:
+    """ "mariadb (MariaDB 10.11.6)"; only the name where nothing was read back from it."""
+    known = {cell.system: bundle.facts.get(cell.id) for cell in bundle.plan.cells}
+    return [f"{name} ({facts.product} {facts.version})" if facts else name for name, facts in known.items()]
+
+
+def run_remove(options: argparse.Namespace) -> int:
+    from ..bundle.shelf import remove
+
+    chosen = _chosen(options)
+    words = f"{counted(len(chosen), 'bundle', 'bundles')} ({bytes_words(sum(one.size_bytes for one in chosen))})"
+    if not options.json:
+        for one in chosen:
+            show(f"{one.folder}  {_date(one)}  {bytes_words(one.size_bytes)}  {one.title or one.state}")
+    if options.dry_run or not chosen:
+        _tell_removed(chosen, 0, {}, f"would remove {words}", as_json=options.json)
+        return ExitCode.DONE
+    if not options.yes and not confirmed(f"remove {words}?"):
+        raise PlanError("nothing was removed", hint="--yes removes without asking")
+    freed_bytes, left = 0, {}
+    for one in chosen:
+        freed, names = remove(one.folder)
+        freed_bytes += freed
+        left[str(one.folder)] = names
+    words = f"removed {counted(len(chosen), 'bundle', 'bundles')}, {bytes_words(freed_bytes)} are free again"
+    _tell_removed(chosen, freed_bytes, left, words, as_json=options.json)
+    return ExitCode.DONE
+
+
+def _tell_removed(
+    chosen: Sequence[Listed], freed_bytes: int, left: dict[str, list[str]], words: str, *, as_json: bool
+) -> None:
+    if as_json:
+        removed = [_document(one) for one in chosen]
+        print_json({"bundles": removed, "removed": bool(left), "freed_bytes": freed_bytes, "left": left})
+        return
+    show(words)
+    for folder, names in left.items():
+        if names:
+            say(f"left in {folder}, because bakeoff did not make it: {', '.join(names)}")
+
+
+def _chosen(options: argparse.Namespace) -> list[Listed]:
+    """What is to be removed; all of it can be, as far as can be told now. Raises BakeoffError."""
+    from ..bundle.shelf import bundles_in, is_written, listed
+
+    if bool(options.bundle) == bool(options.older_than):
+        raise PlanError("say which bundles are to be removed", hint="names of bundles, or --older-than 30d; not both")
+    if options.older_than:
+        age_s, now = _age_s(options.older_than), datetime.now(UTC)
+        old = [one for one in bundles_in(options.results) if (now - one.created).total_seconds() > age_s]
+        # What cannot be opened may be another version's: its age is not known, and it goes only by its name.
+        return [one for one in old if one.state not in ("running", "damaged")]
+    chosen = {folder.resolve(): folder for folder in (_folder(name, options.results) for name in options.bundle)}
+    for folder in chosen.values():
+        if is_written(folder):
+            raise BakeoffError(
+                "a bakeoff is writing into this bundle", where=str(folder), hint="wait until it has ended"
+            )
+    return [listed(folder) for folder in chosen.values()]
+
+
+def _age_s(text: str) -> float:
+    from ..plan.units import UnitError, parse_duration_s
+
+    try:
+        return parse_duration_s(text)
+    except UnitError as error:
+        raise PlanError(str(error), where="--older-than", hint=error.hint) from None
+
+
+def _folder(name: str, results: Path) -> Path:
+    """Of the bundle with this name in `results`, or at this path."""
+    inside = results / name
+    return inside if (inside / "bundle.json").is_file() else Path(name)

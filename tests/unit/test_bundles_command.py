@@ -1,0 +1,182 @@
+"""`bakeoff bundles`: every bundle is listed whatever is wrong with it, and only what bakeoff made is removed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bakeoff import cli
+from bakeoff.bundle import shelf
+from bakeoff.bundle.write import hold
+from bakeoff.errors import ExitCode
+from builders.bundles import Story, invalid, write_bundle
+
+TINY = Story(threads=(1,), presets=("a",), repetitions=2, window_s=2, warm_up_s=1, title="Tiny")
+LONG_AGO = "2026-11-21T12:00:00+00:00"
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_bundle(tmp_path_factory.mktemp("bundles") / "tiny", TINY).folder
+
+
+@pytest.fixture
+def results(tmp_path: Path, tiny: Path) -> Path:
+    """Two bundles, `new`, and `old` of the day before."""
+    for name in ("new", "old"):
+        shutil.copytree(tiny, tmp_path / name)
+    change_info(tmp_path / "old", created="2026-11-20T12:00:00+00:00")
+    return tmp_path
+
+
+def change_info(folder: Path, **fields: Any) -> None:
+    path = folder / "bundle.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+
+
+def bundles(*words: object) -> int:
+    return cli.main(["bundles", *map(str, words)])
+
+
+def listed(results: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert bundles("list", "--results", results, "--json") == ExitCode.DONE
+    return list(json.loads(capsys.readouterr().out)["bundles"])
+
+
+def test_the_newest_comes_first_with_its_runs_and_size(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = listed(results, capsys)
+    assert [one["name"] for one in found] == ["new", "old"]
+    first = found[0]
+    assert (first["title"], first["created"], first["state"]) == ("Tiny", LONG_AGO, "complete")
+    assert (first["runs_valid"], first["runs_finished"], first["runs_planned"]) == (4, 4, 4)
+    assert first["size_bytes"] > 10_000
+
+
+def test_the_table_says_how_many_runs_do_not_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    story = Story(**{**vars(TINY), "change": lambda run: invalid(run) if run.block == 1 else run})
+    write_bundle(tmp_path / "some", story)
+    assert bundles("--results", tmp_path) == ExitCode.DONE
+    assert "4 of 4, 2 invalid" in capsys.readouterr().out
+
+
+def test_what_is_said_before_the_verb_holds_after_it(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bundles("--results", results, "--json", "list") == ExitCode.DONE
+    assert len(json.loads(capsys.readouterr().out)["bundles"]) == 2
+    assert cli.main(["systems", "--json", "list"]) == ExitCode.DONE
+    assert json.loads(capsys.readouterr().out)["systems"]
+
+
+@pytest.mark.parametrize("damage", ["{", '{"format": 99}', '{"created": "yesterday"}'])
+def test_a_damaged_bundle_is_listed_as_such(results: Path, capsys: pytest.CaptureFixture[str], damage: str) -> None:
+    path = results / "new" / "bundle.json"
+    whole = json.loads(path.read_text())
+    path.write_text(damage if damage == "{" else json.dumps({**whole, **json.loads(damage)}))
+    found = {one["name"]: one for one in listed(results, capsys)}
+    assert found["new"]["state"] == "damaged"
+    assert found["new"]["damage"]
+    assert found["old"]["state"] == "complete"
+
+
+def test_a_run_that_nobody_ended_is_told_from_one_that_still_runs(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change_info(results / "new", state="running")
+    assert listed(results, capsys)[0]["state"] == "broken off"
+    with hold(results / "new", "Tiny"):
+        assert listed(results, capsys)[0]["state"] == "running"
+
+
+def test_one_is_shown_in_ten_lines_with_its_answer(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bundles("show", "new", "--results", results) == ExitCode.DONE
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 10
+    shown = {line[:8].strip(): line[10:] for line in lines}
+    assert shown["title"] == "Tiny"
+    assert shown["systems"] == "mariadb (MariaDB 10.11.6); sqlite_full (SQLite 3.46.0)"
+    assert "closed loop; 2 repetitions, 1 s warm-up, 2 s window" in shown["plan"]
+    assert "sqlite_full" in shown["answer"]
+    assert shown["report"] == f"none yet: bakeoff report {results / 'new'}"
+    (results / "new" / "report.html").write_text("")
+    bundles("show", results / "new", "--json")
+    assert json.loads(capsys.readouterr().out)["report"] == str(results / "new" / "report.html")
+
+
+def test_nothing_is_removed_unless_it_was_agreed_to(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bundles("remove", "new", "--results", results) == ExitCode.USAGE
+    assert "hint: --yes" in capsys.readouterr().err
+    assert bundles("remove", "new", "--results", results, "--dry-run") == ExitCode.DONE
+    assert "would remove 1 bundle" in capsys.readouterr().out
+    assert (results / "new" / "bundle.json").is_file()
+
+
+def test_removing_says_what_is_free_again_and_leaves_what_others_made(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (results / "new" / "notes.md").write_text("mine")
+    (results / "new" / ".bundle.json.0a1b2c.part").write_text("of one that was killed")
+    size_bytes = shelf.listed(results / "old").size_bytes
+    assert bundles("remove", results / "old", "new", "--results", results, "--yes", "--json") == ExitCode.DONE
+    told = json.loads(capsys.readouterr().out)
+    assert told["freed_bytes"] >= 2 * size_bytes - 8192
+    assert told["left"] == {str(results / "new"): ["notes.md"], str(results / "old"): []}
+    assert [path.name for path in results.rglob("*")] == ["new", "notes.md"]
+
+
+def test_a_link_in_a_bundle_is_removed_and_not_followed(results: Path) -> None:
+    outside = results / "outside"
+    outside.mkdir()
+    (outside / "keep").write_text("")
+    (results / "new" / "charts").symlink_to(outside)
+    shelf.remove(results / "new")
+    assert (outside / "keep").exists()
+    assert not (results / "new").exists()
+
+
+def test_old_ones_are_removed_by_their_age(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change_info(results / "new", created=(datetime.now(UTC) - timedelta(days=2)).isoformat())
+    change_info(results / "old", created=(datetime.now(UTC) - timedelta(days=40)).isoformat())
+    assert bundles("remove", "--older-than", "30d", "--results", results, "--yes") == ExitCode.DONE
+    assert [one["name"] for one in listed(results, capsys)] == ["new"]
+    assert bundles("remove", "--older-than", "30d", "--results", results, "--yes") == ExitCode.DONE
+
+
+def test_one_that_is_being_written_is_not_removed(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change_info(results / "new", state="running")
+    with hold(results / "new", "Tiny"):
+        assert bundles("remove", "new", "--results", results, "--yes") != ExitCode.DONE
+        assert "is writing into this bundle" in capsys.readouterr().err
+        assert bundles("remove", "--older-than", "0", "--results", results, "--yes") == ExitCode.USAGE
+        assert bundles("remove", "--older-than", "1s", "--results", results, "--yes") == ExitCode.DONE
+    assert (results / "new" / "bundle.json").is_file()
+    assert not (results / "old").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["remove"], "say which bundles"),
+        (["remove", "new", "--older-than", "30d"], "not both"),
+        (["remove", "--older-than", "30"], "there is no unit"),
+        (["remove", "plain"], "is not a bundle"),
+        (["remove", "nothing"], "no such bundle"),
+        (["show", "plain"], "is not a bundle"),
+        (["list", "--results", "nowhere"], "there is no folder nowhere"),
+    ],
+)
+def test_wrong_words_are_answered_in_a_sentence(
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "bakeoff-results").mkdir()
+    (tmp_path / "plain").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert bundles(*words) == ExitCode.USAGE
+    assert said in capsys.readouterr().err
