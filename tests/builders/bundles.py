@@ -98,6 +98,8 @@ class Story:
     rates: Sequence[Rate] = ()
     rates_of: str | None = None
     limits: Sequence[ResponseLimit] = ()
+    #: That the plan asks for: "latency_p99 < 2ms".
+    asked: Sequence[str] = ()
     change: Callable[[RunRecord], RunRecord] = lambda run: run
 
     def levels(self) -> Iterator[tuple[Contender, str, int]]:
@@ -180,6 +182,7 @@ def _plan(story: Story, cells: list[CellRecord]) -> PlanRecord:
         cache="warm",
         placement={},
         factors={"threads": list(story.threads), "preset": list(story.presets)},
+        limits=list(story.asked),
         cells=cells,
         resolved={"title": story.title, "seed": story.seed, "workload": {"kind": "ycsb", "records": 100_000}},
     )

@@ -282,3 +282,25 @@ def test_what_cannot_be_set_is_refused_as_in_the_plan(said: str, what: str) -> N
         resolve(plan(), Path("."), said=[said])
     assert what in caught.value.what
     assert caught.value.hint or "table" in what
+
+
+@pytest.mark.parametrize(
+    ("limit", "what", "hint"),
+    [
+        ("'latency_p99 < 2'", "2 has no unit, and latency_p99 is a time", "2ms"),
+        ("['rate > 1/s', 'latncy_p99 < 2ms']", "there is no metric `latncy_p99`", "did you mean `latency_p99`?"),
+        ("'latency_p99.pay < 2ms'", "no workload of this plan has the operation `pay`", "of READ, UPDATE"),
+        ("'rate'", '"rate" is not a limit', "latency_p99 < 2ms"),
+    ],
+)
+def test_a_limit_that_is_none_is_refused_where_it_stands(limit: str, what: str, hint: str) -> None:
+    error = refused(f"{plan()}\n[compare]\nlimit = {limit}\n")
+    assert error.what == what
+    assert error.where.endswith("[compare] limit")
+    assert hint in error.hint
+
+
+def test_limits_are_kept_as_the_plan_has_them() -> None:
+    found = resolve(f"{plan()}\n[compare]\nlimit = 'latency_p99.read < 2ms'\n", Path("."))
+    assert found.record.limits == ["latency_p99.read < 2ms"]
+    assert not found.warnings or all("limit" not in words for words in found.warnings)

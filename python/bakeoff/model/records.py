@@ -111,6 +111,8 @@ class PlanRecord(Document):
     cache: str
     placement: dict[str, list[int]]
     factors: dict[str, list[Scalar]]
+    #: "latency_p99 < 2ms": what every run is held against.
+    limits: list[str] = Field(default_factory=list)
     cells: list[CellRecord]
     #: The plan as a tree after defaults, secrets as names only.
     resolved: dict[str, Any]

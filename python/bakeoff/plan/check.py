@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..analysis.metric import same_operation
+from ..analysis import limit
+from ..analysis.metric import Metric, same_operation
 from ..analysis.registry import UnknownMetric, is_watched, metric
 from ..analysis.wording import bytes_words
 from ..errors import PlanError, ServerError
-from ..model.boundary import OperationsLimit, TimeLimit
+from ..model.boundary import OperationsLimit, Rate, TimeLimit
 from ..nearest import meant
 from ..provision.files import can_hold_files, nearest_existing
 from ..systems.base import Capabilities, System
@@ -107,25 +108,51 @@ def check_access(system: str, options: dict[str, Any], kind: type[System], sourc
 
 
 def check_objective(objective: str, cells: Iterable[Cell], source: Source) -> list[str]:
-    """It is a metric, of all workloads or one's own, and the operation that its name ends in is one of theirs; returns
-    warnings."""
-    workloads = {cell.record.workload: cell.workload for cell in cells}
-    rates = {label: {rate.name: rate for rate in workload.rates} for label, workload in workloads.items()}
+    """It is a metric that some workload of the plan has; returns warnings of those that have it not."""
     try:
-        part = metric(objective, (rate for own in rates.values() for rate in own.values())).part
+        found = metric(objective, rates_of(cells))
     except UnknownMetric as error:
         raise source.error(str(error), "measure", "objective", hint=error.hint) from None
-    if any(objective in own for own in rates.values()):
-        without = [label for label, own in rates.items() if objective not in own]
-        return [f"{label} has no {objective}, so nothing is compared there" for label in without]
-    if not part or is_watched(objective):
+    return [
+        f"{words}, so nothing is compared there" for words in check_metric(found, cells, source, "measure", "objective")
+    ]
+
+
+def check_limits(texts: Sequence[str], cells: Sequence[Cell], source: Source, *place: str) -> list[str]:
+    """Each is a limit on a metric that some workload of the plan has; returns warnings of those that have it not."""
+    warnings = []
+    for text in texts:
+        try:
+            found = limit.parse(text, rates_of(cells))
+        except (limit.LimitError, UnknownMetric) as error:
+            raise source.error(str(error), *place, hint=error.hint) from None
+        warnings += [
+            f"{words}, so {text!r} is not met there" for words in check_metric(found.metric, cells, source, *place)
+        ]
+    return warnings
+
+
+def rates_of(cells: Iterable[Cell]) -> list[Rate]:
+    """The workloads' own metrics."""
+    return [rate for cell in cells for rate in cell.workload.rates]
+
+
+def check_metric(found: Metric, cells: Iterable[Cell], source: Source, *place: str) -> list[str]:
+    """Some workload has it, and the operation that its name ends in; returns of which workloads that is not so."""
+    workloads = {cell.record.workload: cell.workload for cell in cells}
+    own = {label: {rate.name for rate in workload.rates} for label, workload in workloads.items()}
+    base = found.name.partition(".")[0]
+    if any(base in names for names in own.values()):
+        return [f"{label} has no {base}" for label, names in own.items() if base not in names]
+    part = found.part
+    if not part or is_watched(found.name):
         return []
     without = [label for label, w in workloads.items() if not any(same_operation(part, n) for n in w.operations)]
     if len(without) == len(workloads):
         known = dict.fromkeys(name for workload in workloads.values() for name in workload.operations)
         what = f"no workload of this plan has the operation `{part}`"
-        raise source.error(what, "measure", "objective", hint=meant(part, known))
-    return [f"{label} has no operation `{part}`, so {objective} compares nothing there" for label in without]
+        raise source.error(what, *place, hint=meant(part, known))
+    return [f"{label} has no operation `{part}`" for label in without]
 
 
 def check_placement(measure: MeasureTable, source: Source) -> list[str]:

@@ -207,11 +207,20 @@ class MeasureTable(Table):
     check_sample: int = Field(default=100, ge=0, le=10**15)
 
 
+def _texts(value: Any) -> Any:
+    """One text may be written without brackets."""
+    return value if isinstance(value, list) else [value]
+
+
+Texts = Annotated[list[str], BeforeValidator(_texts)]
+
+
 class CompareTable(Table):
     """[compare]."""
 
     factor: str | None = None
     baseline: Any = None
+    limit: Texts = Field(default_factory=list)
 
 
 def _levels(value: Any) -> Any:

@@ -192,6 +192,7 @@ def _finish(
         check.check_cell(cell, builder.capabilities(name), source)
         check.check_io(cell, source)
     warnings += check.check_objective(measure.objective, cells, source)
+    warnings += check.check_limits(document.compare.limit, cells, source, "compare", "limit")
     private = check.configure_once(cells, builder.kinds, measure, source)
     cells = data.with_resets(cells, document, private, builder.kinds, source)
     cache = data.decide_cache(measure, private, source)
@@ -268,6 +269,7 @@ def _record(
             if cores
         },
         factors=factors,
+        limits=list(document.compare.limit),
         cells=[cell.record for cell in cells],
         resolved=plan_tree(document),
     )

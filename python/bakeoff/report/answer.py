@@ -9,6 +9,7 @@ from pydantic import Field
 from ..analysis.wording import milliseconds_words
 from ..model.boundary import Document, Rate
 from ..model.records import OperationSummary, Percentiles, Scalar
+from .limit_words import LimitFinding
 from .response_limits import LimitAnswer
 from .statements import StatementFigures
 
@@ -145,6 +146,8 @@ class Answer(Document):
     measured: str  # warm-up, window and repetitions in words
     headline: list[str]
     comparisons: list[ComparisonAnswer]
+    #: How each contestant stood to the limits of the plan.
+    held: list[LimitFinding] = Field(default_factory=list)
     cells: list[CellAnswer]
     metrics: list[MetricShown] = Field(default_factory=list)
     #: Those of the metrics that are the workloads' own.

@@ -14,6 +14,7 @@ from .comparisons import compare_all
 from .config_diff import configuration_of
 from .contest import Contest
 from .headline import headline_words
+from .limit_words import limit_findings
 from .limits import limits_of
 from .runs import findings_of, runs_by_cell
 from .source import Source
@@ -40,6 +41,7 @@ def answer_of(bundle: Source, metrics: Sequence[Metric] = ()) -> Answer:
     shown = {m.name: m for m in (contest.objective, *own, *metrics) if m.name not in _IN_EVERY_REPORT}
     cells = cell_answers(contest, bundle, runs, list(shown.values()))
     comparisons = compare_all(contest, bundle, runs)
+    held = limit_findings(contest, bundle, runs)
     return Answer(
         title=plan.title,
         description=plan.description,
@@ -50,8 +52,9 @@ def answer_of(bundle: Source, metrics: Sequence[Metric] = ()) -> Answer:
         objective_words=_objective_words(contest.objective),
         pacing=plan.pacing,
         measured=_measured_words(bundle),
-        headline=headline_words(contest, comparisons, cells),
+        headline=headline_words(contest, comparisons, cells, held),
         comparisons=comparisons,
+        held=held,
         cells=cells,
         metrics=[
             MetricShown(name=m.name, label=m.label, unit=m.unit, better=m.better, about=m.about) for m in shown.values()

@@ -11,12 +11,19 @@ from .answer import CellAnswer, ComparisonAnswer
 from .cell_words import abort_words, figure_words
 from .contest import Contest
 from .left_out import not_compared_words, not_valid_words
+from .limit_words import LimitFinding, limit_sentences
 from .pair_words import pair_words
 
 
-def headline_words(contest: Contest, comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]) -> list[str]:
+def headline_words(
+    contest: Contest,
+    comparisons: Sequence[ComparisonAnswer],
+    cells: Sequence[CellAnswer],
+    held: Sequence[LimitFinding],
+) -> list[str]:
     answered = pair_words(contest, comparisons) if len(contest.contestants) > 1 else figure_words(contest, cells)
     return [
+        *limit_sentences(held),
         *answered,
         *abort_words(contest, cells),
         *not_valid_words(cells),
