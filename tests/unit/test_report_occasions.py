@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
+from bakeoff.cli.compare import show_found
 from bakeoff.errors import BundleError, PlanError
 from bakeoff.model.records import FactsRecord, Validity
 from bakeoff.report.occasions import Occasions, compare
@@ -62,7 +64,9 @@ def test_nothing_different_is_told_of_two_bundles_made_alike(pair: tuple[Bundle,
 
 def test_three_objectives_and_two_cells_are_one_family(tmp_path: Path) -> None:
     story = replace(STORY, threads=(1, 8))
-    old, new = (write_bundle(tmp_path / name, story) for name in ("old", "new"))
+    old, new = (write_bundle(tmp_path / name, replace(story, seed=n)) for n, name in enumerate(("old", "new")))
+    for bundle in (old, new):
+        changed(bundle, seed=1)
     objectives = [metric(name) for name in ("rate", "latency_mean", "latency_p99")]
     found = compare([old], [new], objectives).comparisons
     assert [c.objective.name for c in found] == ["rate"] * 2 + ["latency_mean"] * 2 + ["latency_p99"] * 2
@@ -79,7 +83,7 @@ MEANINGLESS = [
     ("placement", {"placement": {"client": [0]}}),
     ("timeout", {"resolved": {"measure": {"timeout": 1.0}, "workload": {"kind": "ycsb", "records": 100_000}}}),
     ("workload", {"resolved": {"workload": {"kind": "ycsb", "records": 100_000, "scan_proportion": 0.5}}}),
-    ("factors", {"factors": {"threads": [8], "preset": ["a"], "sessions": [2]}}),
+    ("sessions", {"factors": {"threads": [8], "preset": ["a"], "sessions": [2]}}),
 ]
 
 
@@ -149,8 +153,8 @@ def test_what_may_be_the_subject_is_told_and_the_machine_and_engine_loudly(pair:
         ("loud", "machine's cores: 8 before, 2 after"),
         ("loud", "machine's kernel: 6.1.0-18-amd64 before, 6.9 after"),
         ("loud", "engine: 0.1.0 before, 0.2.0 after"),
-        ("stated", "bakeoff: 0.1.0 before, 0.2.0 after"),
         ("stated", "mariadb: MariaDB 10.11.6 before, MariaDB 11.4.2 after"),
+        ("stated", "bakeoff: 0.1.0 before, 0.2.0 after"),
         ("stated", "mariadb: innodb_buffer_pool_size: 1073741824 before, 1 after"),
         ("stated", "mariadb: innodb_flush_method: not set before, O_DIRECT after"),
     ]
@@ -183,6 +187,41 @@ def test_an_occasion_that_is_given_twice_is_refused(before: Path, after: Path) -
     old, new, copy = Bundle.open(before), Bundle.open(after), Bundle.open(before)
     with pytest.raises(BundleError, match="the same bundle as"):
         compare([old, copy], [new], RATE)
+
+
+def test_a_bundle_and_its_copy_are_said_to_be_the_same(
+    tmp_path: Path, before: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = str(shutil.copytree(before, tmp_path / "copy"))
+    assert main(["compare", str(before), copy]) == 0
+    assert capsys.readouterr().out == "the same bundle: nothing to compare\n"
+    assert main(["compare", str(before), copy, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["same"], document["comparisons"]) == (True, [])
+    assert main(["compare", copy, copy, "--fail-if", "rate < -5%"]) == 1
+    assert "not judged: the same bundle" in capsys.readouterr().out
+
+
+def test_a_screen_of_what_changed_stands_before_the_findings(
+    pair: tuple[Bundle, Bundle], capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = pair
+    new.machine = new.machine.model_copy(update={"cores": 2})
+
+    def upgrade(facts: FactsRecord) -> None:
+        facts.version = "11.4.2"
+        facts.settings.update({f"a_default_{n}": "x" * 99 for n in range(40)}, innodb_flush_method="O_DIRECT")
+        facts.declared["innodb_flush_method"] = "O_DIRECT"
+
+    with_facts(new, upgrade)
+    show_found(held(old, new), [], ["a"], ["b"])
+    shown = capsys.readouterr().out.splitlines()
+    assert "changed, the worst first" in shown[3]
+    assert shown[5].split() == ["!", "machine's", "cores", "8", "2"]
+    assert [line.split()[0:2] for line in shown[6:8]] == [["mariadb", "MariaDB"], ["mariadb:", "innodb_flush_method"]]
+    assert shown[25] == "    and 23 more: see --json"
+    assert max(map(len, shown[:26])) <= 150
+    assert "finding" in shown[27]
 
 
 def test_differences_within_a_side_are_told_too(tmp_path: Path, before: Path, after: Path) -> None:
@@ -219,9 +258,9 @@ def test_every_objective_that_is_accepted_is_judged(
     assert [c["status"] for c in document["conditions"]] == ["passed"]
 
 
-def test_percentiles_of_a_run_come_from_its_histogram(before: Path) -> None:
-    bundle = Bundle.open(before)
-    p90 = compare([bundle], [bundle], [metric("latency_p90")]).comparisons[0].base_value
+def test_percentiles_of_a_run_come_from_its_histogram(pair: tuple[Bundle, Bundle]) -> None:
+    bundle = pair[0]
+    p90 = compare([bundle], [pair[1]], [metric("latency_p90")]).comparisons[0].base_value
     run = bundle.runs[0].response
     assert p90 is not None
     assert run.p50_ms is not None
@@ -237,7 +276,7 @@ def test_doubts_about_runs_are_told_beside_their_comparison(pair: tuple[Bundle, 
 
 
 def test_a_bundle_that_is_not_whole_says_so(tmp_path: Path, before: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    half = write_bundle(tmp_path / "half", replace(STORY, state="interrupted")).folder
+    half = write_bundle(tmp_path / "half", replace(STORY, state="interrupted", noise=0.021)).folder
     assert main(["compare", str(before), str(half)]) == 0
     assert f"warning: {half} is not the whole plan: its state is 'interrupted'" in capsys.readouterr().err
 

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from ..report.conditions import Change
     from ..report.occasions import Occasions
 
-#: So many differences are listed in a text; --json has all.
+#: So many differences are listed in a text, each value cut to so many letters; --json has all.
 CHANGES_MAX = 20
+VALUE_WIDTH = 44
+SAME = "the same bundle: nothing to compare"
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -70,12 +72,18 @@ def run(options: argparse.Namespace) -> int:
     before, after = ([Bundle.open(path) for path in side] for side in _sides(options.bundles, options.against))
     conditions = _conditions(options.fail_if, [*before, *after])
     found = compare(before, after, _objectives(options.objective, conditions, before, after), options.allow_different)
-    outcomes = fail_if.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
+    outcomes = (
+        []
+        if found.same
+        else fail_if.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
+    )
     for bundle in (*before, *after):
         if bundle.info.state != "complete":
             say(f"warning: {bundle.folder} is not the whole plan: its state is {bundle.info.state!r}")
         for words in bundle.damage:
             say(f"warning: {words}")
+    if found.same:
+        return _tell_same(options, conditions)
     for words in found.left_out:
         say(f"warning: {words}")
     for change in found.changed:
@@ -88,6 +96,7 @@ def run(options: argparse.Namespace) -> int:
             {
                 "before": folders[0],
                 "after": folders[1],
+                "same": False,
                 "changed": [asdict(change) for change in found.changed],
                 "doubts": found.doubts,
                 "comparisons": [_document(c) for c in found.comparisons],
@@ -96,8 +105,22 @@ def run(options: argparse.Namespace) -> int:
             }
         )
     else:
-        _print(found, outcomes, *folders)
+        show_found(found, outcomes, *folders)
     return ExitCode.CHECK_FAILED if failed else ExitCode.DONE
+
+
+def _tell_same(options: argparse.Namespace, conditions: list[Condition]) -> int:
+    """A bundle equals itself. A check that holds it against itself does not see, and must not pass for ever."""
+    outcomes = [{"condition": str(c), "status": "not judged", "words": f"{c}: not judged: {SAME}"} for c in conditions]
+    if options.json:
+        sides = {"before": [str(options.bundles[0])], "after": [str((options.against or options.bundles)[-1])]}
+        rest = {"changed": [], "doubts": [], "comparisons": [], "conditions": outcomes, "failed": bool(conditions)}
+        print_json({**sides, "same": True, **rest})
+    else:
+        show(SAME)
+        for outcome in outcomes:
+            show(outcome["words"])
+    return ExitCode.CHECK_FAILED if conditions else ExitCode.DONE
 
 
 def _sides(bundles: list[Path], against: list[Path]) -> tuple[list[Path], list[Path]]:
@@ -139,7 +162,7 @@ def _document(comparison: Comparison) -> dict[str, object]:
     return {**asdict(comparison), "objective": comparison.objective.name}
 
 
-def _print(found: Occasions, outcomes: list[Outcome], before: list[str], after: list[str]) -> None:
+def show_found(found: Occasions, outcomes: list[Outcome], before: list[str], after: list[str]) -> None:
     for name, folders in (("before", before), ("after", after)):
         for folder in folders:
             show(f"{name:<6}  {folder}")
@@ -157,12 +180,20 @@ def _print(found: Occasions, outcomes: list[Outcome], before: list[str], after: 
 
 def _print_changes(changed: list[Change]) -> None:
     if not changed:
+        show("\nchanged: nothing that the bundles tell of")
         return
-    show("\ndifferent:")
-    rows = [[f"  {change.name}", change.before, change.after] for change in changed[:CHANGES_MAX]]
-    show(table(rows, ["  what", "before", "after"]))
+    show("\nchanged, the worst first (!: it can make any difference by itself):")
+    rows = [
+        ["  " if change.weight == "stated" else "! ", *map(_cut, (change.name, change.before, change.after))]
+        for change in changed[:CHANGES_MAX]
+    ]
+    show(table(rows, ["", "what", "before", "after"]))
     if len(changed) > CHANGES_MAX:
-        show(f"  and {len(changed) - CHANGES_MAX} more: see --json")
+        show(f"    and {len(changed) - CHANGES_MAX} more: see --json")
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= VALUE_WIDTH else f"{words[: VALUE_WIDTH - 1]}…"
 
 
 def _values(c: Comparison) -> list[str]:

@@ -90,6 +90,8 @@ class CellRecord(Document):
     #: The workload's own figures.
     rates: list[Rate] = Field(default_factory=list)
     limits: list[ResponseLimit] = Field(default_factory=list)
+    #: A hash of what is asked, however the plan spelled it; "" in a bundle from before cells had it.
+    work: str = ""
 
 
 class PlanRecord(Document):

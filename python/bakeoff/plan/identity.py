@@ -39,7 +39,8 @@ def with_ids(cells: Sequence[Cell], document: PlanDocument, cache: str, source: 
                 "cells" if document.cells else "factors",
                 hint="leave one out; to compare a system with itself, give it two names in [systems]",
             )
-        found[identity] = replace(cell, record=cell.record.model_copy(update={"id": identity}))
+        named = {"id": identity, "work": _hash(_wherever(cell.workload.spec))}
+        found[identity] = replace(cell, record=cell.record.model_copy(update=named))
     return list(found.values())
 
 

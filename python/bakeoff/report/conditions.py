@@ -8,14 +8,16 @@ stated. `CONDITIONS` and `CELL_CONDITIONS` are the visible lists.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..analysis.wording import bytes_words
 from ..model import durability
 from ..model.records import CellRecord
+from .matching import Match
 from .runs import clients_of
+from .said import level_of, work_of
 from .source import Source
 
 #: `meaningless`: refused unless allowed. `loud`: nobody expects it, and it can make any difference. `stated`: told.
@@ -50,9 +52,11 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class CellCondition:
+    """read: what one bundle says of the cell; the name that its system is called by here is given to it."""
+
     key: str
     weight: Weight
-    read: Callable[[Source, CellRecord], Facts]
+    read: Callable[[Source, CellRecord, str], Facts]
 
 
 def _plan(name: str, read: Callable[[Source], str]) -> Condition:
@@ -75,24 +79,6 @@ def _arrivals(bundle: Source) -> str:
     return ", ".join([loop, *(part for part in rest.split(", ") if "arrivals" in part)])
 
 
-def _workload(bundle: Source) -> Facts:
-    plan = bundle.plan.resolved
-    said = {"workload": plan.get("workload", {})}
-    said |= {f"workload {name}": table for name, table in plan.get("workloads", {}).items()}
-    return {f"{which}'s {name}": _words(value) for which, table in said.items() for name, value in table.items()}
-
-
-def _constants(bundle: Source) -> Facts:
-    """Factors of one level, which stand in no cell's levels."""
-    return {
-        name: _words(levels[0])
-        for name, levels in bundle.plan.factors.items()
-        if len(levels) == 1 and name not in _SAID_ELSEWHERE and "." not in name
-    }
-
-
-#: Of every cell by itself, or of the system.
-_SAID_ELSEWHERE = {"system", "threads", "clients", "rate", "durability", "isolation", "client", "runner", "io"}
 _MACHINE = ("hostname", "cpu_model", "cores", "memory_bytes", "os", "kernel", "virtualisation", "cpu_governor")
 
 
@@ -108,8 +94,18 @@ def _machine(bundle: Source) -> Facts:
 
 
 def _engine(bundle: Source) -> Facts:
+    """Two builds of one version are two instruments."""
     versions = sorted({run.engine_version for run in bundle.runs if run.engine_version})
-    return {"engine": ", ".join(versions) or UNKNOWN}
+    return {"engine": ", ".join(versions) or UNKNOWN, "engine's build": bundle.info.engine_sha256[:8] or UNKNOWN}
+
+
+def _files(bundle: Source) -> Facts:
+    """Those that the plan names: scripts, property files, certificates."""
+    return {f"the file {name}": f"content {sha256[:8]}" for name, sha256 in bundle.info.inputs.items()}
+
+
+def _plan_itself(bundle: Source) -> Facts:
+    return {"the plan's title": bundle.plan.title, "repetitions": str(bundle.plan.repetitions)}
 
 
 CONDITIONS: tuple[Condition, ...] = (
@@ -124,57 +120,79 @@ CONDITIONS: tuple[Condition, ...] = (
     _measure("retry"),
     _measure("witness"),
     _measure("vary_seed"),
-    Condition("workload", "meaningless", _workload),
-    Condition("factors", "meaningless", _constants),
     Condition("machine", "loud", _machine),
     Condition("engine", "loud", _engine),
+    Condition("files", "loud", _files),
     Condition("bakeoff", "stated", lambda b: {"bakeoff": b.info.bakeoff_version}),
+    Condition("plan", "stated", _plan_itself),
     Condition("error budget", "stated", lambda b: {"error budget": f"{b.plan.error_budget_ratio * 100:g} %"}),
 )
 
 
-def _portable(name: str, asked: Callable[[CellRecord], str | None]) -> Callable[[Source, CellRecord], Facts]:
+def _load(name: str) -> CellCondition:
+    """Where it varies cells are matched by it, so that it never differs."""
+
+    def read(bundle: Source, cell: CellRecord, _: str) -> Facts:
+        level = level_of(bundle.plan, cell, bundle.facts.get(cell.id), name)
+        return {} if level is None else {name: _words(level)}
+
+    return CellCondition(name, "meaningless", read)
+
+
+def _work(bundle: Source, cell: CellRecord, _: str) -> Facts:
+    """Option by option, as the plan says it."""
+    return {f"workload's {name}": _words(value) for name, value in work_of(bundle.plan, cell).items()}
+
+
+def _portable(name: str, asked: Callable[[CellRecord], str | None]) -> Callable[[Source, CellRecord, str], Facts]:
     """As read back, else as the plan asks."""
 
-    def read(bundle: Source, cell: CellRecord) -> Facts:
+    def read(bundle: Source, cell: CellRecord, system: str) -> Facts:
         has = bundle.facts[cell.id].portable.get(name) if cell.id in bundle.facts else None
-        return {f"{cell.system}'s {name}": has or asked(cell) or UNKNOWN}
+        return {f"{system}'s {name}": has or asked(cell) or UNKNOWN}
 
     return read
 
 
-def _durability(bundle: Source, cell: CellRecord) -> Facts:
+def _durability(bundle: Source, cell: CellRecord, system: str) -> Facts:
     """What survives, not only what it is called; the level alone where the system does not tell more."""
-    level = _portable("durability", lambda cell: cell.durability)(bundle, cell)
+    level = _portable("durability", lambda cell: cell.durability)(bundle, cell, system)
     survival = durability.read(bundle.facts[cell.id].portable) if cell.id in bundle.facts else None
     return {name: f"{value} ({durability.words(survival)})" if survival else value for name, value in level.items()}
 
 
-def _other_portable(bundle: Source, cell: CellRecord) -> Facts:
+def _other_portable(bundle: Source, cell: CellRecord, system: str) -> Facts:
     portable = bundle.facts[cell.id].portable if cell.id in bundle.facts else {}
     names = portable.keys() - {"durability", *durability.FACTS, "isolation"}
-    return {f"{cell.system}'s {name.removesuffix('_bytes').replace('_', ' ')}": portable[name] for name in names}
+    return {f"{system}'s {name.removesuffix('_bytes').replace('_', ' ')}": portable[name] for name in names}
 
 
-def _version(bundle: Source, cell: CellRecord) -> Facts:
+def _version(bundle: Source, cell: CellRecord, system: str) -> Facts:
     facts = bundle.facts.get(cell.id)
-    return {cell.system: f"{facts.product} {facts.version}" if facts else UNKNOWN}
+    return {system: f"{facts.product} {facts.version}" if facts else UNKNOWN}
 
 
-def _settings(bundle: Source, cell: CellRecord) -> Facts:
+def _settings(bundle: Source, cell: CellRecord, system: str) -> Facts:
     facts = bundle.facts.get(cell.id)
-    return {f"{cell.system}: {name}": value for name, value in facts.settings.items()} if facts else {}
+    return {_setting(system, name): value for name, value in facts.settings.items()} if facts else {}
 
 
-def _client(bundle: Source, cell: CellRecord) -> Facts:
+def _setting(system: str, name: str) -> str:
+    return f"{system}: {name}"
+
+
+def _client(bundle: Source, cell: CellRecord, system: str) -> Facts:
     runs = [run for run in bundle.runs if run.cell == cell.id]
-    return {f"client of {cell.system}": " | ".join(sorted(clients_of(runs))) or UNKNOWN}
+    return {f"client of {system}": " | ".join(sorted(clients_of(runs))) or UNKNOWN}
 
 
 CELL_CONDITIONS: tuple[CellCondition, ...] = (
-    CellCondition("data", "meaningless", lambda _, cell: {f"{cell.system}'s data": cell.dataset}),
+    CellCondition("data", "meaningless", lambda _, cell, system: {f"{system}'s data": cell.dataset}),
     CellCondition("durability", "meaningless", _durability),
     CellCondition("isolation", "meaningless", _portable("isolation", lambda cell: cell.isolation)),
+    CellCondition("workload", "meaningless", _work),
+    *map(_load, ("sessions", "routing", "workers")),
+    CellCondition("system", "loud", lambda _, cell, system: {f"name of {system}": cell.system}),
     CellCondition("version", "stated", _version),
     CellCondition("settings", "stated", _settings),
     CellCondition("settings", "stated", _other_portable),
@@ -182,30 +200,34 @@ CELL_CONDITIONS: tuple[CellCondition, ...] = (
 )
 
 
-def changes(
-    before: Sequence[Source],
-    after: Sequence[Source],
-    cells: Sequence[tuple[Sequence[CellRecord], Sequence[CellRecord]]],
-    matched: Collection[str],
-) -> list[Change]:
-    """Every difference once, what makes the comparison meaningless first.
-
-    cells: for each compared cell its record in every bundle of the two sides, in their order. matched: factors that
-    cells were matched by.
-    """
+def changes(before: Sequence[Source], after: Sequence[Source], matches: Sequence[Match]) -> list[Change]:
+    """Every difference once, the worst first: what makes the comparison meaningless, what nobody expects, what is
+    likely to be the question, and last the settings that no plan says."""
     found: dict[Change, None] = {}
-    for condition in CONDITIONS:
-        of_all = [condition.read(b) for b in before], [condition.read(b) for b in after]
-        found |= dict.fromkeys(c for c in _changed(condition.key, condition.weight, *of_all) if c.name not in matched)
-    for of_before, of_after in cells:
+    for match in matches:
+        system = match.after[0].system
         for each in CELL_CONDITIONS:
+            if each.key == "workload" and match.same_work:
+                continue
             of_cell = (
-                [each.read(b, cell) for b, cell in zip(before, of_before, strict=True)],
-                [each.read(b, cell) for b, cell in zip(after, of_after, strict=True)],
+                [each.read(b, cell, system) for b, cell in zip(before, match.before, strict=True)],
+                [each.read(b, cell, system) for b, cell in zip(after, match.after, strict=True)],
             )
             found |= dict.fromkeys(_changed(each.key, each.weight, *of_cell))
+    for condition in CONDITIONS:
+        of_all = [condition.read(b) for b in before], [condition.read(b) for b in after]
+        found |= dict.fromkeys(_changed(condition.key, condition.weight, *of_all))
     order: tuple[Weight, ...] = ("meaningless", "loud", "stated")
-    return sorted(found, key=lambda change: order.index(change.weight))
+    said = set(_said([*before, *after], matches))
+    return sorted(found, key=lambda c: (order.index(c.weight), c.key == "settings" and c.name not in said))
+
+
+def _said(bundles: Sequence[Source], matches: Sequence[Match]) -> Iterator[str]:
+    """Settings that some plan says, by their names here."""
+    for match in matches:
+        for bundle, cell in zip(bundles, [*match.before, *match.after], strict=True):
+            facts = bundle.facts.get(cell.id)
+            yield from (_setting(match.after[0].system, name) for name in (facts.declared if facts else ()))
 
 
 def _changed(key: str, weight: Weight, before: Sequence[Facts], after: Sequence[Facts]) -> Iterator[Change]:

@@ -9,41 +9,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..analysis.compare import Comparison, judge
 from ..analysis.estimate import Estimate, Obstacle, RunValue, unpaired
 from ..analysis.metric import Metric
 from ..analysis.wording import counted
 from ..errors import BundleError, PlanError
-from ..model.records import CellRecord, PlanRecord, RunRecord, Scalar
+from ..model.records import CellRecord, RunRecord
 from ..nearest import meant
 from .conditions import CELL_CONDITIONS, CONDITIONS, Change, changes
+from .matching import MATCHED, Match, factors_of, match
 from .run_values import run_values, same_operations
 from .source import Source
 
 BEFORE, AFTER = "before", "after"
-Key = tuple[tuple[str, Any], ...]
-#: What cells are matched by, and the field of a cell that has it.
-_MATCHED = {
-    "system": "system",
-    "kind": "kind",
-    "threads": "threads",
-    "clients": "clients",
-    "rate": "rate_ops_per_s",
-    "workload": "workload",
-}
 _OPERATIONS = "operations"
 
 
 @dataclass(frozen=True)
 class Occasions:
-    """What `compare` found. changed: what differs, all of it allowed or worth stating. left_out, doubts: in words."""
+    """What `compare` found. changed: what differs, all of it allowed or worth stating. left_out, doubts: in words.
+    same: both sides are one bundle, and nothing was compared."""
 
     comparisons: list[Comparison]
     changed: list[Change]
     left_out: list[str]
     doubts: list[str]
+    same: bool = False
 
 
 def compare(
@@ -51,64 +43,33 @@ def compare(
 ) -> Occasions:
     """`after` against `before`, each at least one bundle. allowed: keys of differences that the user wants.
 
-    Cells match by system, levels, threads, clients, rate and workload. One of `before` that not every bundle has is not
-    comparable; one that is only in `after` is new, and left out. Raises BundleError if nothing is common, if a bundle
-    is given twice, or if something differs that makes the comparison meaningless and is not allowed.
+    `matching` says which cells are the same. One of `before` that not every bundle has is not comparable; one that is
+    only in `after` is new, and left out. Raises BundleError if nothing is common, if a bundle is given twice, or if
+    something differs that makes the comparison meaningless and is not allowed.
     """
-    _refuse_copies(before, after)
-    varying = _varying([*before, *after])
-    _refuse_unknown(allowed, varying)
-    names = varying - set(allowed)
-    then, now = ([_by_key(bundle, names, allowed) for bundle in side] for side in (before, after))
-    common = [key for key in then[0] if all(key in cells for cells in (*then, *now))]
-    if not common:
+    if len(before) == len(after) == 1 and _identity(before[0]) == _identity(after[0]):
+        return Occasions([], [], [], [], same=True)
+    bundles = [*before, *after]
+    _refuse_copies(bundles)
+    _refuse_unknown(allowed, factors_of(bundles))
+    found = match(before, after, allowed)
+    if not found.matches:
         raise BundleError(
             "the bundles have no cell in common",
-            where=_titles([*before, *after]),
-            hint="compare bundles of one plan; cells match by system, levels, threads, clients, rate and workload",
+            where=_titles(bundles),
+            hint="cells match by kind of system, load, work and the levels of factors; compare bundles of like plans",
         )
-    cells = [([cells[key] for cells in then], [cells[key] for cells in now]) for key in common]
-    changed = changes(before, after, cells, names)
-    changed += [_other_work(b[0].label) for a, b in cells if _different_work(before, after, a, b)]
-    _refuse([c for c in changed if c.weight == "meaningless" and c.key not in allowed], [*before, *after])
+    changed = changes(before, after, found.matches)
+    changed += [_other_work(one.label) for one in found.matches if _different_work(bundles, one)]
+    _refuse([c for c in changed if c.weight == "meaningless" and c.key not in allowed], bundles)
     estimates = [
-        unpaired(of_after[0].label, o, BEFORE, AFTER, _values(before, of_before, o), _values(after, of_after, o))
+        unpaired(one.label, o, BEFORE, AFTER, _values(before, one.before, o), _values(after, one.after, o))
         for o in objectives
-        for of_before, of_after in cells
+        for one in found.matches
     ]
-    known = {key: cell.label for of_bundle in then for key, cell in of_bundle.items()}
-    estimates += [_gone(label, o) for o in objectives for key, label in known.items() if key not in common]
-    new = {key: cell.label for of_bundle in now for key, cell in of_bundle.items() if key not in known}
+    estimates += [_gone(label, o) for o in objectives for label in found.gone]
     doubts = [*_doubts(BEFORE, before), *_doubts(AFTER, after)]
-    return Occasions(judge(estimates), changed, [f"{label}: only {AFTER}" for label in new.values()], doubts)
-
-
-def _varying(bundles: Sequence[Source]) -> set[str]:
-    """Factors that have several levels in any bundle: cells are told apart by them."""
-    return {name for bundle in bundles for cell in bundle.plan.cells for name in cell.levels} - {"system"}
-
-
-def _by_key(bundle: Source, names: Collection[str], allowed: Collection[str]) -> dict[Key, CellRecord]:
-    found: dict[Key, CellRecord] = {}
-    for cell in bundle.plan.cells:
-        parts = {key: getattr(cell, field) for key, field in _MATCHED.items()}
-        parts |= {f"level {name}": _level(bundle.plan, cell, name) for name in names}
-        key = tuple(sorted((name, part) for name, part in parts.items() if name not in allowed))
-        if key in found:
-            raise BundleError(
-                f"{found[key].label!r} and {cell.label!r} cannot be told apart without what may differ",
-                where=_titles([bundle]),
-                hint="allow less to differ",
-            )
-        found[key] = cell
-    return found
-
-
-def _level(plan: PlanRecord, cell: CellRecord, name: str) -> Scalar | None:
-    """Of a factor that has one level in this plan, that level."""
-    constant = plan.factors.get(name, [])
-    applies = "." not in name or name.partition(".")[0] == cell.system
-    return cell.levels.get(name, constant[0] if len(constant) == 1 and applies else None)
+    return Occasions(judge(estimates), changed, [f"{label}: only {AFTER}" for label in found.new], doubts)
 
 
 def _values(bundles: Sequence[Source], cells: Sequence[CellRecord], objective: Metric) -> list[list[RunValue]]:
@@ -122,12 +83,10 @@ def _runs(bundle: Source, cell: CellRecord) -> list[RunRecord]:
     return [run for run in bundle.runs if run.cell == cell.id]
 
 
-def _different_work(
-    before: Sequence[Source], after: Sequence[Source], of_before: Sequence[CellRecord], of_after: Sequence[CellRecord]
-) -> bool:
+def _different_work(bundles: Sequence[Source], match: Match) -> bool:
     """Runs of one seed draw the same operations; any two that did not are enough."""
     first: dict[int, RunRecord] = {}
-    for bundle, cell in zip([*before, *after], [*of_before, *of_after], strict=True):
+    for bundle, cell in zip(bundles, [*match.before, *match.after], strict=True):
         for run in _runs(bundle, cell):
             if not same_operations(first.setdefault(run.seed, run), run):
                 return True
@@ -152,7 +111,7 @@ def _refuse(meaningless: Sequence[Change], bundles: Sequence[Source]) -> None:
 
 def _refuse_unknown(allowed: Collection[str], factors: Collection[str]) -> None:
     """A misspelt key would allow nothing, and the refusal that follows would name another."""
-    known = sorted({*(c.key for c in CONDITIONS), *(c.key for c in CELL_CONDITIONS), _OPERATIONS, *_MATCHED, *factors})
+    known = sorted({*(c.key for c in CONDITIONS), *(c.key for c in CELL_CONDITIONS), _OPERATIONS, *MATCHED, *factors})
     for key in allowed:
         if key not in known:
             raise PlanError(
@@ -160,24 +119,21 @@ def _refuse_unknown(allowed: Collection[str], factors: Collection[str]) -> None:
             )
 
 
-def _refuse_copies(before: Sequence[Source], after: Sequence[Source]) -> None:
-    """A bundle counted twice is evidence from nothing. One bundle against itself shows nothing, and harms nobody."""
-    if len(before) == len(after) == 1:
-        return
+def _refuse_copies(bundles: Sequence[Source]) -> None:
+    """A bundle counted twice is evidence from nothing."""
     seen: dict[object, Source] = {}
-    for bundle in [*before, *after]:
-        identity = (
-            bundle.info.created,
-            bundle.info.title,
-            bundle.machine.hostname,
-            *(run.started for run in bundle.runs),
-        )
-        if identity in seen:
+    for bundle in bundles:
+        if (twin := seen.setdefault(_identity(bundle), bundle)) is not bundle:
             raise BundleError(
-                f"{bundle.folder} is the same bundle as {seen[identity].folder}",
+                f"{bundle.folder} is the same bundle as {twin.folder}",
                 hint="give each bundle once: an occasion that is counted twice is no further evidence",
             )
-        seen[identity] = bundle
+
+
+def _identity(bundle: Source) -> object:
+    """Of what was measured: a copy has it, too."""
+    runs = [(run.id, run.started, run.ok, run.client_cpu_s) for run in bundle.runs]
+    return bundle.info.created, bundle.info.title, bundle.machine.hostname, tuple(runs)
 
 
 def _gone(label: str, objective: Metric) -> Estimate:

@@ -1,0 +1,88 @@
+"""What a cell is by its plan, wherever the plan said it: as a factor of several levels or of one, or in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..model.records import CellRecord, FactsRecord, PlanRecord, Scalar
+
+#: How the load is made: what may be a factor, or stand in [measure].
+LOAD = ("threads", "clients", "rate", "sessions", "routing", "workers", "runner", "io")
+#: Portable levels, of all systems or of one.
+PORTABLE = ("durability", "isolation")
+_SYSTEM_TABLES = ("settings", "session", "start")
+_SYSTEM_OPTIONS = ("version", "path", "tls")
+_TABLES = ("system", "workload")
+
+
+def factor_of(plan: PlanRecord, cell: CellRecord, name: str) -> str | None:
+    """The factor's name without the system or workload that it belongs to; None if it is not about this cell.
+
+    "mariadb.settings.x" is "settings.x" for the cells of mariadb, and nothing for the others.
+    """
+    head, _, rest = name.partition(".")
+    if not rest or head in _SYSTEM_TABLES:
+        return name
+    return rest if head in (cell.system, _work_name(plan, cell)) else None
+
+
+def is_of_work(factor: str) -> bool:
+    """Whether a factor, by the name that `factor_of` gives it, is an option of the workload."""
+    head = factor.partition(".")[0]
+    return factor not in (*LOAD, *PORTABLE, *_TABLES) and head not in (*_SYSTEM_TABLES, *_SYSTEM_OPTIONS)
+
+
+def level_of(plan: PlanRecord, cell: CellRecord, facts: FactsRecord | None, factor: str) -> Scalar | None:
+    """What the cell has of a factor, by the name that `factor_of` gives it; None: nothing was said.
+
+    A setting of a server is what the server says that it is, however the plan spelled it ("64M", 67108864).
+    """
+    own: dict[str, Scalar | None] = {
+        "threads": cell.threads,
+        "clients": cell.clients,
+        "rate": cell.rate_ops_per_s,
+        "durability": cell.durability,
+        "isolation": cell.isolation,
+    }
+    if factor in own:
+        return own[factor]
+    first, _, setting = factor.partition(".")
+    if first == "settings" and facts is not None and setting in facts.settings:
+        return facts.settings[setting]
+    levels = dict(_levels(plan, cell))
+    if factor in levels:
+        return levels[factor]
+    table = work_of(plan, cell) if is_of_work(factor) else plan.resolved.get("systems", {}).get(cell.system, {})
+    return _at(table, factor)
+
+
+def work_of(plan: PlanRecord, cell: CellRecord) -> dict[str, Any]:
+    """The options of the cell's workload that the plan says."""
+    table = plan.resolved.get("workloads", {}).get(_work_name(plan, cell), plan.resolved.get("workload", {}))
+    return {**table, **{factor: level for factor, level in _levels(plan, cell) if is_of_work(factor)}}
+
+
+def _work_name(plan: PlanRecord, cell: CellRecord) -> Scalar:
+    """ "" where the plan gives it none."""
+    return cell.levels.get("workload") or next(iter(plan.resolved.get("workloads", {})), "")
+
+
+def _levels(plan: PlanRecord, cell: CellRecord) -> Iterator[tuple[str, Scalar]]:
+    """Of every factor that is about the cell; a factor of one level stands in no cell's levels."""
+    alone = {name: levels[0] for name, levels in plan.factors.items() if len(levels) == 1}
+    for name, level in {**alone, **cell.levels}.items():
+        if (factor := factor_of(plan, cell, name)) is not None:
+            yield factor, level
+
+
+def _at(table: Mapping[str, Any], path: str) -> Scalar | None:
+    """What stands there in a table of options; a server that is started has some of its own in `start`."""
+    first, _, rest = path.partition(".")
+    found = table.get(first)
+    if rest and isinstance(found, Mapping):
+        found = found.get(rest)
+    started = table.get("start")
+    if found is None and isinstance(started, Mapping):
+        return _at(started, path)
+    return found if isinstance(found, str | int | float | bool) else None
