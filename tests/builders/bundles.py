@@ -17,6 +17,7 @@ import numpy as np
 from bakeoff.analysis.encode import to_document, to_hdr
 from bakeoff.analysis.histograms import Histogram, merge
 from bakeoff.analysis.percentiles import Distribution
+from bakeoff.analysis.response import is_overloaded, merged_distribution, percentiles
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Rate, ResponseLimit, Series
@@ -27,7 +28,6 @@ from bakeoff.model.records import (
     LoadRecord,
     MachineFacts,
     OperationSummary,
-    Percentiles,
     PlanRecord,
     RunRecord,
     ServerSide,
@@ -288,7 +288,9 @@ def _record(
         ok=ok,
         headline=to_document(waited),
         operations=[
-            OperationSummary(operation=s.operation, part_of=None, ok=s.count, errors={}, response=_percentiles(times))
+            OperationSummary(
+                operation=s.operation, part_of=None, ok=s.count, errors={}, response=percentiles(Distribution(times))
+            )
             for s, times in zip(series, (t for t in (reads, updates) if t.count), strict=True)
         ],
         series=series,
@@ -324,7 +326,6 @@ def _settled(run: RunRecord) -> RunRecord:
         return run
     failed = sum(run.errors.values())
     failures = sum(count for outcome, count in run.errors.items() if outcome not in ("unknown", "revoked"))
-    waited = Histogram.from_event(run.headline.model_dump())
     return run.model_copy(
         update={
             "rate_ops_per_s": run.ok / run.window_s,
@@ -333,7 +334,7 @@ def _settled(run: RunRecord) -> RunRecord:
             "offered_ops_per_s": None if run.due is None else run.due / run.window_s,
             "client_cpu_us_per_op": _us_per_op(run.client_cpu_s, run.ok),
             "server_cpu_us_per_op": _us_per_op(run.server.cpu_s, run.ok),
-            "response": _percentiles(waited, failures),
+            "response": percentiles(merged_distribution([run]), overloaded=is_overloaded(run)),
         }
     )
 
@@ -405,15 +406,6 @@ def _series(operation: str, times: Histogram) -> Series:
         response=document,
         service=document,
     )
-
-
-def _percentiles(times: Histogram, failures: int = 0) -> Percentiles:
-    spread = Distribution(times, failures)
-    values = {
-        name: found.value_ns / 1e6 if (found := spread.percentile(q)).value_ns is not None else None
-        for name, q in (("p50_ms", 0.5), ("p95_ms", 0.95), ("p99_ms", 0.99), ("p999_ms", 0.999))
-    }
-    return Percentiles(**values, max_ms=(times.max_ns or 0) / 1e6, mean_ms=(times.mean_ns() or 0) / 1e6)
 
 
 def _intervals(story: Story, random: np.random.Generator, rate: float, threads: int) -> list[dict[str, Any]]:

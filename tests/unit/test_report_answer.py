@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from statistics import geometric_mean
 
 import pytest
 from bakeoff.analysis.encode import to_document
@@ -53,15 +54,32 @@ def test_every_cell_has_its_rate_between_its_slowest_and_fastest_repetition(tmp_
         assert spread.low < spread.value < spread.high
 
 
-def test_percentiles_are_of_all_repetitions_together_as_an_independent_library_finds(tmp_path: Path) -> None:
+def test_percentiles_are_those_of_the_typical_repetition_as_an_independent_library_finds(tmp_path: Path) -> None:
     bundle, found = answer(tmp_path)
     cell = found.cells[0]
-    judge = HdrHistogram(1, 3_600_000_000_000, 3)
-    for run in bundle.runs:
-        if run.cell == cell.cell:
-            judge.decode_and_add(run.headline.hdr)
-    assert cell.response.p99_ms == pytest.approx(judge.get_value_at_percentile(99) / 1e6, rel=2e-3)
-    assert cell.response.p50_ms == pytest.approx(judge.get_value_at_percentile(50) / 1e6, rel=2e-3)
+    judges = [HdrHistogram(1, 3_600_000_000_000, 3) for _ in range(5)]
+    for judge, run in zip(judges, (run for run in bundle.runs if run.cell == cell.cell), strict=True):
+        judge.decode_and_add(run.headline.hdr)
+    for q, value in ((99, cell.response.p99_ms), (50, cell.response.p50_ms)):
+        theirs = [judge.get_value_at_percentile(q) / 1e6 for judge in judges]
+        assert value == pytest.approx(geometric_mean(theirs), rel=2e-3)
+    spread = cell.response_spreads["p99_ms"]
+    assert spread.low is not None
+    assert spread.high is not None
+    assert spread.low < spread.value == cell.response.p99_ms < spread.high
+    longest = max(run.response.max_ms or 0 for run in bundle.runs if run.cell == cell.cell)
+    assert cell.response.max_ms == longest
+
+
+def test_a_percentile_that_one_repetition_does_not_have_is_not_stated_and_the_reason_is(tmp_path: Path) -> None:
+    def one_fails(run: RunRecord) -> RunRecord:
+        return run.model_copy(update={"errors": {"fail_conflict": run.ok // 50}}) if only(run, "c01", 2) else run
+
+    _, found = answer(tmp_path, replace(SMALL, change=one_fails))
+    response = found.cells[0].response
+    assert response.p95_ms is not None
+    assert (response.p99_ms, response.words["p99_ms"]) == (None, "not defined (2.0 % failed) in 1 of 5 runs")
+    assert "p99_ms" not in found.cells[0].response_spreads
 
 
 def test_cpu_per_operation_is_over_all_valid_repetitions(tmp_path: Path) -> None:
@@ -318,16 +336,18 @@ def test_settings_that_a_plan_gives_to_two_instances_of_one_kind_declare_their_d
     assert answer_of(bundle).comparisons[0].verdict == "no difference"
 
 
-def test_the_typical_percentile_that_is_compared_is_told_from_that_of_the_table(tmp_path: Path) -> None:
-    bundle, found = answer(tmp_path, replace(SMALL, objective="latency_p99"))
-    comparison, cell = found.comparisons[1], found.cells[2]
-    assert comparison.base_value != cell.response.p99_ms  # two definitions
-    assert f"typically sqlite_full {milliseconds_words(comparison.other_value or 0)}" in found.headline[0]
-    text, page = render_text(found), write_report(bundle).html.read_text(encoding="utf-8")
-    assert "typical value" in text
-    assert "a typical time is the geometric mean of the repetitions' own" in text
-    assert "Its typical p99" in page
-    assert "and so is what is compared" in page
+def test_a_cell_has_one_p99_in_headline_table_comparison_and_chart(tmp_path: Path) -> None:
+    bundle, found = answer(tmp_path, replace(SMALL, threads=(8,), objective="latency_p99"))
+    (comparison,) = found.comparisons
+    for cell, value in zip(found.cells, (comparison.base_value, comparison.other_value), strict=True):
+        assert value is not None
+        assert cell.response.p99_ms == pytest.approx(value)
+        words = milliseconds_words(value)
+        assert f"{cell.contestant} {words}" in found.headline[0]
+        page = write_report(bundle).html.read_text(encoding="utf-8")
+        assert page.count(f'<td class="r">{words}</td>') >= 2  # of the comparison and of the results
+        assert f"{cell.contestant}: {words} (" in page  # the chart's marker
+    assert "typical" not in render_text(found)
 
 
 def test_the_size_of_the_data_is_told_in_caches_of_the_system(tmp_path: Path) -> None:

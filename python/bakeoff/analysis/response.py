@@ -41,18 +41,6 @@ def merged_distribution(runs: Sequence[RunRecord]) -> Distribution:
     )
 
 
-def merged_percentiles(runs: Sequence[RunRecord]) -> Percentiles:
-    """Of the operations of all the runs together, never a mean of percentiles; none where one was overloaded."""
-    if not any(run.headline.count for run in runs):
-        return Percentiles(words={f"{name}_ms": "no samples" for name in QUANTILES})
-    found = percentiles(merged_distribution(runs), overloaded=any(is_overloaded(run) for run in runs))
-    if found.mean_ms is None:
-        return found
-    count = sum(run.headline.count for run in runs)
-    mean_ns = sum(run.headline.mean_ns * run.headline.count for run in runs) / count
-    return found.model_copy(update={"mean_ms": mean_ns / 1e6})
-
-
 def percentiles(spread: Distribution, *, overloaded: bool = False) -> Percentiles:
     """Headline times in ms, with words where one may not be stated."""
     found = {f"{name}_ms": spread.percentile(q) for name, q in QUANTILES.items()}

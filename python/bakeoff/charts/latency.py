@@ -12,8 +12,8 @@ from .ticks import milliseconds_tick
 TITLE = "Response time"
 CAPTION = (
     "From the intended start of an operation to its answer, retries included. Timeouts and unanswered operations count"
-    " with at least the time they had waited. Marker: all repetitions together; rings: each of"
-    " them; bar: from the lowest to the highest."
+    " with at least the time they had waited. Marker: typical repetition; bar: 95 % interval; rings: repetitions;"
+    " cross: a run that is not valid."
 )
 
 

@@ -38,7 +38,7 @@ class Spread(Document):
 
 class CellAnswer(Document):
     """One contestant in one setting. Figures are over the valid repetitions; where there are none, over all that were
-    finished, and `valid` is False. Percentiles are of all those repetitions' operations together."""
+    finished, and `valid` is False. Rates and response times are those of the typical repetition."""
 
     cell: str
     contestant: str
@@ -60,9 +60,10 @@ class CellAnswer(Document):
     invalid_runs: str = ""
     rate_ops_per_s: Spread | None
     response: Percentiles
-    #: Lowest and highest of the repetitions' own percentiles, ms, by the names in `response`.
-    response_ranges: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    #: How the repetitions' own times lie, ms, by the names in `response`; without those that `response` lacks.
+    response_spreads: dict[str, Spread] = Field(default_factory=dict)
     operations: int
+    #: Over the operations of all those repetitions together.
     by_operation: list[OperationSummary]
     #: Response times that the workload's rules ask for.
     limits: list[LimitAnswer] = Field(default_factory=list)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..analysis.metric import Metric
-from ..analysis.response import merged_percentiles, operation_summaries
-from ..analysis.summary import summarise
+from ..analysis.response import operation_summaries
 from ..model.records import CellRecord, FactsRecord, RunRecord
-from .answer import QUANTILE_WORDS, CellAnswer, Spread
+from .answer import CellAnswer, Spread
 from .contest import Contest, setting_words
 from .invalid_runs import invalid_runs_words, no_valid_run_words
 from .response_limits import limit_answers
@@ -18,6 +16,7 @@ from .run_values import observed
 from .runs import clients_of, findings_of, used_runs
 from .source import Source
 from .statements import statement_figures
+from .typical import spread_of, typical_response
 
 
 def cell_answers(
@@ -39,7 +38,7 @@ def _metrics(bundle: Source, runs: Sequence[RunRecord], metrics: Sequence[Metric
     for metric in metrics:
         values = [metric.of(observed(bundle, run)) for run in (runs[:1] if metric.per == "load" else runs)]
         known = [value for value in values if value is not None]
-        if len(known) == len(values) and (spread := _spread(known)):
+        if len(known) == len(values) and (spread := spread_of(known)):
             found[metric.name] = spread
     return found
 
@@ -55,6 +54,8 @@ def _cell_answer(
     operations = ok + errors.total()
     setting = contest.setting(cell)
     findings = findings_of(runs)
+    rate = spread_of([run.rate_ops_per_s for run in used])
+    response, spreads = typical_response(used)
     return CellAnswer(
         cell=cell.id,
         contestant=contest.contestant(cell),
@@ -72,16 +73,16 @@ def _cell_answer(
         valid=any(run.valid for run in runs),
         no_valid_run=no_valid_run_words(runs),
         invalid_runs=invalid_runs_words(runs),
-        rate_ops_per_s=_spread([run.rate_ops_per_s for run in used]),
-        response=merged_percentiles(used),
-        response_ranges=_percentile_ranges(used),
+        rate_ops_per_s=rate,
+        response=response,
+        response_spreads=spreads,
         operations=operations,
         by_operation=operation_summaries(s for run in used for s in run.series),
         limits=limit_answers(cell.limits, used),
         errors=dict(errors),
         error_ratio=errors.total() / operations if operations else 0.0,
         retries=sum(run.retries for run in used),
-        statements=statement_figures(used),
+        statements=statement_figures(used, rate.value if rate else 0.0),
         client=" | ".join(clients_of(runs)),
         client_cpu_us_per_op=_per_operation([run.client_cpu_s for run in used], ok),
         server_cpu_us_per_op=_per_operation([run.server.cpu_s for run in used], ok),
@@ -92,36 +93,6 @@ def _cell_answer(
         write_bytes_per_user_byte=_written_per_user_byte(used),
         validity=_validity_of(contest.plan.repetitions, runs, findings),
         findings=findings,
-    )
-
-
-def _percentile_ranges(runs: Sequence[RunRecord]) -> dict[str, tuple[float, float]]:
-    """Lowest and highest of the runs' own percentiles, ms."""
-    ranges: dict[str, tuple[float, float]] = {}
-    for name in QUANTILE_WORDS:
-        values = [value for run in runs if (value := getattr(run.response, name)) is not None]
-        if values:
-            ranges[name] = (min(values), max(values))
-    return ranges
-
-
-def _spread(values: Sequence[float]) -> Spread | None:
-    """The typical repetition is the geometric mean and its interval that of the logarithms, because comparisons are of
-    ratios: what is printed of two cells is then the ratio that is printed of their comparison."""
-    plain = summarise(values)
-    if plain is None:
-        return None
-    value, low, high = plain.mean, plain.low, plain.high
-    if plain.minimum > 0 and (logs := summarise([math.log(value) for value in values])):
-        value = math.exp(logs.mean)
-        low, high = (None if edge is None else math.exp(edge) for edge in (logs.low, logs.high))
-    return Spread(
-        value=value,
-        low=None if low is None else max(0.0, low),
-        high=high,
-        minimum=plain.minimum,
-        maximum=plain.maximum,
-        cv=plain.cv,
     )
 
 

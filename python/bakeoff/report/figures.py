@@ -267,14 +267,8 @@ def spectrum_curve(series: int, name: str, runs: Sequence[RunRecord]) -> spectru
 
 
 def _percentile(name: str) -> _Reading:
-    """Of a cell: that of all its repetitions' operations, from the lowest to the highest of their own."""
-
-    def of_cell(cell: CellAnswer) -> Edges:
-        value: float | None = getattr(cell.response, name)
-        return (None, None, None) if value is None else (value, *cell.response_ranges.get(name, (None, None)))
-
     return _Reading(
-        of_cell,
+        lambda cell: _spread_edges(cell.response_spreads.get(name)),
         lambda run: getattr(run.response, name),
         milliseconds_words,
         lambda cell: time_words(cell.response, name),

@@ -51,10 +51,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         # A word is written as column heads are, a place in the plan ("mariadb.client") as in the plan.
         "compared": answer.compared if "." in answer.compared else answer.compared[:1].upper() + answer.compared[1:],
         "statement_heads": STATEMENT_HEADS,
-        "objective_short": "rate"
-        if answer.objective == "rate"
-        else f"typical {metric(answer.objective, answer.rates).label}",
-        "typical": answer.objective != "rate",
+        "objective_short": metric(answer.objective, answer.rates).label,
         "comparisons": _comparisons(answer),
         "cells": _cells(answer),
         "middle": setting_words(contest.middle),

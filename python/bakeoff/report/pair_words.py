@@ -11,11 +11,6 @@ from .contest import Contest, Setting
 
 #: So many settings are named; more are only counted.
 NAMED_MAX = 2
-#: A percentile has two honest values in a cell, and they differ a little; each is named where it is shown.
-TYPICAL_WORDS = (
-    "a typical time is the geometric mean of the repetitions' own, which are compared; the table's are of all"
-    " repetitions' operations together"
-)
 _UNDECIDED = {"no difference shown": ("no difference",), "not compared": ("too few", "invalid runs", "not comparable")}
 
 
@@ -94,9 +89,7 @@ def _values(contest: Contest, found: ComparisonAnswer) -> str:
     if found.verdict == "invalid runs":
         return ""
     values = {found.other: found.other_value, found.base: found.base_value}
-    objective = contest.objective
-    said = ", ".join(f"{name} {value_words(value, objective)}" for name, value in values.items() if value is not None)
-    return f"typically {said}" if said and objective.name != "rate" else said
+    return ", ".join(f"{name} {contest.objective.words(v)}" for name, v in values.items() if v is not None)
 
 
 def _at(found: Sequence[ComparisonAnswer], setting: Setting) -> ComparisonAnswer | None:

@@ -10,9 +10,8 @@ from ..model.records import RunRecord
 
 
 class StatementFigures(Document):
-    """Of one cell, over its runs together; per second of their windows."""
+    """Of one cell, per second of the typical run: its rate, and what its runs did for each operation."""
 
-    #: Over the same windows as what follows, so that these divide; a cell's own rate is the typical one of its runs.
     transactions_per_s: float
     queries_per_s: float
     reads_per_s: float
@@ -26,21 +25,23 @@ class StatementFigures(Document):
     min_ms: float | None
 
 
-def statement_figures(runs: Sequence[RunRecord]) -> StatementFigures | None:
-    """None where nothing was counted: the workload does not say what its operations consist of."""
-    window_s = sum(run.window_s for run in runs)
+def statement_figures(runs: Sequence[RunRecord], rate_ops_per_s: float) -> StatementFigures | None:
+    """rate_ops_per_s: the typical run's. None where nothing was counted: the workload does not say what its operations
+    consist of."""
+    ok = sum(run.ok for run in runs)
     read, write, other = (sum(getattr(run.queries, kind) for run in runs) for kind in ("read", "write", "other"))
-    if not (read or write or other) or window_s <= 0:
+    if not (read or write or other) or not ok:
         return None
+    per_s = rate_ops_per_s / ok
     timed = [fastest for run in runs if (fastest := fastest_ns(run)) is not None]
     return StatementFigures(
-        transactions_per_s=sum(run.ok for run in runs) / window_s,
-        queries_per_s=(read + write + other) / window_s,
-        reads_per_s=read / window_s,
-        writes_per_s=write / window_s,
-        others_per_s=other / window_s,
-        ignored_errors_per_s=sum(run.retries for run in runs) / window_s,
-        reconnects_per_s=sum(run.reconnects for run in runs) / window_s,
+        transactions_per_s=rate_ops_per_s,
+        queries_per_s=(read + write + other) * per_s,
+        reads_per_s=read * per_s,
+        writes_per_s=write * per_s,
+        others_per_s=other * per_s,
+        ignored_errors_per_s=sum(run.retries for run in runs) * per_s,
+        reconnects_per_s=sum(run.reconnects for run in runs) * per_s,
         min_ms=min(timed) / 1e6 if timed else None,
     )
 

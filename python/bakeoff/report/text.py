@@ -10,7 +10,7 @@ from ..analysis.registry import metric
 from ..analysis.wording import grouped, milliseconds_words
 from ..columns import aligned, rule
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread, time_words
-from .pair_words import TYPICAL_WORDS, value_words
+from .pair_words import value_words
 from .response_limits import LimitAnswer
 
 _WIDTH = 110
@@ -86,7 +86,7 @@ def _statements(answer: Answer) -> Iterator[str]:
     if not counted:
         return
     yield ""
-    yield "Statements per second, over all windows together (ops/s is the typical repetition's):"
+    yield "Statements per second:"
     settings = any(cell.setting_words for cell in counted)
     head = [*(["setting"] if settings else []), answer.compared, *STATEMENT_HEADS]
     rows = [[*([cell.setting_words] if settings else []), cell.contestant, *statement_words(cell)] for cell in counted]
@@ -196,10 +196,7 @@ def _comparisons(answer: Answer) -> Iterator[str]:
         ]
         for c in answer.comparisons
     ]
-    value = "value" if answer.objective == "rate" else "typical value"
-    yield from table(["setting", value, "base", "finding"], rows, left={0, 3})
-    if objective.unit == "ms":
-        yield from _wrapped(TYPICAL_WORDS, "  note: ")
+    yield from table(["setting", "value", "base", "finding"], rows, left={0, 3})
     yield from _notes(answer.comparisons)
 
 
