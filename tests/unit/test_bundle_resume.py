@@ -136,3 +136,10 @@ def test_a_lock_that_is_a_link_or_a_pipe_is_not_followed(tmp_path: Path) -> None
     os.mkfifo(tmp_path / "bundle.lock")
     with pytest.raises(BakeoffError, match="not an ordinary file"):
         hold(tmp_path, "x")
+
+
+def test_a_part_of_the_plan_is_told_to_leave_the_option_out(bundle: Bundle) -> None:
+    part = bundle.plan.model_copy(update={"cells": bundle.plan.cells[:1], "only": ["threads=1"]})
+    with pytest.raises(BundleError) as caught:
+        refuse_changes(bundle, present(bundle, plan=part))
+    assert caught.value.hint == "leave --only out: this bundle has other cells, too"

@@ -119,3 +119,22 @@ def test_a_folder_that_nothing_can_be_written_in_is_not_called_full(tmp_path: Pa
 
 def test_disk_is_asked_of_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
     assert check.disk_free_bytes(tmp_path / "not" / "yet") > 0
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        ("window = '2s'", "window 2 s,"),
+        ("operations = 1000", "1,000 operations,"),
+        ("operations = 1000\nwindow = '90s'", "1,000 operations,"),
+    ],
+)
+def test_the_summary_says_how_long_a_run_is(
+    measure: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f"[systems.sqlite]\n[workload]\nkind = 'ycsb'\n[measure]\n{measure}\n")
+    assert main(["run", str(plan), "--dry-run"]) == ExitCode.DONE
+    shown = capsys.readouterr().out
+    assert words in shown
+    assert "judged by rate; nothing is compared: there is one system" in shown

@@ -70,6 +70,8 @@ def _changed_inputs(was: Mapping[str, str], now: Mapping[str, str]) -> Iterator[
 
 def _lost_runs(was: PlanRecord, now: Present) -> Iterator[tuple[str, str]]:
     hint = f"put the plan back (the bundle's own is plan.toml in it), or {_ANEW}"
+    if now.plan.only:
+        hint = "leave --only out: this bundle has other cells, too"
     kept = {cell.id for cell in now.plan.cells}
     for cell in was.cells:
         if cell.id in kept:

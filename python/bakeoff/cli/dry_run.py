@@ -69,6 +69,8 @@ def _looked_into(plan: ResolvedPlan) -> list[BakeoffError]:
 
 def _show(dry: DryRun) -> None:
     show(f"{dry.title}\n{dry.description}".rstrip() + "\n")
+    if dry.part:
+        show(f"a part of the plan: {dry.part}\n")
     rows = [[c.id, c.label, c.runs, seconds_words(c.run_s)] for c in dry.cells]
     show(table(rows, ["cell", "what", "runs", "each about"]))
     show()
@@ -83,8 +85,8 @@ def _show(dry: DryRun) -> None:
     show(
         f"\n{counted(dry.runs, 'run', 'runs')}: {counted(len(dry.cells), 'cell', 'cells')}"
         f" x {counted(dry.repetitions, 'repetition', 'repetitions')}, {dry.pacing},"
-        f" warm-up {seconds_words(dry.warm_up_s)}, data {dry.data}, reset {dry.reset}, cache {dry.cache}"
-        f"\ncompared by {dry.objective} over {dry.compare_factor}"
+        f" warm-up {seconds_words(dry.warm_up_s)}, {dry.limit_words}, data {dry.data}, reset {dry.reset},"
+        f" cache {dry.cache}\n{dry.comparison_words}"
         f"\nabout {dry.time_words} and {dry.disk_words} of disk ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
     )
     for preview in dry.previews[:PREVIEWS_MAX]:

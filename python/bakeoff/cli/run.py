@@ -15,7 +15,7 @@ from .. import interrupts
 from ..errors import ExitCode, PlanError
 from .dry_run import dry_run
 from .output import add_json, say
-from .run_bundle import RESULTS, kept, open_bundle, place, refused, set_words
+from .run_bundle import RESULTS, beside_plan, kept, open_bundle, place, refused
 
 if TYPE_CHECKING:
     from ..bundle.read import Bundle
@@ -36,6 +36,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_plan(p)
+    p.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="PART",
+        help="run a part of the plan: a system (mariadb) or levels (threads=8,preset=a); may be repeated: any of them",
+    )
     p.add_argument("--dry-run", action="store_true", help="print cells, repetitions, time and disk; start nothing")
     p.add_argument(
         "--resume",
@@ -107,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.events and options.dry_run:
         raise PlanError("--events tells of runs, and --dry-run makes none", hint="leave one out, or use --json")
-    plan = read_plan(options.plan, must_run=not options.dry_run, said=options.said)
+    plan = read_plan(options.plan, must_run=not options.dry_run, said=options.said, only=options.only)
     for warning in [] if options.dry_run else plan.warnings:
         say(f"warning: {warning}")
     if options.dry_run:
@@ -207,7 +214,7 @@ def all_held(bundle: Bundle, answer: Answer) -> bool:
 def _resume_command(folder: Path, options: argparse.Namespace) -> str:
     """That continues this run as it was asked for, from any folder."""
     words = [*_program(), "run", os.path.abspath(options.plan), "--resume", os.path.abspath(folder)]
-    words += set_words(options)
+    words += beside_plan(options)
     if options.work_dir:
         words += ["--work-dir", os.path.abspath(options.work_dir)]
     said = {

@@ -43,7 +43,7 @@ def open_bundle(
         created=utc_now(),
         title=plan.record.title,
         state="running",
-        command=shlex.join(["bakeoff", "run", str(options.plan), *set_words(options)]),
+        command=shlex.join(["bakeoff", "run", str(options.plan), *beside_plan(options)]),
         demonstration=plan.record.demonstration,
         skipped=plan.skipped,
         engine_sha256=engine_sha256(),
@@ -124,9 +124,10 @@ def _unfinished(parent: Path, plan: ResolvedPlan) -> Path:
     )
 
 
-def set_words(options: argparse.Namespace) -> list[str]:
-    """The words of --set, as they were given."""
-    return [word for words in options.said for word in ("--set", words)]
+def beside_plan(options: argparse.Namespace) -> list[str]:
+    """The words of --set and --only, as they were given."""
+    said = [("--set", words) for words in options.said] + [("--only", words) for words in options.only]
+    return [word for pair in said for word in pair]
 
 
 def kept(writer: BundleWriter) -> str:

@@ -118,6 +118,13 @@ class PlanRecord(Document):
     cells: list[CellRecord]
     #: The plan as a tree after defaults, secrets as names only.
     resolved: dict[str, Any]
+    #: The part of the plan that was wanted, as `--only` said it, any of these; empty: all of it.
+    only: list[str] = Field(default_factory=list)
+
+    @property
+    def part_words(self) -> str:
+        """ "only mariadb or threads=8"; empty: the whole plan."""
+        return f"only {' or '.join(self.only)}" if self.only else ""
 
     @property
     def rates(self) -> list[Rate]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -224,14 +224,15 @@ def find_missing(options: Iterable[tuple[str, dict[str, Any]]], kinds: Kinds, so
     return missing
 
 
-def require(document: PlanDocument, missing: Mapping[str, str], source: Source) -> None:
-    """A system that cannot run here ends the plan, unless the plan calls it optional and another is left."""
+def require(document: PlanDocument, wanted: Collection[str], missing: Mapping[str, str], source: Source) -> None:
+    """A system that cannot run here ends the plan, unless the plan calls it optional and another of those that are
+    wanted is left."""
     for name, why in missing.items():
         if not document.systems[name].optional:
             place = source.error("", "systems", name).where
             hint = f"`bakeoff doctor` says how to get it; optional = true in [systems.{name}] skips it"
             raise ServerError(f"{name} cannot run on this machine: {why}", where=place, hint=hint)
-    if len(missing) == len(document.systems):
+    if missing.keys() >= set(wanted):
         words = "; ".join(f"{name}: {why}" for name, why in missing.items())
         raise ServerError(f"no system of the plan can run on this machine ({words})", hint="see `bakeoff doctor`")
 

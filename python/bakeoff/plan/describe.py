@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..analysis.wording import bytes_words, seconds_words
+from ..analysis.wording import bytes_words, counted, seconds_words
 from ..model.boundary import OperationsLimit, TimeLimit
 from ..model.records import Scalar
 from ..provision.files import can_hold_files
@@ -68,6 +68,7 @@ class DryRun:
     title: str
     description: str
     demonstration: bool
+    part: str  # "only mariadb or threads=8"; empty: the whole plan
     cells: list[CellLine]
     loads: list[LoadLine]
     factors: dict[str, list[Scalar]]
@@ -95,6 +96,21 @@ class DryRun:
     previews: list[WorkloadPreview]
     warnings: list[str] = field(default_factory=list)
     limits: str = LIMITS
+
+    @property
+    def limit_words(self) -> str:
+        """How long a run is: "window 30 s", "1,000 operations"."""
+        if self.window_s is not None:
+            return f"window {seconds_words(self.window_s)}"
+        if self.operations is not None:
+            return counted(self.operations, "operation", "operations")
+        return "windows of several lengths"
+
+    @property
+    def comparison_words(self) -> str:
+        if len(self.factors[self.compare_factor]) > 1:
+            return f"compared by {self.objective} over {self.compare_factor}"
+        return f"judged by {self.objective}; nothing is compared: there is one {self.compare_factor}"
 
     def to_json(self) -> dict[str, Any]:
         previews = [
@@ -129,6 +145,7 @@ def describe(
         title=record.title,
         description=record.description,
         demonstration=record.demonstration,
+        part=record.part_words,
         cells=cells,
         loads=loads,
         factors=record.factors,

@@ -165,11 +165,11 @@ def _check_size(cells: int, source: Source) -> None:
 
 def words_of_levels(levels: Mapping[str, Scalar]) -> str:
     """ "sqlite / readers / threads=4": systems and workloads have names of their own."""
-    words = ((name, _level_words(level)) for name, level in levels.items())
+    words = ((name, level_words(level)) for name, level in levels.items())
     return " / ".join(level if name in _TABLES else f"{name}={level}" for name, level in words)
 
 
-def _level_words(level: Scalar) -> str:
+def level_words(level: Scalar) -> str:
     if isinstance(level, bool):
         return "true" if level else "false"
     return f"{level:g}" if isinstance(level, float) else str(level)

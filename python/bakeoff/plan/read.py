@@ -27,6 +27,7 @@ from .factors import known_name, read_constants
 from .grid import Combination, read_grid, varying
 from .identity import with_ids
 from .nearest import explain
+from .only import choose
 from .overrides import note, override
 from .resolved import Cell, ResolvedPlan
 from .source import Source
@@ -37,10 +38,11 @@ Kinds = Mapping[str, type[System]]
 
 
 def read_plan(
-    path: Path, *, kinds: Kinds | None = None, must_run: bool = True, said: Sequence[str] = ()
+    path: Path, *, kinds: Kinds | None = None, must_run: bool = True, said: Sequence[str] = (), only: Sequence[str] = ()
 ) -> ResolvedPlan:
-    """The plan in this file; said: KEY=VALUE that take the place of what it says. Raises PlanError, or ServerError when
-    this machine lacks a system that is not optional (`must_run = False`, for a dry run: then it is a warning)."""
+    """The plan in this file. said: KEY=VALUE that take the place of what it says. only: the part of it that is wanted.
+    Raises PlanError, or ServerError when this machine lacks a system that is not optional (`must_run = False`, for a
+    dry run: then it is a warning)."""
     try:
         text = read_text(path, encoding="utf-8-sig")  # editors on Windows begin a file with a mark
     except FileNotFoundError:
@@ -51,7 +53,7 @@ def read_plan(
         raise PlanError(f"cannot read the plan: {error.strerror}", where=str(path)) from None
     except UnicodeDecodeError:
         raise PlanError("the plan is not UTF-8 text", where=str(path), hint="plans are TOML files") from None
-    return resolve(text, path.parent, path=path, kinds=kinds, must_run=must_run, said=said)
+    return resolve(text, path.parent, path=path, kinds=kinds, must_run=must_run, said=said, only=only)
 
 
 def resolve(
@@ -62,9 +64,10 @@ def resolve(
     kinds: Kinds | None = None,
     must_run: bool = True,
     said: Sequence[str] = (),
+    only: Sequence[str] = (),
 ) -> ResolvedPlan:
     """The plan with this text; relative paths in it start at `base_dir`. `kinds`: for tests, instead of SYSTEMS."""
-    source = Source(path, note(text, said), base_dir)
+    source = Source(path, note(note(text, said), only, "--only"), base_dir)
     document, source = read_document(text, source, said)
     if kinds is None:
         from ..systems import SYSTEMS
@@ -77,16 +80,18 @@ def resolve(
     grid = read_grid(document, workloads.works, source)
     constants = read_constants(document.measure, grid.factors.values(), source)
     builder = Builder(document, grid, by_name, workloads, source, constants)
-    skipped = _find_missing(builder, grid.combinations)
+    chosen = choose(grid, constants, only, source)
+    systems = {one.system for one in chosen}
+    skipped = _find_missing(builder, chosen)
     if must_run:
-        check.require(document, skipped, source)
+        check.require(document, systems, skipped, source)
     else:
         warnings += [f"{name} cannot run on this machine: {why}" for name, why in skipped.items()]
         skipped = {name: why for name, why in skipped.items() if document.systems[name].optional}
-        if len(skipped) == len(document.systems):
+        if skipped.keys() >= systems:
             skipped = {}
-    combinations = [one for one in grid.combinations if one.system not in skipped]
-    plan = _finish(document, builder, combinations, skipped, warnings)
+    combinations = [one for one in chosen if one.system not in skipped]
+    plan = _finish(document, builder, combinations, skipped, warnings, only)
     if must_run:
         check.check_passwords(plan.cells, by_name, source)
     return plan
@@ -184,6 +189,7 @@ def _finish(
     combinations: list[Combination],
     skipped: dict[str, str],
     warnings: list[str],
+    only: Sequence[str],
 ) -> ResolvedPlan:
     source, measure = builder.source, document.measure
     cells = list(builder.cells(combinations))
@@ -200,7 +206,7 @@ def _finish(
     factors = varying(combinations)
     comparison = _comparison(document, varying(builder.grid.combinations), factors, source)
     constants = {name: [level] for name, level in builder.constants.items()}
-    record = _record(document, cells, factors | constants, comparison, cache)
+    record = _record(document, cells, factors | constants, comparison, cache, only)
     warnings += check.advice(document, cells, private, comparison[0])
     return ResolvedPlan(
         path=source.path,
@@ -241,6 +247,7 @@ def _record(
     factors: dict[str, list[Scalar]],
     comparison: tuple[str, Scalar | None],
     cache: str,
+    only: Sequence[str],
 ) -> PlanRecord:
     measure = document.measure
     windows = {cell.limit.window_s if isinstance(cell.limit, TimeLimit) else None for cell in cells}
@@ -272,6 +279,7 @@ def _record(
         limits=list(document.compare.limit),
         cells=[cell.record for cell in cells],
         resolved=plan_tree(document),
+        only=list(only),
     )
 
 

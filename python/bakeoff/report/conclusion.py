@@ -95,11 +95,13 @@ def _load_warnings(bundle: Source) -> list[str]:
 
 
 def _incomplete(bundle: Source) -> str:
+    part = bundle.plan.part_words
     planned = len(bundle.plan.cells) * bundle.plan.repetitions
     missing = planned - len(bundle.runs)
     if missing <= 0 and bundle.info.state == "complete":
-        return ""
+        return f"Not the whole plan: {part}." if part else ""
     reason = _STATES.get(bundle.info.state, "some results are missing")
+    reason = f"{part}, and {reason}" if part else reason
     return f"Not the whole plan: {reason}; {len(bundle.runs)} of {counted(planned, 'run is', 'runs are')} here."
 
 
