@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from bakeoff.analysis.estimate import Invalid
 from bakeoff.analysis.metric import Observed
@@ -21,7 +19,7 @@ from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
 from bakeoff.report.run_values import observed, run_values
 from bakeoff.report.text import render_text
-from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
+from builders.bundles import MARIADB, SQLITE, Story, invalid, write_bundle
 from builders.plans import read, refused
 
 STORY = Story(threads=(4,), presets=("a",), window_s=10, warm_up_s=2)
@@ -231,74 +229,3 @@ def test_every_command_takes_the_name_of_an_operation_in_capitals_or_not(tmp_pat
         assert main(words) == ExitCode.DONE, words
     (row, *_) = csv.DictReader(io.StringIO((tmp_path / "runs.csv").read_text()))
     assert float(row["latency_p99.read"]) > 0
-
-
-def exported(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["export", *arguments]) == ExitCode.DONE
-    return capsys.readouterr().out
-
-
-def test_runs_and_metrics_are_one_table(folder: Path, bundle: Bundle, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = list(csv.DictReader(io.StringIO(exported(capsys, str(folder)))))
-    assert [row["run"] for row in rows] == [run.id for run in bundle.runs]
-    assert [float(row["rate"]) for row in rows] == [run.rate_ops_per_s for run in bundle.runs]
-    assert {row["server_cpu_us_per_op"] for row in rows if row["system"] == "sqlite_full"} == {""}
-    assert "queries_per_s" not in rows[0]  # no run has it
-
-
-def test_a_table_has_the_metrics_that_are_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = [str(folder), "--metric", "latency_p99.read", "--metric", "db.Threads_running"]
-    document = json.loads(exported(capsys, *asked, "--json"))
-    assert [m["name"] for m in document["metrics"]] == ["latency_p99.read", "db.Threads_running"]
-    assert document["runs"][0]["latency_p99.read"] > 0
-    text = exported(capsys, *asked, "--format", "markdown")
-    assert text.splitlines()[0].endswith("| valid | latency_p99.read | db.Threads_running |")
-
-
-def test_a_parquet_table_goes_to_a_file(
-    folder: Path, tmp_path: Path, bundle: Bundle, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert exported(capsys, str(folder), "--format", "parquet", "--out", str(tmp_path / "runs.parquet")) == ""
-    assert pq.ParquetFile(tmp_path / "runs.parquet").read().num_rows == len(bundle.runs)
-    assert main(["export", str(folder), "--format", "parquet"]) == ExitCode.USAGE
-
-
-def test_a_file_that_is_there_is_written_over_only_where_that_is_said(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    kept = tmp_path / "runs.csv"
-    kept.write_text("of last year")
-    assert main(["export", str(folder), "--out", str(kept)]) == ExitCode.USAGE
-    assert "the file is there already" in capsys.readouterr().err
-    assert kept.read_text() == "of last year"
-    assert exported(capsys, str(folder), "--out", str(kept), "--force") == ""
-    assert kept.read_text().startswith("run,")
-
-
-@pytest.mark.parametrize("name", ["bundle.json", "runs/b01-c01/result.json", "facts/new.csv"])
-def test_no_file_of_a_bundle_is_written_over(
-    folder: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "link").symlink_to(folder)
-    before = (folder / "bundle.json").read_text()
-    assert main(["export", str(folder), "--out", str(tmp_path / "link" / name), "--force"]) == ExitCode.USAGE
-    assert "a bundle's own files" in capsys.readouterr().err
-    assert (folder / "bundle.json").read_text() == before
-
-
-def test_a_table_may_lie_beside_what_is_the_bundles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exported(capsys, str(folder), "--out", str(folder / "runs.csv")) == ""
-
-
-def test_runs_that_failed_or_are_invalid_stand_in_the_table_as_such(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def change(run: RunRecord) -> RunRecord:
-        return failed(run) if run.block == 1 else invalid(run) if run.block == 2 else run
-
-    story = replace(STORY, contenders=(MARIADB, SQLITE), change=change)
-    made = write_bundle(tmp_path / "bundle", story)
-    rows = list(csv.DictReader(io.StringIO(exported(capsys, str(made.folder)))))
-    assert {(row["valid"], row["rate"] == "") for row in rows if row["block"] == "1"} == {("false", True)}
-    assert {(row["valid"], row["rate"] == "") for row in rows if row["block"] == "2"} == {("false", False)}
-    assert {row["valid"] for row in rows if int(row["block"]) > 2} == {"true"}

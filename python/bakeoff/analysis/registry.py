@@ -81,6 +81,11 @@ def all_metrics(rates: Iterable[Rate]) -> list[Metric]:
     return [entry.metric() for entry in (*METRICS, *map(_of_workloads, rates))]
 
 
+def of_operations(operations: Iterable[str]) -> list[Metric]:
+    """Each that can be told of one operation, of these."""
+    return [entry.metric_of(operation) for operation in operations for entry in METRICS if entry.of_operation]
+
+
 def _per_op(total: float | None, seen: Observed) -> float | None:
     """Of the operations that the rate counts."""
     achieved = seen.run.rate_ops_per_s * seen.run.window_s

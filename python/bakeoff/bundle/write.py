@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import input_files
 from ..errors import BundleError, PlanError
@@ -18,6 +18,9 @@ from ..model.boundary import Document, RunSpec
 from ..model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
 from . import files, resume
 from .read import Bundle
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def utc_now() -> str:
@@ -177,10 +180,15 @@ def dumps(document: Document) -> str:
 def parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """Rows as a Parquet file; a column that a row lacks is null there."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    table = pa.table({name: [row.get(name) for row in rows] for name in columns})
+    return packed(pa.table({name: [row.get(name) for row in rows] for name in columns}))
+
+
+def packed(table: pa.Table) -> bytes:
+    """A table as a Parquet file."""
+    import pyarrow.parquet as pq
+
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="zstd")
     return sink.getvalue()

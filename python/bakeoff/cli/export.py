@@ -1,68 +1,143 @@
-"""`bakeoff export`: runs x metrics as one table, for other programs."""
+"""`bakeoff export`: a bundle as tables, for other programs."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ExitCode, PlanError
 from .metrics import add_metric, named
 from .output import add_json, print_json, say, show
 
-FORMATS = ("csv", "markdown", "parquet")
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ..bundle.read import Bundle
+
+TABLES = ("runs", "cells", "seconds", "watched")
+#: By the ending of a file.
+FORMATS = {".csv": "csv", ".md": "markdown", ".parquet": "parquet"}
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p = commands.add_parser(
         "export",
-        help="print a bundle's runs and their metrics as a table",
-        description="Prints one row for each run of a bundle: what it is, then its value of every metric, in the units"
-        " of docs/reference/metrics.md.",
-        epilog="example:\n  bakeoff export my-bundle > runs.csv\n"
-        "  bakeoff export my-bundle --format markdown --metric rate --metric latency_p99.read",
+        help="a bundle's runs, cells or seconds as a table: CSV, Markdown, Parquet",
+        description="Makes a table of a bundle. runs: one row a run, with its value of every metric. cells: one row a"
+        " cell, with the typical repetition and its interval. seconds: one row a second of every run, as its clients"
+        " saw it. watched: one row a look at server and machine. Units are those of docs/reference/metrics.md.",
+        epilog="example:\n  bakeoff export my-bundle > runs.csv\n  bakeoff export my-bundle --table cells -o cells.md\n"
+        "  bakeoff export my-bundle --every --long -o figures.parquet\n"
+        "  bakeoff export my-bundle --table seconds --metric rate_ops_per_s --metric p99_ms -o seconds.csv",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument("bundle", type=Path, help="the folder that `bakeoff run` left")
-    p.add_argument("--format", choices=FORMATS, default="csv", help="default: csv; parquet goes to a file, --out")
-    add_metric(p, "a column: rate, latency_p99.read, ... (default: all that some run has)")
-    p.add_argument("--out", type=Path, metavar="FILE", help="where to write (default: standard output)")
+    p.add_argument("--table", choices=TABLES, default="runs", help="default: runs")
+    add_metric(p, "a column: rate, latency_p99.read, db.Threads_running, ... (default: all that some row has)")
+    p.add_argument(
+        "--every",
+        action="store_true",
+        help="the metrics of every operation, too, and the means of all that server and machine were watched by",
+    )
+    p.add_argument("--long", action="store_true", help="one row for each value, with its metric and unit")
+    p.add_argument(
+        "--units", action="store_true", help="units in the head of a CSV, as Markdown has them: rate (ops/s)"
+    )
+    p.add_argument("--format", choices=FORMATS.values(), help="default: by the file's ending, else csv")
+    p.add_argument("-o", "--out", type=Path, metavar="FILE", help="where to write (default: standard output)")
     p.add_argument("--force", action="store_true", help="write over the file that --out names")
     add_json(p)
     p.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..analysis.registry import all_metrics
-    from ..bundle.files import is_of_a_bundle
     from ..bundle.read import Bundle
-    from ..bundle.write import parquet
-    from ..report.table import as_csv, as_markdown, runs_table, without_empty
+    from ..report.table import long, told_of
 
-    if options.format == "parquet" and (options.out is None or options.json):
-        raise PlanError("a parquet file is not for a terminal", where="--format parquet", hint="say where: --out FILE")
-    if options.out is not None and is_of_a_bundle(options.out):
-        raise PlanError("this is a place of a bundle's own files", where=str(options.out), hint="name another file")
-    if options.out is not None and options.out.is_file() and not options.force:
-        hint = "--force writes over it, or name another file"
-        raise PlanError("the file is there already", where=str(options.out), hint=hint)
+    file_format = _format(options)
     bundle = Bundle.open(options.bundle)
-    metrics = named(options.metric, "--metric", [bundle]) or all_metrics(bundle.plan.rates)
-    rows = runs_table(bundle, metrics)
-    if not options.metric:
-        rows = without_empty(rows, metrics)
+    table = _table(bundle, options)
     for words in bundle.damage:
         say(f"warning: {words}")
-    if not rows:
-        raise PlanError("no run of this bundle was finished", where=str(bundle.folder))
+    if not table.num_rows:
+        raise PlanError(f"there are no {options.table} to tell of in this bundle", where=str(bundle.folder))
+    if options.long:
+        table = long(table)
     if options.json:
-        told = [{"name": m.name, "unit": m.unit, "better": m.better} for m in metrics if m.name in rows[0]]
-        print_json({"bundle": str(bundle.folder), "metrics": told, "runs": rows})
-        return ExitCode.DONE
-    text = as_markdown(rows) if options.format == "markdown" else as_csv(rows)
-    if options.out is None:
-        show(text.removesuffix("\n"))
-    elif options.format == "parquet":
-        options.out.write_bytes(parquet(rows))
+        told = [{"name": name, **told_of(table, name)} for name in table.column_names if told_of(table, name)]
+        print_json({"bundle": str(bundle.folder), "metrics": told, options.table: table.to_pylist()})
+    elif options.out is None:
+        show(_bytes(table, file_format, units=options.units).decode().removesuffix("\n"))
     else:
-        options.out.write_text(text)
+        options.out.write_bytes(_bytes(table, file_format, units=options.units))
     return ExitCode.DONE
+
+
+def _format(options: argparse.Namespace) -> str:
+    """What the table is written as. PlanError where it cannot be."""
+    from ..bundle.files import is_of_a_bundle
+
+    out: Path | None = options.out
+    if out is None:
+        if options.format == "parquet":
+            hint = "say where: --out FILE"
+            raise PlanError("a parquet file is not for a terminal", where="--format parquet", hint=hint)
+        return str(options.format or "csv")
+    if options.json:
+        raise PlanError("--json prints to standard output", where=f"--out {out}", hint="leave one of them out")
+    if is_of_a_bundle(out):
+        raise PlanError("this is a place of a bundle's own files", where=str(out), hint="name another file")
+    if out.is_file() and not options.force:
+        hint = "--force writes over it, or name another file"
+        raise PlanError("the file is there already", where=str(out), hint=hint)
+    if options.format is None and out.suffix and out.suffix.lower() not in FORMATS:
+        hint = f"end its name in {', '.join(FORMATS)}, or say --format"
+        raise PlanError(f"what a {out.suffix} file is to hold is not known", where=str(out), hint=hint)
+    return str(options.format or FORMATS.get(out.suffix.lower(), "csv"))
+
+
+def _table(bundle: Bundle, options: argparse.Namespace) -> pa.Table:
+    from ..analysis.registry import all_metrics
+    from ..report.table import (
+        cells_table,
+        columns_of,
+        every_metric,
+        runs_table,
+        seconds_table,
+        watched_table,
+        without_empty,
+    )
+
+    if options.table in ("seconds", "watched"):
+        if options.every:
+            raise PlanError(f"--table {options.table} has all there is anyway", where="--every", hint="leave it out")
+        make, tables = (
+            (seconds_table, bundle.intervals) if options.table == "seconds" else (watched_table, bundle.server)
+        )
+        return make(bundle, _pick(options.metric, columns_of(bundle, tables)) if options.metric else None)
+    of = runs_table if options.table == "runs" else cells_table
+    if options.metric:
+        return of(bundle, named(options.metric, "--metric", [bundle]))
+    return without_empty(of(bundle, every_metric(bundle) if options.every else all_metrics(bundle.plan.rates)))
+
+
+def _pick(wanted: Sequence[str], known: Collection[str]) -> Callable[[list[str]], list[str]]:
+    """Of a run's columns those, and those that say which second it is."""
+    from ..nearest import meant
+    from ..report.table import OF_A_SECOND
+
+    for name in wanted:
+        if name not in known:
+            raise PlanError(f"no run has a column `{name}`", where="--metric", hint=meant(name, known))
+    return lambda names: [name for name in names if name in wanted or name in OF_A_SECOND]
+
+
+def _bytes(table: pa.Table, file_format: str, *, units: bool) -> bytes:
+    from ..bundle.write import packed
+    from ..report.table_text import as_csv, as_markdown
+
+    if file_format == "parquet":
+        return packed(table)
+    return (as_markdown(table) if file_format == "markdown" else as_csv(table, units=units)).encode()

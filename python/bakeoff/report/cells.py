@@ -27,13 +27,14 @@ def cell_answers(
     cells = [cell for place in places if (cell := contest.cell(*place)) is not None]
     return [
         _cell_answer(contest, cell, runs[cell.id], bundle.facts.get(cell.id)).model_copy(
-            update={"metrics": _metrics(bundle, used_runs(runs[cell.id]), metrics)}
+            update={"metrics": metric_spreads(bundle, used_runs(runs[cell.id]), metrics)}
         )
         for cell in cells
     ]
 
 
-def _metrics(bundle: Source, runs: Sequence[RunRecord], metrics: Sequence[Metric]) -> dict[str, Spread]:
+def metric_spreads(bundle: Source, runs: Sequence[RunRecord], metrics: Sequence[Metric]) -> dict[str, Spread]:
+    """Of one cell's runs, by the metrics' names; one that is not defined in every run is left out."""
     found = {}
     for metric in metrics:
         values = [metric.of(observed(bundle, run)) for run in (runs[:1] if metric.per == "load" else runs)]

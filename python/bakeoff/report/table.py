@@ -1,70 +1,192 @@
-"""Runs x metrics: one row a run, what it is first and then its value of every metric, in the metric's unit."""
+"""A bundle as tables: runs x metrics, cells x metrics, seconds, and what server and machine were watched by.
+
+Each has one row for each thing, what it is first and then its values. The field of a column of values says in its
+metadata the `unit` (empty: a plain number) and, of a metric, which way is `better`; the fields of columns that say what
+a row is about have no metadata. Null: not defined, or not known, as is everything of a run that failed.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..analysis.metric import Metric
-from ..model.records import Scalar
+from ..analysis.registry import all_metrics, is_watched, metric, of_operations
+from ..model.records import CellRecord, RunRecord, Scalar
+from .cells import metric_spreads
 from .run_values import observed
-from .source import Source
+from .runs import runs_by_cell, used_runs
+from .source import Pick, Source
 
-Value = Scalar | None
-Row = Mapping[str, Value]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Columns = dict[str, list[Scalar | None]]
+#: How a unit ends a name, the longest first.
+_ENDINGS = {
+    "_bytes_per_s": "bytes/s",
+    "_ops_per_s": "ops/s",
+    "_s_per_s": "s/s",
+    "_per_s": "1/s",
+    "_bytes": "bytes",
+    "_ms": "ms",
+    "_s": "s",
+}
+#: What a row of a second is about, rather than what was seen in it.
+OF_A_SECOND = ("second", "length_s", "warm_up")
+#: Of a cell's spread, what is added to the metric's name for each.
+_FIGURES = {"": "value", **{f"_{name}": name for name in ("low", "high", "minimum", "maximum", "cv")}}
 
 
-def runs_table(bundle: Source, metrics: Sequence[Metric]) -> list[Row]:
-    """In the order in which the runs were made; all rows have the same columns. None: not defined or not known, as is
-    everything of a run that failed."""
-    cells = {cell.id: cell for cell in bundle.plan.cells}
-    factors = dict.fromkeys(name for cell in bundle.plan.cells for name in cell.levels if name != "system")
-    rows: list[Row] = []
+def runs_table(bundle: Source, metrics: Sequence[Metric]) -> pa.Table:
+    """One row a run, in the order in which they were made; one column a metric."""
+    about = _of_runs(bundle, bundle.runs)
+    seen = [observed(bundle, run) if run.state == "done" else None for run in bundle.runs]
+    values: Columns = {m.name: [m.of(each) if each else None for each in seen] for m in metrics}
+    return _table(about, values, {m.name: _told(m) for m in metrics})
+
+
+def cells_table(bundle: Source, metrics: Sequence[Metric]) -> pa.Table:
+    """One row a cell: of every metric the typical valid repetition (the geometric mean); beside it its 95 % interval
+    (`_low`, `_high`), the least and the most (`_minimum`, `_maximum`) and the standard deviation over the mean (`_cv`).
+    Null where some repetition has no value, an interval also where there is only one."""
+    grouped = runs_by_cell(bundle.runs)
+    runs = [grouped[cell.id] for cell in bundle.plan.cells]
+    about = _of_cells(bundle, bundle.plan.cells)
+    about["repetitions_planned"] = [bundle.plan.repetitions] * len(runs)
+    about["repetitions_finished"] = [sum(run.state == "done" for run in of_cell) for of_cell in runs]
+    about["repetitions_valid"] = [sum(run.valid for run in of_cell) for of_cell in runs]
+    found = [metric_spreads(bundle, used_runs(of_cell), metrics) for of_cell in runs]
+    values: Columns = {}
+    told: dict[str, dict[str, str]] = {}
+    for one in metrics:
+        of_each = [spread.get(one.name) for spread in found]
+        for name, figure in _FIGURES.items():
+            values[one.name + name] = [getattr(spread, figure) if spread else None for spread in of_each]
+            told[one.name + name] = {"unit": "ratio", "better": "lower"} if figure == "cv" else _told(one)
+    return _table(about, values, told)
+
+
+def seconds_table(bundle: Source, pick: Pick | None = None) -> pa.Table:
+    """One row a second of every run, as its clients saw it; second: since the warm-up began."""
+    return _of_seconds(bundle, bundle.intervals, pick)
+
+
+def watched_table(bundle: Source, pick: Pick | None = None) -> pa.Table:
+    """One row a look at server and machine in every run; second: when, since the warm-up began; length_s: since the
+    look before."""
+    return _of_seconds(bundle, bundle.server, pick)
+
+
+def every_metric(bundle: Source) -> list[Metric]:
+    """Of all operations and of each one, and the means of all that server and machine were watched by."""
+    operations = dict.fromkeys(series.operation for run in bundle.runs for series in run.series)
+    watched = (metric(name) for name in columns_of(bundle, bundle.server) if is_watched(name))
+    return [*all_metrics(bundle.plan.rates), *of_operations(operations), *watched]
+
+
+def columns_of(bundle: Source, tables: Callable[[str, Pick], pa.Table | None]) -> list[str]:
+    """Of those tables of all runs, each name once."""
+    names: dict[str, None] = {}
+
+    def note(of_run: list[str]) -> list[str]:
+        names.update(dict.fromkeys(of_run))
+        return []
+
     for run in bundle.runs:
-        cell, seen = cells[run.cell], observed(bundle, run)
-        rows.append(
-            {
-                "run": run.id,
-                "cell": run.cell,
-                "block": run.block,
-                "started": run.started,
-                "system": cell.system,
-                "workload": cell.workload,
-                **{name: cell.levels.get(name) for name in factors},
-                "valid": run.valid,
-                **{metric.name: metric.of(seen) if run.state == "done" else None for metric in metrics},
-            }
-        )
-    return rows
+        tables(run.id, note)
+    return list(names)
 
 
-def without_empty(rows: Sequence[Row], metrics: Sequence[Metric]) -> list[Row]:
-    """The rows without the metrics that no run has."""
-    empty = {m.name for m in metrics if all(row[m.name] is None for row in rows)}
-    return [{name: value for name, value in row.items() if name not in empty} for row in rows]
+def without_empty(table: pa.Table) -> pa.Table:
+    """Without the values that no row has."""
+    return table.drop_columns([name for name in _values(table) if table.column(name).null_count == table.num_rows])
 
 
-def as_csv(rows: Sequence[Row]) -> str:
-    """Nothing between two commas: no value."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _text(value) for name, value in row.items()} for row in rows)
-    return text.getvalue()
+def long(table: pa.Table) -> pa.Table:
+    """One row for each value that there is: what it is about, then `metric`, `value` and `unit`."""
+    import pyarrow as pa
+
+    about = [name for name in table.column_names if not told_of(table, name)]
+    parts = []
+    for name in _values(table):
+        there = table.filter(table.column(name).is_valid())
+        value = {"metric": [name] * len(there), "value": there.column(name).cast("double")}
+        unit = [told_of(table, name)["unit"]] * len(there)
+        parts.append(pa.table({**{each: there.column(each) for each in about}, **value, "unit": unit}))
+    return pa.concat_tables(parts, promote_options="permissive")
 
 
-def as_markdown(rows: Sequence[Row]) -> str:
-    return "\n".join(_markdown(rows)) + "\n"
+def told_of(table: pa.Table, column: str) -> dict[str, str]:
+    """`unit` and `better` of a column of values; nothing of one that says what a row is about."""
+    metadata = table.schema.field(column).metadata or {}
+    return {key.decode(): value.decode() for key, value in metadata.items()}
 
 
-def _markdown(rows: Sequence[Row]) -> Iterator[str]:
-    names = list(rows[0]) if rows else []
-    for line in (names, ["---"] * len(names), *([_text(value) for value in row.values()] for row in rows)):
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |"
+def _values(table: pa.Table) -> list[str]:
+    return [name for name in table.column_names if told_of(table, name)]
 
 
-def _text(value: Value) -> str:
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _told(metric: Metric) -> dict[str, str]:
+    return {"unit": metric.unit, "better": metric.better}
+
+
+def _of_runs(bundle: Source, runs: Sequence[RunRecord]) -> Columns:
+    cells = {cell.id: cell for cell in bundle.plan.cells}
+    return {
+        "run": [run.id for run in runs],
+        "cell": [run.cell for run in runs],
+        "block": [run.block for run in runs],
+        "started": [run.started for run in runs],
+        **_of_cells(bundle, [cells[run.cell] for run in runs]),
+        "valid": [run.valid for run in runs],
+    }
+
+
+def _of_cells(bundle: Source, cells: Sequence[CellRecord]) -> Columns:
+    factors = dict.fromkeys(name for cell in bundle.plan.cells for name in cell.levels if name != "system")
+    return {
+        "cell": [cell.id for cell in cells],
+        "system": [cell.system for cell in cells],
+        "workload": [cell.workload for cell in cells],
+        **{name: [cell.levels.get(name) for cell in cells] for name in factors},
+    }
+
+
+def _of_seconds(bundle: Source, tables: Callable[[str, Pick | None], pa.Table | None], pick: Pick | None) -> pa.Table:
+    import pyarrow as pa
+
+    runs = [(run, found) for run in bundle.runs if (found := tables(run.id, pick)) is not None and found.num_rows]
+    about = _of_runs(bundle, [run for run, found in runs for _ in range(found.num_rows)])
+    seconds = pa.concat_tables([found for _, found in runs], promote_options="permissive") if runs else pa.table({})
+    own = {name: seconds.column(name) for name in OF_A_SECOND if name in seconds.column_names}
+    values = {name: seconds.column(name) for name in seconds.column_names if name not in own}
+    return _table({**about, **own}, values, {name: {"unit": _unit(name)} for name in values})
+
+
+def _unit(column: str) -> str:
+    return next((unit for ending, unit in _ENDINGS.items() if column.endswith(ending)), "")
+
+
+def _table(about: Mapping[str, Any], values: Mapping[str, Any], told: Mapping[str, Mapping[str, str]]) -> pa.Table:
+    import pyarrow as pa
+
+    arrays = [*map(_array, about.values()), *map(_array, values.values())]
+    fields = [pa.field(name, array.type) for name, array in zip(about, arrays, strict=False)]
+    fields += [
+        pa.field(name, array.type, metadata=told[name])
+        for name, array in zip(values, arrays[len(about) :], strict=True)
+    ]
+    return pa.table(arrays, schema=pa.schema(fields))
+
+
+def _array(values: Any) -> Any:
+    """Levels of one factor may be words and numbers: then all are words."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.ChunkedArray):
+        return values
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if value is None else str(value) for value in values])
