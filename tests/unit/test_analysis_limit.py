@@ -37,6 +37,8 @@ def run(milliseconds: float = 1.0, operations: int = 10_000, **changes: object) 
         ("rate >= 5k/s", 5000.0, "rate >= 5k/s"),
         ("rate > 300_000/min", 5000.0, "rate > 300_000/min"),
         ("size_on_disk_bytes < 2GiB", 2.0 * 2**30, "size_on_disk_bytes < 2GiB"),
+        ("size_on_disk_bytes < 64MB", 2.0**26, "size_on_disk_bytes < 64MB"),
+        ("size_on_disk_bytes < 64M", 2.0**26, "size_on_disk_bytes < 64M"),
         ("db.Threads_running < 20", 20.0, "db.Threads_running < 20"),
         ("cpu_us_per_op < 50us", 50.0, "cpu_us_per_op < 50us"),
         ("load_s < 2m", 120.0, "load_s < 2m"),

@@ -30,9 +30,9 @@ _KEPT = {"<": lt, "<=": le, ">": gt, ">=": ge}
 _S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _PER_S = {"/s": 1.0, "/min": 1 / 60, "/m": 1 / 60, "/h": 1 / 3600}
 _COUNT = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
+#: Powers of 1024 however they are written, as servers read their settings.
 _BYTES = {"": 1.0, "B": 1.0}
-_BYTES |= {f"{prefix}B": 1e3**n for n, prefix in enumerate("kMGT", 1)}
-_BYTES |= {f"{prefix}iB": 1024.0**n for n, prefix in enumerate("KMGT", 1)}
+_BYTES |= {f"{prefix}{end}": 1024.0**n for n, prefix in enumerate("KMGT", 1) for end in ("", "B", "iB")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def _rates(own_per_s: float) -> _Units:
     return _Units(per | _COUNT, 'rates are written as 5000, "5000/s", "5k/s" or "300/min"')
 
 
-_SIZES = _Units(_BYTES, "sizes are written with B, KiB, MiB, GiB, kB, MB or GB")
+_SIZES = _Units(_BYTES, "sizes are written in powers of 1024, as 64MiB, 64MB or 64M")
 _NUMBERS = _Units(_COUNT, "it is a plain number, as in 20 or 5k")
 _UNITS: dict[Unit, _Units] = {
     "ms": _times(1e-3),
