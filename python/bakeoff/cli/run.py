@@ -43,7 +43,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="PART",
         help="run a part of the plan: a system (mariadb) or levels (threads=8,preset=a); may be repeated: any of them",
     )
-    p.add_argument("--dry-run", action="store_true", help="print cells, repetitions, time and disk; start nothing")
     p.add_argument(
         "--resume",
         nargs="?",
@@ -51,6 +50,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="BUNDLE",
         help="continue a bundle of this plan (default: the newest unfinished one); finished runs are kept",
     )
+    p.add_argument(
+        "--allow-drop",
+        action="store_true",
+        help="drop tables of the plan's names on an existing server, whoever made them",
+    )
+    add_running(p)
+    p.set_defaults(run=run)
+
+
+def add_running(p: argparse.ArgumentParser) -> None:
+    """What is said of running a plan, wherever the plan comes from."""
+    p.add_argument("--dry-run", action="store_true", help="print cells, repetitions, time and disk; start nothing")
     where = p.add_mutually_exclusive_group()
     where.add_argument(
         "--out", type=Path, metavar="BUNDLE", help="make the bundle here: a folder that is empty or not there yet"
@@ -62,18 +73,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help=f"make a new folder for the bundle in this one (default: {RESULTS})",
     )
     p.add_argument("--work-dir", type=Path, metavar="DIR", help="where private servers and files live while they run")
-    p.add_argument(
-        "--allow-drop",
-        action="store_true",
-        help="drop tables of the plan's names on an existing server, whoever made them",
-    )
     add_beside(p)
     p.add_argument("--no-report", action="store_true", help="write no report.html")
     p.add_argument("--quiet", action="store_true", help="show no progress")
     told = p.add_mutually_exclusive_group()
     add_json(told)
     told.add_argument("--events", action="store_true", help="tell what happens as JSON lines on stdout, for programs")
-    p.set_defaults(run=run)
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
@@ -110,11 +115,17 @@ def add_beside(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ..plan.read import read_plan
+
+    plan = read_plan(options.plan, must_run=not options.dry_run, said=options.said, only=options.only)
+    return carry_out(plan, options)
+
+
+def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
+    """Runs the plan and tells its answer, or with --dry-run what that would be."""
     from ..schedule.cores import claim, cores_of_all
 
     if options.events and options.dry_run:
         raise PlanError("--events tells of runs, and --dry-run makes none", hint="leave one out, or use --json")
-    plan = read_plan(options.plan, must_run=not options.dry_run, said=options.said, only=options.only)
     for warning in [] if options.dry_run else plan.warnings:
         say(f"warning: {warning}")
     if options.dry_run:
@@ -125,7 +136,7 @@ def run(options: argparse.Namespace) -> int:
         cores = held.enter_context(claim(cores_of_all(plan), plan.record.title, options.beside, say))
         writer, done, facts = open_bundle(plan, options, held)
         try:
-            _carry_out(plan, writer, done, facts, cores, options)
+            _make_runs(plan, writer, done, facts, cores, options)
             cores.free()  # the report disturbs, but it is no measurement
             return _answer(writer, options)
         except (KeyboardInterrupt, Exception) as error:
@@ -140,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
             return ExitCode.INTERRUPTED
 
 
-def _carry_out(
+def _make_runs(
     plan: ResolvedPlan,
     writer: BundleWriter,
     done: dict[str, RunRecord],
@@ -213,7 +224,8 @@ def all_held(bundle: Bundle, answer: Answer) -> bool:
 
 def _resume_command(folder: Path, options: argparse.Namespace) -> str:
     """That continues this run as it was asked for, from any folder."""
-    words = [*_program(), "run", os.path.abspath(options.plan), "--resume", os.path.abspath(folder)]
+    plan = options.plan or folder / "plan.toml"
+    words = [*_program(), "run", os.path.abspath(plan), "--resume", os.path.abspath(folder)]
     words += beside_plan(options)
     if options.work_dir:
         words += ["--work-dir", os.path.abspath(options.work_dir)]

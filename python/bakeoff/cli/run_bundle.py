@@ -43,7 +43,7 @@ def open_bundle(
         created=utc_now(),
         title=plan.record.title,
         state="running",
-        command=shlex.join(["bakeoff", "run", str(options.plan), *beside_plan(options)]),
+        command=shlex.join(["bakeoff", "run", str(options.plan or "plan.toml"), *beside_plan(options)]),
         demonstration=plan.record.demonstration,
         skipped=plan.skipped,
         engine_sha256=engine_sha256(),

@@ -151,6 +151,7 @@ class System(ABC):
     kind: ClassVar[str]  # "mariadb": the key `kind` of a plan's [systems.NAME]; also the default for NAME
     driver: ClassVar[str]  # kind of the engine's driver that speaks to it
     summary: ClassVar[str]  # one line for `bakeoff systems`
+    setting_example: ClassVar[str] = ""  # that a first plan shows, as TOML
     private: bool
     name: str
 

@@ -35,6 +35,7 @@ class MariaDb(StartedServer):
     driver: ClassVar[str] = FAMILY.driver
     family = FAMILY
     summary: ClassVar[str] = "MariaDB server: a private instance, or an existing one by `address`"
+    setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     existing: ClassVar[type[ExistingServer]] = ExistingMariaDb
 
     @classmethod

@@ -36,6 +36,7 @@ class MySql(StartedServer):
     summary: ClassVar[str] = (
         "MySQL: a private instance by version, or an existing one (Percona Server, too) by `address`"
     )
+    setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     existing: ClassVar[type[ExistingServer]] = ExistingMySql
 
     @classmethod

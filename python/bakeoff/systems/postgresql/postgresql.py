@@ -34,6 +34,7 @@ class PostgreSql(StartedServer):
     kind: ClassVar[str] = "postgresql"
     driver: ClassVar[str] = FAMILY.driver
     summary: ClassVar[str] = "PostgreSQL server: a private instance, or an existing one by `address`"
+    setting_example: ClassVar[str] = 'shared_buffers = "1GB"'
     family = FAMILY
     existing: ClassVar[type[ExistingServer]] = ExistingPostgreSql
 

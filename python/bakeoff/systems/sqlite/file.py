@@ -65,6 +65,7 @@ class Sqlite(System):
     kind: ClassVar[str] = "sqlite"
     driver: ClassVar[str] = "sqlite"
     summary: ClassVar[str] = "SQLite, embedded in the engine; nothing to install"
+    setting_example: ClassVar[str] = "cache_size = -65536"
 
     def __init__(
         self,

@@ -1,0 +1,74 @@
+"""`bakeoff quick`: a comparison without a plan at hand: makes one out of a few words, prints it and runs it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..errors import PlanError
+from .output import say
+from .run import add_running, carry_out
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = commands.add_parser(
+        "quick",
+        help="compare systems without writing a plan",
+        description="Makes a plan out of a few words, prints it and runs it. Short runs are a demonstration: windows of"
+        " 30 s and 5 repetitions are the least that an answer needs.",
+        epilog="example:\n  bakeoff quick mariadb sqlite --workload ycsb-b --threads 8\n"
+        "  bakeoff quick mariadb@10.11 mariadb@11.4 --workload tpcc --threads 1 8 64 --window 60s --save my.toml",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    p.add_argument("systems", nargs="+", metavar="SYSTEM", help="kind, or kind@version: sqlite, mariadb@10.11")
+    p.add_argument(
+        "--workload",
+        default="ycsb-a",
+        metavar="NAME",
+        help="ycsb-a to ycsb-f, tpcc, linkbench, pgbench, sysbench-SCRIPT, ...: `bakeoff workloads` (default: ycsb-a)",
+    )
+    p.add_argument("--threads", type=int, nargs="+", default=[8], metavar="N", help="users; several vary (default: 8)")
+    p.add_argument(
+        "--size",
+        metavar="N",
+        help="how much data, as the workload counts it: records (ycsb), rows of a table (sysbench), warehouses (tpcc),"
+        " scale (pgbench), 0.1x (linkbench); default: what is loaded in some seconds",
+    )
+    p.add_argument("--window", default="5s", metavar="DURATION", help="what counts of each run (default: 5s)")
+    p.add_argument("--repetitions", type=int, default=5, metavar="N", help="runs of each cell (default: 5)")
+    p.add_argument("--save", type=Path, metavar="FILE", help="write the plan to this file, too; it must not be there")
+    add_running(p)
+    p.set_defaults(run=run, resume=None, allow_drop=False, said=[], only=[])
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..plan.quick import Quick, plan_text
+    from ..plan.read import resolve
+
+    text = plan_text(
+        Quick(
+            options.systems,
+            options.workload,
+            options.threads,
+            size=options.size,
+            window=options.window,
+            repetitions=options.repetitions,
+        )
+    )
+    plan = resolve(text, Path.cwd(), path=options.save, must_run=not options.dry_run)
+    if options.save:
+        save(text, options.save)
+    options.plan = options.save  # else it is the bundle's own copy
+    say(f"the plan{f', in {options.save}' if options.save else ''}:\n\n{text}")
+    return carry_out(plan, options)
+
+
+def save(text: str, path: Path) -> None:
+    """Writes a plan; PlanError where something is there already."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise PlanError("something of this name is there already", where=str(path), hint="name another file") from None
+    except OSError as error:
+        raise PlanError(f"cannot write the plan: {error.strerror}", where=str(path)) from None

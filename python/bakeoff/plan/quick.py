@@ -1,0 +1,125 @@
+"""A plan out of a few words: systems, a workload, threads. Its text is a plan like any other, made to be read, kept and
+changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..analysis.wording import counted
+from ..errors import PlanError
+from ..nearest import meant
+from ..systems import SYSTEMS
+from ..workloads import workloads
+from .units import UnitError, parse_duration_s
+
+#: What each workload counts its data in, and how much of it is loaded in some seconds.
+SIZES: Mapping[str, tuple[str, str]] = {
+    "ycsb": ("records", "100_000"),
+    "sysbench": ("table_size", "100_000"),
+    "tpcc": ("warehouses", "1"),
+    "linkbench": ("size", '"0.01x"'),
+    "sql": ("scale", "1"),
+}
+#: Of workloads whose presets are named after their tool; those of TPC-C are tools themselves.
+_TOOLS = {"ycsb": "ycsb-", "sysbench": "sysbench-", "sql": "pgbench-", "linkbench": "linkbench-", "tpcc": ""}
+#: What a tool's name means without a preset behind it.
+_USUAL = {"ycsb": "ycsb-a", "sysbench": "sysbench-oltp_read_write", "pgbench": "pgbench-tpcb-like"}
+#: Less is a demonstration.
+WINDOW_FOR_AN_ANSWER_S = 30.0
+REPETITIONS_FOR_AN_ANSWER = 5
+
+
+@dataclass(frozen=True)
+class Quick:
+    systems: Sequence[str]  # "mariadb", "mariadb@10.11"
+    workload: str  # "ycsb-b", "sysbench-oltp_read_only", "tpcc", "pgbench"
+    threads: Sequence[int] = (8,)
+    size: str | None = None  # as the workload counts it; None: what is loaded in some seconds
+    window: str = "5s"
+    repetitions: int = 5
+
+
+def plan_text(quick: Quick) -> str:
+    """The plan. Raises PlanError for a system, a workload or a window that is none."""
+    tables = _systems(quick.systems)
+    kind, option, preset = _workload(quick.workload)
+    counts, usual = SIZES[kind]
+    users = f"[{', '.join(map(str, quick.threads))}]" if len(quick.threads) > 1 else str(quick.threads[0])
+    size = _literal(quick.size) if quick.size else json.dumps(preset) if preset and option == counts else usual
+    work = {"kind": json.dumps(kind), **({option: json.dumps(preset)} if preset else {}), counts: size}
+    lines = [
+        f"title = {json.dumps(_title(quick))}",
+        *(["demonstration = true            # short runs show how it is done, not which is faster"] * _short(quick)),
+        f"threads = {users}",
+        *(['durability = "full"             # no system loses an acknowledged commit'] * _all_durable(tables)),
+        *(line for name, (of, version) in tables.items() for line in _system(name, of, version)),
+        *("", "[workload]", *(f"{key} = {value}" for key, value in work.items())),
+        *("", "[measure]", f'warm_up = "{"2s" if _short(quick) else "10s"}"', f"window = {json.dumps(quick.window)}"),
+        f"repetitions = {quick.repetitions}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _title(quick: Quick) -> str:
+    names = [system.replace("@", " ") for system in quick.systems]
+    together = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    users = counted(quick.threads[0], "thread", "threads") if len(quick.threads) == 1 else "several threads"
+    return f"{together}: {quick.workload}, {users}"
+
+
+def _short(quick: Quick) -> bool:
+    try:
+        window_s = parse_duration_s(quick.window)
+    except UnitError as error:
+        raise PlanError(str(error), where="--window", hint=error.hint) from None
+    return window_s < WINDOW_FOR_AN_ANSWER_S or quick.repetitions < REPETITIONS_FOR_AN_ANSWER
+
+
+def _systems(said: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Kind and version ("" for whichever is there) of each, by a name of its own."""
+    pairs = [(kind, version) for kind, _, version in (words.partition("@") for words in said)]
+    kinds = [kind for kind, _ in pairs]
+    found: dict[str, tuple[str, str]] = {}
+    for (kind, version), words in zip(pairs, said, strict=True):
+        if kind not in SYSTEMS:
+            raise PlanError(f"there is no kind of system `{kind}`", where=words, hint=meant(kind, SYSTEMS))
+        if version and SYSTEMS[kind].capabilities().embedded:
+            raise PlanError(f"{kind} has no versions to choose from", where=words, hint=f"write {kind}")
+        name = kind if kinds.count(kind) == 1 else re.sub(r"[^A-Za-z0-9_-]", "-", f"{kind}-{version or 'any'}")
+        if name in found:
+            hint = "say two versions, such as mariadb@10.11 mariadb@11.4"
+            raise PlanError(f"{words} is named twice", where=words, hint=hint)
+        found[name] = (kind, version)
+    return found
+
+
+def _system(name: str, kind: str, version: str) -> list[str]:
+    said = {"kind": kind if name != kind else "", "version": version}
+    return ["", f"[systems.{name}]", *(f"{key} = {json.dumps(value)}" for key, value in said.items() if value)]
+
+
+def _all_durable(systems: Mapping[str, tuple[str, str]]) -> bool:
+    return all("full" in SYSTEMS[kind].capabilities().durability for kind, _ in systems.values())
+
+
+def _workload(words: str) -> tuple[str, str, str]:
+    """Its kind, the option that names its presets, and the preset ("" for the usual one)."""
+    known = workload_names()
+    if words not in known:
+        raise PlanError(f"there is no workload `{words}`", where="--workload", hint=meant(words, known))
+    kind, preset = known[words]
+    return kind, workloads()[kind].preset, preset
+
+
+def workload_names() -> dict[str, tuple[str, str]]:
+    """Kind and preset of every workload, by its name."""
+    named = {_TOOLS[kind] + preset: (kind, preset) for kind, one in workloads().items() for preset in one.presets}
+    return {**named, **{short: named[name] for short, name in _USUAL.items()}, "linkbench": ("linkbench", "")}
+
+
+def _literal(size: str) -> str:
+    """A number as TOML has it, anything else as a text."""
+    return size if re.fullmatch(r"[0-9][0-9_]*", size) else json.dumps(size)
