@@ -1,35 +1,41 @@
-"""What is seen while a plan runs: one line that moves on a terminal, one line a run when piped."""
+"""What is seen while a plan runs: one line that moves on a terminal; when piped a line for each run, and between them
+one every few seconds, so that the log of a long run shows that it lives."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
-from ..analysis.wording import seconds_words
+from ..analysis.wording import duration_words, seconds_words
 from ..model.boundary import Interval, Progress
 from ..model.records import RunRecord
 from ..plan.resolved import Cell
 from ..report.answer import time_words
-from ..schedule.conduct import View, seconds_left
+from ..schedule.conduct import View
 from ..schedule.order import Slot
 from .output import say
 
 CLEAR = "\r\x1b[K"
+#: Between two lines when piped, at least.
+PIPED_EVERY_S = 5.0
 
 
 class Line(View):
-    """Runs done, current rate, p99, errors, time left, on stderr."""
+    """Runs done, current rate, p99, errors, time left, on stderr. clock: seconds of any origin."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._moving = sys.stderr.isatty() and not quiet
         self._quiet = quiet
-        self._began = time.monotonic()
+        self._clock = clock
+        self._began = self._ended = self._said = clock()
         self._done = self._made = self._total = self._errors = 0
+        self._clients = 1
         self._now = ""
         self._rates: dict[int, tuple[int, float, int]] = {}
 
     def begin(self, slots: list[Slot], done: int) -> None:
-        self._total, self._done, self._began = len(slots), done, time.monotonic()
+        self._total, self._done, self._began = len(slots), done, self._clock()
         if done:
             self._say(f"{done} of {len(slots)} runs are there already")
 
@@ -44,6 +50,7 @@ class Line(View):
 
     def run_begins(self, slot: Slot, cell: Cell) -> None:
         self._now = f"{slot.run} {cell.record.label}"
+        self._clients = cell.clients
         self._rates = {}
         self._errors = 0
         self._draw(self._now)
@@ -52,7 +59,8 @@ class Line(View):
         self._draw(f"{self._now}: {words}")
 
     def interval(self, interval: Interval) -> None:
-        """Clients report the same second one after the other; their counts are added, the slowest p99 is shown."""
+        """Clients report the same second one after the other; their counts are added, the slowest p99 is shown when all
+        of them have."""
         whole = [s for s in interval.series if not s.part]
         ok = [s.response for s in whole if s.outcome == "ok"]
         count, p99_ns, clients = self._rates.get(interval.second, (0, 0.0, 0))
@@ -60,13 +68,16 @@ class Line(View):
         p99_ns = max([p99_ns, *(h.p99_ns for h in ok if h.count)])
         self._rates[interval.second] = (count, p99_ns, clients + 1)
         self._errors += sum(s.response.count for s in whole if s.outcome != "ok")
+        if clients + 1 < self._clients:
+            return
         phase = "warm-up" if interval.warm_up else f"second {interval.second}"
         rate = count / interval.length_s if interval.length_s > 0 else 0.0
-        self._draw(f"{self._now}: {phase}, {rate:,.0f} ops/s, p99 {p99_ns / 1e6:.2f} ms, errors {self._errors}")
+        self._draw(f"{self._now}: {phase}, {rate:,.0f} ops/s, p99 {duration_words(p99_ns)}, errors {self._errors}")
 
     def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None:
         self._done += 1
         self._made += 1
+        self._ended = self._clock()
         if record.state == "failed":
             self._say(f"{slot.run} {cell.record.label}: FAILED: {record.failure}")
         elif not self._moving and not self._quiet:
@@ -74,13 +85,14 @@ class Line(View):
             flag = "" if record.valid else ", INVALID"
             self._say(
                 f"[{self._done}/{self._total}] {slot.run} {cell.record.label}: {record.rate_ops_per_s:,.0f} ops/s, "
-                f"{words}, errors {sum(record.errors.values())}{flag}, {self._left()} left"
+                f"{words}, errors {sum(record.errors.values())}{flag}{self._left(', ')}"
             )
 
     def message(self, words: str) -> None:
         self._say(words)
 
     def _say(self, words: str) -> None:
+        self._said = self._clock()
         say(words, before=CLEAR if self._moving else "")
 
     def close(self) -> None:
@@ -88,12 +100,16 @@ class Line(View):
             say("", before=CLEAR, end="")
 
     def _draw(self, words: str) -> None:
+        line = f"[{self._done}/{self._total}] {words}" if self._total else words
         if self._moving:
-            line = f"[{self._done}/{self._total}] {words}" if self._total else words
-            left = f" | {self._left()} left" if self._total else ""
-            width = 118 - len(left)
-            say(f"{line[:width]}{left}", before=CLEAR, end="")
+            left = self._left(" | ")
+            say(f"{line[: 118 - len(left)]}{left}", before=CLEAR, end="")
+        elif not self._quiet and self._clock() - self._said >= PIPED_EVERY_S:
+            self._say(f"{line}{self._left(', ')}")
 
-    def _left(self) -> str:
-        left_s = seconds_left(self._made, self._total - (self._done - self._made), self._began)
-        return "?" if left_s is None else seconds_words(left_s)
+    def _left(self, before: str) -> str:
+        """By the mean length of the runs made so far; nothing before the first."""
+        if not self._made:
+            return ""
+        whole_s = (self._ended - self._began) / self._made * (self._total - self._done)
+        return f"{before}{seconds_words(max(0.0, whole_s - (self._clock() - self._ended)))} left"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -201,8 +200,3 @@ def made_again(earlier: RunRecord) -> Validity:
     """Trying until it works must not make a failure disappear."""
     words = f"made again with --resume: an earlier attempt failed ({earlier.failure})"
     return Validity(name="attempts", severity="warning", ok=False, words=words)
-
-
-def seconds_left(done: int, total: int, began: float) -> float | None:
-    """By the mean length of the runs made so far; None before the first."""
-    return (time.monotonic() - began) / done * (total - done) if done else None
