@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from bakeoff.analysis.estimate import Design, Estimate, Evidence, Obstacle, Verdict
+from bakeoff.analysis.looks import alpha_at
 from bakeoff.analysis.metric import Metric
-from bakeoff.analysis.wording import change_words, percent_words, times_words
+from bakeoff.analysis.undecided import more_repetitions, more_words, short_words
+from bakeoff.analysis.wording import percent_words, times_words
 
 ALPHA = 0.05
-#: From here on it is not worth saying how large a difference would have been seen.
-BLIND_RATIO = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class Comparison:
     p_value, p_adjusted: alone, and over all cells.
     detectable_ratio: smallest relative difference that would have been seen with 80 % probability; only where none
         was shown.
+    more_repetitions: that would probably decide it; None where a difference is shown, where no number of them that
+        anybody makes would, and where none can be added.
     """
 
     cell: str
@@ -49,6 +51,7 @@ class Comparison:
     p_value: float | None = None
     p_adjusted: float | None = None
     detectable_ratio: float | None = None
+    more_repetitions: int | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -77,19 +80,23 @@ class Comparison:
             plain_low=_inverse(self.plain_high),
             plain_high=_inverse(self.plain_low),
         )
-        return replace(turned, words=_difference_words(turned)) if turned.claims_difference else turned
+        return replace(turned, words=_words(turned))
 
 
 _TURNED: dict[Verdict, Verdict] = {"higher": "lower", "lower": "higher"}
 
 
-def judge(estimates: Iterable[Estimate], *, alpha: float = ALPHA) -> list[Comparison]:
+def judge(estimates: Iterable[Estimate], *, alpha: float = ALPHA, look: int | None = None) -> list[Comparison]:
     """One comparison for each estimate, in the same order; Holm's procedure over all that can be judged.
 
     The chance that any of the claimed differences is none at all is at most `alpha` (family-wise error rate). Pass
     everything that is read together in one call; do not pick the interesting cells first.
+
+    look: from 1, where repetitions can be added and judged again: `alpha` is then of all looks together. None: this is
+    the only one.
     """
     estimates = list(estimates)
+    alpha = alpha if look is None else alpha_at(look, alpha)
     evidence = {i: e.finding for i, e in enumerate(estimates) if isinstance(e.finding, Evidence)}
     steps = _holm(evidence, alpha)
     return [
@@ -132,9 +139,16 @@ def _without_verdict(e: Estimate, obstacle: Obstacle) -> Comparison:
 def _conclude(e: Estimate, found: Evidence, step: _Step, alpha: float) -> Comparison:
     low, high = map(_ratio, found.interval(step.alpha))
     plain_low, plain_high = map(_ratio, found.interval(alpha))
+    verdict: Verdict = "no difference"
+    if step.rejected:
+        verdict = "higher" if found.log_ratio > 0 else "lower"
+    detectable_ratio, more = None, None
+    if not step.rejected:
+        detectable_ratio = _ratio(found.detectable(step.alpha)) - 1
+        more = more_repetitions(found, step.alpha) if e.design == "paired" else None
     draft = Comparison(
         *_facts(e),
-        "no difference",
+        verdict,
         "",
         ratio=_ratio(found.log_ratio),
         low=low,
@@ -144,22 +158,27 @@ def _conclude(e: Estimate, found: Evidence, step: _Step, alpha: float) -> Compar
         plain_high=plain_high,
         p_value=step.p_value,
         p_adjusted=step.p_adjusted,
+        detectable_ratio=detectable_ratio,
+        more_repetitions=more,
         notes=e.notes,
     )
-    if step.rejected:
-        draft = replace(draft, verdict="higher" if found.log_ratio > 0 else "lower")
-        return replace(draft, words=_difference_words(draft))
-    detectable = _ratio(found.detectable(step.alpha)) - 1
-    shown = "no difference between these two bundles shown" if e.design == "two bundles" else "no difference shown"
-    seen = f"{change_words(1 + detectable)} could have been seen"
-    if detectable >= BLIND_RATIO:
-        seen = f"not even a {BLIND_RATIO + 1}-fold difference could have been seen"
-    words = f"{shown}; {seen}"
-    return replace(draft, detectable_ratio=detectable, words=words)
+    return replace(draft, words=_words(draft))
 
 
 def _facts(e: Estimate) -> tuple[str, Metric, str, str, Design, int, float | None, float | None]:
     return e.cell, e.objective, e.base, e.other, e.design, e.repetitions, e.base_value, e.other_value
+
+
+def _words(c: Comparison) -> str:
+    return _difference_words(c) if c.claims_difference else _undecided_words(c)
+
+
+def _undecided_words(c: Comparison) -> str:
+    if c.ratio is None or c.low is None or c.high is None or c.detectable_ratio is None:
+        return c.words
+    what = "no difference between these two bundles shown" if c.design == "two bundles" else "no difference shown"
+    words = f"{what}: {short_words(c.ratio, c.low, c.high, c.detectable_ratio)}"
+    return f"{words}; {more_words(c.more_repetitions)}" if c.design == "paired" else words
 
 
 def _difference_words(c: Comparison) -> str:

@@ -108,12 +108,18 @@ class ComparisonAnswer(Document):
     p_value: float | None = None
     p_adjusted: float | None = None
     detectable_ratio: float | None = None
+    #: That would probably decide it; None where nothing is undecided, and where no number that anybody makes would.
+    more_repetitions: int | None = None
     repetitions: int
     notes: list[str] = Field(default_factory=list)
 
     @property
     def claims_difference(self) -> bool:
         return self.verdict in ("higher", "lower")
+
+    @property
+    def is_undecided(self) -> bool:
+        return self.verdict == "no difference"
 
 
 class MetricShown(Document):

@@ -162,6 +162,7 @@ def _answer(setting: Setting, found: compare.Comparison, notes: list[str]) -> Co
         p_value=found.p_value,
         p_adjusted=found.p_adjusted,
         detectable_ratio=found.detectable_ratio,
+        more_repetitions=found.more_repetitions,
         repetitions=found.repetitions,
         notes=[*found.notes, *notes],
     )

@@ -8,6 +8,7 @@ from ..analysis.metric import Metric
 from ..analysis.wording import change_words
 from .answer import ComparisonAnswer
 from .contest import Contest, Setting
+from .undecided import decide_words, undecided_words
 
 #: So many settings are named; more are only counted.
 NAMED_MAX = 2
@@ -29,7 +30,8 @@ def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer])
     if len(found) == 1:
         where = f" ({found[0].setting_words})" if found[0].setting_words else ""
         values = _values(contest, found[0])
-        return f"{_sentence(found[0])}{where}{f': {values}' if values else ''}."
+        sentence = f"{_sentence(found[0])}{where}{f': {values}' if values else ''}."
+        return " ".join([sentence, *undecided_words(found[0], by_rate=contest.objective.name == "rate")])
     clauses = _claims(contest, other, found)
     for words, verdicts in _UNDECIDED.items():
         count = sum(c.verdict in verdicts for c in found)
@@ -39,10 +41,10 @@ def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer])
         clauses[0] = f"{other} against {contest.baseline} in {len(found)} settings: {clauses[0]}"
     summary = "; ".join(clauses) + "."
     middle = _at(found, contest.middle)
-    if middle is None or middle.base_value is None or middle.other_value is None:
-        return summary
-    doubt = next((f" ({words})" for words, verdicts in _UNDECIDED.items() if middle.verdict in verdicts), "")
-    return f"{summary} At {middle.setting_words}{doubt}: {_values(contest, middle)}."
+    if middle is not None and middle.base_value is not None and middle.other_value is not None:
+        doubt = next((f" ({words})" for words, verdicts in _UNDECIDED.items() if middle.verdict in verdicts), "")
+        summary = f"{summary} At {middle.setting_words}{doubt}: {_values(contest, middle)}."
+    return " ".join([summary, *decide_words(found)])
 
 
 def _claims(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> list[str]:
@@ -81,7 +83,8 @@ def _sentence(found: ComparisonAnswer) -> str:
     """Verdicts without a direction do not name the two, so they are named here."""
     if found.claims_difference:
         return found.words
-    return f"{found.other} against {found.base}: {found.words}"
+    words = "no difference shown" if found.is_undecided else found.words
+    return f"{found.other} against {found.base}: {words}"
 
 
 def _values(contest: Contest, found: ComparisonAnswer) -> str:

@@ -1,0 +1,45 @@
+"""The headline's sentences about comparisons that show no difference: how large one can be, what would decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..analysis.compare import level_words
+from ..analysis.undecided import more_words, seen_words, size_words
+from .answer import ComparisonAnswer
+
+
+def undecided_words(found: ComparisonAnswer, *, by_rate: bool) -> list[str]:
+    """Of one comparison; none where it is decided, or nothing could be judged."""
+    ratio, low, high, level = found.ratio, found.low, found.high, found.level
+    seen = found.detectable_ratio
+    if ratio is None or low is None or high is None or level is None or seen is None:
+        return []
+    ways = ("faster", "slower") if by_rate else ("higher", "lower")
+    estimate, *edges = (f"{size_words(value)} {ways[value < 1]}" for value in (ratio, low, high))
+    more = _sentence(more_words(found.more_repetitions))
+    if found.more_repetitions is None:
+        largest = max(low, high, key=lambda edge: abs(edge - 1))
+        more = f"{more}: a difference, if there is one, is below {size_words(largest)}"
+    return [
+        f"The estimate is {estimate} ({level_words(level)} interval {' to '.join(edges)});"
+        f" a difference of {seen_words(seen)} would have been seen.",
+        f"{more}.",
+    ]
+
+
+def decide_words(found: Sequence[ComparisonAnswer]) -> list[str]:
+    """Of several settings: how many more repetitions would probably decide those that repetitions can."""
+    undecided = [c for c in found if c.is_undecided]
+    more = [c.more_repetitions for c in undecided if c.more_repetitions is not None]
+    if not undecided:
+        return []
+    if not more:
+        return ["More repetitions would hardly decide what is undecided."]
+    those = "all" if len(more) == len(undecided) else f"{len(more)} of the"
+    which = "it" if len(undecided) == 1 else f"{those} {len(undecided)} that are undecided"
+    return [f"{_sentence(more_words(max(more), which))}."]
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
