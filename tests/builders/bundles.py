@@ -54,6 +54,7 @@ class Contender:
     )
     declared: dict[str, str] = field(default_factory=dict)
     memory_bytes: int = 1 << 30
+    private: bool = True
 
     def rate(self, threads: int) -> float:
         return self.rate_max * threads / (threads + self.rate_max / self.rate_1 - 1)
@@ -219,7 +220,7 @@ def _facts(contender: Contender) -> FactsRecord:
             "tls": "off",
         },
         declared=dict(contender.declared),
-        private=True,
+        private=contender.private,
     )
 
 

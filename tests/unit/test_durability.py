@@ -141,3 +141,21 @@ def test_two_systems_that_lose_alike_are_compared_without_a_word(tmp_path: Path)
     answer = judged(tmp_path, None, INNODB_0, postgresql_like)
     assert "not compared" not in answer.words
     assert not any("durability" in note for note in answer.notes)
+
+
+def test_the_level_of_an_existing_server_declares_the_settings_that_it_means(tmp_path: Path) -> None:
+    """So that they are no undeclared difference beside a server of another level."""
+    found = {
+        durability: SYSTEMS["mariadb"].configure(
+            "m",
+            {"address": "127.0.0.1:1", "user": "bench"},
+            durability=durability,
+            isolation=None,
+            workdir=tmp_path,
+            timeout_s=1.0,
+            base_dir=tmp_path,
+        )
+        for durability in ("relaxed", None)
+    }
+    assert found["relaxed"].declared() == {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"}
+    assert found[None].declared() == {}

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pytest
 from bakeoff.bundle.read import Bundle
+from bakeoff.report.answer import Difference
 from bakeoff.report.config_diff import configuration_of
+from bakeoff.report.html import write_report
 from builders.bundles import MARIADB, Contender, Story, write_bundle
 
 SMALL = Story(threads=(1,), presets=("c",), repetitions=1, window_s=2, warm_up_s=1)
@@ -164,3 +168,120 @@ def test_a_cell_that_is_compared_with_none_differs_from_none(tmp_path: Path) -> 
         ("pipeline=off", "MariaDB | PostgreSQL"),
         ("pipeline=on", "PostgreSQL"),
     ]
+
+
+def names(differences: list[Difference]) -> list[str]:
+    return [difference.name for difference in differences]
+
+
+def of_factor(found: Bundle, factor: str, levels: tuple[str, ...]) -> Bundle:
+    """The cells of one system, which a factor tells apart."""
+    for cell, level in zip(found.plan.cells, levels, strict=True):
+        cell.system, cell.levels = "a", {"system": "a", factor: level}
+    found.plan.compare_factor = factor
+    return found
+
+
+def test_what_a_declared_setting_brings_with_it_follows_from_it(tmp_path: Path) -> None:
+    """A larger cache takes more memory, and has more of what goes with it."""
+    large = replace(A, name="b", settings={**A.settings, "pool": "4G", "chunks": "8"}, memory_bytes=4 << 30)
+    small = replace(A, settings={**A.settings, "pool": "1G", "chunks": "2"})
+    found = of_factor(bundle(tmp_path, small, large), "settings.pool", ("1G", "4G"))
+    listed = configuration_of(found)
+    assert names(listed.declared) == ["pool"]
+    assert [(d.name, d.cause) for d in listed.following] == [("memory", "pool"), ("chunks", "pool")]
+    assert listed.undeclared == []
+
+
+def test_durability_that_a_declared_setting_changes_follows_from_it(tmp_path: Path) -> None:
+    """Does innodb_flush_log_at_trx_commit matter? That commits may be lost is its meaning."""
+    loose = replace(A, name="b", durability="relaxed", settings={**A.settings, "flush_log": "2"})
+    found = bundle(tmp_path, replace(A, settings={**A.settings, "flush_log": "1"}), loose)
+    for cell in found.plan.cells:
+        cell.durability = None
+    found = of_factor(found, "settings.flush_log", ("1", "2"))
+    assert configuration_of(found).undeclared == []
+    assert [(d.name, d.cause) for d in configuration_of(found).following] == [("durability", "flush_log")]
+
+
+def test_the_new_defaults_of_a_version_follow_from_it(tmp_path: Path) -> None:
+    newer = replace(A, name="b", version="11.4.2", settings={**A.settings, "io_capacity": "2000"})
+    found = bundle(tmp_path, A, newer)
+    found.plan.resolved["systems"] = {"a": {"start": {"version": "10.11"}}, "b": {"start": {"version": "11.4"}}}
+    listed = configuration_of(found)
+    assert [(d.name, d.cause) for d in listed.following] == [("io_capacity", "version")]
+    assert listed.undeclared == []
+
+
+def test_a_level_that_the_plan_gives_to_one_of_two_instances_is_no_accident(tmp_path: Path) -> None:
+    found = bundle(tmp_path, A, replace(A, name="b"))
+    found.plan.cells[0].isolation, found.plan.cells[1].isolation = "serializable", None
+    found.facts["c01"].portable["isolation"] = "serializable"
+    listed = configuration_of(found)
+    assert [(d.name, d.cause) for d in listed.following] == [("isolation", "what the plan says of each")]
+    assert listed.undeclared == []
+
+
+@pytest.mark.parametrize("change", [{"private": False}, {"kind": "mysql", "product": "MySQL"}])
+def test_what_servers_of_others_or_of_another_kind_have_is_undeclared(tmp_path: Path, change: dict[str, Any]) -> None:
+    b = replace(A, name="b", version="11.4.2", memory_bytes=4 << 30, settings={"io_capacity": "2000"}, **change)
+    listed = configuration_of(bundle(tmp_path, A, b))
+    assert names(listed.undeclared) == ["memory", "io_capacity"]
+    assert listed.following == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differs"),
+    [
+        ("STRICT_TRANS_TABLES,NO_ENGINE", "NO_ENGINE,STRICT_TRANS_TABLES", False),
+        ("a, b,c", "c,b, a", False),
+        ("first second", "second first", False),
+        ("a,b", "a,b,c", True),
+        ("a,a", "a", True),
+        ("ab", "ba", True),
+    ],
+)
+def test_one_set_in_another_order_is_no_difference(tmp_path: Path, one: str, other: str, differs: bool) -> None:
+    sides = [replace(A, name=name, settings={"sql_mode": value}) for name, value in (("a", one), ("b", other))]
+    assert bool(configuration_of(bundle(tmp_path, *sides)).undeclared) is differs
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("port", "3306", "3307"),
+        ("report_host", "alpha", "beta"),
+        ("wsrep_node_name", "n1", "n2"),
+        ("server_uuid", "6f1c", "77aa"),
+        ("slow_query_log_file", "alpha-slow.log", "beta-slow.log"),
+        ("wsrep_provider", "/opt/one/galera.so", "/opt/two/galera.so"),
+    ],
+)
+def test_where_an_instance_is_and_what_it_is_called_is_no_difference(
+    tmp_path: Path, name: str, one: str, other: str
+) -> None:
+    sides = [replace(A, name=side, settings={name: value}) for side, value in (("a", one), ("b", other))]
+    listed = configuration_of(bundle(tmp_path, *sides))
+    assert listed.undeclared == listed.declared == []
+    assert listed.systems[0].settings == {name: one}  # it stands with its system
+
+
+def test_what_a_contestant_has_in_another_setting_is_no_difference(tmp_path: Path) -> None:
+    """Only one of them ran at the second pool size; where the two met, they had the same."""
+    sides = [replace(A, name=name, settings={"pool": size}) for name, size in (("a", "1G"), ("b", "1G"), ("c", "4G"))]
+    found = bundle(tmp_path, *sides)
+    levels = (("a", "small"), ("b", "small"), ("b", "large"))
+    for cell, (system, size) in zip(found.plan.cells, levels, strict=True):
+        cell.system, cell.levels = system, {"system": system, "size": size}
+    listed = configuration_of(found)
+    assert listed.undeclared == listed.declared == listed.following == []
+
+
+def test_what_follows_is_folded_on_the_page_with_its_cause(tmp_path: Path) -> None:
+    large = replace(A, name="b", settings={**A.settings, "pool": "4G"}, memory_bytes=4 << 30)
+    found = of_factor(bundle(tmp_path, replace(A, settings={**A.settings, "pool": "1G"}), large), "pool", ("1G", "4G"))
+    page = write_report(found).html.read_text(encoding="utf-8")
+    assert "1 more that follows from what the plan declares" in page
+    assert "<td>memory</td>" in page
+    assert "<td>pool</td>" in page
+    assert "that the plan does not declare: <a" not in page

@@ -133,11 +133,13 @@ class MetricShown(Document):
 
 
 class Difference(Document):
-    """Of configuration. values: by contestant. deciding: it may be the reason for a result."""
+    """Of configuration. values: by contestant. deciding: it may be the reason for a result. cause: what it follows
+    from, where the plan declares that."""
 
     name: str
     values: dict[str, str]
     deciding: bool = False
+    cause: str = ""
 
 
 class Answer(Document):

@@ -4,8 +4,7 @@ been declared. The last block is where unfair comparisons hide: it is made of wh
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
 from pydantic import Field
@@ -15,6 +14,7 @@ from ..model import durability
 from ..model.boundary import Document
 from ..model.records import CellRecord, FactsRecord, RunRecord
 from .answer import Difference
+from .config_origin import Meeting, cause, differing, meetings_of, of_an_instance
 from .contest import Contest
 from .runs import clients_of
 from .source import Source
@@ -29,6 +29,8 @@ _CLIENT_KEYS = {"client", "runner", "io"}
 
 #: By contestant.
 Cells = dict[str, list[CellRecord]]
+#: By cell.
+Facts = Mapping[str, FactsRecord]
 
 
 class SystemEntry(Document):
@@ -50,6 +52,8 @@ class Configuration(Document):
     systems: list[SystemEntry]
     #: Differences that the plan declares: a factor, or a portable level it gives to the systems.
     declared: list[Difference]
+    #: Those that follow from what the plan declares; each names its cause.
+    following: list[Difference]
     undeclared: list[Difference]
 
 
@@ -62,7 +66,7 @@ def configuration_of(bundle: Source) -> Configuration:
     on_purpose = _declared_settings(contest, facts)
     portable = _equal({name: _joined(f.portable for f in found) for name, found in facts.items()})
     common = {_label(k): _shown(k, v) for k, v in portable.items()} | _equal(settings)
-    differences = _differences(contest, _compared(contest, cells), bundle, on_purpose)
+    differences = _differences(contest, bundle, on_purpose)
     return Configuration(
         common=common,
         systems=[
@@ -70,23 +74,26 @@ def configuration_of(bundle: Source) -> Configuration:
             for name, found in facts.items()
         ],
         declared=[difference for declared, difference in differences if declared],
-        undeclared=[*_not_as_asked(contest, bundle.facts), *(d for declared, d in differences if not declared)],
+        following=[difference for declared, difference in differences if difference.cause and not declared],
+        undeclared=[
+            *_not_as_asked(contest, bundle.facts),
+            *(difference for declared, difference in differences if not declared and not difference.cause),
+        ],
     )
 
 
-def _compared(contest: Contest, cells: Cells) -> Cells:
-    """Without those that meet no other contestant: what lies in them is held against nothing."""
-    met = Counter(contest.setting(cell) for theirs in cells.values() for cell in theirs)
-    found = {name: [cell for cell in theirs if met[contest.setting(cell)] > 1] for name, theirs in cells.items()}
-    return {name: theirs for name, theirs in found.items() if theirs}
-
-
-def _differences(contest: Contest, cells: Cells, bundle: Source, on_purpose: set[str]) -> list[tuple[bool, Difference]]:
+def _differences(contest: Contest, bundle: Source, on_purpose: set[str]) -> list[tuple[bool, Difference]]:
     """(declared, difference)."""
-    facts = {name: _facts_of(theirs, bundle.facts) for name, theirs in cells.items()}
-    settings = {name: _joined(f.settings for f in found) for name, found in facts.items()}
+    meetings = meetings_of(contest, bundle.facts)
+    cells: Cells = {}
+    for name, cell in chain.from_iterable(meeting.items() for meeting in meetings):
+        cells.setdefault(name, []).append(cell)
     clients = {name: _client(theirs, bundle.runs) for name, theirs in cells.items()}
-    return [*_portable(contest, facts), *_clients(contest, cells, clients), *_settings(settings, on_purpose)]
+    return [
+        *_portable(contest, meetings, bundle.facts),
+        *_clients(contest, cells, clients),
+        *_settings(contest, meetings, bundle.facts, on_purpose),
+    ]
 
 
 def _facts_of(cells: Iterable[CellRecord], facts: dict[str, FactsRecord]) -> list[FactsRecord]:
@@ -115,36 +122,60 @@ def _equal(of_each: dict[str, dict[str, str]]) -> dict[str, str]:
     return {name: value for name, value in tables[0].items() if all(t.get(name) == value for t in tables)}
 
 
-def _portable(contest: Contest, facts: dict[str, list[FactsRecord]]) -> list[tuple[bool, Difference]]:
-    """One that a system says nothing of may differ, which is said, too."""
-    of_each = {contestant: _joined(f.portable for f in found) for contestant, found in facts.items()}
-    products: dict[str, list[str]] = {}
-    for contestant, told in facts.items():
-        products.setdefault(_product(told), []).append(contestant)
-    names = [*DECIDING, *sorted({n for table in of_each.values() for n in table} - set(DECIDING))]
+def _portable(contest: Contest, meetings: Sequence[Meeting], facts: Facts) -> list[tuple[bool, Difference]]:
+    """Of those that decide comparisons, one that a system says nothing of may differ, which is said, too."""
+    known = {name for meeting in meetings for cell in meeting.values() for name in facts[cell.id].portable}
     found = []
-    for name in names:
-        for group in products.values() if name in OF_ONE_PRODUCT else [list(of_each)]:
-            values = {contestant: of_each[contestant].get(name, UNKNOWN) for contestant in group}
-            if len(set(values.values())) > 1:
-                shown = {contestant: _shown(name, value) for contestant, value in values.items()}
-                difference = Difference(name=_label(name), values=shown, deciding=name in DECIDING)
+    for name in [*DECIDING, *sorted(known - set(DECIDING))]:
+
+        def value_of(cell: CellRecord, name: str = name) -> str | None:
+            return facts[cell.id].portable.get(name, UNKNOWN if name in DECIDING else None)
+
+        for group in _by_product(meetings, facts) if name in OF_ONE_PRODUCT else [meetings]:
+            if held := differing(group, value_of):
+                values = {who: _shown(name, value) for who, value in _joined_values(held, value_of).items()}
+                why = cause(contest, held, facts)
+                difference = Difference(name=_label(name), values=values, deciding=name in DECIDING, cause=why)
                 found.append((_is_declared(contest, name), difference))
     return found
+
+
+def _by_product(meetings: Sequence[Meeting], facts: Facts) -> list[list[Meeting]]:
+    groups: dict[str, list[Meeting]] = {}
+    for meeting in meetings:
+        for product in dict.fromkeys(facts[cell.id].product for cell in meeting.values()):
+            same = {name: cell for name, cell in meeting.items() if facts[cell.id].product == product}
+            groups.setdefault(product, []).append(same)
+    return list(groups.values())
+
+
+def _joined_values(held: Sequence[Meeting], value_of: Callable[[CellRecord], str | None]) -> dict[str, str]:
+    """By contestant; "a | b" where its cells differ, as a factor made them."""
+    values: dict[str, dict[str, None]] = {}
+    for name, cell in chain.from_iterable(meeting.items() for meeting in held):
+        values.setdefault(name, {})[value_of(cell) or ""] = None
+    return {name: " | ".join(found) for name, found in values.items()}
 
 
 def _product(facts: Iterable[FactsRecord]) -> str:
     return " | ".join(dict.fromkeys(f.product for f in facts))
 
 
-def _settings(of_each: dict[str, dict[str, str]], on_purpose: set[str]) -> list[tuple[bool, Difference]]:
+def _settings(
+    contest: Contest, meetings: Sequence[Meeting], facts: Facts, on_purpose: set[str]
+) -> list[tuple[bool, Difference]]:
     """Settings that several have by the same name with different values."""
-    names = sorted({name for table in of_each.values() for name in table})
     found = []
-    for name in names:
-        values = {contestant: table[name] for contestant, table in of_each.items() if name in table}
-        if len(set(values.values())) > 1:
-            found.append((name in on_purpose, Difference(name=name, values=values)))
+    for name in sorted({name for meeting in meetings for cell in meeting.values() for name in facts[cell.id].settings}):
+
+        def value_of(cell: CellRecord, name: str = name) -> str | None:
+            return facts[cell.id].settings.get(name)
+
+        if held := differing(meetings, value_of):
+            values = _joined_values(held, value_of)
+            declared = name in on_purpose
+            if declared or not of_an_instance(name, list(values.values())):
+                found.append((declared, Difference(name=name, values=values, cause=cause(contest, held, facts))))
     return found
 
 

@@ -101,6 +101,10 @@ class ExistingServer(Server):
 
         return control
 
+    def declared(self) -> dict[str, str]:
+        """It was found as durable as that."""
+        return dict(self.family.durability.get(self._durability or "", {}))
+
     def nodes(self) -> list[ServerNode]:
         return self._nodes
 
