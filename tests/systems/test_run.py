@@ -80,6 +80,25 @@ def test_a_report_is_made_from_the_bundle_alone(ran: Path, tmp_path: Path) -> No
     assert (copy / "report.html").stat().st_size > 10_000
 
 
+def test_two_plans_are_one_comparison_in_one_bundle_paired_by_block(tmp_path: Path) -> None:
+    one = SQLITE.replace("threads = [1, 2]", "threads = 1").replace("repetitions = 2", "repetitions = 5")
+    one = one.replace("operations = 20_000", "operations = 500")
+    before = write_plan(tmp_path, one, "before.toml")
+    after = write_plan(tmp_path, one.replace('"relaxed"', '"none"'), "after.toml")
+    done = bakeoff("run", before, after, "--json", "--out", tmp_path / "both", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "note: the plans differ in systems.sqlite.durability: before: relaxed; after: none" in done.err
+    answer = done.document["answer"]
+    assert (answer["compared"], answer["contestants"]) == ("plan", ["before", "after"])
+    (found,) = answer["comparisons"]
+    assert (found["base"], found["other"], found["repetitions"]) == ("before", "after", 5)
+    assert found["ratio"] is not None
+    bundle = Bundle.open(tmp_path / "both")
+    orders = [[run.block for run in bundle.runs[n : n + 2]] for n in range(0, 10, 2)]
+    assert orders == [[block] * 2 for block in range(1, 6)]
+    assert {path.name for path in (tmp_path / "both" / "files").iterdir()} == {"before.toml", "after.toml"}
+
+
 def test_a_bundle_compared_with_itself_is_the_same(ran: Path) -> None:
     folder = only_bundle(ran).folder
     done = bakeoff("compare", folder, folder, cwd=ran)

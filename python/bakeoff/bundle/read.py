@@ -17,7 +17,16 @@ from pydantic import ValidationError
 
 from ..errors import BundleError
 from ..model.boundary import Document
-from ..model.records import BUNDLE_FORMAT, BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
+from ..model.records import (
+    BUNDLE_FORMAT,
+    BundleInfo,
+    CellRecord,
+    FactsRecord,
+    LoadRecord,
+    MachineFacts,
+    PlanRecord,
+    RunRecord,
+)
 from . import files
 from .agreement import bad_number, contradiction
 
@@ -127,7 +136,7 @@ class Bundle:
         planned_s = self.plan.window_s if self.plan.operations is None else None
         if run.valid and planned_s is not None and abs(run.window_s - planned_s) > WINDOW_SLACK_RATIO * planned_s:
             raise BundleError(f"{name} has a window of {run.window_s:g} s, and the plan says {planned_s:g} s")
-        nodes, planned = [node.name for node in run.nodes], _nodes_of(self.plan, cell.system)
+        nodes, planned = [node.name for node in run.nodes], _nodes_of(self.plan, cell)
         if run.state == "done" and nodes != planned:
             theirs, plans = (", ".join(names) or "none" for names in (nodes, planned))
             raise BundleError(f"{name} has figures of the nodes {theirs}, and the plan's are {plans}")
@@ -172,10 +181,10 @@ class Bundle:
             return None
 
 
-def _nodes_of(plan: PlanRecord, system: str) -> list[str]:
+def _nodes_of(plan: PlanRecord, cell: CellRecord) -> list[str]:
     """By name, those whose figures are told apart: where there is but one, all are its own."""
     try:
-        nodes = [str(node["name"]) for node in plan.resolved["systems"][system]["nodes"]]
+        nodes = [str(node["name"]) for node in plan.tree_of(cell)["systems"][cell.system]["nodes"]]
     except (LookupError, TypeError):
         return []
     return nodes if len(nodes) > 1 else []

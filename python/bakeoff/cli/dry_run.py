@@ -89,6 +89,10 @@ def _show(dry: DryRun) -> None:
         f" cache {dry.cache}\n{dry.comparison_words}"
         f"\nabout {dry.time_words} and {dry.disk_words} of disk ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
     )
+    if dry.differences:
+        names = list(next(iter(dry.differences.values())))
+        rows = [[key, *values.values()] for key, values in dry.differences.items()]
+        show("\n" + table(rows, ["the plans differ in", *names]))
     for preview in dry.previews[:PREVIEWS_MAX]:
         _show_preview(preview)
     if len(dry.previews) > PREVIEWS_MAX:

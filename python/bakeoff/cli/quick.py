@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     plan = resolve(text, Path.cwd(), path=options.save, must_run=not options.dry_run)
     if options.save:
         save(text, options.save)
-    options.plan = options.save  # else it is the bundle's own copy
+    options.plans = [options.save] if options.save else []  # else it is the bundle's own copy
     say(f"the plan{f', in {options.save}' if options.save else ''}:\n\n{text}")
     return carry_out(plan, options)
 

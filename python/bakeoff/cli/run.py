@@ -32,10 +32,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="run a plan and print the answer",
         description="Runs every cell and repetition of a plan, prints the answer, leaves a bundle with report.html.",
         epilog="example:\n  bakeoff run my.toml --dry-run\n  bakeoff run my.toml\n  bakeoff run my.toml --resume\n"
+        "  bakeoff run before.toml after.toml\n"
         "  bakeoff run my.toml --out before && bakeoff run my.toml --out after && bakeoff compare before after",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_plan(p)
+    p.add_argument(
+        "plans",
+        type=Path,
+        nargs="+",
+        metavar="PLAN",
+        help="the plan, a TOML file; of several each is compared with the first, in common blocks and one bundle",
+    )
+    add_set(p)
     p.add_argument(
         "--only",
         action="append",
@@ -83,6 +91,10 @@ def add_running(p: argparse.ArgumentParser) -> None:
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", type=Path, help="the plan, a TOML file")
+    add_set(parser)
+
+
+def add_set(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set",
         action="append",
@@ -114,10 +126,7 @@ def add_beside(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..plan.read import read_plan
-
-    plan = read_plan(options.plan, must_run=not options.dry_run, said=options.said, only=options.only)
-    return carry_out(plan, options)
+    return carry_out(_read(options), options)
 
 
 def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
@@ -132,6 +141,8 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
         return dry_run(plan, place(options), as_json=options.json)
     for name, why in plan.skipped.items():
         say(f"note: {name} is left out: {why}")
+    for key, values in plan.record.differences.items():
+        say(f"note: the plans differ in {key}: {'; '.join(f'{name}: {value}' for name, value in values.items())}")
     with ExitStack() as held:
         cores = held.enter_context(claim(cores_of_all(plan), plan.record.title, options.beside, say))
         writer, done, facts = open_bundle(plan, options, held)
@@ -149,6 +160,16 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
             say(f"interrupted; {kept(writer)}")
             say(f"continue with: {_resume_command(writer.folder, options)}")
             return ExitCode.INTERRUPTED
+
+
+def _read(options: argparse.Namespace) -> ResolvedPlan:
+    from ..plan.read import read_plan
+    from ..plan.side_by_side import side_by_side
+
+    plans = [
+        read_plan(path, must_run=not options.dry_run, said=options.said, only=options.only) for path in options.plans
+    ]
+    return side_by_side(plans) if len(plans) > 1 else plans[0]
 
 
 def _make_runs(
@@ -224,8 +245,8 @@ def all_held(bundle: Bundle, answer: Answer) -> bool:
 
 def _resume_command(folder: Path, options: argparse.Namespace) -> str:
     """That continues this run as it was asked for, from any folder."""
-    plan = options.plan or folder / "plan.toml"
-    words = [*_program(), "run", os.path.abspath(plan), "--resume", os.path.abspath(folder)]
+    plans = options.plans or [folder / "plan.toml"]
+    words = [*_program(), "run", *map(os.path.abspath, plans), "--resume", os.path.abspath(folder)]
     words += beside_plan(options)
     if options.work_dir:
         words += ["--work-dir", os.path.abspath(options.work_dir)]

@@ -43,7 +43,7 @@ def open_bundle(
         created=utc_now(),
         title=plan.record.title,
         state="running",
-        command=shlex.join(["bakeoff", "run", str(options.plan or "plan.toml"), *beside_plan(options)]),
+        command=shlex.join(["bakeoff", "run", *map(str, options.plans or ["plan.toml"]), *beside_plan(options)]),
         demonstration=plan.record.demonstration,
         skipped=plan.skipped,
         engine_sha256=engine_sha256(),
@@ -62,7 +62,8 @@ def open_bundle(
         held.enter_context(hold(writer.folder, plan.record.title))
         writer.begin(info, plan.record, plan.text, machine)
         done, facts = {}, {}
-    writer.keep_files({path for cell in plan.cells for path in cell.workload.sources})
+    several = options.plans if len(options.plans) > 1 else []
+    writer.keep_files({path for cell in plan.cells for path in cell.workload.sources} | {*several})
     return writer, done, facts
 
 

@@ -116,8 +116,11 @@ class PlanRecord(Document):
     #: "latency_p99 < 2ms": what every run is held against.
     limits: list[str] = Field(default_factory=list)
     cells: list[CellRecord]
-    #: The plan as a tree after defaults, secrets as names only.
+    #: The plan as a tree after defaults, secrets as names only. Of several plans side by side: what they share, and in
+    #: "plans" what is each one's own.
     resolved: dict[str, Any]
+    #: Of several plans side by side, by key: what each says where they do not say the same.
+    differences: dict[str, dict[str, str]] = Field(default_factory=dict)
     #: The part of the plan that was wanted, as `--only` said it, any of these; empty: all of it.
     only: list[str] = Field(default_factory=list)
 
@@ -130,6 +133,11 @@ class PlanRecord(Document):
     def rates(self) -> list[Rate]:
         """Of its workloads' own, each name once."""
         return list({rate.name: rate for cell in reversed(self.cells) for rate in cell.rates}.values())
+
+    def tree_of(self, cell: CellRecord) -> dict[str, Any]:
+        """The tree that has the cell's system and workload: its own plan's, where there are several."""
+        tree: dict[str, Any] = self.resolved.get("plans", {}).get(cell.levels.get("plan"), self.resolved)
+        return tree
 
 
 class FactsRecord(Document):

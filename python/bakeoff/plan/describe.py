@@ -91,6 +91,8 @@ class DryRun:
     bundle_bytes: int  # what stays
     disk_free_bytes: int
     skipped: dict[str, str]
+    #: Of several plans side by side, by key: what each says.
+    differences: dict[str, dict[str, str]]
     #: Of the plan, on existing systems.
     tables: list[TablesLine]
     previews: list[WorkloadPreview]
@@ -168,6 +170,7 @@ def describe(
         bundle_bytes=bundle,
         disk_free_bytes=free,
         skipped=dict(plan.skipped),
+        differences=record.differences,
         tables=list(tables),
         previews=list(previews),
         warnings=warnings,

@@ -44,6 +44,11 @@ def with_ids(cells: Sequence[Cell], document: PlanDocument, cache: str, source: 
     return list(found.values())
 
 
+def of_plan(name: str, cell: str) -> str:
+    """Of a cell of this id that belongs to one of several plans."""
+    return _hash([name, cell])
+
+
 def _content(cell: Cell) -> dict[str, Any]:
     return {
         "system": cell.record.system,

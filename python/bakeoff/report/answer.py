@@ -166,6 +166,8 @@ class Answer(Document):
     contestants: list[str]
     #: How far the figures may be believed, the worst first.
     validity: list[str]
+    #: Of several plans side by side: what each says where they do not say the same.
+    between_plans: list[Difference] = Field(default_factory=list)
     #: Differences of configuration that the plan does not declare.
     undeclared: list[Difference]
     runs_finished: int

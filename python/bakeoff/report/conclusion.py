@@ -8,7 +8,7 @@ from ..analysis.metric import Metric, Observed
 from ..analysis.registry import metric
 from ..analysis.wording import counted
 from ..model.records import RunRecord
-from .answer import Answer, MetricShown
+from .answer import Answer, Difference, MetricShown
 from .cells import cell_answers
 from .comparisons import compare_all
 from .config_diff import configuration_of
@@ -63,6 +63,7 @@ def answer_of(bundle: Source, metrics: Sequence[Metric] = ()) -> Answer:
         compared=contest.factor,
         contestants=contest.contestants,
         validity=[*_validity_words(bundle.runs), *_load_warnings(bundle)],
+        between_plans=[Difference(name=key, values=said) for key, said in plan.differences.items()],
         undeclared=configuration_of(bundle).undeclared,
         runs_finished=len(bundle.runs),
         runs_valid=sum(run.valid for run in bundle.runs),

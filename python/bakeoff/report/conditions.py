@@ -15,9 +15,9 @@ from typing import Any, Literal
 from ..analysis.wording import bytes_words
 from ..model import durability
 from ..model.records import CellRecord
+from ..model.said import level_of, work_of
 from .matching import Match
 from .runs import clients_of
-from .said import level_of, work_of
 from .source import Source
 
 #: `meaningless`: refused unless allowed. `loud`: nobody expects it, and it can make any difference. `stated`: told.

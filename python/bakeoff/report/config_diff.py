@@ -250,7 +250,7 @@ def _clients(contest: Contest, cells: Cells, of_each: dict[str, str]) -> list[tu
     one_way_each = all(len(ways) == 1 for ways in ways_of_kind.values())
     several = {kind for kind, ways in ways_of_kind.items() if len(ways) > 1}
     asked = any(name.rpartition(".")[2] in _CLIENT_KEYS for name in _factors(contest)) or any(
-        _CLIENT_KEYS & contest.plan.resolved.get("systems", {}).get(cell.system, {}).keys()
+        _CLIENT_KEYS & contest.plan.tree_of(cell).get("systems", {}).get(cell.system, {}).keys()
         for cell in chain.from_iterable(cells.values())
         if cell.kind in several
     )

@@ -16,6 +16,8 @@ from ..errors import BundleError
 from ..model.records import CellRecord, PlanRecord, Scalar
 
 Setting = tuple[tuple[str, Scalar], ...]
+#: Factors whose levels are names that speak for themselves.
+_NAMES = ("system", "plan")
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,11 @@ class Contest:
         return ", ".join(self._level_words(name, cell) for name in sorted(named, key=lambda n: n != self.factor))
 
     def _level_words(self, name: str, cell: CellRecord) -> str:
-        return cell.system if name == "system" else f"{self._short(name)}={level_words(cell.levels[name])}"
+        return (
+            str({"system": cell.system, **cell.levels}[name])
+            if name in _NAMES
+            else f"{self._short(name)}={level_words(cell.levels[name])}"
+        )
 
     def _short(self, name: str) -> str:
         """ "sync_binlog" of "mariadb.settings.sync_binlog"."""
@@ -134,7 +140,7 @@ def factor_words(name: str, level: Scalar) -> str:
         return f"{level_words(level)} {name if level != 1 else name.removesuffix('s')}"
     if name == "rate":
         return f"{level_words(level)}/s offered"
-    return f"{name} {level_words(level)}"
+    return level_words(level) if name in _NAMES else f"{name} {level_words(level)}"
 
 
 def level_words(level: Scalar) -> str:

@@ -23,7 +23,7 @@ from .contest import Contest, setting_words
 from .figures import Figures
 from .pair_words import value_words
 from .source import Source
-from .text import STATEMENT_HEADS, error_words, metric_words, statement_words
+from .text import SAME_PLANS, STATEMENT_HEADS, error_words, metric_words, statement_words
 
 ERRORS_MAX = 30
 
@@ -37,6 +37,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         "configuration": configuration_of(bundle),
         "figures": figures,
         "percentiles": list(figures.latency),
+        "same_plans": SAME_PLANS if answer.compared == "plan" and not answer.between_plans else "",
         "captions": {
             "throughput": throughput.CAPTION,
             "latency": latency.CAPTION,

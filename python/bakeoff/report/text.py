@@ -29,6 +29,7 @@ _HEADS = (
     "server",
     "validity",
 )
+SAME_PLANS = "The plans say the same: what differs between their runs is noise."
 STATEMENT_HEADS = (
     "transactions",
     "queries",
@@ -58,6 +59,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     for sentence in answer.headline:
         yield from _wrapped(sentence, "* ")
     yield ""
+    yield from _between_plans(answer)
     yield from _table(answer)
     yield from _statements(answer)
     yield from _metrics(answer)
@@ -65,6 +67,22 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield from _comparisons(answer)
     yield ""
     yield from _doubts(answer)
+
+
+def _between_plans(answer: Answer) -> Iterator[str]:
+    """What is compared, where plans are."""
+    if answer.compared != "plan":
+        return
+    found = answer.between_plans
+    if not found:
+        yield f"{SAME_PLANS}\n"
+        return
+    head = ["the plans differ in", *found[0].values]
+    rows = [[one.name, *one.values.values()] for one in found[:_DIFFERENCES_MAX]]
+    yield from table(head, rows, left=set(range(len(head))))
+    if len(found) > _DIFFERENCES_MAX:
+        yield f"and in {len(found) - _DIFFERENCES_MAX} more: see the report"
+    yield ""
 
 
 def _table(answer: Answer) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..model.records import CellRecord, FactsRecord, PlanRecord, Scalar
+from .records import CellRecord, FactsRecord, PlanRecord, Scalar
 
 #: How the load is made: what may be a factor, or stand in [measure].
 LOAD = ("threads", "clients", "rate", "sessions", "routing", "workers", "runner", "io")
@@ -13,7 +13,7 @@ LOAD = ("threads", "clients", "rate", "sessions", "routing", "workers", "runner"
 PORTABLE = ("durability", "isolation")
 _SYSTEM_TABLES = ("settings", "session", "start")
 _SYSTEM_OPTIONS = ("version", "path", "tls")
-_TABLES = ("system", "workload")
+_TABLES = ("system", "workload", "plan")
 
 
 def factor_of(plan: PlanRecord, cell: CellRecord, name: str) -> str | None:
@@ -53,19 +53,20 @@ def level_of(plan: PlanRecord, cell: CellRecord, facts: FactsRecord | None, fact
     levels = dict(_levels(plan, cell))
     if factor in levels:
         return levels[factor]
-    table = work_of(plan, cell) if is_of_work(factor) else plan.resolved.get("systems", {}).get(cell.system, {})
+    table = work_of(plan, cell) if is_of_work(factor) else plan.tree_of(cell).get("systems", {}).get(cell.system, {})
     return _at(table, factor)
 
 
 def work_of(plan: PlanRecord, cell: CellRecord) -> dict[str, Any]:
     """The options of the cell's workload that the plan says."""
-    table = plan.resolved.get("workloads", {}).get(_work_name(plan, cell), plan.resolved.get("workload", {}))
+    tree = plan.tree_of(cell)
+    table = tree.get("workloads", {}).get(_work_name(plan, cell), tree.get("workload", {}))
     return {**table, **{factor: level for factor, level in _levels(plan, cell) if is_of_work(factor)}}
 
 
 def _work_name(plan: PlanRecord, cell: CellRecord) -> Scalar:
     """ "" where the plan gives it none."""
-    return cell.levels.get("workload") or next(iter(plan.resolved.get("workloads", {})), "")
+    return cell.levels.get("workload") or next(iter(plan.tree_of(cell).get("workloads", {})), "")
 
 
 def _levels(plan: PlanRecord, cell: CellRecord) -> Iterator[tuple[str, Scalar]]:
