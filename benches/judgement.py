@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from bakeoff.analysis.compare import Comparison, judge
 from bakeoff.analysis.estimate import Invalid, RunValue, paired, unpaired
+from bakeoff.analysis.occasions import parts, words
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 
@@ -62,10 +63,12 @@ def survivors(rng: np.random.Generator, repetitions: int, *, refused: bool) -> C
 
 
 def simulated_occasions(rng: np.random.Generator, before: int, after: int, factor: float = 1.0) -> Comparison:
-    def occasion(factor: float) -> list[float]:
-        return [float(x) for x in factor * np.exp(rng.normal(0, BETWEEN) + rng.normal(0, WITHIN, RUNS))]
+    return over_occasions(drawn_occasions(rng, before), drawn_occasions(rng, after, factor))
 
-    return over_occasions([occasion(1) for _ in range(before)], [occasion(factor) for _ in range(after)])
+
+def drawn_occasions(rng: np.random.Generator, count: int, factor: float = 1.0) -> list[list[float]]:
+    each = [factor * np.exp(rng.normal(0, BETWEEN) + rng.normal(0, WITHIN, RUNS)) for _ in range(count)]
+    return [[float(x) for x in occasion] for occasion in each]
 
 
 def simulate() -> None:
@@ -87,6 +90,20 @@ def simulate() -> None:
             f"occasions, {before} against {after}: {WITHIN:.0%} within, {BETWEEN:.0%} between: one system called"
             f" different in {alarms}; planted 5 % slowdown found in {found}"
         )
+
+
+def simulate_parts() -> None:
+    """How near what is told of occasions and their runs comes to the truth."""
+    rng = np.random.default_rng(2)
+    for each in (2, 3, 5, 10):
+        found = [parts([drawn_occasions(rng, each), drawn_occasions(rng, each)]) for _ in range(SIMULATIONS)]
+        for name, truth in (("between", BETWEEN), ("within", WITHIN)):
+            told = [getattr(one, name) for one in found]
+            low, high = np.quantile(told, [0.05, 0.95])
+            print(
+                f"parts, {each} against {each}: {name} {truth:.0%} told as {np.sqrt(np.mean(np.square(told))):.1%}"
+                f" on average, in nine of ten between {low:.1%} and {high:.1%}"
+            )
 
 
 # -- from real runs --------------------------------------------------------------------------------------------------
@@ -126,11 +143,8 @@ def real_pairs(same: Path, slow: Path) -> None:
 def real_occasions(folders: Sequence[Path]) -> None:
     """Bundles of one plan and one system, made one after the other: every way to take some of them a side."""
     rates = [[run.rate_ops_per_s for run in Bundle.open(folder).runs if run.valid] for folder in folders]
-    means = [float(np.log(runs).mean()) for runs in rates]
-    within = float(np.sqrt(np.mean([np.log(runs).var(ddof=1) for runs in rates])))
-    print(
-        f"{len(rates)} occasions of one system: spread within {within:.1%}, of their means {np.std(means, ddof=1):.1%}"
-    )
+    if found := parts([rates]):
+        print(f"{len(rates)} occasions of one system: {words([found])}")
     rng = random.Random(1)
     for each in range(1, len(rates) // 2 + 1):
         drawn = [rng.sample(rates, 2 * each) for _ in range(COMPARISONS)]
@@ -152,6 +166,7 @@ def main() -> None:
         real_occasions(options.occasions)
     if not (options.same or options.planted or options.occasions):
         simulate()
+        simulate_parts()
 
 
 if __name__ == "__main__":

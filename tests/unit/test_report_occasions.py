@@ -233,6 +233,10 @@ def test_differences_within_a_side_are_told_too(tmp_path: Path, before: Path, af
         compare([old, third], [new], RATE)
     found = compare([old, third], [new], RATE, ["durability"])
     assert found.comparisons[0].design == "occasions"
+    (spread,) = found.spreads
+    assert str(spread).startswith("rate: occasions differ ")
+    assert spread.parts["mariadb"].runs == pytest.approx(5)
+    assert compare([old], [new], RATE).spreads == []
 
 
 @pytest.mark.parametrize("break_it", [invalid, failed])

@@ -99,6 +99,11 @@ def run(options: argparse.Namespace) -> int:
                 "same": False,
                 "changed": [asdict(change) for change in found.changed],
                 "doubts": found.doubts,
+                "occasions": [
+                    {"objective": s.objective.name, "cell": cell, **asdict(p), "words": str(s)}
+                    for s in found.spreads
+                    for cell, p in s.parts.items()
+                ],
                 "comparisons": [_document(c) for c in found.comparisons],
                 "conditions": [{"condition": str(o.condition), "status": o.status, "words": o.words} for o in outcomes],
                 "failed": failed,
@@ -173,6 +178,8 @@ def show_found(found: Occasions, outcomes: list[Outcome], before: list[str], aft
     notes = list(dict.fromkeys(note for c in found.comparisons for note in c.notes))
     if any(c.objective.unit == "ms" for c in found.comparisons):
         notes.append("a time is the typical repetition's: the geometric mean of the repetitions' own")
+    for spread in found.spreads:
+        show(f"\n{spread}")
     show("".join(f"\nnote: {note}" for note in [*notes, *found.doubts]))
     for outcome in outcomes:
         show(outcome.words)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..analysis.compare import Comparison, judge
 from ..analysis.estimate import Estimate, Obstacle, RunValue, unpaired
 from ..analysis.metric import Metric
+from ..analysis.occasions import Parts, parts, words
 from ..analysis.wording import counted
 from ..errors import BundleError, PlanError
 from ..model.records import CellRecord, RunRecord
@@ -27,14 +28,27 @@ _OPERATIONS = "operations"
 
 
 @dataclass(frozen=True)
+class Spread:
+    """Of one objective, over the cells for which it could be told; parts: by the cell's label."""
+
+    objective: Metric
+    parts: dict[str, Parts]
+
+    def __str__(self) -> str:
+        return f"{self.objective.label}: {words(list(self.parts.values()))}"
+
+
+@dataclass(frozen=True)
 class Occasions:
     """What `compare` found. changed: what differs, all of it allowed or worth stating. left_out, doubts: in words.
-    same: both sides are one bundle, and nothing was compared."""
+    spreads: what lies between occasions and what within, where a side has several. same: both sides are one bundle, and
+    nothing was compared."""
 
     comparisons: list[Comparison]
     changed: list[Change]
     left_out: list[str]
     doubts: list[str]
+    spreads: list[Spread] = field(default_factory=list)
     same: bool = False
 
 
@@ -69,7 +83,20 @@ def compare(
     ]
     estimates += [_gone(label, o) for o in objectives for label in found.gone]
     doubts = [*_doubts(BEFORE, before), *_doubts(AFTER, after)]
-    return Occasions(judge(estimates), changed, [f"{label}: only {AFTER}" for label in found.new], doubts)
+    spreads = [spread for o in objectives if (spread := _spread(before, after, found.matches, o)).parts]
+    left_out = [f"{label}: only {AFTER}" for label in found.new]
+    return Occasions(judge(estimates), changed, left_out, doubts, spreads)
+
+
+def _spread(before: Sequence[Source], after: Sequence[Source], matches: Sequence[Match], objective: Metric) -> Spread:
+    """Of the cells whose every run has a value."""
+    told: dict[str, Parts] = {}
+    for one in matches:
+        sides = _values(before, one.before, objective), _values(after, one.after, objective)
+        numbers = [[[v for v in runs if isinstance(v, int | float) and v > 0] for runs in side] for side in sides]
+        if numbers == list(sides) and all(runs for side in numbers for runs in side) and (found := parts(numbers)):
+            told[one.label] = found
+    return Spread(objective, told)
 
 
 def _values(bundles: Sequence[Source], cells: Sequence[CellRecord], objective: Metric) -> list[list[RunValue]]:
