@@ -1,1 +1,22 @@
-"""Result folders on disk: `write` while runs go on, `read` afterwards. The layout is in model/records.py."""
+"""Result folders on disk: `write` while runs go on, `read` afterwards. The layout is in model/records.py.
+
+`open_bundle` is the door for notebooks: docs/reference/python.md.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .opened import OpenBundle
+
+__all__ = ["open_bundle"]
+
+
+def open_bundle(path: Path | str) -> OpenBundle:
+    """The bundle in this folder. BundleError where it is none, or cannot be read."""
+    from .opened import OpenBundle  # commands, which do without it, start at once
+    from .read import Bundle
+
+    return OpenBundle(Bundle.open(path))

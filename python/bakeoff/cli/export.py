@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,39 +98,21 @@ def _format(options: argparse.Namespace) -> str:
 
 
 def _table(bundle: Bundle, options: argparse.Namespace) -> pa.Table:
-    from ..analysis.registry import all_metrics
-    from ..report.table import (
-        cells_table,
-        columns_of,
-        every_metric,
-        runs_table,
-        seconds_table,
-        watched_table,
-        without_empty,
-    )
+    from ..analysis.registry import UnknownMetric, all_metrics
+    from ..report.table import cells_table, every_metric, runs_table, seconds_table, watched_table, without_empty
 
     if options.table in ("seconds", "watched"):
         if options.every:
             raise PlanError(f"--table {options.table} has all there is anyway", where="--every", hint="leave it out")
-        make, tables = (
-            (seconds_table, bundle.intervals) if options.table == "seconds" else (watched_table, bundle.server)
-        )
-        return make(bundle, _pick(options.metric, columns_of(bundle, tables)) if options.metric else None)
+        make = seconds_table if options.table == "seconds" else watched_table
+        try:
+            return make(bundle, options.metric)
+        except UnknownMetric as error:
+            raise PlanError(str(error), where="--metric", hint=error.hint) from error
     of = runs_table if options.table == "runs" else cells_table
     if options.metric:
         return of(bundle, named(options.metric, "--metric", [bundle]))
     return without_empty(of(bundle, every_metric(bundle) if options.every else all_metrics(bundle.plan.rates)))
-
-
-def _pick(wanted: Sequence[str], known: Collection[str]) -> Callable[[list[str]], list[str]]:
-    """Of a run's columns those, and those that say which second it is."""
-    from ..nearest import meant
-    from ..report.table import OF_A_SECOND
-
-    for name in wanted:
-        if name not in known:
-            raise PlanError(f"no run has a column `{name}`", where="--metric", hint=meant(name, known))
-    return lambda names: [name for name in names if name in wanted or name in OF_A_SECOND]
 
 
 def _bytes(table: pa.Table, file_format: str, *, units: bool) -> bytes:

@@ -7,12 +7,13 @@ a row is about have no metadata. Null: not defined, or not known, as is everythi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.metric import Metric
-from ..analysis.registry import all_metrics, is_watched, metric, of_operations
+from ..analysis.registry import UnknownMetric, all_metrics, is_watched, metric, of_operations
 from ..model.records import CellRecord, RunRecord, Scalar
+from ..nearest import meant
 from .cells import metric_spreads
 from .run_values import observed
 from .runs import runs_by_cell, used_runs
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Columns = dict[str, list[Scalar | None]]
+Tables = Callable[[str, Pick | None], "pa.Table | None"]
 #: How a unit ends a name, the longest first.
 _ENDINGS = {
     "_bytes_per_s": "bytes/s",
@@ -33,7 +35,7 @@ _ENDINGS = {
     "_s": "s",
 }
 #: What a row of a second is about, rather than what was seen in it.
-OF_A_SECOND = ("second", "length_s", "warm_up")
+_OF_A_SECOND = ("second", "length_s", "warm_up")
 #: Of a cell's spread, what is added to the metric's name for each.
 _FIGURES = {"": "value", **{f"_{name}": name for name in ("low", "high", "minimum", "maximum", "cv")}}
 
@@ -67,35 +69,23 @@ def cells_table(bundle: Source, metrics: Sequence[Metric]) -> pa.Table:
     return _table(about, values, told)
 
 
-def seconds_table(bundle: Source, pick: Pick | None = None) -> pa.Table:
-    """One row a second of every run, as its clients saw it; second: since the warm-up began."""
-    return _of_seconds(bundle, bundle.intervals, pick)
+def seconds_table(bundle: Source, columns: Collection[str] = ()) -> pa.Table:
+    """One row a second of every run, as its clients saw it; second: since the warm-up began. columns: of what was seen,
+    all unless named; UnknownMetric for one that no run has."""
+    return _of_seconds(bundle, bundle.intervals, columns)
 
 
-def watched_table(bundle: Source, pick: Pick | None = None) -> pa.Table:
+def watched_table(bundle: Source, columns: Collection[str] = ()) -> pa.Table:
     """One row a look at server and machine in every run; second: when, since the warm-up began; length_s: since the
-    look before."""
-    return _of_seconds(bundle, bundle.server, pick)
+    look before. columns: as of `seconds_table`."""
+    return _of_seconds(bundle, bundle.server, columns)
 
 
 def every_metric(bundle: Source) -> list[Metric]:
     """Of all operations and of each one, and the means of all that server and machine were watched by."""
     operations = dict.fromkeys(series.operation for run in bundle.runs for series in run.series)
-    watched = (metric(name) for name in columns_of(bundle, bundle.server) if is_watched(name))
+    watched = (metric(name) for name in _columns_of(bundle, bundle.server) if is_watched(name))
     return [*all_metrics(bundle.plan.rates), *of_operations(operations), *watched]
-
-
-def columns_of(bundle: Source, tables: Callable[[str, Pick], pa.Table | None]) -> list[str]:
-    """Of those tables of all runs, each name once."""
-    names: dict[str, None] = {}
-
-    def note(of_run: list[str]) -> list[str]:
-        names.update(dict.fromkeys(of_run))
-        return []
-
-    for run in bundle.runs:
-        tables(run.id, note)
-    return list(names)
 
 
 def without_empty(table: pa.Table) -> pa.Table:
@@ -153,15 +143,36 @@ def _of_cells(bundle: Source, cells: Sequence[CellRecord]) -> Columns:
     }
 
 
-def _of_seconds(bundle: Source, tables: Callable[[str, Pick | None], pa.Table | None], pick: Pick | None) -> pa.Table:
+def _of_seconds(bundle: Source, tables: Tables, columns: Collection[str]) -> pa.Table:
     import pyarrow as pa
+
+    known = _columns_of(bundle, tables) if columns else []
+    for name in columns:
+        if name not in known:
+            raise UnknownMetric(f"no run has a column `{name}`", meant(name, known))
+
+    def pick(names: list[str]) -> list[str]:
+        return [name for name in names if not columns or name in columns or name in _OF_A_SECOND]
 
     runs = [(run, found) for run in bundle.runs if (found := tables(run.id, pick)) is not None and found.num_rows]
     about = _of_runs(bundle, [run for run, found in runs for _ in range(found.num_rows)])
     seconds = pa.concat_tables([found for _, found in runs], promote_options="permissive") if runs else pa.table({})
-    own = {name: seconds.column(name) for name in OF_A_SECOND if name in seconds.column_names}
+    own = {name: seconds.column(name) for name in _OF_A_SECOND if name in seconds.column_names}
     values = {name: seconds.column(name) for name in seconds.column_names if name not in own}
     return _table({**about, **own}, values, {name: {"unit": _unit(name)} for name in values})
+
+
+def _columns_of(bundle: Source, tables: Tables) -> list[str]:
+    """Of the tables of all runs, each name once."""
+    names: dict[str, None] = {}
+
+    def note(of_run: list[str]) -> list[str]:
+        names.update(dict.fromkeys(of_run))
+        return []
+
+    for run in bundle.runs:
+        tables(run.id, note)
+    return list(names)
 
 
 def _unit(column: str) -> str:
