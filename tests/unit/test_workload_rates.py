@@ -76,13 +76,14 @@ def test_it_is_judged_by_exported_and_shown(bundle: Bundle, tmp_path: Path, caps
     assert {(row["workload"][:6], row[UPDATES.name] != "") for row in rows} == {("YCSB A", True), ("YCSB C", False)}
 
 
-def test_bundles_are_compared_by_it(bundle: Bundle, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bundles_are_compared_by_it(bundle: Bundle, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(bundle.folder)
-    assert main(["compare", folder, folder, "--fail-if", "updates_per_minute < -5%"]) == ExitCode.CHECK_FAILED
+    later = str(write_bundle(tmp_path / "later", replace(STORY, objective=UPDATES.name, noise=0.021)).folder)
+    assert main(["compare", folder, later, "--fail-if", "updates_per_minute < -5%"]) == ExitCode.CHECK_FAILED
     out = capsys.readouterr().out
     assert "updates_per_minute < -5%: passed in mariadb / preset=a" in out
     assert "updates_per_minute < -5%: not judged in mariadb / preset=c" in out
-    assert main(["compare", folder, folder, "--fail-if", "update_per_minute < -5%"]) == ExitCode.USAGE
+    assert main(["compare", folder, later, "--fail-if", "update_per_minute < -5%"]) == ExitCode.USAGE
     assert "did you mean `updates_per_minute`?" in capsys.readouterr().err
 
 
