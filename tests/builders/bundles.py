@@ -223,6 +223,7 @@ def _facts(contender: Contender) -> FactsRecord:
         },
         declared=dict(contender.declared),
         private=contender.private,
+        embedded=contender.kind == "sqlite",
     )
 
 

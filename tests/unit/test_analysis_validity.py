@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bakeoff.analysis.steady import judge
-from bakeoff.analysis.validity import Finding, IntegrityCheck, RunNumbers, findings, overloaded
+from bakeoff.analysis.validity import COULD_BE_CHECKED, Finding, IntegrityCheck, RunNumbers, findings, overloaded
 
 GOOD = RunNumbers(
     error_ratio=0.0,
@@ -33,6 +33,12 @@ def usable(found: list[Finding]) -> bool:
 
 def finding(run: RunNumbers, name: str) -> Finding:
     return next(f for f in findings(run) if f.name == name)
+
+
+def test_data_that_nobody_could_look_at_are_no_failed_check() -> None:
+    unseen = IntegrityCheck(COULD_BE_CHECKED, False, "an answer", "the server had ended")
+    words = next(f.words for f in findings(RunNumbers(0.0, 0.001, checks=[unseen])) if f.name == "integrity")
+    assert words == "the data could not be checked after the run: the server had ended"
 
 
 def test_a_good_run_has_no_finding_against_it() -> None:

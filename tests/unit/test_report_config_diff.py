@@ -11,7 +11,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.report.answer import Difference
 from bakeoff.report.config_diff import configuration_of
 from bakeoff.report.html import write_report
-from builders.bundles import MARIADB, Contender, Story, write_bundle
+from builders.bundles import MARIADB, SQLITE, Contender, Story, write_bundle
 
 SMALL = Story(threads=(1,), presets=("c",), repetitions=1, window_s=2, warm_up_s=1)
 A = replace(MARIADB, name="a", settings={"sync_binlog": "1", "io_capacity": "200", "mode": "STRICT"})
@@ -168,6 +168,17 @@ def test_a_cell_that_is_compared_with_none_differs_from_none(tmp_path: Path) -> 
         ("pipeline=off", "MariaDB | PostgreSQL"),
         ("pipeline=on", "PostgreSQL"),
     ]
+
+
+def test_a_file_in_the_clients_process_is_no_server(tmp_path: Path) -> None:
+    sides = (
+        A,
+        replace(A, name="b", private=False),
+        replace(SQLITE, name="c"),
+        replace(SQLITE, name="d", private=False),
+    )
+    where = [system.where for system in configuration_of(bundle(tmp_path, *sides)).systems]
+    assert where == ["private server", "existing server", "private file", "existing file"]
 
 
 def names(differences: list[Difference]) -> list[str]:

@@ -199,6 +199,12 @@ def test_the_report_can_be_written_elsewhere(tmp_path: Path) -> None:
     assert not (bundle.folder / "report.html").exists()
 
 
+def test_checks_after_the_load_are_told_from_those_after_a_run(tmp_path: Path) -> None:
+    page = report(tmp_path)
+    assert "Checks after the load" in page.text
+    assert "all 1 held" not in page.text
+
+
 def test_the_same_bundle_makes_the_same_page(tmp_path: Path) -> None:
     bundle = write_bundle(tmp_path / "bundle", SMALL)
     first = write_report(bundle, tmp_path / "1").html.read_bytes()

@@ -19,6 +19,9 @@ LATENESS_RATIO_MAX = 0.10
 STEAL_RATIO_MAX = 0.01
 OTHER_CPU_RATIO_MAX = 0.10
 
+#: The check that stands for all of them where none could be made.
+COULD_BE_CHECKED = "data could be checked after the run"
+
 Severity = Literal["invalid", "warning", "note"]
 
 
@@ -145,6 +148,9 @@ def _integrity(run: RunNumbers) -> Finding:
     if not broken:
         return Finding("integrity", True, "invalid", f"all {len(run.checks)} checks of the data held")
     first = broken[0]
+    if first.name == COULD_BE_CHECKED:
+        words = f"the data could not be checked after the run: {first.actual}"
+        return Finding("integrity", False, "invalid", words)
     words = f"{len(broken)} of {len(run.checks)} checks of the data failed, first {first.name}"
     return Finding("integrity", False, "invalid", f"{words}: expected {first.expected}, found {first.actual}")
 

@@ -67,6 +67,7 @@ class CellAnswer(Document):
     by_operation: list[OperationSummary]
     #: Response times that the workload's rules ask for.
     limits: list[LimitAnswer] = Field(default_factory=list)
+    #: By outcome, of all finished runs: those of an invalid one are what speaks against it.
     errors: dict[str, int] = Field(default_factory=dict)
     error_ratio: float
     retries: int

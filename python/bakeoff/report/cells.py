@@ -49,10 +49,11 @@ def _cell_answer(
 ) -> CellAnswer:
     used = used_runs(runs)
     ok = sum(run.ok for run in used)
+    finished = [run for run in runs if run.state == "done"]
     errors = Counter[str]()
-    for run in used:
+    for run in finished:
         errors.update(run.errors)
-    operations = ok + errors.total()
+    asked = sum(run.ok for run in finished) + errors.total()
     setting = contest.setting(cell)
     findings = findings_of(runs)
     rate = spread_of([run.rate_ops_per_s for run in used])
@@ -77,11 +78,11 @@ def _cell_answer(
         rate_ops_per_s=rate,
         response=response,
         response_spreads=spreads,
-        operations=operations,
+        operations=ok + sum(sum(run.errors.values()) for run in used),
         by_operation=operation_summaries(s for run in used for s in run.series),
         limits=limit_answers(cell.limits, used),
         errors=dict(errors),
-        error_ratio=errors.total() / operations if operations else 0.0,
+        error_ratio=errors.total() / asked if asked else 0.0,
         retries=sum(run.retries for run in used),
         statements=statement_figures(used, rate.value if rate else 0.0),
         client=" | ".join(clients_of(runs)),

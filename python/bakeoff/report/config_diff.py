@@ -230,7 +230,7 @@ def _entry(
         name=name,
         product=_product(facts),
         version=" | ".join(dict.fromkeys(f.version for f in facts)),
-        where="private instance" if facts[0].private else "existing file" if facts[0].embedded else "existing server",
+        where=f"{'private' if facts[0].private else 'existing'} {'file' if facts[0].embedded else 'server'}",
         client=client,
         settings=dict(sorted(own.items())),
         declared=sorted(on_purpose & own.keys()),

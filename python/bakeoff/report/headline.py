@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..model.records import RunRecord
 from .answer import CellAnswer, ComparisonAnswer
 from .cell_words import abort_words, figure_words
 from .contest import Contest
 from .left_out import not_compared_words, not_valid_words
 from .limit_words import LimitFinding, limit_sentences
 from .pair_words import pair_words
+from .untested_words import untested_words
 
 
 def headline_words(
@@ -20,6 +22,7 @@ def headline_words(
     comparisons: Sequence[ComparisonAnswer],
     cells: Sequence[CellAnswer],
     held: Sequence[LimitFinding],
+    runs: Sequence[RunRecord],
 ) -> list[str]:
     answered = pair_words(contest, comparisons) if len(contest.contestants) > 1 else figure_words(contest, cells)
     return [
@@ -28,4 +31,5 @@ def headline_words(
         *abort_words(contest, cells),
         *not_valid_words(cells),
         *not_compared_words(comparisons, cells),
+        *untested_words(contest.plan, runs),
     ]

@@ -64,7 +64,7 @@ def _window(window_s: float | None) -> str:
         return ""
     return (
         f"Windows of {window_s:g} s: what happens more rarely (checkpoints, purge, compaction, full caches) is hardly"
-        " seen, and steady state is not tested below 60 s."
+        " seen."
     )
 
 

@@ -223,8 +223,12 @@ def _load(load: LoadRecord) -> dict[str, Any]:
             grouped(load.rows_per_s) if load.elapsed_s else "–",
             "–" if size is None else bytes_words(size),
         ],
-        "checks": f"{broken} of {len(load.checks)} failed" if broken else f"all {len(load.checks)} held",
+        "checks": f"{broken} of {len(load.checks)} failed" if broken else _held_words(len(load.checks)),
     }
+
+
+def _held_words(checks: int) -> str:
+    return {0: "none was made", 1: "the one held"}.get(checks, f"all {checks} held")
 
 
 def _machine_rows(bundle: Source) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..analysis.response import operation_summaries, percentiles
-from ..analysis.validity import overloaded
+from ..analysis.validity import COULD_BE_CHECKED, overloaded
 from ..bundle.files import write_text
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, EngineError
@@ -239,7 +239,7 @@ def _check(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, mea
     except BakeoffError as error:
         return [
             Check(
-                name="data could be checked after the run",
+                name=COULD_BE_CHECKED,
                 ok=False,
                 expected="an answer",
                 actual=str(error),
