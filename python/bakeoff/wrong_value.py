@@ -45,7 +45,8 @@ def sentence(detail: ErrorDetails, key: str) -> tuple[str, str]:
     wanted = next((text for name, text in _TYPES.items() if kind.startswith(name)), "")
     if wanted == "a table":  # what stands there may be a password
         return f"`{key}` must be a table, not {_kind(value)}", "such as { key = value }"
-    return f"`{key}` must be {wanted or 'something else'}, not {_shown(value)}", ""
+    quoted = "write it in double quotes" if kind.startswith("string") and isinstance(value, int | float) else ""
+    return f"`{key}` must be {wanted or 'something else'}, not {_shown(value)}", quoted
 
 
 def _shown(value: Any) -> str:

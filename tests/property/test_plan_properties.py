@@ -15,6 +15,7 @@ from bakeoff.nearest import nearest
 from bakeoff.plan.document import TABLES, PlanDocument, keys_of, plan_tree
 from bakeoff.plan.nearest import LOAD_FACTORS
 from bakeoff.plan.read import resolve
+from bakeoff.workloads import workloads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -165,7 +166,8 @@ def test_an_unknown_key_always_names_a_known_one(place: tuple[str, ...], data: s
     with pytest.raises(PlanError) as caught:
         resolve(toml(tree), Path("."))
     assert caught.value.what == f"unknown key `{key}`"
-    everything = {name for _, name in PLACES} | set(LOAD_FACTORS)
+    options = {name for kind in workloads().values() for name in kind.option_names}
+    everything = {name for _, name in PLACES} | set(LOAD_FACTORS) | options
     assert any(f"`{name}`" in caught.value.hint for name in everything)
 
 

@@ -60,6 +60,7 @@ def test_every_workload_is_a_plan_by_its_name_and_in_its_own_measure() -> None:
 @pytest.mark.parametrize(
     ("quick", "what", "hint"),
     [
+        (Quick(["ycsb-b", "sqlite"], "ycsb-a"), "there is no kind of system `ycsb-b`", "write --workload ycsb-b"),
         (Quick(["sqlit"], "ycsb-a"), "there is no kind of system `sqlit`", "did you mean `sqlite`?"),
         (Quick(["sqlite"], "yscb-a"), "there is no workload `yscb-a`", "did you mean `ycsb-a`?"),
         (Quick(["mariadb", "mariadb"], "ycsb-a"), "mariadb is named twice", "mariadb@10.11"),

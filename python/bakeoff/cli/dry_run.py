@@ -87,7 +87,8 @@ def _show(dry: DryRun) -> None:
         f" x {counted(dry.repetitions, 'repetition', 'repetitions')}, {dry.pacing},"
         f" warm-up {seconds_words(dry.warm_up_s)}, {dry.limit_words}, data {dry.data}, reset {dry.reset},"
         f" cache {dry.cache}\n{dry.comparison_words}"
-        f"\nabout {dry.time_words} and {dry.disk_words} of disk ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
+        f"\nabout {dry.time_words} and {dry.disk_words} of disk, of which the bundle keeps"
+        f" {bytes_words(dry.bundle_bytes)} ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
     )
     if dry.differences:
         names = list(next(iter(dry.differences.values())))

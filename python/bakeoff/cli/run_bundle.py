@@ -31,12 +31,12 @@ def open_bundle(
     from ..machine import machine_facts
     from ..model.records import BundleInfo
     from ..plan.check import check_disk
-    from ..plan.describe import estimate_bundle_bytes, estimate_disk_bytes
+    from ..plan.size import bundle_bytes, disk_bytes
     from ..provision.instance import default_parent
 
     work = options.work_dir or default_parent()
-    check_disk(estimate_bundle_bytes(plan), place(options), "--out")
-    check_disk(estimate_disk_bytes(plan), work, "--work-dir")
+    check_disk(bundle_bytes(plan), place(options), "--out")
+    check_disk(disk_bytes(plan), work, "--work-dir")
     machine = machine_facts(work)
     info = BundleInfo(
         bakeoff_version=__version__,

@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis.wording import bytes_words, counted, seconds_words
-from ..model.boundary import OperationsLimit, TimeLimit
+from ..model.boundary import OperationsLimit
 from ..model.records import Scalar
 from ..provision.files import can_hold_files
 from .check import disk_free_bytes
 from .data import by_system
 from .preview import WorkloadPreview
-from .resolved import Cell, ResolvedPlan
+from .resolved import OPERATIONS_PER_S, Cell, ResolvedPlan
+from .size import bundle_bytes, disk_bytes, folder_bytes, loads, tables_bytes
 from .tables import TablesLine
 
-# Estimates from runs of plans/quickstart.toml on a two-core machine (2026-11).
+# Times, from runs of plans/quickstart.toml on a two-core machine (2026-11).
 _LOAD_ROWS_PER_S = 15_000
 _SCAN_ROWS_PER_S = 250_000
 _COPY_BYTES_PER_S = 200e6
@@ -26,11 +27,6 @@ _SERVER_START_S = 0.8  # stop, start and wait until ready
 _DRAIN_S = 2.0  # after work that writes, until a server has written back what it owes
 _ENGINE_START_S = 0.1  # start, connect and end, for each engine process in turn
 _CHECK_S = 0.1
-_OPERATIONS_PER_S = 2_000  # where a limit by operations says nothing about time
-_TABLE_OVERHEAD_RATIO = 1.6  # pages, keys and logs, over the bytes of the rows
-_SERVER_BYTES = 200 * 1024**2  # a server's own files: redo log, system tables
-_BUNDLE_BYTES_PER_RUN = 100_000
-_BUNDLE_BYTES_PER_S = 4_000
 
 LIMITS = "Times and sizes are estimates; machines differ. Stopping and resuming at any run is possible."
 
@@ -129,10 +125,10 @@ def describe(
     seen on existing systems. previews: what users will ask first."""
     record = plan.record
     cells = [_cell_line(plan, cell) for cell in plan.cells]
-    loads = [_load_line(loaded) for loaded in _by_load(plan.cells) if loaded[0].data == "load"]
-    time_s = sum(line.load_s for line in loads) + sum(line.runs * line.run_s for line in cells)
-    bundle = estimate_bundle_bytes(plan)
-    disk = estimate_disk_bytes(plan)
+    lines = [_load_line(cells) for cells in loads(plan.cells) if cells[0].data == "load"]
+    time_s = sum(line.load_s for line in lines) + sum(line.runs * line.run_s for line in cells)
+    bundle = bundle_bytes(plan)
+    disk = disk_bytes(plan)
     free = disk_free_bytes(results)
     warnings = list(plan.warnings)
     if not can_hold_files(results):
@@ -142,14 +138,14 @@ def describe(
             f"about {bytes_words(disk)} of disk are needed and {bytes_words(free)} are free: run will refuse"
         )
     if any(isinstance(cell.limit, OperationsLimit) and cell.record.rate_ops_per_s is None for cell in plan.cells):
-        warnings.append(f"the time of a run limited by operations is a guess ({_OPERATIONS_PER_S:,}/s per client)")
+        warnings.append(f"the time of a run limited by operations is a guess ({OPERATIONS_PER_S:,}/s per client)")
     return DryRun(
         title=record.title,
         description=record.description,
         demonstration=record.demonstration,
         part=record.part_words,
         cells=cells,
-        loads=loads,
+        loads=lines,
         factors=record.factors,
         compare_factor=record.compare_factor,
         baseline=record.baseline,
@@ -180,7 +176,7 @@ def describe(
 def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
     """One run: the data put back, warmed, warm-up, window, checks."""
     rows = cell.workload.loaded_rows
-    total_s = _ENGINE_START_S * cell.clients + _CHECK_S + plan.warm_up_s + _window_s(cell)
+    total_s = _ENGINE_START_S * cell.clients + _CHECK_S + plan.warm_up_s + cell.expected_window_s
     if cell.workload.writes and _has_server(cell):
         total_s += _DRAIN_S
     if cell.reset == "restore":
@@ -192,24 +188,6 @@ def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
     elif plan.cache == "warm":
         total_s += _ENGINE_START_S + rows / _SCAN_ROWS_PER_S
     return total_s
-
-
-def estimate_disk_bytes(plan: ResolvedPlan) -> int:
-    """The most there is at one time: each data set as loaded and as kept, and the bundle."""
-    data = sum(_copies(cells) * _size_bytes(cells[0]) for cells in _by_load(plan.cells) if cells[0].place is None)
-    return data + estimate_bundle_bytes(plan)
-
-
-def _copies(cells: list[Cell]) -> int:
-    """Of one data set: what each system has, and what is kept to put back."""
-    systems = len({cell.instance_key for cell in cells})
-    reset = cells[0].reset
-    return systems + (reset == "restore" or (reset != "reload" and systems > 1))
-
-
-def estimate_bundle_bytes(plan: ResolvedPlan) -> int:
-    per_run = [_BUNDLE_BYTES_PER_RUN + _BUNDLE_BYTES_PER_S * (plan.warm_up_s + _window_s(cell)) for cell in plan.cells]
-    return round(plan.record.repetitions * sum(per_run))
 
 
 def _cell_line(plan: ResolvedPlan, cell: Cell) -> CellLine:
@@ -238,25 +216,10 @@ def _load_line(cells: list[Cell]) -> LoadLine:
         dataset=first.record.dataset,
         workload=first.record.workload,
         rows=first.workload.loaded_rows,
-        size_bytes=_size_bytes(first),
+        size_bytes=tables_bytes(first),
         load_s=round(_load_s(first), 2),
         cells=[cell.record.id for cell in cells],
     )
-
-
-def _by_load(cells: list[Cell]) -> list[list[Cell]]:
-    groups: dict[str, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(cell.load_key, []).append(cell)
-    return list(groups.values())
-
-
-def _window_s(cell: Cell) -> float:
-    if isinstance(cell.limit, TimeLimit):
-        return cell.limit.window_s
-    rate = cell.record.rate_ops_per_s
-    guess_s = cell.limit.operations / (rate / cell.clients if rate else _OPERATIONS_PER_S)
-    return min(guess_s, cell.limit.max_s) if cell.limit.max_s else guess_s
 
 
 def _load_s(cell: Cell) -> float:
@@ -264,16 +227,11 @@ def _load_s(cell: Cell) -> float:
 
 
 def _restore_s(cell: Cell) -> float:
-    return _start_s(cell) + cell.workload.size_estimate_bytes * _TABLE_OVERHEAD_RATIO / _COPY_BYTES_PER_S
+    return _start_s(cell) + folder_bytes(cell) / _COPY_BYTES_PER_S
 
 
 def _start_s(cell: Cell) -> float:
     return _SERVER_START_S if _has_server(cell) else 0.0
-
-
-def _size_bytes(cell: Cell) -> int:
-    data = round(cell.workload.size_estimate_bytes * _TABLE_OVERHEAD_RATIO)
-    return int(data + (_SERVER_BYTES if _has_server(cell) else 0))
 
 
 def _has_server(cell: Cell) -> bool:

@@ -9,15 +9,23 @@ from pydantic_core import ErrorDetails
 
 from ..errors import PlanError
 from ..nearest import meant
+from ..workloads import workloads
 from ..wrong_value import sentence
 from .document import TABLES, keys_of
 from .source import Place, Source, words_of
 
+_EXAMPLES = {
+    "title": 'title = "A against B"',
+    "systems": "at least one table such as [systems.sqlite]",
+    "workload": 'a table [workload] with kind = "ycsb"',
+    "kind": 'kind = "ycsb"',
+}
+
 
 def explain(error: ValidationError, source: Source) -> PlanError:
-    """The first thing wrong, in the order of the file."""
+    """The first thing wrong, in the order of the file; what is missing last, because it may be there misspelt."""
     details = error.errors(include_url=False, include_input=True)
-    first = min(details, key=lambda d: source.line_of(d["loc"]) or 0)
+    first = min(details, key=lambda d: (d["type"] == "missing", source.line_of(d["loc"]) or 0))
     what, hint = _sentence(first)
     return PlanError(what, where=source.where(_visible(first["loc"])), hint=hint)
 
@@ -35,7 +43,8 @@ def _sentence(detail: ErrorDetails) -> tuple[str, str]:
         return _unknown_key(key, place[:-1])
     if kind == "missing":
         return _missing(key, place[:-1])
-    return sentence(detail, _key(place))
+    what, hint = sentence(detail, _key(place))
+    return what, f"write {_EXAMPLES[key]}" if kind in ("dict_type", "model_type") and key in _EXAMPLES else hint
 
 
 def _unknown_key(key: str, table: Place) -> tuple[str, str]:
@@ -48,18 +57,14 @@ def _unknown_key(key: str, table: Place) -> tuple[str, str]:
         return what, f"`{key}` belongs at the top of the plan"
     if key in LOAD_FACTORS:
         return what, f"`{key}` belongs at the top of the plan, or in [factors]"
-    return what, meant(key, own)
+    if not table and any(key in kind.option_names for kind in workloads().values()):
+        return what, f"`{key}` belongs in [workload], or in [factors] if it varies"
+    return what, meant(key, own if table else [*own, *LOAD_FACTORS])
 
 
 def _missing(key: str, table: Place) -> tuple[str, str]:
-    examples = {
-        "title": 'title = "A against B"',
-        "systems": "at least one table such as [systems.sqlite]",
-        "workload": 'a table [workload] with kind = "ycsb"',
-        "kind": 'kind = "ycsb"',
-    }
     inside = words_of(table) or "the plan"
-    return f"{inside} needs `{key}`", f"write {examples[key]}" if key in examples else ""
+    return f"{inside} needs `{key}`", f"write {_EXAMPLES[key]}" if key in _EXAMPLES else ""
 
 
 def _key(place: Place) -> str:

@@ -85,7 +85,8 @@ def _systems(said: Sequence[str]) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for (kind, version), words in zip(pairs, said, strict=True):
         if kind not in SYSTEMS:
-            raise PlanError(f"there is no kind of system `{kind}`", where=words, hint=meant(kind, SYSTEMS))
+            hint = f"write --workload {words}" if words in workload_names() else meant(kind, SYSTEMS)
+            raise PlanError(f"there is no kind of system `{kind}`", where=words, hint=hint)
         if version and SYSTEMS[kind].capabilities().embedded:
             raise PlanError(f"{kind} has no versions to choose from", where=words, hint=f"write {kind}")
         name = kind if kinds.count(kind) == 1 else re.sub(r"[^A-Za-z0-9_-]", "-", f"{kind}-{version or 'any'}")

@@ -170,7 +170,7 @@ def _kinds_by_name(document: PlanDocument, kinds: Kinds, source: Source) -> dict
         if kind not in kinds:
             hint = meant(kind, kinds)
             if table.kind is None:
-                hint = f'{hint}; a system of another name says its kind: kind = "{next(iter(kinds), "")}"'
+                hint = f'{hint} (a system of another name says its kind: kind = "{next(iter(kinds), "")}")'
             raise source.error(f"there is no kind of system `{kind}`", "systems", name, "kind", hint=hint)
         found[name] = kinds[kind]
     return found

@@ -6,13 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..model.boundary import IoName, Limit, Pacing, ResolvedDriver, Retry, RunnerName
+from ..model.boundary import IoName, Limit, Pacing, ResolvedDriver, Retry, RunnerName, TimeLimit
 from ..model.records import CellRecord, PlanRecord
 from .routing import Routing
 
 if TYPE_CHECKING:
     from ..systems.base import System
     from ..workloads.base import Workload
+
+
+#: Of a client, where a limit by operations says nothing about time.
+OPERATIONS_PER_S = 2_000
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,15 @@ class Cell:
     def reset(self) -> str:
         """restore | reload | reuse | none."""
         return self.record.reset
+
+    @property
+    def expected_window_s(self) -> float:
+        """How long a run of it measures: a guess where neither its limit nor a rate says it."""
+        if isinstance(self.limit, TimeLimit):
+            return self.limit.window_s
+        rate = self.record.rate_ops_per_s
+        guess_s = self.limit.operations / (rate / self.clients if rate else OPERATIONS_PER_S)
+        return min(guess_s, self.limit.max_s) if self.limit.max_s else guess_s
 
     @property
     def runner_taken(self) -> RunnerName:

@@ -17,6 +17,7 @@ from ..workloads.base import Asked, Workload
 from .document import MeasureTable, PlanDocument, WorkloadTable, keys_of
 from .factors import Works
 from .nearest import LOAD_FACTORS
+from .quick import workload_names
 from .source import Source
 
 
@@ -69,7 +70,9 @@ class PlanWorkload:
         """place: of the table in the plan."""
         kinds = workloads()
         if table.kind not in kinds:
-            hint = meant(table.kind, kinds)
+            named = workload_names().get(table.kind)
+            hint = f'write kind = "{named[0]}" and {kinds[named[0]].preset} = "{named[1]}"' if named else ""
+            hint = hint or meant(table.kind, kinds)
             raise source.error(f"there is no workload `{table.kind}`", *place, "kind", hint=hint)
         self._place = place
         self._kind = kinds[table.kind]
@@ -143,7 +146,10 @@ class PlanWorkload:
             place = f"{asked.file.name}, as `{option}`"
         else:
             place = self._where(option, question)
-        return PlanError(answer.what, where=place, hint=answer.hint)
+        hint = answer.hint
+        if isinstance(self._said.get(option), list):
+            hint = "; ".join(filter(None, [hint, f"to vary it, write `{option}` in [factors]"]))
+        return PlanError(answer.what, where=place, hint=hint)
 
     def _where(self, option: str, question: Question) -> str:
         """Of an option that stands in the table or is a factor."""

@@ -24,8 +24,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from bakeoff.errors import PlanError
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Sources
+from bakeoff.systems.storage import Storage
 
 #: Portable isolation levels; the engine sets them per session and reads them back.
 ISOLATION_LEVELS = ("read-uncommitted", "read-committed", "repeatable-read", "snapshot", "serializable")
@@ -151,6 +153,8 @@ class System(ABC):
     kind: ClassVar[str]  # "mariadb": the key `kind` of a plan's [systems.NAME]; also the default for NAME
     driver: ClassVar[str]  # kind of the engine's driver that speaks to it
     summary: ClassVar[str]  # one line for `bakeoff systems`
+    #: What it makes of rows on disk.
+    storage: ClassVar[Storage] = Storage()
     setting_example: ClassVar[str] = ""  # that a first plan shows, as TOML
     private: bool
     name: str
@@ -167,7 +171,11 @@ class System(ABC):
     @classmethod
     def in_one_spelling(cls, options: dict[str, Any], where: str) -> dict[str, Any]:
         """Options (not checked yet) that a plan may write in several ways, in one of them. Raises PlanError for what is
-        said in two."""
+        said in two, and for what only a server can be told."""
+        for key, why in (("start", "is not started"), ("version", "has one version, the engine's own")):
+            if key in options:
+                what = f"{cls.kind} runs inside the client: it {why}"
+                raise PlanError(what, where=f"{where}.{key}", hint=f"leave out `{key}`; options stand in its own table")
         return options
 
     @classmethod

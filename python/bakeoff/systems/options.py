@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -10,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr, Valida
 
 from bakeoff import input_files
 from bakeoff.errors import PlanError
-from bakeoff.nearest import meant
+from bakeoff.nearest import is_close, meant, nearest
 from bakeoff.systems.driver import decided, option_names, request
 from bakeoff.wrong_value import sentence
 
@@ -83,12 +84,21 @@ class Password(Options):
         return {"env": self.env} if self.env is not None else {"file": str(self.file)}
 
 
-def read_options(model: type[Read], options: dict[str, Any], where: str, *, driver: str, isolation: str | None) -> Read:
+def read_options(
+    model: type[Read],
+    options: dict[str, Any],
+    where: str,
+    *,
+    driver: str,
+    isolation: str | None,
+    others: Iterable[str] = (),
+) -> Read:
     """Checks a system's table (the key `kind` is the plan's and left out): the control plane's own options against
-    `model`, those of the driver by the engine. isolation: that the load will ask for. Raises PlanError."""
+    `model`, those of the driver by the engine. isolation: that the load will ask for. others: keys that a plan may
+    write beside these. Raises PlanError."""
     of_driver = option_names(driver)
     own = {key: value for key, value in options.items() if key != "kind" and key not in of_driver}
-    read = _checked(model, own, where, {*of_driver, *PLAN_KEYS})
+    read = _checked(model, own, where, {*of_driver, *PLAN_KEYS, *others})
     read._driver = decided(request(driver, options, isolation=isolation), where).options
     return read
 
@@ -109,7 +119,10 @@ def _checked(model: type[Read], options: dict[str, Any], where: str, others: set
         if first["type"] == "extra_forbidden":
             key = str(first["loc"][-1])
             known = sorted(_known_keys(model, first["loc"]) | (others if len(first["loc"]) == 1 else set()))
-            raise PlanError(f"unknown key `{key}`", where=place, hint=meant(key, known)) from None
+            hint = meant(key, known)
+            if len(first["loc"]) == 1 and "settings" in known and not is_close(key, nearest(key, known) or ""):
+                hint = f"a setting of its own stands in settings = {{ {key} = ... }}; {hint}"
+            raise PlanError(f"unknown key `{key}`", where=place, hint=hint) from None
         what, hint = sentence(first, place.removeprefix(where).rpartition(".")[2])
         raise PlanError(what, where=place, hint=hint) from None
 

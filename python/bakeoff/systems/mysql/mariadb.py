@@ -19,6 +19,7 @@ from bakeoff.provision.installation import Installation, Sources
 from bakeoff.systems.mysql.family import FAMILY
 from bakeoff.systems.mysql.mariadb_installations import SOURCES
 from bakeoff.systems.mysql.mariadb_process import MariaDbProcess
+from bakeoff.systems.mysql.storage import MARIADB
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.started import StartedServer
@@ -35,6 +36,7 @@ class MariaDb(StartedServer):
     driver: ClassVar[str] = FAMILY.driver
     family = FAMILY
     summary: ClassVar[str] = "MariaDB server: a private instance, or an existing one by `address`"
+    storage = MARIADB
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     existing: ClassVar[type[ExistingServer]] = ExistingMariaDb
 

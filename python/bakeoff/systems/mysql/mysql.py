@@ -18,6 +18,7 @@ from bakeoff.provision.installation import Installation, Sources
 from bakeoff.systems.mysql import versions
 from bakeoff.systems.mysql.family import FAMILY
 from bakeoff.systems.mysql.installations import SOURCES
+from bakeoff.systems.mysql.storage import MYSQL
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.started import StartedServer
@@ -36,6 +37,7 @@ class MySql(StartedServer):
     summary: ClassVar[str] = (
         "MySQL: a private instance by version, or an existing one (Percona Server, too) by `address`"
     )
+    storage = MYSQL
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     existing: ClassVar[type[ExistingServer]] = ExistingMySql
 

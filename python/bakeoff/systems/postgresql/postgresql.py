@@ -19,6 +19,7 @@ from bakeoff.provision.installation import Installation, Sources
 from bakeoff.systems.postgresql.family import FAMILY
 from bakeoff.systems.postgresql.installations import SOURCES
 from bakeoff.systems.postgresql.process import PostgreSqlProcess
+from bakeoff.systems.postgresql.storage import STORAGE
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.started import StartedServer
@@ -34,6 +35,7 @@ class PostgreSql(StartedServer):
     kind: ClassVar[str] = "postgresql"
     driver: ClassVar[str] = FAMILY.driver
     summary: ClassVar[str] = "PostgreSQL server: a private instance, or an existing one by `address`"
+    storage = STORAGE
     setting_example: ClassVar[str] = 'shared_buffers = "1GB"'
     family = FAMILY
     existing: ClassVar[type[ExistingServer]] = ExistingPostgreSql

@@ -84,6 +84,12 @@ def in_one_spelling(options: dict[str, Any], where: str) -> dict[str, Any]:
         for key in ["start", *beside] if "start" in options else beside:
             raise _not_of_an_existing(key, where)
         return options
+    for key in ("port", "connect", "user", "password"):
+        if key in options and "start" not in options:
+            hint = 'write address = "host:port", or start = {} for a server that is started'
+            raise PlanError(
+                f"`{key}` says how to reach a server, and nothing says which", where=f"{where}.{key}", hint=hint
+            )
     start = options.get("start", {})
     start = {} if start is True else start
     if not isinstance(start, dict):
@@ -117,7 +123,8 @@ def read_server_options(
     model: type[Read], options: dict[str, Any], where: str, *, driver: str, isolation: str | None
 ) -> Read:
     """Checks all; the server is started unless it has an address."""
-    return read_options(model, in_one_spelling(options, where), where, driver=driver, isolation=isolation)
+    spelled = in_one_spelling(options, where)
+    return read_options(model, spelled, where, driver=driver, isolation=isolation, others=StartOptions.model_fields)
 
 
 def refuse_impossible_tls(options: ServerOptions, where: str) -> None:

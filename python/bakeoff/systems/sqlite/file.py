@@ -30,6 +30,7 @@ from bakeoff.systems.driver import drivers, option_names
 from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.options import Options, Settings, read_options
 from bakeoff.systems.sqlite.ledger import SqliteLedger
+from bakeoff.systems.sqlite.storage import STORAGE
 
 DURABILITY: dict[str, dict[str, str]] = {
     "full": {"journal_mode": "WAL", "synchronous": "FULL"},
@@ -65,6 +66,7 @@ class Sqlite(System):
     kind: ClassVar[str] = "sqlite"
     driver: ClassVar[str] = "sqlite"
     summary: ClassVar[str] = "SQLite, embedded in the engine; nothing to install"
+    storage = STORAGE
     setting_example: ClassVar[str] = "cache_size = -65536"
 
     def __init__(

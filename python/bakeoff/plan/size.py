@@ -1,0 +1,71 @@
+"""What a plan takes on disk: its data while it runs, and the bundle that stays. Estimates, from what was measured of
+each system (systems/storage.py) and of bundles (`benches/sizes.py`, docs/method/sizes.md)."""
+
+from __future__ import annotations
+
+from ..systems import SYSTEMS
+from ..systems.storage import Storage
+from .resolved import Cell, ResolvedPlan
+
+_BUNDLE_BYTES = 400_000  # plan, machine and report
+_BUNDLE_BYTES_PER_CELL = 100_000  # facts, and its part of the report and of the charts
+_RUN_BYTES = 50_000
+_RUN_BYTES_OF_A_SERVER = 38_000  # its counters, and what its log said
+_BYTES_PER_S = 650
+_BYTES_PER_S_OF_A_SERVER = 850
+
+
+def disk_bytes(plan: ResolvedPlan) -> int:
+    """The most there is at one time: data as loaded and as kept, a copy that is being put back, and the bundle."""
+    folders = [(cells, folder_bytes(cells[0])) for cells in loads(plan.cells) if cells[0].place is None]
+    put_back = [size for cells, size in folders if _keeps_a_copy(cells)]
+    data = sum(size * (_systems(cells) + _keeps_a_copy(cells)) for cells, size in folders)
+    return data + max(put_back, default=0) + bundle_bytes(plan)
+
+
+def bundle_bytes(plan: ResolvedPlan) -> int:
+    runs = sum(_run_bytes(plan, cell) for cell in plan.cells) * plan.record.repetitions
+    return round(_BUNDLE_BYTES + _BUNDLE_BYTES_PER_CELL * len(plan.cells) + runs)
+
+
+def tables_bytes(cell: Cell) -> int:
+    """Of the loaded tables."""
+    workload = cell.workload
+    kind = workload.spec["kind"]
+    name = "pgbench" if kind == "sql" and workload.spec["script"] else kind
+    stored = _storage(cell)
+    return stored.tables_bytes(name, workload.loaded_rows, workload.size_estimate_bytes, len(workload.tables))
+
+
+def folder_bytes(cell: Cell) -> int:
+    """Of a private system with its tables."""
+    return _storage(cell).folder_bytes(tables_bytes(cell))
+
+
+def loads(cells: list[Cell]) -> list[list[Cell]]:
+    """The cells of each data set."""
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.load_key, []).append(cell)
+    return list(groups.values())
+
+
+def _storage(cell: Cell) -> Storage:
+    return SYSTEMS[cell.record.kind].storage
+
+
+def _systems(cells: list[Cell]) -> int:
+    return len({cell.instance_key for cell in cells})
+
+
+def _keeps_a_copy(cells: list[Cell]) -> bool:
+    """To be put back, or to be shared by several systems."""
+    reset = cells[0].reset
+    return reset == "restore" or (reset != "reload" and _systems(cells) > 1)
+
+
+def _run_bytes(plan: ResolvedPlan, cell: Cell) -> float:
+    embedded = SYSTEMS[cell.record.kind].capabilities().embedded
+    watched_s = plan.warm_up_s + cell.expected_window_s
+    of_server = 0 if embedded else _RUN_BYTES_OF_A_SERVER + _BYTES_PER_S_OF_A_SERVER * watched_s
+    return _RUN_BYTES + _BYTES_PER_S * watched_s + of_server
