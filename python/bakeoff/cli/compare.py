@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,6 +61,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="KEY",
         help="compare although this differs (window, cache, durability, ...; a refusal names the key)",
     )
+    p.add_argument("--html", type=Path, metavar="FILE.html", help="write a page with both sides in every chart, too")
     add_json(p)
     p.set_defaults(run=run)
 
@@ -68,7 +70,12 @@ def run(options: argparse.Namespace) -> int:
     from ..analysis import fail_if
     from ..bundle.read import Bundle
     from ..report.occasions import compare
+    from ..report.occasions_page import write_comparison
 
+    if options.html is not None and options.html.suffix != ".html":
+        raise PlanError(
+            "a page is a file FILE.html", where=f"--html {options.html}", hint="name one that ends in .html"
+        )
     before, after = ([Bundle.open(path) for path in side] for side in _sides(options.bundles, options.against))
     conditions = _conditions(options.fail_if, [*before, *after])
     found = compare(before, after, _objectives(options.objective, conditions, before, after), options.allow_different)
@@ -90,6 +97,8 @@ def run(options: argparse.Namespace) -> int:
         if change.weight != "stated":
             say(f"warning: {change}")
     failed = any(o.fails for o in outcomes)
+    command = _command(options)
+    html = options.html and write_comparison(options.html, before, after, found, held=outcomes, command=command)
     folders = [[str(bundle.folder) for bundle in side] for side in (before, after)]
     if options.json:
         print_json(
@@ -97,6 +106,7 @@ def run(options: argparse.Namespace) -> int:
                 "before": folders[0],
                 "after": folders[1],
                 "same": False,
+                "html": html and str(html),
                 "changed": [asdict(change) for change in found.changed],
                 "doubts": found.doubts,
                 "occasions": [
@@ -111,7 +121,18 @@ def run(options: argparse.Namespace) -> int:
         )
     else:
         show_found(found, outcomes, *folders)
+        if html:
+            show(f"\nreport  {html}")
     return ExitCode.CHECK_FAILED if failed else ExitCode.DONE
+
+
+def _command(options: argparse.Namespace) -> str:
+    words = ["bakeoff", "compare", *map(str, options.bundles)]
+    words += ["--against", *map(str, options.against)] if options.against else []
+    for option, values in (("objective", options.objective), ("fail-if", options.fail_if)):
+        words += [word for value in values or [] for word in (f"--{option}", value)]
+    words += [word for key in options.allow_different for word in ("--allow-different", key)]
+    return shlex.join([*words, "--html", str(options.html)])
 
 
 def _tell_same(options: argparse.Namespace, conditions: list[Condition]) -> int:

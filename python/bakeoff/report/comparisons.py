@@ -25,7 +25,7 @@ def compare_all(contest: Contest, bundle: Source, runs: Runs) -> list[Comparison
     pairs = list(_pairs(contest))
     judged = compare.judge(_estimate(contest, base, other, bundle, runs) for _, base, other in pairs)
     return [
-        _answer(setting, found, _notes(contest, base, other, bundle.facts))
+        answered(setting, found, _notes(contest, base, other, bundle.facts))
         for (setting, base, other), found in zip(pairs, judged, strict=True)
     ]
 
@@ -144,7 +144,7 @@ def _notes(contest: Contest, base: CellRecord, other: CellRecord, facts: Facts) 
     return [f"durability differs, as the plan declares: {how}"]
 
 
-def _answer(setting: Setting, found: compare.Comparison, notes: list[str]) -> ComparisonAnswer:
+def answered(setting: Setting, found: compare.Comparison, notes: list[str]) -> ComparisonAnswer:
     return ComparisonAnswer(
         setting=dict(setting),
         setting_words=setting_words(setting),

@@ -8,7 +8,7 @@ from ..analysis.metric import Metric, Observed
 from ..analysis.registry import metric
 from ..analysis.wording import counted
 from ..model.records import RunRecord
-from .answer import Answer, Difference, MetricShown
+from .answer import Answer, ComparisonAnswer, Difference, MetricShown
 from .cells import cell_answers
 from .comparisons import compare_all
 from .config_diff import configuration_of
@@ -29,8 +29,11 @@ DEMONSTRATION = (
 )
 
 
-def answer_of(bundle: Source, metrics: Sequence[Metric] = ()) -> Answer:
-    """metrics: to be shown beside those of every report; the objective is one of them anyway."""
+def answer_of(
+    bundle: Source, metrics: Sequence[Metric] = (), comparisons: Sequence[ComparisonAnswer] | None = None
+) -> Answer:
+    """metrics: to be shown beside those of every report; the objective is one of them anyway. comparisons: in place of
+    those by block."""
     plan, info = bundle.plan, bundle.info
     contest = Contest(plan)
     runs = runs_by_cell(bundle.runs)
@@ -40,7 +43,7 @@ def answer_of(bundle: Source, metrics: Sequence[Metric] = ()) -> Answer:
         own.append(aborts)
     shown = {m.name: m for m in (contest.objective, *own, *metrics) if m.name not in _IN_EVERY_REPORT}
     cells = cell_answers(contest, bundle, runs, list(shown.values()))
-    comparisons = compare_all(contest, bundle, runs)
+    comparisons = list(compare_all(contest, bundle, runs) if comparisons is None else comparisons)
     held = limit_findings(contest, bundle, runs)
     return Answer(
         title=plan.title,

@@ -17,7 +17,7 @@ from ..model.records import CellRecord, PlanRecord, Scalar
 
 Setting = tuple[tuple[str, Scalar], ...]
 #: Factors whose levels are names that speak for themselves.
-_NAMES = ("system", "plan")
+_NAMES = ("system", "plan", "side")
 
 
 @dataclass(frozen=True)

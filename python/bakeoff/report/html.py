@@ -21,6 +21,7 @@ from .source import Source
 
 if TYPE_CHECKING:
     from .figures import Figures
+    from .joined import Sides
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ def write_report(bundle: Source, out: Path | None = None, answer: Answer | None 
     return ReportPaths(html, [*drawings, *pictures])
 
 
-def render_html(bundle: Source, answer: Answer, figures: Figures) -> str:
+def render_html(bundle: Source, answer: Answer, figures: Figures, sides: Sides | None = None) -> str:
+    """sides: of bundles that are compared, what a page shows besides."""
     import jinja2
     from markupsafe import Markup
 
@@ -66,7 +68,7 @@ def render_html(bundle: Source, answer: Answer, figures: Figures) -> str:
     script = resources.files(__package__).joinpath("templates", "report.js").read_text(encoding="utf-8")
     page: dict[str, Any] = page_of(bundle, answer, figures)
     return environment.get_template("report.html").render(
-        **page, script=Markup(script), script_hash=Markup(_hash(script))
+        **page, sides=sides, script=Markup(script), script_hash=Markup(_hash(script))
     )
 
 

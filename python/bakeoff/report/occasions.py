@@ -41,13 +41,15 @@ class Spread:
 @dataclass(frozen=True)
 class Occasions:
     """What `compare` found. changed: what differs, all of it allowed or worth stating. left_out, doubts: in words.
-    spreads: what lies between occasions and what within, where a side has several. same: both sides are one bundle, and
-    nothing was compared."""
+    matches: the cells that were compared; gone: those that not every bundle has. spreads: what lies between occasions
+    and what within, where a side has several. same: both sides are one bundle, and nothing was compared."""
 
     comparisons: list[Comparison]
     changed: list[Change]
     left_out: list[str]
     doubts: list[str]
+    matches: list[Match] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
     spreads: list[Spread] = field(default_factory=list)
     same: bool = False
 
@@ -85,7 +87,7 @@ def compare(
     doubts = [*_doubts(BEFORE, before), *_doubts(AFTER, after)]
     spreads = [spread for o in objectives if (spread := _spread(before, after, found.matches, o)).parts]
     left_out = [f"{label}: only {AFTER}" for label in found.new]
-    return Occasions(judge(estimates), changed, left_out, doubts, spreads)
+    return Occasions(judge(estimates), changed, left_out, doubts, found.matches, found.gone, spreads)
 
 
 def _spread(before: Sequence[Source], after: Sequence[Source], matches: Sequence[Match], objective: Metric) -> Spread:
