@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..analysis.wording import counted
 from ..errors import PlanError
 from ..nearest import meant
 from ..systems import SYSTEMS
@@ -64,10 +63,14 @@ def plan_text(quick: Quick) -> str:
 
 
 def _title(quick: Quick) -> str:
-    names = [system.replace("@", " ") for system in quick.systems]
-    together = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-    users = counted(quick.threads[0], "thread", "threads") if len(quick.threads) == 1 else "several threads"
-    return f"{together}: {quick.workload}, {users}"
+    systems = _listed([system.replace("@", " ") for system in quick.systems])
+    users = _listed([str(users) for users in quick.threads])
+    return f"{systems}: {quick.workload}, {users} {'thread' if users == '1' else 'threads'}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    """ "a, b and c"."""
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
 def _short(quick: Quick) -> bool:

@@ -8,6 +8,7 @@ from ..systems.storage import Storage
 from .resolved import Cell, ResolvedPlan
 
 _BUNDLE_BYTES = 400_000  # plan, machine and report
+_SERVERS_CHART_BYTES = 100_000  # of what the servers said, second by second
 _BUNDLE_BYTES_PER_CELL = 100_000  # facts, and its part of the report and of the charts
 _RUN_BYTES = 50_000
 _RUN_BYTES_OF_A_SERVER = 38_000  # its counters, and what its log said
@@ -25,7 +26,8 @@ def disk_bytes(plan: ResolvedPlan) -> int:
 
 def bundle_bytes(plan: ResolvedPlan) -> int:
     runs = sum(_run_bytes(plan, cell) for cell in plan.cells) * plan.record.repetitions
-    return round(_BUNDLE_BYTES + _BUNDLE_BYTES_PER_CELL * len(plan.cells) + runs)
+    chart = 0 if all(map(_embedded, plan.cells)) else _SERVERS_CHART_BYTES
+    return round(_BUNDLE_BYTES + chart + _BUNDLE_BYTES_PER_CELL * len(plan.cells) + runs)
 
 
 def tables_bytes(cell: Cell) -> int:
@@ -54,6 +56,10 @@ def _storage(cell: Cell) -> Storage:
     return SYSTEMS[cell.record.kind].storage
 
 
+def _embedded(cell: Cell) -> bool:
+    return SYSTEMS[cell.record.kind].capabilities().embedded
+
+
 def _systems(cells: list[Cell]) -> int:
     return len({cell.instance_key for cell in cells})
 
@@ -65,7 +71,6 @@ def _keeps_a_copy(cells: list[Cell]) -> bool:
 
 
 def _run_bytes(plan: ResolvedPlan, cell: Cell) -> float:
-    embedded = SYSTEMS[cell.record.kind].capabilities().embedded
     watched_s = plan.warm_up_s + cell.expected_window_s
-    of_server = 0 if embedded else _RUN_BYTES_OF_A_SERVER + _BYTES_PER_S_OF_A_SERVER * watched_s
+    of_server = 0 if _embedded(cell) else _RUN_BYTES_OF_A_SERVER + _BYTES_PER_S_OF_A_SERVER * watched_s
     return _RUN_BYTES + _BYTES_PER_S * watched_s + of_server
