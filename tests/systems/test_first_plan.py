@@ -19,7 +19,7 @@ def test_a_first_plan_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["init", str(plan)]) == ExitCode.DONE
     part = ["--only", "sqlite,threads=1", "--set", "workload.records=100", *SHORT]
     assert main(["run", str(plan), "--out", str(bundle), "--together", "--quiet", *part]) == ExitCode.DONE
-    assert "Not the whole plan: only sqlite,threads=1." in capsys.readouterr().out
+    assert "Not the whole plan: only sqlite, threads=1." in capsys.readouterr().out
 
 
 def test_a_quick_comparison_leaves_its_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

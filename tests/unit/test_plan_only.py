@@ -87,7 +87,7 @@ def test_the_dry_run_and_the_report_say_that_it_is_a_part(tmp_path: Path, capsys
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN)
     assert main(["run", str(plan), "--only", "one,threads=8", "--only", "two", "--dry-run"]) == ExitCode.DONE
-    assert "a part of the plan: only one,threads=8 or two" in capsys.readouterr().out
+    assert "a part of the plan: only one, threads=8 or two" in capsys.readouterr().out
     bundle = write_bundle(tmp_path / "b", Story(repetitions=5, window_s=1, warm_up_s=0))
     bundle.plan = bundle.plan.model_copy(update={"only": ["one", "threads=8"]})
     assert answer_of(bundle).incomplete == "Not the whole plan: only one or threads=8."

@@ -126,8 +126,9 @@ class PlanRecord(Document):
 
     @property
     def part_words(self) -> str:
-        """ "only mariadb or threads=8"; empty: the whole plan."""
-        return f"only {' or '.join(self.only)}" if self.only else ""
+        """ "only mariadb, threads=8 or sqlite"; empty: the whole plan."""
+        parts = [", ".join(term.strip() for term in words.split(",")) for words in self.only]
+        return f"only {' or '.join(parts)}" if parts else ""
 
     @property
     def rates(self) -> list[Rate]:
