@@ -4,8 +4,11 @@ often a planted slowdown of 5 % is found, and what failed runs and other days do
     .venv/bin/python benches/judgement.py                         # simulated, with a known truth: seconds
 
     bakeoff run benches/plans/same.toml    --results /tmp/same     # 42 real runs of one SQLite cell, about 4 minutes
-    bakeoff run benches/plans/planted.toml --results /tmp/planted     # 30 blocks of two null systems, about 4 minutes
+    bakeoff run benches/plans/planted.toml --results /tmp/planted  # 30 blocks of two null systems, about 4 minutes
     for i in 1 2 3 4 5 6; do bakeoff run benches/plans/occasion.toml --results /tmp/occasions; done   # 30 s each
+    cp benches/plans/twin.toml /tmp/; cp benches/plans/twin.toml /tmp/copy.toml
+    bakeoff run /tmp/twin.toml /tmp/copy.toml --out /tmp/twins     # 60 real runs, about 6 minutes
+    .venv/bin/python benches/judgement.py --twins /tmp/twins
     .venv/bin/python benches/judgement.py --same /tmp/same/* --planted /tmp/planted/* --occasions /tmp/occasions/*
 
 Comparisons of real runs draw from them without replacement and judge as a report would. Each comparison is judged alone
@@ -15,15 +18,17 @@ here, so Holm's correction has nothing to correct.
 from __future__ import annotations
 
 import argparse
+import math
 import random
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from bakeoff.analysis.compare import Comparison, judge
-from bakeoff.analysis.estimate import Invalid, RunValue, paired, unpaired
+from bakeoff.analysis.compare import ALPHA, Comparison, judge
+from bakeoff.analysis.estimate import POWER, Invalid, RunValue, paired, unpaired
 from bakeoff.analysis.occasions import parts, words
 from bakeoff.analysis.registry import metric
+from bakeoff.analysis.student import t_detectable
 from bakeoff.bundle.read import Bundle
 
 COMPARISONS = 200
@@ -92,6 +97,15 @@ def simulate() -> None:
         )
 
 
+def tell_smallest() -> None:
+    """What a comparison of one cell shows in four of five cases, by what a single run scatters."""
+    scatters = (0.01, 0.02, 0.05, 0.1, 0.2)
+    for repetitions in (5, 10, 20, 40):
+        multiple = t_detectable(ALPHA, repetitions - 1, POWER) / math.sqrt(repetitions)
+        seen = ", ".join(f"{s:.0%}: {math.expm1(multiple * s * math.sqrt(2)):.2g}" for s in scatters)
+        print(f"shown in four of five, {repetitions:>2} repetitions, by the scatter of one run: {seen}")
+
+
 def simulate_parts() -> None:
     """How near what is told of occasions and their runs comes to the truth."""
     rng = np.random.default_rng(2)
@@ -140,6 +154,29 @@ def real_pairs(same: Path, slow: Path) -> None:
         )
 
 
+def real_twins(folder: Path) -> None:
+    """A plan and its copy, run side by side: what one and the same differs by, and what could have been seen."""
+    bundle = Bundle.open(folder)
+    sides = dict.fromkeys(str(cell.levels["plan"]) for cell in bundle.plan.cells)
+    cells = {cell.id: str(cell.levels["plan"]) for cell in bundle.plan.cells}
+    rates: dict[str, Runs] = {side: {} for side in sides}
+    for run in bundle.runs:
+        rates[cells[run.cell]][run.block] = run.rate_ops_per_s
+    base, other = rates.values()
+    spread = np.std([np.log(value) for value in base.values()], ddof=1)
+    print(f"{len(base)} blocks of a plan and its copy; the rate of one differs by {spread:.1%} from run to run")
+    rng = random.Random(1)
+    for repetitions in (5, 10, 20):
+        blocks = [rng.sample(sorted(base.keys() & other.keys()), repetitions) for _ in range(COMPARISONS)]
+        found = [in_pairs(*({i: side[i] for i in drawn} for side in (base, other))) for drawn in blocks]
+        seen = sorted(c.detectable_ratio for c in found if c.detectable_ratio is not None)
+        half, most = seen[len(seen) // 2], seen[len(seen) * 9 // 10]
+        print(
+            f"  {repetitions:>2} repetitions: {share(found)} of {COMPARISONS} comparisons claim a difference; a change"
+            f" of {half:.1%} would have been seen in half of them, of {most:.1%} in nine of ten"
+        )
+
+
 def real_occasions(folders: Sequence[Path]) -> None:
     """Bundles of one plan and one system, made one after the other: every way to take some of them a side."""
     rates = [[run.rate_ops_per_s for run in Bundle.open(folder).runs if run.valid] for folder in folders]
@@ -157,6 +194,7 @@ def main() -> None:
     p.add_argument("--same", type=Path, help="bundle of benches/plans/same.toml")
     p.add_argument("--planted", type=Path, help="bundle of benches/plans/planted.toml")
     p.add_argument("--occasions", type=Path, nargs="+", default=[], help="bundles of benches/plans/occasion.toml")
+    p.add_argument("--twins", type=Path, help="bundle of a plan of one cell, run beside its copy")
     options = p.parse_args()
     if bool(options.same) != bool(options.planted):
         p.error("--same and --planted go together")
@@ -164,9 +202,12 @@ def main() -> None:
         real_pairs(options.same, options.planted)
     if options.occasions:
         real_occasions(options.occasions)
-    if not (options.same or options.planted or options.occasions):
+    if options.twins:
+        real_twins(options.twins)
+    if not (options.same or options.planted or options.occasions or options.twins):
         simulate()
         simulate_parts()
+        tell_smallest()
 
 
 if __name__ == "__main__":

@@ -129,3 +129,9 @@ def test_a_cell_keeps_its_id_from_run_to_run_and_has_another_in_each_plan(both: 
     first, again = both("FULL", "OFF"), both("FULL", "OFF")
     assert [cell.record.id for cell in first.cells] == [cell.record.id for cell in again.cells]
     assert first.text == again.text
+
+
+def test_the_pair_of_the_examples_is_one_comparison() -> None:
+    folder = Path(__file__).parents[2] / "plans" / "examples" / "regression"
+    plan = side_by_side([read_plan(folder / f"{name}.toml", must_run=False) for name in ("before", "after")])
+    assert list(plan.record.differences) == ["systems.mariadb.start.settings.innodb_buffer_pool_size"]

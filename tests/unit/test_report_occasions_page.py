@@ -6,13 +6,16 @@ import re
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
+from bakeoff.report.answer import ComparisonAnswer
 from bakeoff.report.joined import Joined
 from bakeoff.report.occasions import compare
+from bakeoff.report.occasions_page import occasion_words
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 
 STORY = Story(contenders=(MARIADB, SQLITE), threads=(1, 8), presets=("a",), window_s=3, warm_up_s=1)
@@ -49,8 +52,8 @@ def test_a_page_has_both_sides_in_each_chart_and_what_changed_first(
         "The rate of after against that of before: lower in 1 of 4 cells (mariadb, 8 threads)",
         "What changed",
         "MariaDB 10.11.6 MariaDB 11.4.2",
-        "By other metrics",
         "Against before",
+        "By other metrics",
         "Results Setting",
         "Charts Throughput",
     ]
@@ -63,6 +66,15 @@ def test_a_page_has_both_sides_in_each_chart_and_what_changed_first(
     assert "All 40 runs are valid" in said
     assert not re.search(r"""(src|href)=["']?(https?:|//)""", page)
     assert "that the plan does not declare" not in said
+
+
+def test_the_first_sentence_names_both_sides_in_a_single_cell_too() -> None:
+    nothing: dict[str, Any] = {"setting": {}, "setting_words": "", "base": "before", "other": "after", "repetitions": 5}
+    found = ComparisonAnswer(
+        **nothing, base_value=1, other_value=1, verdict="no difference", better=None, words="no difference shown"
+    )
+    (first,) = occasion_words([found], metric("rate"), two_bundles=False)
+    assert first == "After against before: no difference shown."
 
 
 def test_what_one_bundle_tells_is_looked_up_in_that_bundle(before: Bundle, after: Bundle) -> None:

@@ -75,7 +75,8 @@ def occasion_words(found: Sequence[ComparisonAnswer], objective: Metric, *, two_
     """What `after` is against `before`: "The rate of after against that of before: lower in 2 of 4 cells, by 5.1 % to
     9.4 %; no difference shown in 2." two_bundles: one occasion a side, of which less can be said."""
     if len(found) == 1:
-        return [f"{found[0].words[:1].upper()}{found[0].words[1:]}."]
+        words = found[0].words if found[0].claims_difference else f"{AFTER} against {BEFORE}: {found[0].words}"
+        return [f"{words[:1].upper()}{words[1:]}."]
     clauses = []
     for verdict in ("higher", "lower"):
         claimed = [c for c in found if c.verdict == verdict]
