@@ -92,7 +92,7 @@ def test_cpu_per_operation_is_over_all_valid_repetitions(tmp_path: Path) -> None
 
 def test_the_headline_counts_settings_and_leads_with_the_middle_of_the_sweep(tmp_path: Path) -> None:
     _, found = answer(tmp_path, replace(SMALL, threads=(1, 4, 64)))
-    (sentence,) = found.headline
+    sentence, _ = found.headline
     assert sentence.startswith("sqlite_full is slower than mariadb in 2 of 3 settings (4 threads; 64 threads), by ")
     assert "faster in 1 (1 thread), by " in sentence
     assert "At 4 threads: sqlite_full 6," in sentence

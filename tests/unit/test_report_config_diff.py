@@ -165,8 +165,8 @@ def test_a_cell_that_is_compared_with_none_differs_from_none(tmp_path: Path) -> 
     listed = configuration_of(found)
     assert listed.undeclared == listed.declared == []
     assert [(s.name, s.product) for s in listed.systems] == [
-        ("pipeline=off", "MariaDB | PostgreSQL"),
-        ("pipeline=on", "PostgreSQL"),
+        ("pipeline off", "MariaDB | PostgreSQL"),
+        ("pipeline on", "PostgreSQL"),
     ]
 
 

@@ -184,18 +184,24 @@ def _undecided_words(c: Comparison) -> str:
 def _difference_words(c: Comparison) -> str:
     if c.ratio is None or c.low is None or c.high is None or c.level is None:
         return c.words
+    size, interval = size_words(c.ratio, c.low, c.high, c.level)
     up = c.verdict == "higher"
-    size = [percent_words(abs(x - 1)) for x in (c.ratio, *((c.low, c.high) if up else (c.high, c.low)))]
-    times = f"{words}; " if (words := times_words(c.ratio)) else ""
-    interval = f"({times}{level_words(c.level)} interval {size[1]} to {size[2]})"
     if c.design == "two bundles":
         # What lies between occasions is not in the interval, so nothing is said of systems.
         name, way = c.objective.label, "higher" if up else "lower"
-        return f"these two bundles differ: the {name} of {c.other} is {size[0]} {way} than that of {c.base} {interval}"
+        return f"these two bundles differ: the {name} of {c.other} is {size} {way} than that of {c.base} {interval}"
     if c.objective.name == "rate":
-        return f"{c.other} is {size[0]} {'faster' if up else 'slower'} than {c.base} {interval}"
+        return f"{c.other} is {size} {'faster' if up else 'slower'} than {c.base} {interval}"
     label = c.objective.label
-    return f"{c.other}'s {label} is {size[0]} {'higher' if up else 'lower'} than {c.base}'s {interval}"
+    return f"{c.other}'s {label} is {size} {'higher' if up else 'lower'} than {c.base}'s {interval}"
+
+
+def size_words(ratio: float, low: float, high: float, level: float) -> tuple[str, str]:
+    """How far a ratio whose interval excludes 1 lies from it, without a direction: "13 %", "(95 % interval 9 % to
+    17 %)"."""
+    size = [percent_words(abs(x - 1)) for x in (ratio, *((low, high) if ratio > 1 else (high, low)))]
+    times = f"{words}; " if (words := times_words(ratio)) else ""
+    return size[0], f"({times}{level_words(level)} interval {size[1]} to {size[2]})"
 
 
 def level_words(level: float) -> str:

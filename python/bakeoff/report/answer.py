@@ -123,6 +123,37 @@ class ComparisonAnswer(Document):
         return self.verdict == "no difference"
 
 
+class ShapeLevel(Document):
+    """One level of a sweep. against: the comparison with the level measured as best; None: it is that one."""
+
+    cell: str
+    level: Scalar
+    level_words: str
+    value: Spread | None
+    against: ComparisonAnswer | None
+
+
+class ShapeAnswer(Document):
+    """Where over a swept number the objective is best, for one contestant in one setting of all the other factors.
+    top: the level measured as best; best: those that may be it; left_out: those that could not be compared. Where
+    nothing is judged, for want of repetitions, `best` is `top` alone. knee: the levels that it may be at, empty where
+    there is none to look for."""
+
+    axis: str
+    contestant: str
+    setting: dict[str, Scalar]
+    setting_words: str
+    direction: str  # of what is best: higher, lower
+    levels: list[ShapeLevel]
+    judged: bool
+    repetitions: int
+    top: Scalar
+    best: list[Scalar]
+    left_out: list[Scalar]
+    detectable_ratio: float | None
+    knee: list[Scalar]
+
+
 class MetricShown(Document):
     """One beside those of every report, the workload's own or asked for: a column and a chart."""
 
@@ -156,6 +187,8 @@ class Answer(Document):
     measured: str  # warm-up, window and repetitions in words
     headline: list[str]
     comparisons: list[ComparisonAnswer]
+    #: Over the axis, where it is a swept number; in a sweep they take the place of comparisons.
+    shapes: list[ShapeAnswer] = Field(default_factory=list)
     #: How each contestant stood to the limits of the plan.
     held: list[LimitFinding] = Field(default_factory=list)
     cells: list[CellAnswer]

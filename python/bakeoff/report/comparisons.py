@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..analysis import compare
 from ..analysis.estimate import Estimate, Obstacle, paired
+from ..analysis.metric import Metric
 from ..analysis.wording import counted
 from ..model import durability
 from ..model.records import CellRecord, FactsRecord, RunRecord
@@ -31,7 +32,10 @@ def compare_all(contest: Contest, bundle: Source, runs: Runs) -> list[Comparison
 
 
 def _pairs(contest: Contest) -> list[Pair]:
-    pairs = []
+    """None in a sweep, whose answer is its shape."""
+    pairs: list[Pair] = []
+    if contest.is_sweep:
+        return pairs
     for setting in contest.settings:
         base = contest.cell(contest.baseline, setting)
         for name in contest.contestants:
@@ -49,7 +53,20 @@ def _estimate(contest: Contest, base: CellRecord, other: CellRecord, bundle: Sou
     if why:
         obstacle = Obstacle("not comparable", f"not compared: {why}")
         return Estimate(words, objective, *names, "paired", 0, None, None, obstacle)
-    values = [run_values(bundle, runs[cell.id], objective) for cell in (base, other)]
+    return estimate_in_blocks(words, objective, names, (base, other), bundle, runs)
+
+
+def estimate_in_blocks(
+    words: str,
+    objective: Metric,
+    names: tuple[str, str],
+    cells: tuple[CellRecord, CellRecord],
+    bundle: Source,
+    runs: Runs,
+) -> Estimate:
+    """names, cells: of the base and of the other."""
+    base, other = cells
+    values = [run_values(bundle, runs[cell.id], objective) for cell in cells]
     found = paired(words, objective, *names, *values)
     apart, together = _apart(runs[base.id], runs[other.id], runs)
     if not apart:

@@ -17,6 +17,7 @@ from .headline import headline_words
 from .limit_words import limit_findings
 from .limits import limits_of
 from .runs import findings_of, runs_by_cell
+from .shapes import shape_answers
 from .source import Source
 
 #: Shown of every cell without being asked for.
@@ -43,6 +44,7 @@ def answer_of(
         own.append(aborts)
     shown = {m.name: m for m in (contest.objective, *own, *metrics) if m.name not in _IN_EVERY_REPORT}
     cells = cell_answers(contest, bundle, runs, list(shown.values()))
+    shapes = shape_answers(contest, bundle, runs) if comparisons is None else []
     comparisons = list(compare_all(contest, bundle, runs) if comparisons is None else comparisons)
     held = limit_findings(contest, bundle, runs)
     return Answer(
@@ -55,8 +57,9 @@ def answer_of(
         objective_words=_objective_words(contest.objective),
         pacing=plan.pacing,
         measured=_measured_words(bundle),
-        headline=headline_words(contest, comparisons, cells, held, bundle.runs),
+        headline=headline_words(contest, comparisons, shapes, cells, held, bundle.runs),
         comparisons=comparisons,
+        shapes=shapes,
         held=held,
         cells=cells,
         metrics=[

@@ -3,6 +3,9 @@
 A plan compares the levels of one factor (usually the systems). A *contestant* is one of these levels, with the levels
 of any factor that belongs to some systems only. A *setting* is a combination of all the other factors. So each cell is
 one contestant in one setting, and contestants meet in the settings they share.
+
+Where the compared factor is an amount (threads, a rate, a size), the question is where the highest is: it becomes the
+axis, one of the settings' factors, and the contestants are what else varies, each a line over that axis.
 """
 
 from __future__ import annotations
@@ -14,10 +17,11 @@ from ..analysis.metric import Metric
 from ..analysis.registry import UnknownMetric, metric
 from ..errors import BundleError
 from ..model.records import CellRecord, PlanRecord, Scalar
+from .levels import amount, are_codes, factor_words
 
 Setting = tuple[tuple[str, Scalar], ...]
-#: Factors whose levels are names that speak for themselves.
-_NAMES = ("system", "plan", "side")
+#: A sweep has at least so many levels; of two the question is which is more.
+SWEPT_MIN = 3
 
 
 @dataclass(frozen=True)
@@ -26,9 +30,22 @@ class Contest:
 
     @cached_property
     def shared(self) -> list[str]:
-        """Factors that every cell of a workload has a level of, the compared one apart; in the plan's order."""
-        names = dict.fromkeys(name for cell in self.plan.cells for name in cell.levels)
-        return [name for name in names if name != self.factor and self._is_everybodys(name)]
+        """Factors that every cell of a workload has a level of, the contestants' apart; in the plan's order."""
+        return [name for name in self._varying if name != self.factor and self._is_everybodys(name)]
+
+    @cached_property
+    def _varying(self) -> list[str]:
+        """Factors of more than one level; one that is the same in all cells tells none from another."""
+        return [name for name, levels in self._levels.items() if len(levels) > 1]
+
+    @cached_property
+    def _levels(self) -> dict[str, list[Scalar]]:
+        """Of each factor those that occur."""
+        found: dict[str, dict[Scalar, None]] = {}
+        for cell in self.plan.cells:
+            for name, level in cell.levels.items():
+                found.setdefault(name, {})[level] = None
+        return {name: list(levels) for name, levels in found.items()}
 
     def _is_everybodys(self, name: str) -> bool:
         has: dict[Scalar | None, set[bool]] = {}
@@ -44,30 +61,34 @@ class Contest:
             what = f"the bundle's plan is judged by what this bakeoff does not know: {error}"
             raise BundleError(what, hint=error.hint) from error
 
-    @property
+    @cached_property
+    def is_sweep(self) -> bool:
+        """Whether what is compared is an amount at several levels: then its shape is the answer, and not who is faster
+        than the first level."""
+        return self.is_swept(self.plan.compare_factor)
+
+    def is_swept(self, name: str) -> bool:
+        levels = self._levels.get(name, [])
+        return len(levels) >= SWEPT_MIN and self._is_amount(name) and not are_codes(name, levels)
+
+    def _is_amount(self, name: str) -> bool:
+        return all(amount(cell.levels.get(name)) is not None for cell in self.plan.cells)
+
+    @cached_property
     def factor(self) -> str:
-        return self.plan.compare_factor
+        """Whose levels are the contestants. In a sweep: another one that varies, so that each has a line of its own."""
+        if not self.is_sweep:
+            return self.plan.compare_factor
+        taken = (self.plan.compare_factor, "workload")
+        return next((name for name in self._varying if name not in taken), "system")
 
     def contestant(self, cell: CellRecord) -> str:
         """ "mariadb", "sync_binlog=1", or "mariadb, sync_binlog=1" where that factor is not everybody's."""
-        named = [n for n in cell.levels if n == self.factor or n not in self.shared]
+        named = [n for n in cell.levels if n == self.factor or (n in self._varying and n not in self.shared)]
         if self.factor not in cell.levels:
             named.insert(0, "system")
-        return ", ".join(self._level_words(name, cell) for name in sorted(named, key=lambda n: n != self.factor))
-
-    def _level_words(self, name: str, cell: CellRecord) -> str:
-        return (
-            str({"system": cell.system, **cell.levels}[name])
-            if name in _NAMES
-            else f"{self._short(name)}={level_words(cell.levels[name])}"
-        )
-
-    def _short(self, name: str) -> str:
-        """ "sync_binlog" of "mariadb.settings.sync_binlog"."""
-        tables = {"settings", "session", "start", *(cell.system for cell in self.plan.cells)}
-        while name.partition(".")[0] in tables:
-            name = name.partition(".")[2]
-        return name
+        levels = {"system": cell.system, **cell.levels}
+        return ", ".join(factor_words(n, levels[n]) for n in sorted(named, key=lambda n: n != self.factor))
 
     def setting(self, cell: CellRecord) -> Setting:
         return tuple((name, cell.levels[name]) for name in self.shared if name in cell.levels)
@@ -82,7 +103,7 @@ class Contest:
     def baseline(self) -> str:
         """The contestant that the plan names, else the first."""
         cells = self.plan.cells
-        if self.plan.baseline is not None:
+        if self.plan.baseline is not None and not self.is_sweep:
             wanted = [c for c in cells if c.levels.get(self.factor, c.system) == self.plan.baseline]
             cells = wanted or cells
         return self.contestant(cells[0]) if cells else ""
@@ -100,15 +121,15 @@ class Contest:
 
     @cached_property
     def axis(self) -> str | None:
-        """The factor to draw values over: threads, else the first whose levels are all numbers."""
-        numeric = [name for name in self.shared if all(_is_number(c.levels.get(name)) for c in self.plan.cells)]
-        return "threads" if "threads" in numeric else next(iter(numeric), None)
+        """The factor to draw values over: the compared one if it is swept, else threads, else the first amount."""
+        amounts = [name for name in self.shared if self._is_amount(name)]
+        preferred = (self.plan.compare_factor, "threads") if self.is_sweep else ("threads",)
+        return next((name for name in (*preferred, *amounts) if name in amounts), None)
 
     @cached_property
     def axis_levels(self) -> list[Scalar]:
-        if self.axis is None:
-            return []
-        return sorted({dict(s)[self.axis] for s in self.settings}, key=float)
+        """From the smallest to the largest."""
+        return [] if self.axis is None else sorted(self._levels[self.axis], key=lambda level: amount(level) or 0.0)
 
     @cached_property
     def panels(self) -> list[Setting]:
@@ -118,36 +139,21 @@ class Contest:
     def without_axis(self, setting: Setting) -> Setting:
         return tuple(pair for pair in setting if pair[0] != self.axis)
 
+    def along(self, panel: Setting) -> list[Setting]:
+        """The settings of a panel in the order of the axis."""
+        found = [setting for setting in self.settings if self.without_axis(setting) == panel]
+        axis = self.axis
+        return found if axis is None else sorted(found, key=lambda s: self.axis_levels.index(dict(s)[axis]))
+
     @cached_property
     def middle(self) -> Setting:
         """A setting to lead with: in the middle of the sweep, never one of its ends where there is a middle."""
-        if not self.settings:
+        if not self.panels:
             return ()
-        first = self.without_axis(self.settings[0])
-        along = [s for s in self.settings if self.without_axis(s) == first]
-        if self.axis is not None:
-            along.sort(key=lambda s: self.axis_levels.index(dict(s)[self.axis or ""]))
+        along = self.along(self.panels[0])
         return along[len(along) // 2]
 
 
 def setting_words(setting: Setting) -> str:
     """ "preset a, 16 threads"."""
     return ", ".join(factor_words(name, level) for name, level in setting)
-
-
-def factor_words(name: str, level: Scalar) -> str:
-    if name in ("threads", "clients", "sessions", "workers", "users"):
-        return f"{level_words(level)} {name if level != 1 else name.removesuffix('s')}"
-    if name == "rate":
-        return f"{level_words(level)}/s offered"
-    return level_words(level) if name in _NAMES else f"{name} {level_words(level)}"
-
-
-def level_words(level: Scalar) -> str:
-    if isinstance(level, bool):
-        return "on" if level else "off"
-    return f"{level:,g}" if isinstance(level, float) else str(level)
-
-
-def _is_number(level: Scalar | None) -> bool:
-    return isinstance(level, int | float) and not isinstance(level, bool)

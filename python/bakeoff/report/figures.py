@@ -23,7 +23,8 @@ from ..charts.svg import Canvas
 from ..charts.throughput import throughput
 from ..model.records import CellRecord, RunRecord
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, Spread, time_words
-from .contest import Contest, Setting, level_words, setting_words
+from .contest import Contest, Setting, setting_words
+from .levels import axis_words, level_words
 from .run_values import observed
 from .runs import runs_by_cell
 from .source import Source
@@ -187,14 +188,12 @@ class _Maker:
         by_place = {(c.contestant, tuple(c.setting.items())): c for c in self.answer.cells}
         facets = []
         for panel in self.contest.panels:
-            along = [s for s in self.contest.settings if self.contest.without_axis(s) == panel]
+            along = self.contest.along(panel)
             lines = []
             for series, contestant in enumerate(self.names):
                 cells = [by_place[(contestant, s)] for s in along if (contestant, s) in by_place]
-                places = sorted(
-                    (self._place(cell, series, reading) for cell in cells), key=lambda place: place.position
-                )
-                lines.append(sweep.Line(series, contestant, tuple(places)))
+                places = tuple(self._place(cell, series, reading) for cell in cells)
+                lines.append(sweep.Line(series, contestant, places))
             facets.append(sweep.Facet(setting_words(panel), tuple(lines)))
         return facets
 
@@ -221,7 +220,7 @@ class _Maker:
 
     def _axis_title(self) -> str:
         axis = self.contest.axis
-        return {None: "", "rate": "offered rate, operations per second"}.get(axis, axis or "")
+        return axis_words(axis) if axis else ""
 
     def _curves(self, setting: Setting) -> Iterator[spectrum_chart.Curve]:
         for series, name in enumerate(self.names):

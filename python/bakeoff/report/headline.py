@@ -8,26 +8,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..model.records import RunRecord
-from .answer import CellAnswer, ComparisonAnswer
+from .answer import CellAnswer, ComparisonAnswer, ShapeAnswer
 from .cell_words import abort_words, figure_words
 from .contest import Contest
 from .left_out import not_compared_words, not_valid_words
 from .limit_words import LimitFinding, limit_sentences
 from .pair_words import pair_words
+from .shape_words import shape_words
 from .untested_words import untested_words
 
 
 def headline_words(
     contest: Contest,
     comparisons: Sequence[ComparisonAnswer],
+    shapes: Sequence[ShapeAnswer],
     cells: Sequence[CellAnswer],
     held: Sequence[LimitFinding],
     runs: Sequence[RunRecord],
 ) -> list[str]:
-    answered = pair_words(contest, comparisons) if len(contest.contestants) > 1 else figure_words(contest, cells)
+    answered = [*pair_words(contest, comparisons), *shape_words(contest, shapes)]
     return [
         *limit_sentences(held),
-        *answered,
+        *(answered or figure_words(contest, cells)),
         *abort_words(contest, cells),
         *not_valid_words(cells),
         *not_compared_words(comparisons, cells),

@@ -18,7 +18,8 @@ from ..analysis.wording import counted
 from ..errors import BundleError
 from ..model.boundary import Document
 from ..model.records import CellRecord, PlanRecord, RunRecord, Scalar
-from .contest import Contest, Setting, factor_words, setting_words
+from .contest import Contest, Setting, setting_words
+from .levels import amount, factor_words
 from .run_values import observed
 from .source import Source
 
@@ -113,7 +114,7 @@ def _is_numeric(contest: Contest) -> bool:
 
 
 def _number(cell: CellRecord, axis: str | None) -> float:
-    return 0.0 if axis is None else float(cell.levels[axis])
+    return 0.0 if axis is None else amount(cell.levels[axis]) or 0.0
 
 
 def _level(limit: Limit, axis: str | None, cell: CellRecord, bundle: Source, runs: Sequence[RunRecord]) -> LimitLevel:

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..analysis.metric import same_operation
+from ..analysis.metric import Metric, same_operation
 from ..analysis.registry import metric
 from ..analysis.wording import bytes_words, grouped, percent_words, rate_words
 from ..charts import latency, spectrum, throughput, timeline
@@ -17,11 +17,13 @@ from ..charts.interval import interval, reach_of
 from ..charts.style import COLOURS, DARK_COLOURS
 from ..model.boundary import Check, ErrorSample
 from ..model.records import LoadRecord, OperationSummary, Percentiles, RunRecord
-from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, time_words
+from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread, time_words
 from .config_diff import configuration_of
 from .contest import Contest, setting_words
 from .figures import Figures
+from .levels import axis_words
 from .pair_words import value_words
+from .shape_words import finding_words
 from .source import Source
 from .text import SAME_PLANS, STATEMENT_HEADS, error_words, metric_words, statement_words
 
@@ -54,6 +56,8 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         "statement_heads": STATEMENT_HEADS,
         "objective_short": metric(answer.objective, answer.rates).label,
         "comparisons": _comparisons(answer),
+        "shapes": _shapes(answer),
+        "axis": axis_words(contest.axis) if contest.axis else "",
         "cells": _cells(answer),
         "middle": setting_words(contest.middle),
         "blocks": sorted({run.block for run in bundle.runs}),
@@ -80,16 +84,47 @@ def _comparisons(answer: Answer) -> list[dict[str, Any]]:
                 "series": answer.contestants.index(c.other),
                 "other_value": value_words(c.other_value, objective),
                 "base_value": value_words(c.base_value, objective),
-                "picture": _picture(answer, c, reach),
+                "picture": _picture(c, answer.contestants.index(c.other), reach),
             }
         )
     return rows
 
 
-def _picture(answer: Answer, c: ComparisonAnswer, reach: float) -> Markup | None:
-    if c.ratio is None or c.low is None or c.high is None:
+def _shapes(answer: Answer) -> list[dict[str, Any]]:
+    """Level by level. All lines share the axis of their pictures."""
+    objective = metric(answer.objective, answer.rates)
+    against = [level.against for shape in answer.shapes for level in shape.levels if level.against]
+    reach = reach_of([r for c in against for r in (c.low, c.high, c.ratio) if r is not None])
+    return [
+        {
+            "contestant": shape.contestant,
+            "series": answer.contestants.index(shape.contestant),
+            "setting": shape.setting_words,
+            "levels": [
+                {
+                    "words": level.level_words,
+                    "value": value_words(level.value.value if level.value else None, objective),
+                    "interval": _interval_words(level.value, objective),
+                    "finding": finding_words(shape, level, objective),
+                    "may_be_best": level.level in shape.best,
+                    "picture": _picture(level.against, answer.contestants.index(shape.contestant), reach),
+                }
+                for level in shape.levels
+            ],
+        }
+        for shape in answer.shapes
+    ]
+
+
+def _interval_words(spread: Spread | None, objective: Metric) -> str:
+    if spread is None or spread.low is None or spread.high is None:
+        return ""
+    return f"{objective.words(spread.low)} – {objective.words(spread.high)}"
+
+
+def _picture(c: ComparisonAnswer | None, series: int, reach: float) -> Markup | None:
+    if c is None or c.ratio is None or c.low is None or c.high is None:
         return None
-    series = answer.contestants.index(c.other)
     canvas = interval(c.ratio, c.low, c.high, series=series, reach=reach, words=c.words)
     return Markup(canvas.inline(c.words))  # the canvas escapes
 

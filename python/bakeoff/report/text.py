@@ -10,8 +10,10 @@ from ..analysis.registry import metric
 from ..analysis.wording import grouped, milliseconds_words
 from ..columns import aligned, rule
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread, time_words
+from .levels import axis_words
 from .pair_words import value_words
 from .response_limits import LimitAnswer
+from .shape_words import finding_words
 
 _WIDTH = 110
 #: So many differences of configuration are listed; the report has all.
@@ -65,6 +67,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield from _metrics(answer)
     yield from _limits(answer)
     yield from _comparisons(answer)
+    yield from _shapes(answer)
     yield ""
     yield from _doubts(answer)
 
@@ -216,6 +219,29 @@ def _comparisons(answer: Answer) -> Iterator[str]:
     ]
     yield from table(["setting", "value", "base", "finding"], rows, left={0, 3})
     yield from _notes(answer.comparisons)
+
+
+def _shapes(answer: Answer) -> Iterator[str]:
+    """Of a sweep, level by level; where pairs are the answer, the first lines say enough of shapes."""
+    if answer.comparisons or not answer.shapes:
+        return
+    axis = axis_words(answer.shapes[0].axis)
+    yield ""
+    yield f"Over {axis}, against the {'highest' if answer.shapes[0].direction == 'higher' else 'lowest'}:"
+    objective = metric(answer.objective, answer.rates)
+    who = len(answer.contestants) > 1
+    rows = [
+        [
+            *([", ".join(filter(None, (shape.contestant, shape.setting_words)))] if who or shape.setting_words else []),
+            level.level_words,
+            value_words(level.value.value if level.value else None, objective),
+            finding_words(shape, level, objective),
+        ]
+        for shape in answer.shapes
+        for level in shape.levels
+    ]
+    head = [*(["of"] if len(rows[0]) > 3 else []), axis, objective.label, "finding"]
+    yield from table(head, rows, left={*range(len(head) - 2), len(head) - 1})
 
 
 def _notes(comparisons: Sequence[ComparisonAnswer]) -> Iterator[str]:

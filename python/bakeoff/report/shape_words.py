@@ -1,0 +1,196 @@
+"""Sentences about the shape of a sweep: where it is highest (or lowest), what lies beyond, and its knee."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from ..analysis.compare import size_words
+from ..analysis.estimate import REPETITIONS_MIN
+from ..analysis.metric import Metric
+from ..analysis.wording import change_words, counted
+from ..model.records import Scalar
+from .answer import ShapeAnswer, ShapeLevel
+from .contest import Contest
+from .levels import LOAD, amount, factor_words
+
+#: So many lines are told of in a headline; more are only counted.
+NAMED_MAX = 4
+KNEES_MAX = 2
+
+
+def shape_words(contest: Contest, shapes: Sequence[ShapeAnswer]) -> list[str]:
+    """In a sweep each line has sentences of its own; elsewhere, after the pairs, those of a setting share one."""
+    if contest.is_sweep:
+        whole = [_whole(contest, shape) for shape in shapes[:NAMED_MAX]]
+        knees = [words for shape in shapes if (words := _knee(contest, shape))] if len(shapes) <= KNEES_MAX else []
+        return [*whole, *knees, *_more(len(shapes) - NAMED_MAX)]
+    if shapes and shapes[0].axis in LOAD and contest.objective.better == "lower":
+        return []  # the least load has the shortest times: nobody learns from that
+    panels = [list(group) for _, group in groupby(shapes, key=lambda shape: shape.setting_words)]
+    return [_short(contest.objective, panel) for panel in panels[:NAMED_MAX]] + _more(len(panels) - NAMED_MAX)
+
+
+def _more(left: int) -> list[str]:
+    return [f"The shapes of {counted(left, 'more setting is', 'more settings are')} in the report."] if left > 0 else []
+
+
+def _whole(contest: Contest, shape: ShapeAnswer) -> str:
+    objective = contest.objective
+    who = _who(contest, shape)
+    subject = f"{who}: the {objective.label}" if who else f"The {objective.label}"
+    clauses = [f"{subject} {_place(shape, objective)}: {_value(shape, objective, interval=True)}"]
+    clauses += [*_beyond(shape, objective), *_among(shape), *_left_out(shape), *_doubt(shape)]
+    return f"{'; '.join(clauses)}."
+
+
+def _knee(contest: Contest, shape: ShapeAnswer) -> str:
+    who, words = _who(contest, shape), knee_words(shape)
+    return words and f"{f'{who}: the' if who else 'The'} {words}."
+
+
+def _who(contest: Contest, shape: ShapeAnswer) -> str:
+    """A single contestant is not named."""
+    return ", ".join(filter(None, (shape.contestant if len(contest.contestants) > 1 else "", shape.setting_words)))
+
+
+def _short(objective: Metric, panel: Sequence[ShapeAnswer]) -> str:
+    where = ", ".join(filter(None, (f"Over {_plural(panel[0])}", panel[0].setting_words)))
+    clauses = [
+        f"{shape.contestant} {_place(shape, objective)}, {_value(shape, objective, interval=False)}" for shape in panel
+    ]
+    return f"{where}, the {objective.label} of {'; that of '.join(clauses)}."
+
+
+def _plural(shape: ShapeAnswer) -> str:
+    return "offered rates" if shape.axis == "rate" else factor_words(shape.axis, "").strip(" =")
+
+
+def _place(shape: ShapeAnswer, objective: Metric) -> str:
+    """ "is highest at 32 to 64 threads", "still rises at 32 threads, the end of the range"."""
+    levels = _levels(shape)
+    up = shape.direction == "higher"
+    most = "highest" if up else "lowest"
+    if not shape.judged:
+        return f"was {most} at {factor_words(shape.axis, shape.top)}"
+    if len(shape.best) == len(levels):
+        return f"is level from {factor_words(shape.axis, levels[0], levels[-1])}"
+    at = _span(shape, shape.best)
+    if shape.best == levels[-1:]:
+        return f"still {'rises' if up else 'falls'} at {at}, the end of the range"
+    if levels[-1] in shape.best:
+        return f"is {most} at {at}, the end of the range"
+    if shape.best == levels[:1] and _could_be_less(shape, objective):
+        return f"is {most} at {at}, the start of the range"
+    return f"is {most} at {at}"
+
+
+def _could_be_less(shape: ShapeAnswer, objective: Metric) -> bool:
+    """Nothing is below one thread, and that response time is lowest under the least load tells nobody anything."""
+    return shape.axis not in LOAD or (objective.better != "lower" and amount(_levels(shape)[0]) != 1)
+
+
+def _value(shape: ShapeAnswer, objective: Metric, *, interval: bool) -> str:
+    """Of the level measured as best, named where it is one of several; of a level range, from where to where."""
+    shown = {level.level: level.value for level in shape.levels if level.value and level.level in _levels(shape)}
+    if shape.judged and len(shape.best) == len(shown):
+        values = [spread.value for spread in shown.values()]
+        return f"{objective.words(min(values))} to {objective.words(max(values))}"
+    top = shown.get(shape.top)
+    if top is None:
+        return "not stated"
+    where = f" at {factor_words(shape.axis, shape.top)}" if len(shape.best) > 1 else ""
+    if not interval or top.low is None or top.high is None:
+        return f"{objective.words(top.value)}{where}"
+    return (
+        f"{objective.words(top.value)}{where} (95 % interval {objective.words(top.low)} to {objective.words(top.high)})"
+    )
+
+
+def _beyond(shape: ShapeAnswer, objective: Metric) -> Iterator[str]:
+    """How far the end is from the best, or, where the best is the end, the beginning; and what to do then."""
+    ends = [shape.levels[-1], shape.levels[0]]
+    end = next((level for level in ends if level.level in _levels(shape) and level.level not in shape.best), None)
+    if end is not None and (words := _against_words(end, objective, judged=shape.judged)):
+        yield f"at {end.level_words} {words}"
+    if shape.judged and shape.best == _levels(shape)[-1:] and objective.better != "neither":
+        yield "extend the range"
+
+
+def _against_words(level: ShapeLevel, objective: Metric, *, judged: bool) -> str:
+    """ "13 % slower (95 % interval 9 % to 17 %)"; "" where no difference was shown."""
+    c = level.against
+    if c is None or not c.base_value or c.other_value is None:
+        return ""
+    if not judged:
+        return f"{change_words(c.other_value / c.base_value)} {_way(objective, c.other_value > c.base_value)}"
+    if not c.claims_difference or c.ratio is None or c.low is None or c.high is None or c.level is None:
+        return ""
+    size, interval = size_words(c.ratio, c.low, c.high, c.level)
+    return f"{size} {_way(objective, c.ratio > 1)} {interval}"
+
+
+def _way(objective: Metric, up: bool) -> str:
+    if objective.name == "rate":
+        return "faster" if up else "slower"
+    return "higher" if up else "lower"
+
+
+def _among(shape: ShapeAnswer) -> Iterator[str]:
+    if shape.detectable_ratio is not None:
+        these = "" if len(shape.best) == len(_levels(shape)) else " among these"
+        yield f"no difference was shown{these}, {change_words(1 + shape.detectable_ratio)} could have been seen"
+
+
+def _left_out(shape: ShapeAnswer) -> Iterator[str]:
+    """What is not in the comparison is said, or a reader would take the others for the whole range."""
+    for level in shape.levels:
+        if level.level in shape.left_out and level.against is not None:
+            yield f"{level.level_words} left out: {level.against.words.removeprefix('not compared: ')}"
+
+
+def _doubt(shape: ShapeAnswer) -> Iterator[str]:
+    if not shape.judged:
+        have = counted(shape.repetitions, "repetition", "repetitions")
+        yield f"with {have} nothing is judged, {REPETITIONS_MIN} are needed"
+
+
+def knee_words(shape: ShapeAnswer) -> str:
+    """ "knee, beyond which response time grows faster than throughput, is at 8 to 16 threads"; "" if not looked for."""
+    if not shape.knee:
+        return ""
+    levels = _levels(shape)
+    at = _span(shape, shape.knee)
+    if shape.knee == levels[-1:]:
+        return f"knee, beyond which response time grows faster than throughput, was not reached at {at}"
+    if levels[-1] in shape.knee:
+        at = f"{factor_words(shape.axis, shape.knee[0])} or more"
+    elif levels[0] in shape.knee and amount(levels[0]) != 1:
+        at = f"{factor_words(shape.axis, shape.knee[-1])} or less"
+    return f"knee, beyond which response time grows faster than throughput, is at {at}"
+
+
+def finding_words(shape: ShapeAnswer, level: ShapeLevel, objective: Metric) -> str:
+    """Of one level against the best, for a table."""
+    if level.against is None:
+        words = "highest" if shape.direction == "higher" else "lowest"
+    else:
+        words = _against_words(level, objective, judged=shape.judged) or level.against.words
+    return f"{words}; the knee may be here" if level.level in shape.knee else words
+
+
+def _span(shape: ShapeAnswer, found: Sequence[Scalar]) -> str:
+    return span_words(shape.axis, found, [level.level for level in shape.levels])
+
+
+def span_words(axis: str, found: Sequence[Scalar], levels: Sequence[Scalar]) -> str:
+    """ "32 to 64 threads" where no level lies between that is not found, else "8, 32 threads"."""
+    first, last = levels.index(found[0]), levels.index(found[-1])
+    if len(found) == 1 or list(levels[first : last + 1]) != list(found):
+        return factor_words(axis, *found, between=", ")
+    return factor_words(axis, found[0], found[-1])
+
+
+def _levels(shape: ShapeAnswer) -> list[Scalar]:
+    """Those that take part."""
+    return [level.level for level in shape.levels if level.level not in shape.left_out]

@@ -1,0 +1,120 @@
+"""What a report says of a sweep: the answer to "where is the peak"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bakeoff.model.records import RunRecord
+from bakeoff.report.answer import Answer
+from bakeoff.report.conclusion import answer_of
+from bakeoff.report.html import write_report
+from bakeoff.report.levels import factor_words
+from bakeoff.report.shape_words import span_words
+from bakeoff.report.text import render_text
+from builders.bundles import MARIADB, SQLITE, Contender, Story, invalid, write_bundle
+
+
+@dataclass(frozen=True)
+class Peaked(Contender):
+    """Past 32 threads each further doubling costs a tenth."""
+
+    def rate(self, threads: int) -> float:
+        return super().rate(threads) * 0.9 ** max(0, threads.bit_length() - 6)
+
+
+PEAKED = Peaked("mariadb", rate_1=8_000)
+SWEEP = Story(contenders=(PEAKED,), threads=(2, 8, 32, 128), presets=("c",), window_s=2, warm_up_s=1, noise=0.005)
+
+
+def answer(folder: Path, story: Story, compare: str = "threads") -> Answer:
+    bundle = write_bundle(folder / "bundle", story)
+    bundle.plan = bundle.plan.model_copy(update={"compare_factor": compare})
+    return answer_of(bundle)
+
+
+def test_a_sweep_is_answered_by_its_peak_and_not_by_pairs(tmp_path: Path) -> None:
+    found = answer(tmp_path, SWEEP)
+    assert found.comparisons == []
+    first, knee = found.headline
+    value = found.cells[2].rate_ops_per_s
+    assert value
+    assert first.startswith(f"The rate is highest at 32 threads: {value.value:,.0f}/s (95 % interval ")
+    assert re.search(r"; at 128 threads \d+ % slower \(\S+ % interval \S+ % to \S+ %\)\.$", first)
+    assert knee == "The knee, beyond which response time grows faster than throughput, is at 2 threads or less."
+    (shape,) = found.shapes
+    assert (shape.top, shape.best, shape.knee) == (32, [32], [2])
+
+
+def test_a_peak_at_the_end_of_the_range_asks_for_more(tmp_path: Path) -> None:
+    first = answer(tmp_path, replace(SWEEP, threads=(2, 8, 32))).headline[0]
+    assert "still rises at 32 threads, the end of the range: " in first
+    assert "; at 2 threads " in first
+    assert first.endswith("; extend the range.")
+
+
+def test_levels_that_cannot_be_told_apart_are_a_plateau_with_what_could_have_been_seen(tmp_path: Path) -> None:
+    flat = Contender("mariadb", rate_1=20_000, rate_max=20_100)
+    (first, *_) = answer(tmp_path, replace(SWEEP, contenders=(flat,), threads=(8, 16, 32))).headline
+    words = (
+        r"The rate is level from 8 to 32 threads: \S+/s to \S+/s; no difference was shown, \S+ % could have been seen\."
+    )
+    assert re.fullmatch(words, first)
+
+
+def test_few_repetitions_are_said_to_judge_nothing(tmp_path: Path) -> None:
+    (first,) = answer(tmp_path, replace(SWEEP, repetitions=3)).headline
+    assert first.startswith("The rate was highest at 32 threads: ")
+    assert first.endswith("; with 3 repetitions nothing is judged, 5 are needed.")
+
+
+def test_a_level_with_invalid_runs_is_left_out_aloud(tmp_path: Path) -> None:
+    def change(run: RunRecord) -> RunRecord:
+        return invalid(run) if (run.cell, run.block) == ("c03", 2) else run
+
+    first = answer(tmp_path, replace(SWEEP, change=change)).headline[0]
+    assert first.startswith("The rate is highest at 8, 128 threads, the end of the range: ")
+    assert "; 32 threads left out: 1 of 5 runs of 32 threads was invalid (errors)." in first
+
+
+def test_of_response_times_the_lowest_is_told(tmp_path: Path) -> None:
+    first = answer(tmp_path, replace(SWEEP, objective="latency_p99")).headline[0]
+    assert first.startswith("The p99 is lowest at 2 threads: ")
+    assert re.search(r"at 128 threads \S+ % higher \(\S+ times; ", first)
+
+
+def test_systems_over_threads_are_compared_and_each_has_its_shape(tmp_path: Path) -> None:
+    found = answer(tmp_path, replace(SWEEP, contenders=(PEAKED, SQLITE)), "system")
+    assert found.headline[0].startswith("sqlite_full is slower than mariadb in 4 of 4 settings")
+    assert found.headline[1].startswith("Over threads, the rate of mariadb is highest at 32 threads, ")
+    assert "; that of sqlite_full " in found.headline[1]
+    assert len(found.shapes) == 2
+
+
+def test_that_less_load_is_answered_sooner_is_not_told_beside_pairs(tmp_path: Path) -> None:
+    story = replace(SWEEP, contenders=(PEAKED, SQLITE), objective="latency_p99")
+    assert not any("Over threads" in sentence for sentence in answer(tmp_path, story, "system").headline)
+
+
+def test_two_levels_are_a_pair(tmp_path: Path) -> None:
+    found = answer(tmp_path, replace(SWEEP, contenders=(MARIADB,), threads=(2, 32)))
+    assert found.shapes == []
+    assert found.headline[0].startswith("32 threads is ")
+
+
+def test_terminal_and_page_show_every_level_against_the_highest(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", SWEEP)
+    bundle.plan = bundle.plan.model_copy(update={"compare_factor": "threads"})
+    lines = render_text(answer_of(bundle)).splitlines()
+    start = lines.index("Over threads, against the highest:")
+    assert [line.split()[0] for line in lines[start + 3 : start + 7]] == ["2", "8", "32", "128"]
+    assert lines[start + 5].endswith("highest")
+    page = write_report(bundle).html.read_text(encoding="utf-8")
+    assert "<h3>Over threads, against the highest</h3>" in page
+
+
+def test_a_span_names_all_where_a_level_between_is_not_among_them() -> None:
+    assert span_words("threads", [2, 4], [1, 2, 4, 8]) == "2 to 4 threads"
+    assert span_words("threads", [2, 8], [1, 2, 4, 8]) == "2, 8 threads"
+    assert span_words("threads", [1], [1, 2]) == factor_words("threads", 1) == "1 thread"
