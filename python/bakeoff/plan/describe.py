@@ -17,6 +17,7 @@ from .data import by_system
 from .preview import WorkloadPreview
 from .resolved import OPERATIONS_PER_S, Cell, ResolvedPlan
 from .size import bundle_bytes, disk_bytes, folder_bytes, loads, tables_bytes
+from .sqlite_trial import troubles
 from .tables import TablesLine
 
 # Times, from runs of plans/quickstart.toml on a two-core machine (2026-11).
@@ -130,7 +131,7 @@ def describe(
     bundle = bundle_bytes(plan)
     disk = disk_bytes(plan)
     free = disk_free_bytes(results)
-    warnings = list(plan.warnings)
+    warnings = [*plan.warnings, *troubles(plan)]
     if not can_hold_files(results):
         warnings.append(f"nothing can be written in {results}: run will refuse")
     elif disk > free:
