@@ -40,6 +40,33 @@ def test_cpu_time_of_a_busy_process_is_what_it_has_used_itself() -> None:
     assert cpu_s == pytest.approx(own_s, abs=0.05)  # two figures in ticks of 10 ms, and the way to its sleep
 
 
+def made_up(proc: Path, pid: int, *, parent: int = 1, state: str = "S", own: int = 0, ended: int = 0) -> None:
+    """/proc/PID/stat; own and ended: ticks of the process and of the children it has waited for."""
+    (proc / str(pid)).mkdir(exist_ok=True)
+    words = [state, parent, *[0] * 9, own, 0, ended, 0, 20, 0, 1, 0, 0, 0, 0]
+    (proc / str(pid) / "stat").write_text(f"{pid} (server) {' '.join(map(str, words))}\n")
+
+
+def test_cpu_time_does_not_go_back_when_a_child_ends_before_its_parent_has_waited_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os_metrics, "_PROC", str(tmp_path))
+
+    def ticks() -> float:
+        sample = os_metrics.sample_processes([10])
+        return sample.counters["cpu_user_s"] * os.sysconf("SC_CLK_TCK")
+
+    made_up(tmp_path, 10, own=100)
+    made_up(tmp_path, 11, parent=10, own=50)
+    assert ticks() == 150
+    made_up(tmp_path, 11, parent=10, state="Z", own=60)
+    assert ticks() == 160
+    assert os_metrics.sample_processes([10]).gauges["processes"] == 1
+    (tmp_path / "11" / "stat").unlink()
+    made_up(tmp_path, 10, own=100, ended=60)
+    assert ticks() == 160
+
+
 def test_written_bytes_are_counted() -> None:
     with tempfile.NamedTemporaryFile(dir=Path.cwd()) as file:
         code = (

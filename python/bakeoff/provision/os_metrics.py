@@ -40,12 +40,15 @@ def sample_processes(pids: list[int], table: dict[int, Process] | None = None) -
     withholds (another user's /proc/PID/io) is left out for all. Memory that may be shared is counted once, as much as
     the process has that has most of it: a cache that all have would be counted for each.
     """
-    samples = [one for pid in family(pids, table or process_table()) if (one := _sample_process(pid)) is not None]
+    found = [one for pid in family(pids, table or process_table()) if (one := _sample_process(pid)) is not None]
+    samples = [one for one in found if one.gauges]
     total = Sample(
         counters=_sum([one.counters for one in samples]),
         gauges=_sum([one.gauges for one in samples]),
     )
     if samples:
+        for ended in (one for one in found if not one.gauges):
+            total.counters |= {name: total.counters[name] + value for name, value in ended.counters.items()}
         total.gauges["processes"] = float(len(samples))
         total.gauges["rss_bytes"] -= total.gauges.pop(_SHARED) - max(one.gauges[_SHARED] for one in samples)
     return total
@@ -151,18 +154,19 @@ def _sum(parts: list[dict[str, float]]) -> dict[str, float]:
 
 
 def _sample_process(pid: int) -> Sample | None:
+    """Of one that has ended its CPU time alone, which its parent takes over only when it has waited for it."""
     stat = _text(f"{_PROC}/{pid}/stat").rpartition(")")[2].split()
-    if len(stat) < 22 or stat[0] == "Z":
+    if len(stat) < 22:
         return None
     user, system, ended_user, ended_system = (int(word) / _TICKS_PER_S for word in stat[11:15])
-    sample = Sample(
-        counters={"cpu_user_s": user + ended_user, "cpu_system_s": system + ended_system},
-        gauges={
-            "rss_bytes": float(int(stat[21]) * _PAGE_BYTES),
-            _SHARED: _shared_bytes(pid),
-            "threads": float(stat[17]),
-        },
-    )
+    sample = Sample(counters={"cpu_user_s": user + ended_user, "cpu_system_s": system + ended_system})
+    if stat[0] == "Z":
+        return sample
+    sample.gauges = {
+        "rss_bytes": float(int(stat[21]) * _PAGE_BYTES),
+        _SHARED: _shared_bytes(pid),
+        "threads": float(stat[17]),
+    }
     _read_io(pid, sample)
     _read_switches(pid, sample)
     return sample
@@ -210,9 +214,19 @@ def _read_cpu(sample: Sample) -> None:
 
 def cores_busy_s(cores: Iterable[int]) -> float:
     """Processor time of these cores that went to processes, since boot. Without interrupts, which are nobody's."""
+    return sum(sum(ticks[:3]) for ticks in _ticks(cores)) / _TICKS_PER_S
+
+
+def cores_idle_s(cores: Iterable[int]) -> float:
+    """Time in which these cores had nothing to run, since boot, waiting for a disk included."""
+    return sum(sum(ticks[3:5]) for ticks in _ticks(cores)) / _TICKS_PER_S
+
+
+def _ticks(cores: Iterable[int]) -> list[list[int]]:
+    """Of each core: user, nice, system, idle, waiting for a disk, ..."""
     wanted = {f"cpu{core}" for core in cores}
     lines = (line.split() for line in _text(f"{_PROC}/stat").splitlines())
-    return sum(sum(int(word) for word in words[1:4]) for words in lines if words and words[0] in wanted) / _TICKS_PER_S
+    return [[int(word) for word in words[1:]] for words in lines if words and words[0] in wanted]
 
 
 def _read_swap(sample: Sample) -> None:

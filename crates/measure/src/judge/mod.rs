@@ -1,3 +1,0 @@
-//! Was the client the limit?
-pub mod verdict;
-pub mod witness;
