@@ -293,7 +293,7 @@ class Instance:
 
     def _pin(self) -> None:
         """Keeps the server on the cores that the plan gives it: every thread it has now, and so those it starts."""
-        if not self.plan.server_cores:
+        if not self.plan.server_cores or not self.system.private:
             return
         for pid in self.system.pids():
             try:

@@ -256,8 +256,12 @@ class System(ABC):
         return {}
 
     def pids(self) -> list[int]:
-        """Server processes to watch, of all nodes; empty for embedded and existing systems."""
+        """Server processes of this machine to watch, of all nodes; empty for embedded systems."""
         return [pid for node in self.nodes() for pid in node.pids()]
+
+    def runs_here(self) -> bool:
+        """Whether a server of it may run on this machine."""
+        return True
 
     def may_run_here_unseen(self) -> bool:
         """Whether a server may be on this machine without being among `pids`: its CPU time looks like another's."""

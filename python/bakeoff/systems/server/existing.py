@@ -76,17 +76,25 @@ class ExistingServer(Server):
 
     @cached_property
     def _nodes(self) -> list[ServerNode]:
-        first = Access(lambda: self.control, own=self._own_facts)
-        named = self._options.nodes or [NodeOptions(name="server", address=str(self._address))]
+        named, addresses = self._named, self._addresses
         names = [node.name for node in named]
         if len(set(names)) < len(names):
             raise PlanError("two nodes have the same name", where=f"{self._where}.nodes", hint="name each of them")
-        addresses = [self.family.address(node.address, f"{self._where}.nodes") for node in named]
-        controls = [first, *(Access(self._control_at(address)) for address in addresses[1:])]
+        first = Access(lambda: self.control, addresses[0].pids, own=self._own_facts)
+        controls = [first, *(Access(self._control_at(address), address.pids) for address in addresses[1:])]
         return [
             self.family.node(node.name, node.role, str(address), access)
             for node, address, access in zip(named, addresses, controls, strict=True)
         ]
+
+    @cached_property
+    def _named(self) -> list[NodeOptions]:
+        return self._options.nodes or [NodeOptions(name="server", address=str(self._address))]
+
+    @cached_property
+    def _addresses(self) -> list[Address]:
+        """Of its nodes."""
+        return [self.family.address(node.address, f"{self._where}.nodes") for node in self._named]
 
     def _control_at(self, address: Address) -> Callable[[], Control]:
         """Of a further node."""
@@ -156,8 +164,11 @@ class ExistingServer(Server):
         """The engine finds the password where we do; it is not passed on."""
         return self._driver(self._login_with(""), self._password.as_secret() if self._password else None), {}
 
+    def runs_here(self) -> bool:
+        return any(address.is_here for address in self._addresses)
+
     def may_run_here_unseen(self) -> bool:
-        return self._address.is_here
+        return any(address.is_here and not address.pids() for address in self._addresses)
 
     def size_on_disk_bytes(self) -> int | None:
         return self.family.size_on_disk_bytes(self.control, self._options)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.errors import PlanError
+from bakeoff.provision.listening import at_port, at_socket
 from bakeoff.systems.options import Options
 
 CERTIFICATE_HINT = (
@@ -57,16 +58,23 @@ class Address:
             )
         return cls(host=host, port=int(port))
 
-    @cached_property
+    @property
     def is_here(self) -> bool:
-        """Whether it is one of this machine's own: then a port can be bound to it."""
-        if self.socket:
-            return True
+        """Whether it is one of this machine's own."""
+        return bool(self.socket or self._own_hosts)
+
+    @cached_property
+    def _own_hosts(self) -> list[str]:
+        """IP addresses of the host that are this machine's: a port can be bound to them."""
         try:
-            found = socket.getaddrinfo(self.host, 0, type=socket.SOCK_DGRAM)
+            found = socket.getaddrinfo(self.host, 0, type=socket.SOCK_DGRAM) if self.host else []
         except OSError:
-            return False
-        return any(_can_bind(family, address) for family, _, _, _, address in found)
+            return []
+        return [str(address[0]) for family, _, _, _, address in found if _can_bind(family, address)]
+
+    def pids(self) -> list[int]:
+        """Processes of this machine that listen there; empty where they are elsewhere, or may not be looked at."""
+        return at_socket(self.socket) if self.socket else at_port(self._own_hosts, self.port) if self._own_hosts else []
 
     def __str__(self) -> str:
         """As the engine's document wants it."""
