@@ -10,7 +10,6 @@ from bakeoff.analysis.response import decode, merge_documents, percentiles
 from bakeoff.model.boundary import (
     ClientCost,
     ClientSpec,
-    ClientVerdict,
     HistogramDoc,
     Interval,
     IntervalSeries,
@@ -60,7 +59,7 @@ def result(*parts: Series, client: int = 0, nodes: Sequence[NodeResult] = (), **
             cpu_user_s=0, cpu_system_s=0, memory_peak_bytes=0, context_switches_voluntary=0,
             context_switches_involuntary=0, workers=[], steal_ratio=0, cpu_mhz=None,
         ),
-        witness=None, verdict=ClientVerdict(), checks=[], **fields,
+        witness=None, checks=[], **fields,
     )  # fmt: skip
 
 

@@ -16,7 +16,6 @@ from bakeoff.model.boundary import (
     CheckSpec,
     ClientCost,
     ClientSpec,
-    ClientVerdict,
     Event,
     HistogramDoc,
     Progress,
@@ -98,18 +97,20 @@ def result(phase: str) -> RunResult:
             cpu_user_s=0, cpu_system_s=0, memory_peak_bytes=0, context_switches_voluntary=0,
             context_switches_involuntary=0, workers=[], steal_ratio=0, cpu_mhz=None,
         ),
-        witness=None, verdict=ClientVerdict(), evidence=None, user_bytes_written=0, checks=[],
+        witness=None, evidence=None, user_bytes_written=0, checks=[],
     )  # fmt: skip
 
 
 def setting() -> Sequence[Any]:
     """A plan, a cell and a system, as far as the short phases look."""
-    plan = SimpleNamespace(record=SimpleNamespace(seed=1), timeout_s=10.0, client_cores=[])
+    plan = SimpleNamespace(record=SimpleNamespace(seed=1), timeout_s=10.0, client_cores=[], sessions_of_largest_run=4)
     cell = SimpleNamespace(
         workload=SimpleNamespace(spec={"kind": "ycsb"}), clients=1, workers=1, runner=None, io=None, isolation=None
     )
     system = SimpleNamespace(
         name="s",
+        private=True,
+        runs_here=lambda: True,
         nodes=list,
         engine_driver=lambda: ({"kind": "null"}, {}),
         capabilities=lambda: SimpleNamespace(embedded=False),

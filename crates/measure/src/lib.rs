@@ -1,10 +1,10 @@
-//! The instrument: paces, times, records and judges what happens while the clock runs. It knows the `Driver` and
+//! The instrument: paces, times and records what happens while the clock runs. It knows the `Driver` and
 //! `Workload` interfaces, never a product's name.
 //!
 //! Read [`user::user_loop`] first: the loop of one user, and what everything else here serves. The rooms, each using only
 //! those below it:
 //!
-//! - [`phases`] order a phase from its first session to its result; [`judge`] puts the measuring client on trial;
+//! - [`phases`] order a phase from its first session to its result; [`witness`] is one session beside the load;
 //! - [`threads`] are the operating system's;
 //! - [`user`] is one user's loop, with its session and the watchdog that ends what takes too long;
 //! - [`runner`] is what futures run on; [`record`] keeps times and counts; [`pace`] says when an operation is due;
@@ -12,7 +12,6 @@
 pub mod clock;
 pub mod control;
 pub mod job;
-pub mod judge;
 pub mod pace;
 pub mod phases;
 pub mod record;
@@ -21,6 +20,7 @@ pub mod runner;
 pub mod spec;
 pub mod threads;
 pub mod user;
+pub mod witness;
 pub mod words;
 
 pub use control::{Control, Sink};

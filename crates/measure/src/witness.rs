@@ -47,11 +47,11 @@ pub fn start<R: Runner, D: Driver, W: Workload<D::Session>>(
     worker: usize,
 ) -> Result<Watch, Trouble> {
     let (sender, messages) = channel();
-    let job = job.clone();
+    let (job, spins) = (job.clone(), job.spec.spin);
     let body = move || {
         let recorder = Arc::new(Recorder::new(job.operations.len(), 1, 1));
         let watching = watch::<R, D, W>(job, rate_ops_per_s, worker, recorder.clone(), sender.clone());
-        let ended = R::block_on(recorder, Box::pin(watching));
+        let ended = R::block_on(recorder, spins, Box::pin(watching));
         let last = match ended.and_then(|ended| ended) {
             Ok(times) => Message::Seen(Box::new(times)),
             Err(trouble) => Message::Failed(trouble),

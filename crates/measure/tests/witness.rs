@@ -1,4 +1,4 @@
-//! Whether the client was the limit, seen from beside the load.
+//! The client as seen from beside the load.
 #![allow(clippy::unwrap_used)] // test code throughout
 mod bench;
 use bakeoff_measure::Control;
@@ -40,17 +40,15 @@ fn the_witness_is_recorded_apart_and_compared_by_operation() {
 }
 
 #[test]
-fn a_busy_client_is_called_the_limit() {
+fn a_worker_that_never_waits_for_answers_works_or_waits_for_a_core() {
     let spec = spec(&format!(r#","threads":4{HALF_A_SECOND}"#));
     let (before_s, ran, after_s) = (cpu_s(), run(&spec, |_| Reply::Right), cpu_s());
     let cost = &ran.result.cost;
     let worker = &cost.workers[0];
-    // How much of the window this machine left to the worker is its own affair (`verdict.rs` has the bounds).
-    let beyond = worker.busy_ratio > 0.9 || worker.run_queue_delay_ratio > 0.1;
-    assert_eq!(
-        ran.result.verdict.client_limited, beyond,
-        "{:?}",
-        ran.result.verdict
+    // How it divides between the two is the machine's affair.
+    assert!(
+        worker.busy_ratio + worker.run_queue_delay_ratio > 0.5,
+        "{worker:?}"
     );
     let spent_s = cost.cpu_user_s + cost.cpu_system_s;
     assert!(spent_s > 0.0 && spent_s <= after_s - before_s, "{cost:?}");

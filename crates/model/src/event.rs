@@ -167,7 +167,6 @@ pub struct RunResult {
     pub nodes: Vec<NodeResult>,
     pub cost: ClientCost,
     pub witness: Option<Witness>,
-    pub verdict: ClientVerdict,
     /// Of a run: what it did to the data, for the checks that follow: a document of the workload's own, which others only
     /// carry. Null in other phases.
     pub evidence: serde_json::Value,
@@ -249,15 +248,6 @@ pub struct Witness {
     pub service: Histogram,
     /// Median service time of the same operation under load, over the witness's.
     pub median_ratio: Option<f64>,
-}
-
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
-#[serde(deny_unknown_fields)]
-pub struct ClientVerdict {
-    /// The client may have been the limit: figures say at most what this client could ask.
-    pub client_limited: bool,
-    /// Each sign that was seen, in words with its figure and bound.
-    pub signs: Vec<String>,
 }
 
 /// One invariant and what was found.

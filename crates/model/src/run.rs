@@ -45,10 +45,18 @@ pub struct RunSpec {
     /// Default: the driver's preferred runner.
     #[serde(default)]
     pub runner: Option<RunnerKind>,
-    /// How the reactor talks to the kernel. Default: io_uring where it is allowed and a worker has more than 4 sessions,
-    /// else epoll.
+    /// How the reactor talks to the kernel. Default: io_uring where it is allowed and a worker has more than 4 sessions
+    /// in the plan's largest run, else epoll.
     #[serde(default)]
     pub io: Option<IoKind>,
+    /// Sessions of the largest run of the same plan, so that all its runs ask the kernel in the same way. Fewer than this
+    /// run's: counted as this run's.
+    #[serde(default)]
+    pub sessions_of_largest_run: u32,
+    /// Nothing of the system runs on this client's cores: a worker may stay awake shortly before a deadline, which is then
+    /// met to some microseconds. Elsewhere that would be taken from the system.
+    #[serde(default)]
+    pub spin: bool,
     #[serde(default)]
     pub pacing: Pacing,
     #[serde(default)]

@@ -1,6 +1,7 @@
 //! Tasks and the loop: poll what is ready, wake whom the clock wakes, hand over to the kernel and take back, again.
 use crate::conn::Conn;
 use crate::epoll::Epoll;
+use crate::margin::Margin;
 use crate::ring::Ring;
 use crate::timers::{Timers, Wait};
 use bakeoff_model::run::IoKind;
@@ -88,9 +89,14 @@ impl Io {
     }
 }
 
-/// Runs `main`, and whatever it spawns, on the calling thread. `count_spin` is told of ns spent awake only to meet a
-/// deadline. Errors: the kernel refused a ring, an epoll, or the call that waits.
-pub fn block_on<F: Future>(kind: IoKind, count_spin: Box<dyn Fn(u64)>, main: F) -> io::Result<F::Output> {
+/// Runs `main`, and whatever it spawns, on the calling thread. `margin`: how long before a deadline it stays awake;
+/// `count_spin` is told of the ns. Errors: the kernel refused a ring, an epoll, or the call that waits.
+pub fn block_on<F: Future>(
+    kind: IoKind,
+    margin: Margin,
+    count_spin: Box<dyn Fn(u64)>,
+    main: F,
+) -> io::Result<F::Output> {
     let reactor = Rc::new(Reactor {
         tasks: RefCell::new(Tasks {
             futures: vec![None],
@@ -99,7 +105,7 @@ pub fn block_on<F: Future>(kind: IoKind, count_spin: Box<dyn Fn(u64)>, main: F) 
         }),
         ready: RefCell::new(vec![MAIN]),
         current: Cell::new(MAIN),
-        timers: Timers::new(count_spin),
+        timers: Timers::new(margin, count_spin),
         io: Io::new(kind)?,
     });
     CURRENT.with(|slot| *slot.borrow_mut() = Some(reactor.clone()));

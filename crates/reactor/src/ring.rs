@@ -318,6 +318,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::executor::{Io, Reactor, block_on};
+    use crate::margin::Margin;
     use crate::stream::Stream;
     use bakeoff_model::run::IoKind;
     use std::io::{Read, Write};
@@ -355,7 +356,7 @@ mod tests {
             assert_eq!(ask(&mut second).await, [2]);
             assert_eq!(ring.in_flight(), 0);
         };
-        block_on(IoKind::IoUring, Box::new(|_| {}), main).unwrap();
+        block_on(IoKind::IoUring, Margin::new(false), Box::new(|_| {}), main).unwrap();
         serving.join().unwrap();
     }
 }

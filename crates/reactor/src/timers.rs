@@ -1,5 +1,5 @@
-//! Deadlines, and how the loop waits for the next one: asleep until shortly before it, then spinning, so that between
-//! two looks at the clock everything else that is ready runs.
+//! Deadlines, and how the loop waits for the next one: asleep until it, or, where it may spin, until shortly before it
+//! and then spinning, so that between two looks at the clock everything else that is ready runs.
 use crate::margin::Margin;
 use bakeoff_model::time::now_ns;
 use std::cell::{Cell, RefCell};
@@ -54,11 +54,11 @@ impl Ord for Entry {
 
 impl Timers {
     /// `count_spin` is told the ns of each turn that was spent waiting for a deadline, awake.
-    pub fn new(count_spin: Box<dyn Fn(u64)>) -> Self {
+    pub fn new(margin: Margin, count_spin: Box<dyn Fn(u64)>) -> Self {
         Self {
             // Room for many users, so that the heap does not grow inside the window.
             entries: RefCell::new(BinaryHeap::with_capacity(4096)),
-            margin: RefCell::default(),
+            margin: RefCell::new(margin),
             idle_since_ns: Cell::new(0),
             count_spin,
         }

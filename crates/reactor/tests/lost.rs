@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // test code throughout
 use bakeoff_model::run::IoKind;
 use bakeoff_model::time::{now_ns, sleep_until};
-use bakeoff_reactor::{Address, Stream, block_on, io_uring_usable};
+use bakeoff_reactor::{Address, Margin, Stream, block_on, io_uring_usable};
 use std::future::{Future, poll_fn};
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
@@ -62,7 +62,7 @@ fn a_server_that_goes_during_a_large_request_is_lost_at_once_and_leaves_nothing_
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address::Tcp(listener.local_addr().unwrap());
         let serving = std::thread::spawn(move || sizes.map(|_| hang_up(listener.accept().unwrap().0)));
-        block_on(kind, Box::new(|_| {}), async {
+        block_on(kind, Margin::new(false), Box::new(|_| {}), async {
             for bytes in sizes {
                 assert!(
                     is_lost(&address, bytes).await,

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // test code throughout
 use bakeoff_model::run::IoKind;
 use bakeoff_model::time::{now_ns, sleep, sleep_until};
-use bakeoff_reactor::{Address, Stream, block_on, io_uring_usable, join_all};
+use bakeoff_reactor::{Address, Margin, Stream, block_on, io_uring_usable, join_all};
 use std::future::Future;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -25,7 +25,7 @@ fn kinds() -> Vec<IoKind> {
 }
 
 fn run<F: Future>(kind: IoKind, main: F) -> F::Output {
-    block_on(kind, Box::new(|_| {}), main).unwrap()
+    block_on(kind, Margin::new(false), Box::new(|_| {}), main).unwrap()
 }
 
 /// Serves every connection with `serve` on a thread of its own.

@@ -97,6 +97,8 @@ class RunSpec(Document):
     workers: int = 0
     runner: RunnerName | None = None
     io: IoName | None = None
+    sessions_of_largest_run: int = 0
+    spin: bool = False
     pacing: Pacing = Field(default_factory=Closed)
     limit: Limit = Field(default_factory=lambda: TimeLimit(window_s=10.0))
     warm_up_s: float = 0.0
@@ -429,11 +431,6 @@ class Witness(Document):
     median_ratio: float | None
 
 
-class ClientVerdict(Document):
-    client_limited: bool = False
-    signs: list[str] = Field(default_factory=list)
-
-
 class Check(Document):
     name: str
     ok: bool
@@ -476,7 +473,6 @@ class RunResult(Document):
     nodes: list[NodeResult]
     cost: ClientCost
     witness: Witness | None
-    verdict: ClientVerdict
     #: What a run did to the data: a document of the workload's own, which only its checks read.
     evidence: JsonValue
     user_bytes_written: int

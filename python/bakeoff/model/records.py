@@ -30,7 +30,6 @@ from pydantic import Field, JsonValue, model_validator
 
 from .boundary import (
     Check,
-    ClientVerdict,
     Document,
     ErrorSample,
     HistogramDoc,
@@ -224,6 +223,8 @@ class MachineSide(Document):
 
     #: That client and server may use.
     cores: list[int] = Field(default_factory=list)
+    #: Of the time of those cores: nothing ran, and nothing was to run.
+    idle_ratio: float | None = None
     #: An existing server seems to run on this machine: what it uses cannot be told from what others use.
     server_not_told_apart: bool = False
     #: Of the time of those cores: used by neither client nor server, our controller or the kernel.
@@ -234,6 +235,14 @@ class MachineSide(Document):
     throttled_s: float | None = None  # our control group had used up what it may
     #: Share of the window in which some task of the machine waited for "cpu", "memory", "io".
     pressure_ratio: dict[str, float] = Field(default_factory=dict)
+
+
+class ClientVerdict(Document):
+    """The client may have been the limit: figures say at most what this client could ask."""
+
+    client_limited: bool = False
+    #: Each sign that was seen, in words with its figure and bound.
+    signs: list[str] = Field(default_factory=list)
 
 
 class RunRecord(Document):
@@ -291,6 +300,10 @@ class RunRecord(Document):
     client_cpu_us_per_op: float | None = None
     server_cpu_us_per_op: float | None = None
     workers_busy_ratio: list[float] = Field(default_factory=list)
+    #: Of the window: a worker had work to do and no core to do it on. Of older bundles: not kept.
+    workers_run_queue_delay_ratio: list[float] = Field(default_factory=list)
+    #: Something of the system may run on the client's cores: a server, or the engine that it is embedded in.
+    shares_cores: bool = False
     witness: list[Witness] = Field(default_factory=list)
     verdict: ClientVerdict = Field(default_factory=ClientVerdict)
     server: ServerSide = Field(default_factory=ServerSide)

@@ -102,6 +102,12 @@ class ResolvedPlan:
     warnings: list[str] = field(default_factory=list)
 
     @property
+    def sessions_of_largest_run(self) -> int:
+        """Of one client. What suits these is what every run is asked with: a sweep that changed its way of asking the
+        kernel in the middle would show a step of the client's."""
+        return max(cell.sessions or cell.threads for cell in self.cells)
+
+    @property
     def base_dir(self) -> Path:
         """Where relative paths start."""
         return self.path.parent if self.path else Path.cwd()

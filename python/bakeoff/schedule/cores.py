@@ -22,6 +22,7 @@ from ..errors import ServerError
 from ..locks import Holder, open_plain, read_holder, try_lock, write_holder
 from ..plan.resolved import ResolvedPlan
 from ..systems import SYSTEMS
+from ..systems.base import System
 
 ENVIRONMENT = "BAKEOFF_LOCK_DIR"
 _GATE = "gate"
@@ -50,6 +51,15 @@ def cores_of(plan: ResolvedPlan, *, server: bool) -> list[int]:
     """Those that the client, and a server of ours if there is one, may use."""
     named = [plan.client_cores, *([plan.server_cores] if server else [])]
     return sorted(set().union(*named) if all(named) else os.sched_getaffinity(0))
+
+
+def shares_cores(plan: ResolvedPlan, system: System) -> bool:
+    """Whether something of the system may run on the client's cores: the engine that is embedded in it, or a server of
+    this machine that `placement` does not keep apart."""
+    if system.capabilities().embedded:
+        return True
+    apart = system.private and plan.client_cores and plan.server_cores
+    return system.runs_here() and not (apart and set(plan.client_cores).isdisjoint(plan.server_cores))
 
 
 def cores_of_all(plan: ResolvedPlan) -> list[int]:

@@ -6,18 +6,36 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..analysis import steady
+from ..analysis import client, steady
 from ..analysis import validity as analysis
-from ..model.boundary import ClientVerdict, RunResult
-from ..model.records import RunRecord, Validity
+from ..model.boundary import RunResult
+from ..model.records import ClientVerdict, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
 
 
-def client_verdict(results: Sequence[RunResult]) -> ClientVerdict:
-    """One client that was a limit makes the run limited; signs say whose they are when there are several."""
-    several = len(results) > 1
-    signs = [f"client {r.client.index}: {sign}" if several else sign for r in results for sign in r.verdict.signs]
-    return ClientVerdict(client_limited=any(r.verdict.client_limited for r in results), signs=signs)
+def client_verdict(record: RunRecord, cell: Cell) -> ClientVerdict:
+    signs = client.signs(_client_numbers(record, cell))
+    return ClientVerdict(client_limited=bool(signs), signs=signs)
+
+
+def _client_numbers(record: RunRecord, cell: Cell) -> client.ClientNumbers:
+    embedded = cell.runner_taken == "thread"
+    workers = zip(record.workers_busy_ratio, record.workers_run_queue_delay_ratio, strict=True)
+    return client.ClientNumbers(
+        workers=() if embedded else [client.WorkerNumbers(busy, delay) for busy, delay in workers],
+        shares_cores=record.shares_cores,
+        idle_ratio=record.machine.idle_ratio,
+        client_cpu_s=record.client_cpu_s,
+        server_cpu_s=record.server.cpu_s,
+        harness_ratio=_harness_ratio(record, cell) if embedded and record.due is None else None,
+    )
+
+
+def _harness_ratio(record: RunRecord, cell: Cell) -> float:
+    """Of the threads' time in the window: outside of operations."""
+    whole = (s.service for s in record.series if s.part_of is None)
+    inside_ns = sum(service.mean_ns * service.count for service in whole)
+    return 1.0 - inside_ns / max(1.0, record.window_s * 1e9 * cell.threads * cell.clients)
 
 
 def validity(

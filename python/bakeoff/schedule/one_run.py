@@ -18,7 +18,7 @@ from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.os_metrics import wait_for_writeback
 from ..systems.base import System
 from . import judge
-from .cores import Others, cores_of
+from .cores import Others, cores_of, shares_cores
 from .instance import Instance
 from .merge import Merged, merge_intervals, merge_results
 from .nodes import by_node
@@ -89,6 +89,8 @@ def make(
     record = _record(slot, cell, plan, started, measured, merged, server, checks)
     record.disk_was_quiet = disk_was_quiet
     record.engine_warnings += instance.phases.warnings()
+    record.shares_cores = shares_cores(plan, system)
+    record.verdict = judge.client_verdict(record, cell)
     record.validity = judge.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
     writer.run_result(record)
     return record
@@ -307,8 +309,8 @@ def _record(
         if merged.achieved and server.cpu_s is not None
         else None,
         workers_busy_ratio=[w.busy_ratio for r in results for w in r.cost.workers],
+        workers_run_queue_delay_ratio=[w.run_queue_delay_ratio for r in results for w in r.cost.workers],
         witness=[r.witness for r in results if r.witness is not None],
-        verdict=judge.client_verdict(results),
         server=server,
         machine=measured.sampler.machine(),
         beside=measured.beside,

@@ -14,6 +14,7 @@ from ..fleet.host import Host
 from ..model.boundary import CheckSpec, ClientSpec, Phase, Progress, RoleRoute, Routing, RunResult, RunSpec
 from ..plan.resolved import Cell, ResolvedPlan
 from ..systems.base import System
+from .cores import shares_cores
 
 #: Nothing short may hang for ever, and a load of hours is no error: the bound is on silence, not on length. (The engine
 #: itself gives a chunk of a load up after `timeout_s`, and a step after it once the server answers nobody else.)
@@ -35,6 +36,8 @@ def spec(
         workers=cell.workers or _workers_beside(system),
         runner=cell.runner,
         io=cell.io,
+        sessions_of_largest_run=plan.sessions_of_largest_run,
+        spin=not shares_cores(plan, system),
         timeout_s=plan.timeout_s,
         isolation=cell.isolation,
         cores=plan.client_cores,

@@ -13,7 +13,7 @@ from itertools import pairwise
 from ..errors import BakeoffError
 from ..model.records import MachineSide
 from ..provision import neighbours
-from ..provision.os_metrics import process_table, sample_machine, sample_processes
+from ..provision.os_metrics import cores_idle_s, process_table, sample_machine, sample_processes
 from ..systems.base import System
 from .nodes import by_node
 
@@ -25,6 +25,7 @@ _LATE_MAX_S = 0.5
 _LAST_LOOK_S = 6.0
 _PRESSURES = ("cpu", "memory", "io")
 _OTHERS = "machine.others_cpu_s"
+_IDLE = "machine.cores_idle_s"
 
 
 @dataclass
@@ -66,6 +67,7 @@ class Sampler:
         self.failure = ""
         self._system = system
         self._cores = list(cores)
+        self._server_unseen = system.may_run_here_unseen()
         self._ours = [*engine_pids, *system.pids()]
         self._tables: list[neighbours.Table] = []  # the first of the window and the latest
         self._embedded = system.capabilities().embedded
@@ -134,15 +136,20 @@ class Sampler:
         tables = self._tables
         return MachineSide(
             cores=self._cores,
-            server_not_told_apart=self._system.may_run_here_unseen(),
+            server_not_told_apart=self._server_unseen,
             other_cpu_ratio=self._other_cpu_ratio(),
             other_process=neighbours.busiest_other(tables[0], tables[-1], self._ours) if tables else "",
+            idle_ratio=self._idle_ratio(length_s),
             swapped_bytes=_whole(self._grown("machine.swapped_bytes")),
             throttled_s=self._grown("machine.throttled_s"),
             pressure_ratio={
                 what: value / length_s for what, value in pressure_s.items() if value is not None and length_s > 0
             },
         )
+
+    def _idle_ratio(self, length_s: float) -> float | None:
+        idle_s = self._grown(_IDLE)
+        return None if idle_s is None or length_s <= 0 else min(1.0, idle_s / length_s / len(self._cores))
 
     def _other_cpu_ratio(self) -> float | None:
         """Between the first and the last look in the window at which all engines and servers lived."""
@@ -208,7 +215,7 @@ class Sampler:
         table = process_table()
         processes, machine = sample_processes(self._pids, table), sample_machine()
         others_cpu_s = neighbours.look(self._cores, self._ours, table)
-        if others_cpu_s is not None and not self._system.may_run_here_unseen():
+        if others_cpu_s is not None and not self._server_unseen:
             look.counters[_OTHERS] = others_cpu_s
             if look.at_s >= self._start_s:
                 self._tables = [*self._tables[:1], table]
@@ -218,6 +225,7 @@ class Sampler:
             look.counters |= {f"{what}.{name}": value for name, value in sample.counters.items()}
             look.gauges |= {f"{what}.{name}": value for name, value in sample.gauges.items()}
         look.counters |= {f"machine.{name}": value for name, value in machine.counters.items()}
+        look.counters[_IDLE] = cores_idle_s(self._cores)
         look.gauges |= {f"machine.{name}": value for name, value in machine.gauges.items()}
         try:
             nodes = self._system.nodes()

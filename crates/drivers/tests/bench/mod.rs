@@ -248,7 +248,7 @@ pub fn run_on_reactor<T>(test: impl Future<Output = T>) -> T {
     } else {
         IoKind::IoUring
     };
-    bakeoff_reactor::block_on(kind, Box::new(|_| {}), test).unwrap()
+    bakeoff_reactor::block_on(kind, bakeoff_reactor::Margin::new(false), Box::new(|_| {}), test).unwrap()
 }
 
 /// Runs a test's future on the runner that suits most drivers.

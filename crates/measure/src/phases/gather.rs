@@ -1,8 +1,6 @@
 //! From all workers' records to one result.
 use crate::control::Axis;
 use crate::job::Terms;
-use crate::judge::verdict::{self, Evidence};
-use crate::judge::witness;
 use crate::pace::schedule::Schedule;
 use crate::phases::result::empty_result;
 use crate::record::merged::{Merged, error_ratio, merge_series, outcome_of};
@@ -11,6 +9,7 @@ use crate::record::samples::earliest;
 use crate::record::tally::Totals;
 use crate::record::times::Times;
 use crate::threads::client_cost::{Snapshot, cost_between};
+use crate::witness;
 use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::event::{NodeResult, RunResult, Series};
 use bakeoff_model::outcome::Outcome;
@@ -48,25 +47,10 @@ pub fn gather(
         .for_each(|recorder| recorder.tally.add_to(&mut totals));
     let backlog = backlog(axis, recorders, schedules);
     let unfinished = unfinished(axis, recorders, !measured.all_done);
-    let open = matches!(job.spec.pacing, Pacing::Open { .. });
-    let window_s = axis.seconds(axis.window_end_ns()) - axis.seconds(axis.window_start_ns);
-    let cost = cost_between(&measured.before, &measured.after);
-    let lateness = extra(recorders, Extra::Lateness);
     let counted = ended(&merged, operations, |_| true).count();
     let witness = witness.map(|seen| seen.against(&merged, operations));
     let revoked = sum(&|r| r.counters.revoked.load(Relaxed));
     let error_ratio = error_ratio(&merged, operations, revoked);
-    let verdict = verdict::judge(&Evidence {
-        cost: &cost,
-        lateness: &lateness,
-        witness: witness.as_ref(),
-        merged: &merged,
-        operations,
-        window_s,
-        threads: job.spec.threads,
-        blocking: job.is_blocking(),
-        closed: !open,
-    });
     RunResult {
         elapsed_s: axis.seconds(axis.window_end_ns()).max(0.0),
         window_start_s: axis
@@ -86,7 +70,7 @@ pub fn gather(
             Pacing::Closed => 0,
         },
         backlog: backlog.to_event(),
-        lateness: lateness.to_event(),
+        lateness: extra(recorders, Extra::Lateness).to_event(),
         pool_wait: extra(recorders, Extra::PoolWait).to_event(),
         queries: totals.queries,
         retries: totals.retries,
@@ -101,9 +85,8 @@ pub fn gather(
         completed: counted + sum(&|r| r.counters.late_from_warm_up.load(Relaxed)),
         ok_from_warm_up: sum(&|r| r.counters.ok_from_warm_up.load(Relaxed)),
         nodes: nodes(job, recorders, &merged),
-        cost,
+        cost: cost_between(&measured.before, &measured.after),
         witness,
-        verdict,
         ..empty_result(&job.spec)
     }
 }

@@ -1,6 +1,6 @@
 //! A result before anything was measured.
 use crate::record::times::Times;
-use bakeoff_model::event::{ClientCost, ClientVerdict, QueryCounts, RunResult};
+use bakeoff_model::event::{ClientCost, QueryCounts, RunResult};
 use bakeoff_model::run::RunSpec;
 
 /// A result with everything that does not depend on the phase.
@@ -38,7 +38,6 @@ pub fn empty_result(spec: &RunSpec) -> RunResult {
         nodes: vec![],
         cost: ClientCost::default(),
         witness: None,
-        verdict: ClientVerdict::default(),
         evidence: serde_json::Value::Null,
         user_bytes_written: 0,
         checks: vec![],

@@ -1,7 +1,6 @@
 //! The measured phase in order: open everything, wait for the common start, keep out of the way, and gather.
 use crate::control::{Axis, clocks};
 use crate::job::{Job, Terms};
-use crate::judge::witness;
 use crate::pace::pacer::{Pacer, Share, seed};
 use crate::pace::schedule::Schedule;
 use crate::phases::gather::{Measured, gather};
@@ -16,6 +15,7 @@ use crate::user::gate::Gate;
 use crate::user::pool::Pool;
 use crate::user::user_loop::{Pace, User, run_user, yield_once};
 use crate::user::worker::Worker;
+use crate::witness;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};

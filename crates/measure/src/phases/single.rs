@@ -93,7 +93,11 @@ fn run<R: Runner, D: Driver, W: Workload<D::Session>>(
     errand: Errand<'_, W::Evidence>,
 ) -> Result<Done, Trouble> {
     let recorder = Arc::new(Recorder::new(0, 1, 1));
-    R::block_on(recorder, Box::pin(carry_out::<R, D, W>(job, errand)))?
+    R::block_on(
+        recorder,
+        job.spec.spin,
+        Box::pin(carry_out::<R, D, W>(job, errand)),
+    )?
 }
 
 /// Opens one session on this thread, tells `ready`, and does what it was opened for.

@@ -18,8 +18,9 @@ pub trait Runner: 'static {
     /// Calls block their thread until the system answers: one session per thread, and no timeouts.
     const BLOCKING: bool;
 
-    /// Runs `main` on the calling thread. Time spent spinning for deadlines is added to the recorder's `spin_ns`.
-    fn block_on<T>(recorder: Arc<Recorder>, main: Erased<'_, T>) -> Result<T, Trouble>;
+    /// Runs `main` on the calling thread. `spins`: it may stay awake shortly before a deadline; such time is added to the
+    /// recorder's `spin_ns`.
+    fn block_on<T>(recorder: Arc<Recorder>, spins: bool, main: Erased<'_, T>) -> Result<T, Trouble>;
     /// Runs all to their ends, side by side where the runner can.
     fn join_all<F: Future<Output: 'static> + 'static>(
         futures: Vec<F>,

@@ -6,6 +6,7 @@ use crate::words::usage;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::IoKind;
 use bakeoff_model::time::sleep;
+use bakeoff_reactor::Margin;
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -60,10 +61,10 @@ fn choose(io_uring_usable: bool, sessions_per_worker: u32) -> IoKind {
 impl Runner for ReactorRunner {
     const BLOCKING: bool = false;
 
-    fn block_on<T>(recorder: Arc<Recorder>, main: Erased<'_, T>) -> Result<T, Trouble> {
+    fn block_on<T>(recorder: Arc<Recorder>, spins: bool, main: Erased<'_, T>) -> Result<T, Trouble> {
         let kind = io().unwrap_or(IoKind::Epoll);
         let count_spin = Box::new(move |ns| add(&recorder.counters.spin_ns, ns));
-        bakeoff_reactor::block_on(kind, count_spin, main).map_err(environment)
+        bakeoff_reactor::block_on(kind, Margin::new(spins), count_spin, main).map_err(environment)
     }
 
     async fn join_all<F: Future<Output: 'static> + 'static>(futures: Vec<F>) -> Vec<F::Output> {

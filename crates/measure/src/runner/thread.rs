@@ -18,12 +18,12 @@ pub struct ThreadRunner;
 impl Runner for ThreadRunner {
     const BLOCKING: bool = true;
 
-    fn block_on<T>(recorder: Arc<Recorder>, main: Erased<'_, T>) -> Result<T, Trouble> {
+    fn block_on<T>(recorder: Arc<Recorder>, spins: bool, main: Erased<'_, T>) -> Result<T, Trouble> {
         // Sleep to the nanosecond asked for: the default lets the kernel be 50 us late.
         // SAFETY: affects only the calling thread's timers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1usize) };
         install_timer(Rc::new(SleepThenSpin {
-            margin: RefCell::default(),
+            margin: RefCell::new(Margin::new(spins)),
             recorder,
         }));
         Ok(block_on(main))

@@ -1,8 +1,8 @@
 //! One `current_thread` tokio runtime per worker, for ordinary async client libraries.
 //!
 //! Tokio's own timer has a resolution of 1 ms, too coarse for pacing. Ours is a heap of deadlines looked after by one
-//! task: it sleeps on a timerfd until shortly before the next deadline, then spins by waking itself, so that between
-//! two looks at the clock everything else that is ready runs and input is polled for.
+//! task: it sleeps on a timerfd until the next deadline or, where it may spin, until shortly before it, and then spins by
+//! waking itself, so that between two looks at the clock everything else that is ready runs and input is polled for.
 use super::{Erased, Runner};
 use crate::record::recorder::Recorder;
 use crate::record::times::add;
@@ -32,14 +32,14 @@ pub struct TokioRunner;
 impl Runner for TokioRunner {
     const BLOCKING: bool = false;
 
-    fn block_on<T>(recorder: Arc<Recorder>, main: Erased<'_, T>) -> Result<T, Trouble> {
+    fn block_on<T>(recorder: Arc<Recorder>, spins: bool, main: Erased<'_, T>) -> Result<T, Trouble> {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .event_interval(EVENT_INTERVAL)
             .build_local(LocalOptions::default())
             .map_err(environment)?;
         runtime.block_on(async {
-            let timer = Rc::new(HeapTimer::new(recorder).map_err(environment)?);
+            let timer = Rc::new(HeapTimer::new(recorder, spins).map_err(environment)?);
             install_timer(timer.clone());
             tokio::task::spawn_local(std::future::poll_fn(move |cx| timer.drive(cx)));
             Ok(main.await)
@@ -133,7 +133,7 @@ impl Timer for HeapTimer {
 
 impl HeapTimer {
     /// Inside a runtime with its I/O driver enabled.
-    fn new(recorder: Arc<Recorder>) -> std::io::Result<Self> {
+    fn new(recorder: Arc<Recorder>, spins: bool) -> std::io::Result<Self> {
         // SAFETY: makes a new descriptor, checked below.
         let fd =
             unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC) };
@@ -151,7 +151,7 @@ impl HeapTimer {
             awaited_ns: Cell::new(u64::MAX),
             armed_for_ns: Cell::new(0),
             driver: RefCell::new(None),
-            margin: RefCell::default(),
+            margin: RefCell::new(Margin::new(spins)),
             idle_since_ns: Cell::new(0),
             recorder,
         })

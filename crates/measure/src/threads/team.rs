@@ -35,25 +35,28 @@ pub struct Placement {
     pub core: Option<u32>,
     /// Nothing has to happen at a certain moment and several answers may gather, so its thread need not interrupt others.
     pub patient: bool,
+    /// It may stay awake shortly before a deadline.
+    pub spins: bool,
 }
 
 /// OS threads that share the sessions of a runner that does not block, with `cores` for all of them.
-fn workers(spec: &RunSpec, cores: usize) -> u32 {
+fn workers(spec: &RunSpec, cores: usize, sessions: u32) -> u32 {
     let wanted = if spec.workers == 0 {
         cores as u32
     } else {
         spec.workers
     };
-    wanted.clamp(1, sessions(spec))
+    wanted.clamp(1, sessions)
 }
 
 fn sessions(spec: &RunSpec) -> u32 {
     spec.sessions.unwrap_or(spec.threads)
 }
 
-/// Of the worker that has most.
+/// Of the worker that has most, in the largest run of the plan.
 pub fn sessions_per_worker(spec: &RunSpec, cores: usize) -> u32 {
-    sessions(spec).div_ceil(workers(spec, cores))
+    let sessions = spec.sessions_of_largest_run.max(sessions(spec));
+    sessions.div_ceil(workers(spec, cores, sessions))
 }
 
 /// Deals threads and sessions round-robin over the workers: thread t is on worker t mod W. Refuses more workers than this
@@ -63,7 +66,7 @@ pub fn place(job: &Terms) -> Result<Vec<Placement>, Trouble> {
     let workers = if blocking {
         spec.threads
     } else {
-        workers(spec, job.cores.len())
+        workers(spec, job.cores.len(), sessions(spec))
     };
     let dealt = |worker: u32, all: u32| (worker..all).step_by(workers as usize).collect();
     let core = |worker: u32| {
@@ -77,6 +80,7 @@ pub fn place(job: &Terms) -> Result<Vec<Placement>, Trouble> {
             threads: dealt(worker, spec.threads),
             core: core(worker),
             patient: !blocking && spec.pacing == Pacing::Closed && sessions.len() > 1,
+            spins: spec.spin,
             sessions,
         }
     };
@@ -143,7 +147,7 @@ pub fn start<R: Runner, T: Send + 'static>(
                 if berth.placement.patient {
                     affinity::wait_for_turn();
                 }
-                R::block_on(recorder, work(Rc::new(berth)))?
+                R::block_on(recorder, berth.placement.spins, work(Rc::new(berth)))?
             }));
             let ended = ended.unwrap_or_else(|_| Err(worker_died()));
             write_down(&counted);
@@ -315,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sessions_per_worker_is_that_of_the_fullest() {
+    fn sessions_per_worker_is_that_of_the_fullest_in_the_largest_run() {
         let of = |extra: &str| {
             let text = format!(
                 r#"{{"format":1,"phase":"run","driver":{{"kind":"null"}},"workload":{{"kind":"ycsb"}}{extra}}}"#
@@ -326,5 +330,9 @@ mod tests {
         assert_eq!(of(r#","threads":9,"workers":1"#), 9);
         assert_eq!(of(r#","threads":9,"sessions":4,"workers":3"#), 2, "a pool");
         assert_eq!(of(r#","threads":1,"workers":8"#), 1);
+        for threads in [1, 2, 8, 64] {
+            let extra = format!(r#","threads":{threads},"sessions_of_largest_run":64"#);
+            assert_eq!(of(&extra), 32, "the same for all runs of a plan");
+        }
     }
 }
