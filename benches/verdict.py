@@ -2,14 +2,14 @@
 
     .venv/bin/python benches/verdict.py [--repetitions 6] [--only NAME ...] [--keep FOLDER]     # 9 minutes on 2 cores
 
-The client is the limit where it is held back: by a control group's limit of CPU time, by another process on its core, by
-work of its own added to every request, or by more users than it can serve of a system that answers at once. It is not
-where the server is: by its CPU time (on the same cores, and on a core of its own), by a pool of two sessions, by one row
-that all update, by a delay; nor where few ask, or little is offered.
+The client is the limit where it is held back: by a control group's limit of CPU time, by another process on its core,
+by work of its own added to every request, or by more users than it can serve of a system that answers at once. It is
+not where the server is: by its CPU time (on the same cores, and on a core of its own), by a pool of two sessions, by
+one row that all update, by a delay; nor where few ask, or little is offered.
 
 Needs MariaDB (`bakeoff systems install mariadb`), two cores that nobody else uses, root for the control group, and a C
-compiler for the added work; what is missing is left out and named. Runs beside which others used more than a tenth of the
-CPU are counted apart.
+compiler for the added work; what is missing is left out and named. Runs beside which others used more than a tenth of
+the CPU are counted apart.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ columns = {{ id = "row", n = "0" }}
 
 @dataclass(frozen=True)
 class Scenario:
-    """Runs of one plan that have the same answer. cells: levels of one cell each. engine: how the client is held back."""
+    """Runs of one plan that have the same answer. cells: levels of one cell each. engine: how the client is held
+    back. others: a neighbour works on its core."""
 
     name: str
     limited: bool
@@ -101,7 +102,7 @@ def threads(*counts: int) -> list[str]:
 
 NULL = """
 [systems.null]
-latency_ns = {latency_ns}
+latency_ns = %d
 [workloads.reads]
 kind = "ycsb"
 preset = "c"
@@ -117,20 +118,17 @@ SCENARIOS = (
     Scenario("a delay in the server", False, MARIADB, threads(16), workloads=("delay",)),
     Scenario("little is offered", False, MARIADB, ["threads = 16\nrate = 2000"]),
     Scenario("little is offered, a core each", False, MARIADB, ["threads = 16\nrate = 2000"], APART),
-    Scenario("a known delay", False, NULL.format(latency_ns=1_000_000), ['threads = 16\nrunner = "reactor"'], workloads=()),
+    Scenario("a known delay", False, NULL % 1_000_000, ['threads = 16\nrunner = "reactor"'], workloads=()),
     Scenario("a limit of CPU time, a core each", True, MARIADB, threads(8, 32), APART, engine="quota"),
     Scenario("a limit of CPU time, same cores", True, MARIADB, threads(32), engine="quota"),
     Scenario("a neighbour on its core", True, MARIADB, threads(8, 32), APART, engine="nice", others=True),
     Scenario("more work, a core each", True, MARIADB, ['threads = 32\nio = "epoll"'], APART, engine="slowed"),
     Scenario("more work, same cores", True, MARIADB, ['threads = 32\nio = "epoll"'], engine="slowed"),
     Scenario(
-        "more users than it can serve",
-        True,
-        NULL.format(latency_ns=1_000_000),
-        ['threads = 6000\nrunner = "reactor"', 'threads = 2\nrunner = "thread"'],
-        workloads=(),
+        "more users than it can serve", True, NULL % 1_000_000, ['threads = 6000\nrunner = "reactor"'], workloads=()
     ),
-)  # fmt: skip
+    Scenario("a system in it that takes no time", True, NULL % 0, ['threads = 2\nrunner = "thread"'], workloads=()),
+)
 
 
 @dataclass
@@ -175,7 +173,8 @@ def neighbour(*, wanted: bool) -> Iterator[None]:
         yield
         return
     busy = subprocess.Popen(
-        ["sh", "-c", "while :; do :; done"], preexec_fn=lambda: os.sched_setaffinity(0, {0})  # noqa: PLW1509
+        ["sh", "-c", "while :; do :; done"],
+        preexec_fn=lambda: os.sched_setaffinity(0, {0}),
     )
     try:
         yield
@@ -207,17 +206,17 @@ def engine(how: str, folder: Path) -> Iterator[Path]:
     path = folder / f"engine-{how.replace(' ', '-')}"
     if how == "quota":
         with control_group() as group:
-            write_program(path, f"echo $$ > {group}/cgroup.procs\nexec {engine_path()} \"$@\"")
+            write_program(path, f'echo $$ > {group}/cgroup.procs\nexec {engine_path()} "$@"')
             yield path
     elif how == "nice":
-        write_program(path, f"exec nice -n {NICE} {engine_path()} \"$@\"")
+        write_program(path, f'exec nice -n {NICE} {engine_path()} "$@"')
         yield path
     elif how == "slowed":
         source, library = folder / "slow.c", folder / "slow.so"
         source.write_text(SLOW_SEND)
         cc = ["cc", "-O2", "-shared", "-fPIC", f"-DADDED_US={ADDED_US}", "-o", str(library), str(source), "-ldl"]
         subprocess.run(cc, check=True)
-        write_program(path, f"LD_PRELOAD={library} exec {engine_path()} \"$@\"")
+        write_program(path, f'LD_PRELOAD={library} exec {engine_path()} "$@"')
         yield path
     else:
         yield engine_path()
@@ -243,7 +242,7 @@ def measure(scenario: Scenario, repetitions: int, folder: Path) -> Seen:
         done = subprocess.run([*command, "--work-dir", str(folder / "work")], env=environment, capture_output=True)
     if not out.is_dir():
         raise RuntimeError(done.stderr.decode(errors="replace").strip())
-    return Seen(scenario, [run for run in Bundle.open(out).runs() if run.state == "done"])
+    return Seen(scenario, [run for run in Bundle.open(out).runs if run.state == "done"])
 
 
 def slug(scenario: Scenario) -> str:
@@ -283,7 +282,8 @@ def shares(all_seen: Sequence[Seen], *, quiet: bool) -> Iterable[str]:
         said = [answer for seen in all_seen if seen.scenario.limited is limited for answer in seen.limited(quiet=quiet)]
         if said:
             exact = binomtest(sum(said), len(said)).proportion_ci(method="exact")
-            yield f"{words} {sum(said)} of {len(said)} ({sum(said) / len(said):.1%}, 95 % interval {exact.low:.1%} to {exact.high:.1%})"
+            interval = f"95 % interval {exact.low:.1%} to {exact.high:.1%}"
+            yield f"{words} {sum(said)} of {len(said)} ({sum(said) / len(said):.1%}, {interval})"
 
 
 def main() -> None:

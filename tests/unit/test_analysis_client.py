@@ -41,8 +41,8 @@ def test_a_worker_without_a_core_while_cores_lie_idle_is_held_back_by_something_
 
 
 def test_a_client_that_takes_much_of_what_both_use_is_the_limit_of_full_cores() -> None:
-    [words] = signs(replace(CROWDED, client_cpu_s=2.0, server_cpu_s=2.0))
-    assert words.endswith("and the client took 50 % of the CPU time of both (bound 40 %)")
+    [words] = signs(replace(CROWDED, client_cpu_s=3.0, server_cpu_s=1.0))
+    assert words.endswith("and the client took 75 % of the CPU time of both (bound 50 %)")
 
 
 def test_of_a_server_that_was_not_watched_only_what_is_sure_is_said() -> None:

@@ -10,14 +10,20 @@ from bakeoff.report.limits import limits_of
 
 
 def limits(
-    *, reset: str = "restore", dataset: str = "ycsb-1", facts: tuple[tuple[bool, bool], ...] = ((True, False),)
+    *,
+    reset: str = "restore",
+    dataset: str = "ycsb-1",
+    facts: tuple[tuple[bool, bool], ...] = ((True, False),),
+    runs: tuple[SimpleNamespace, ...] = (),
+    placement: tuple[str, ...] = (),
 ) -> str:
     """facts: of each system, whether it is private and whether it is embedded."""
     cell = SimpleNamespace(reset="", dataset=dataset)
     plan = SimpleNamespace(reset=reset, cells=[cell], pacing="open loop", window_s=60.0, repetitions=5)
+    plan.placement = {key: [0] for key in placement}
     told = {str(n): SimpleNamespace(private=private, embedded=embedded) for n, (private, embedded) in enumerate(facts)}
     machine = SimpleNamespace(cores=2, memory_bytes=10**9)
-    bundle = SimpleNamespace(plan=plan, facts=told, machine=machine, damage=[])
+    bundle = SimpleNamespace(plan=plan, facts=told, machine=machine, runs=runs, damage=[])
     return " ".join(limits_of(cast(Any, bundle), []))
 
 
@@ -45,3 +51,24 @@ def test_where_the_databases_ran_is_said_of_those_that_were_servers(
     facts: tuple[tuple[bool, bool], ...], words: str
 ) -> None:
     assert words in limits(facts=facts)
+
+
+def run(client_cpu_s: float, server_cpu_s: float | None, *, unseen: bool = False) -> SimpleNamespace:
+    return SimpleNamespace(
+        client_cpu_s=client_cpu_s,
+        server=SimpleNamespace(cpu_s=server_cpu_s),
+        machine=SimpleNamespace(server_not_told_apart=unseen),
+    )
+
+
+def test_that_client_and_server_share_cores_is_said_once_with_what_the_client_took() -> None:
+    runs = (run(1.0, 9.0), run(3.0, 7.0))
+    assert "they competed for CPU, of which the client took 10 % to 30 % of what both used" in limits(runs=runs)
+    assert "the client took 10 % of what both used" in limits(runs=runs[:1])
+    assert "`placement` gave each its cores" in limits(runs=runs, placement=("client", "server"))
+
+
+def test_a_server_that_was_there_before_is_said_to_share_the_machine_where_it_was_found_or_could_not_be() -> None:
+    existing = ((False, False),)
+    assert "shared one machine of 2 cores" in limits(facts=existing, runs=(run(1.0, 9.0),))
+    assert "may not be looked at" in limits(facts=existing, runs=(run(1.0, None, unseen=True),))

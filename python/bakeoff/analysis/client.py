@@ -17,7 +17,7 @@ WANTED_RATIO_MAX = 0.9
 #: Of the time of cores that client and server share: cores lie idle while a worker has work to do.
 IDLE_RATIO_MAX = 0.2
 #: Of the CPU time that client and server used on the cores they share.
-SHARE_RATIO_MAX = 0.4
+SHARE_RATIO_MAX = 0.5
 #: Of the time of the client's threads, where the system is embedded in them: outside of operations.
 HARNESS_RATIO_MAX = 0.1
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..analysis.wording import bytes_words, significant
-from ..model.records import EXISTING_PREFIX, PlanRecord
+from ..analysis.client import cpu_share
+from ..analysis.wording import bytes_words, percent_words, significant
+from ..model.records import EXISTING_PREFIX, PlanRecord, RunRecord
 from .answer import CellAnswer
 from .source import Source
 
@@ -42,12 +43,31 @@ def _workload(cells: Sequence[CellAnswer]) -> str:
 def _machine(bundle: Source) -> str:
     if bundle.facts and all(facts.embedded for facts in bundle.facts.values()):
         return "The database ran inside the client's process, and its CPU time is the client's: no server was between."
-    if any(facts.private and not facts.embedded for facts in bundle.facts.values()):
+    if any(run.machine.server_not_told_apart for run in bundle.runs):
         return (
-            f"Client and server shared one machine of {bundle.machine.cores} cores: they competed for CPU, and no"
-            " network lay between them. Compare the sum of client and server CPU per operation."
+            "A server ran on the client's machine, and its processes may not be looked at (they are another user's):"
+            " what CPU time it took is not known. Run bakeoff as that user, or as root, to see it."
+        )
+    told = [facts for facts in bundle.facts.values() if not facts.embedded]
+    if any(facts.private for facts in told) or any(run.server.cpu_s is not None for run in bundle.runs):
+        competed = "they competed for CPU"
+        if {"client", "server"} <= bundle.plan.placement.keys():
+            competed = "`placement` gave each its cores"
+        return (
+            f"Client and server shared one machine of {bundle.machine.cores} cores: {competed}"
+            f"{_client_share(bundle.runs)}, and no network lay between them. Compare the sum of client and server CPU"
+            " per operation."
         )
     return "Network and server machine are outside of what was recorded; only the client's machine is described."
+
+
+def _client_share(runs: Sequence[RunRecord]) -> str:
+    """Said once for all runs: that client and server take turns is no finding about one of them."""
+    shares = [share for run in runs if (share := cpu_share(run.client_cpu_s, run.server.cpu_s)) is not None]
+    if not shares:
+        return ""
+    least, most = percent_words(min(shares)), percent_words(max(shares))
+    return f", of which the client took {least if least == most else f'{least} to {most}'} of what both used"
 
 
 def _loop(pacing: str) -> str:
