@@ -110,6 +110,8 @@ def test_tables_of_the_real_sysbench_are_measured_and_never_dropped(
     assert all(check.ok for run in bundle.runs for check in run.checks)
     assert all(cell.dataset.startswith("existing-") for cell in bundle.plan.cells)
     report = (bundle.folder / "report.html").read_text()
+    assert all(run.shares_cores and run.server.cpu_s is not None for run in bundle.runs)
+    assert "Client and server shared one machine" in report
     assert "each began where the last one ended" in report
     assert "The data were there before" in report
     refused = bakeoff("drop", plan, "--yes", cwd=tmp_path, env=env)

@@ -356,6 +356,13 @@ def test_a_folder_with_a_long_name_works_all_the_same(place: Path) -> None:
 # -- existing servers -----------------------------------------------------------------------------------------------
 
 
+def test_an_existing_server_is_found_by_where_it_listens(mariadb: MariaDb, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = existing(mariadb, monkeypatch)
+    assert system.pids() == mariadb.pids() != []
+    assert system.runs_here()
+    assert not system.may_run_here_unseen()
+
+
 def test_an_existing_server_is_read_and_left_as_it_is(mariadb: MariaDb, monkeypatch: pytest.MonkeyPatch) -> None:
     before = mariadb.control.rows("SHOW GLOBAL VARIABLES")
     system = existing(mariadb, monkeypatch)
