@@ -160,6 +160,14 @@ def test_what_may_be_the_subject_is_told_and_the_machine_and_engine_loudly(pair:
     ]
 
 
+def test_what_is_the_same_in_another_order_or_only_an_instance_s_own_has_not_changed(
+    pair: tuple[Bundle, Bundle],
+) -> None:
+    for bundle, modes, folder in zip(pair, ("A,B", "B,A"), ("/tmp/a/data", "/tmp/b/data"), strict=True):
+        with_facts(bundle, lambda facts, m=modes, f=folder: facts.settings.update(sql_mode=m, datadir=f))  # type: ignore[misc]
+    assert held(*pair).changed == []
+
+
 def test_cells_match_by_their_levels_even_where_one_plan_has_only_one(tmp_path: Path, before: Path) -> None:
     several = write_bundle(tmp_path / "several", replace(STORY, threads=(1, 8)))
     found = held(Bundle.open(before), several)

@@ -16,6 +16,7 @@ from ..analysis.wording import bytes_words
 from ..model import durability
 from ..model.records import CellRecord
 from ..model.said import level_of, work_of
+from .config_origin import as_set, of_an_instance
 from .matching import Match
 from .runs import clients_of
 from .source import Source
@@ -233,7 +234,10 @@ def _said(bundles: Sequence[Source], matches: Sequence[Match]) -> Iterator[str]:
 def _changed(key: str, weight: Weight, before: Sequence[Facts], after: Sequence[Facts]) -> Iterator[Change]:
     for name in sorted({name for facts in (*before, *after) for name in facts}):
         sides = [list(dict.fromkeys(facts.get(name, "not set") for facts in side)) for side in (before, after)]
-        if len({value for side in sides for value in side}) > 1:
+        values = [value for side in sides for value in side]
+        if key == "settings" and (len(set(map(as_set, values))) == 1 or of_an_instance(name, values)):
+            continue
+        if len(set(values)) > 1:
             yield Change(key, name, " | ".join(sides[0]), " | ".join(sides[1]), weight)
 
 

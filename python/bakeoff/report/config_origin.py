@@ -41,12 +41,12 @@ def differing(meetings: Sequence[Meeting], value_of: Callable[[CellRecord], str 
     found: list[Meeting] = []
     for meeting in meetings:
         told = {name: cell for name, cell in meeting.items() if value_of(cell) is not None}
-        if len({_meant(value_of(cell) or "") for cell in told.values()}) > 1:
+        if len({as_set(value_of(cell) or "") for cell in told.values()}) > 1:
             found.append(told)
     return found
 
 
-def _meant(value: str) -> tuple[str, ...]:
+def as_set(value: str) -> tuple[str, ...]:
     """A list's order says nothing: "A,B" and "B, A" are one set of modes."""
     return tuple(sorted(part.strip() for part in (value.split(",") if "," in value else value.split())))
 
