@@ -16,6 +16,7 @@ from bakeoff.cli import main
 from bakeoff.cli.compare import show_found
 from bakeoff.errors import BundleError, PlanError
 from bakeoff.model.records import FactsRecord, Validity
+from bakeoff.report.joined import Joined
 from bakeoff.report.occasions import Occasions, compare
 from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
 
@@ -222,14 +223,15 @@ def test_a_screen_of_what_changed_stands_before_the_findings(
         facts.declared["innodb_flush_method"] = "O_DIRECT"
 
     with_facts(new, upgrade)
-    show_found(held(old, new), [], ["a"], ["b"])
+    found = held(old, new)
+    show_found(found, Joined([old], [new], found.matches, "rate", ""), [])
     shown = capsys.readouterr().out.splitlines()
     assert "changed, the worst first" in shown[3]
     assert shown[5].split() == ["!", "machine's", "cores", "8", "2"]
     assert [line.split()[0:2] for line in shown[6:8]] == [["mariadb", "MariaDB"], ["mariadb:", "innodb_flush_method"]]
     assert shown[25] == "    and 23 more: see --json"
     assert max(map(len, shown[:26])) <= 150
-    assert "finding" in shown[27]
+    assert shown[27].startswith("* After against before: no difference")
 
 
 def test_differences_within_a_side_are_told_too(tmp_path: Path, before: Path, after: Path) -> None:

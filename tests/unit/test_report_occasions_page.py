@@ -14,8 +14,8 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.report.answer import ComparisonAnswer
 from bakeoff.report.joined import Joined
+from bakeoff.report.occasion_words import occasion_words
 from bakeoff.report.occasions import compare
-from bakeoff.report.occasions_page import occasion_words
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 
 STORY = Story(contenders=(MARIADB, SQLITE), threads=(1, 8), presets=("a",), window_s=3, warm_up_s=1)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..analysis.metric import Metric
     from ..bundle.read import Bundle
     from ..report.conditions import Change
+    from ..report.joined import Joined
     from ..report.occasions import Occasions
 
 #: So many differences are listed in a text, each value cut to so many letters; --json has all.
@@ -69,79 +70,70 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> int:
     from ..analysis import fail_if
     from ..bundle.read import Bundle
+    from ..report.joined import Joined
     from ..report.occasions import compare
     from ..report.occasions_page import write_comparison
 
     if options.html is not None and options.html.suffix != ".html":
-        raise PlanError(
-            "a page is a file FILE.html", where=f"--html {options.html}", hint="name one that ends in .html"
-        )
+        hint = "name one that ends in .html"
+        raise PlanError("a page is a file FILE.html", where=f"--html {options.html}", hint=hint)
     before, after = ([Bundle.open(path) for path in side] for side in _sides(options.bundles, options.against))
     conditions = _conditions(options.fail_if, [*before, *after])
-    found = compare(before, after, _objectives(options.objective, conditions, before, after), options.allow_different)
-    outcomes = (
-        []
-        if found.same
-        else fail_if.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
-    )
-    for bundle in (*before, *after):
-        if bundle.info.state != "complete":
-            say(f"warning: {bundle.folder} is not the whole plan: its state is {bundle.info.state!r}")
-        for words in bundle.damage:
-            say(f"warning: {words}")
+    objectives = _objectives(options.objective, conditions, before, after)
+    found = compare(before, after, objectives, options.allow_different)
     if found.same:
+        _warn([*before, *after], found)
         return _tell_same(options, conditions)
-    for words in found.left_out:
-        say(f"warning: {words}")
-    for change in found.changed:
-        if change.weight != "stated":
-            say(f"warning: {change}")
+    outcomes = fail_if.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
+    _warn([*before, *after], found)
+    joined = Joined(before, after, found.matches, objectives[0].name, _command(options))
+    html = options.html and write_comparison(options.html, joined, found, outcomes)
     failed = any(o.fails for o in outcomes)
-    command = _command(options)
-    html = options.html and write_comparison(options.html, before, after, found, held=outcomes, command=command)
-    folders = [[str(bundle.folder) for bundle in side] for side in (before, after)]
     if options.json:
-        print_json(
-            {
-                "before": folders[0],
-                "after": folders[1],
-                "same": False,
-                "html": html and str(html),
-                "changed": [asdict(change) for change in found.changed],
-                "doubts": found.doubts,
-                "occasions": [
-                    {"objective": s.objective.name, "cell": cell, **asdict(p), "words": str(s)}
-                    for s in found.spreads
-                    for cell, p in s.parts.items()
-                ],
-                "comparisons": [_document(c) for c in found.comparisons],
-                "conditions": [{"condition": str(o.condition), "status": o.status, "words": o.words} for o in outcomes],
-                "failed": failed,
-            }
-        )
+        document = {**joined.folders, "same": False, "html": html and str(html), "failed": failed}
+        print_json({**document, **_document(found, joined, outcomes)})
     else:
-        show_found(found, outcomes, *folders)
+        show_found(found, joined, outcomes)
         if html:
             show(f"\nreport  {html}")
     return ExitCode.CHECK_FAILED if failed else ExitCode.DONE
 
 
+def _warn(bundles: list[Bundle], found: Occasions) -> None:
+    for bundle in bundles:
+        if bundle.info.state != "complete":
+            say(f"warning: {bundle.folder} is not the whole plan: its state is {bundle.info.state!r}")
+        for words in bundle.damage:
+            say(f"warning: {words}")
+    for words in found.left_out:
+        say(f"warning: {words}")
+    for change in found.changed:
+        if change.weight != "stated":
+            say(f"warning: {change}")
+
+
 def _command(options: argparse.Namespace) -> str:
+    """That makes the page again."""
     words = ["bakeoff", "compare", *map(str, options.bundles)]
     words += ["--against", *map(str, options.against)] if options.against else []
-    for option, values in (("objective", options.objective), ("fail-if", options.fail_if)):
-        words += [word for value in values or [] for word in (f"--{option}", value)]
-    words += [word for key in options.allow_different for word in ("--allow-different", key)]
+    said = {
+        "--objective": options.objective or [],
+        "--fail-if": options.fail_if,
+        "--allow-different": options.allow_different,
+    }
+    words += [word for option, values in said.items() for value in values for word in (option, value)]
+    words += ["--on-estimate"] if options.on_estimate else []
     return shlex.join([*words, "--html", str(options.html)])
 
 
 def _tell_same(options: argparse.Namespace, conditions: list[Condition]) -> int:
     """A bundle equals itself. A check that holds it against itself does not see, and must not pass for ever."""
     outcomes = [{"condition": str(c), "status": "not judged", "words": f"{c}: not judged: {SAME}"} for c in conditions]
+    before, after = _sides(options.bundles, options.against)
     if options.json:
-        sides = {"before": [str(options.bundles[0])], "after": [str((options.against or options.bundles)[-1])]}
-        rest = {"changed": [], "doubts": [], "comparisons": [], "conditions": outcomes, "failed": bool(conditions)}
-        print_json({**sides, "same": True, **rest})
+        sides = {"before": [str(path) for path in before], "after": [str(path) for path in after], "same": True}
+        rest = {"headline": [SAME], "changed": [], "comparisons": [], "conditions": outcomes}
+        print_json({**sides, "html": None, "failed": bool(conditions), **rest})
     else:
         show(SAME)
         for outcome in outcomes:
@@ -184,23 +176,36 @@ def _conditions(texts: list[str], bundles: list[Bundle]) -> list[Condition]:
         raise PlanError(str(error), where="--fail-if", hint=getattr(error, "hint", "")) from error
 
 
-def _document(comparison: Comparison) -> dict[str, object]:
-    return {**asdict(comparison), "objective": comparison.objective.name}
+def _document(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> dict[str, object]:
+    from ..report.occasion_words import answers_of, headline_words
+
+    return {
+        "headline": headline_words(found, answers_of(found, joined)),
+        "changed": [asdict(change) for change in found.changed],
+        "doubts": found.doubts,
+        "occasions": [
+            {"objective": spread.objective.name, "cell": cell, **asdict(parts), "words": str(spread)}
+            for spread in found.spreads
+            for cell, parts in spread.parts.items()
+        ],
+        "comparisons": [{**asdict(c), "objective": c.objective.name} for c in found.comparisons],
+        "conditions": [{"condition": str(o.condition), "status": o.status, "words": o.words} for o in outcomes],
+    }
 
 
-def show_found(found: Occasions, outcomes: list[Outcome], before: list[str], after: list[str]) -> None:
-    for name, folders in (("before", before), ("after", after)):
+def show_found(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> None:
+    from ..report.occasion_words import answers_of, headline_words
+
+    for name, folders in joined.folders.items():
         for folder in folders:
             show(f"{name:<6}  {folder}")
     _print_changes(found.changed)
-    show()
+    show("".join(f"\n* {words}" for words in headline_words(found, answers_of(found, joined))) + "\n")
     rows = [[c.cell, c.objective.name, *_values(c), c.words] for c in found.comparisons]
     show(table(rows, ["cell", "objective", "before", "after", "finding"]))
     notes = list(dict.fromkeys(note for c in found.comparisons for note in c.notes))
     if any(c.objective.unit == "ms" for c in found.comparisons):
         notes.append("a time is the typical repetition's: the geometric mean of the repetitions' own")
-    for spread in found.spreads:
-        show(f"\n{spread}")
     show("".join(f"\nnote: {note}" for note in [*notes, *found.doubts]))
     for outcome in outcomes:
         show(outcome.words)

@@ -152,7 +152,7 @@ def _factors(cells: Sequence[Cell]) -> dict[str, list[Scalar]]:
 
 def _title(named: Mapping[str, ResolvedPlan]) -> str:
     titles = list(dict.fromkeys(plan.record.title for plan in named.values()))
-    return " against ".join(titles) if len(titles) > 1 else f"{titles[0]}: {' against '.join(named)}"
+    return " against ".join(titles) if len(titles) > 1 else f"{titles[0]} ({' against '.join(named)})"
 
 
 def _tree(named: Mapping[str, ResolvedPlan]) -> dict[str, Any]:

@@ -53,8 +53,10 @@ class Joined:
     def __init__(
         self, before: Sequence[Source], after: Sequence[Source], matches: Sequence[Match], objective: str, command: str
     ) -> None:
+        """objective: the name of the metric that leads. command: that compares them."""
         self._sides = dict(zip(SIDES, (before, after), strict=True))
         self._matches = matches
+        self.folders = {side: [str(bundle.folder) for bundle in of] for side, of in self._sides.items()}
         last = after[-1]
         self.folder: Path = last.folder
         self.machine: MachineFacts = last.machine
@@ -156,4 +158,4 @@ def _cell(side: str, number: int, match: Match, *, several: bool) -> CellRecord:
 
 def _title(before: Source, after: Source) -> str:
     titles = list(dict.fromkeys(bundle.plan.title for bundle in (before, after)))
-    return f"{' and '.join(titles)}: before and after"
+    return f"{' and '.join(titles)} (before and after)"

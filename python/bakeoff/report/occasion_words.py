@@ -1,0 +1,60 @@
+"""What bundles against bundles say, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..analysis.metric import Metric
+from ..analysis.wording import change_words
+from .answer import ComparisonAnswer
+from .comparisons import answered
+from .contest import Contest
+from .joined import Joined
+from .occasions import AFTER, BEFORE, Occasions
+from .pair_words import NAMED_MAX
+
+_TWO_BUNDLES = "These are two bundles: how much two occasions of one and the same system differ is not known."
+
+
+def answers_of(found: Occasions, joined: Joined) -> list[tuple[Metric, ComparisonAnswer]]:
+    """What was found of each metric in each compared cell, by its setting; those of the leading metric first."""
+    metrics = list({c.objective.name: c.objective for c in found.comparisons}.values())
+    contest = Contest(joined.plan)
+    settings = [contest.setting(cell) for cell in joined.plan.cells[: len(found.matches)]]
+    return [
+        (c.objective, answered(setting, c, []))
+        for c, setting in zip(found.comparisons, settings * len(metrics), strict=False)
+    ]
+
+
+def headline_words(found: Occasions, answers: Sequence[tuple[Metric, ComparisonAnswer]]) -> list[str]:
+    """Of the leading metric, over all cells; then how far occasions differ, where that is known."""
+    metric = answers[0][0]
+    leading = [answer for of, answer in answers if of is metric]
+    two = found.comparisons[0].design == "two bundles"
+    return [*occasion_words(leading, metric, two_bundles=two), *(f"{_begun(str(spread))}." for spread in found.spreads)]
+
+
+def occasion_words(found: Sequence[ComparisonAnswer], metric: Metric, *, two_bundles: bool) -> list[str]:
+    """What `after` is against `before`: "The rate of after against that of before: lower in 2 of 4 cells, by 5.1 % to
+    9.4 %; no difference shown in 2." two_bundles: one occasion a side, of which less can be said."""
+    if len(found) == 1:
+        words = found[0].words if found[0].claims_difference else f"{AFTER} against {BEFORE}: {found[0].words}"
+        return [f"{_begun(words)}."]
+    clauses = []
+    for verdict in ("higher", "lower"):
+        claimed = [c for c in found if c.verdict == verdict]
+        if claimed:
+            by = change_words(*(c.ratio for c in claimed if c.ratio is not None))
+            named = f" ({'; '.join(c.setting_words for c in claimed)})" if len(claimed) <= NAMED_MAX else ""
+            clauses.append(f"{verdict} in {len(claimed)} of {len(found)} cells{named}, by {by}")
+    undecided = sum(c.is_undecided for c in found)
+    rest = len(found) - undecided - sum(c.claims_difference for c in found)
+    clauses += [f"no difference shown in {undecided}"] if undecided else []
+    clauses += [f"not compared in {rest}"] if rest else []
+    first = f"The {metric.label} of {AFTER} against that of {BEFORE}: {'; '.join(clauses)}."
+    return [first, _TWO_BUNDLES] if two_bundles else [first]
+
+
+def _begun(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
