@@ -95,7 +95,9 @@ def test_levels_match_wherever_they_are_said_and_what_has_no_partner_is_warned_o
         {"plan": "before", "threads": 8},
         {"plan": "after", "threads": 8},
     ]
-    assert "before / sqlite / threads=1 is compared with nothing: no other plan has it" in plan.warnings
+    assert "before / sqlite / threads=1 is compared with nothing: it is in no other plan" in plan.warnings
+    more = both("threads = [1, 8]", "threads = [8, 16]")
+    assert "after / sqlite / threads=16 is compared with nothing: it is not in before" in more.warnings
     with pytest.raises(PlanError, match="no cell of after can be compared with one of before"):
         both("threads = [1, 8]", "threads = [2, 4]")
 

@@ -31,6 +31,7 @@ def side_by_side(plans: Sequence[ResolvedPlan]) -> ResolvedPlan:
     would be measured differently."""
     first = plans[0]
     named = _named(plans)
+    _refuse_searches(named)
     for name, plan in list(named.items())[1:]:
         _refuse_other_measuring(next(iter(named)), first, name, plan)
     varied = {factor for plan in plans for cell in plan.cells for factor in cell.record.levels}
@@ -81,6 +82,13 @@ def _named(plans: Sequence[ResolvedPlan]) -> dict[str, ResolvedPlan]:
     return found
 
 
+def _refuse_searches(named: Mapping[str, ResolvedPlan]) -> None:
+    for name, plan in named.items():
+        if "search" in plan.record.resolved:
+            what = f"{name} searches for a load, and plans side by side are run as they stand"
+            raise PlanError(what, where=str(plan.path), hint="let one plan with both systems search, or each by itself")
+
+
 def _refuse_other_measuring(base: str, first: ResolvedPlan, name: str, plan: ResolvedPlan) -> None:
     said = [dict(_flat(_shared(one.record.resolved))) for one in (first, plan)]
     decided = [
@@ -127,13 +135,13 @@ def _alone(cells: Sequence[Cell], names: Sequence[str]) -> Iterator[str]:
     for cell in cells:
         setting = {key: level for key, level in cell.record.levels.items() if key != FACTOR}
         places.setdefault(json.dumps(setting, sort_keys=True), {})[str(cell.record.levels[FACTOR])] = cell.record
-    if not any(len(found) > 1 for found in places.values()):
+    if not any(names[0] in found and len(found) > 1 for found in places.values()):
         hint = "give their systems the same names, and their factors common levels"
         raise PlanError(f"no cell of {names[1]} can be compared with one of {names[0]}", where=names[1], hint=hint)
     for found in places.values():
-        if len(found) == 1:
-            (record,) = found.values()
-            yield f"{record.label} is compared with nothing: no other plan has it"
+        if names[0] not in found or len(found) == 1:
+            where = "in no other plan" if names[0] in found else f"not in {names[0]}"
+            yield from (f"{one.label} is compared with nothing: it is {where}" for one in found.values())
         if len({record.dataset for record in found.values()}) > 1:
             one, other = list(found.values())[:2]
             hint = "write the same seed, records and all else that the rows are made of in both plans"

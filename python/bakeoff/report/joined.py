@@ -15,6 +15,7 @@ from ..model.records import BundleInfo, CellRecord, FactsRecord, LoadRecord, Mac
 from .answer import ComparisonAnswer
 from .conditions import Change
 from .matching import Match
+from .runs import runs_by_cell
 from .source import Pick, Source
 
 if TYPE_CHECKING:
@@ -130,12 +131,12 @@ class Joined:
     def _renamed(self) -> list[tuple[RunRecord, Source, str]]:
         """Every run as it is here, its bundle, and what it is called there."""
         found = []
+        runs = {id(bundle): runs_by_cell(bundle.runs) for bundles in self._sides.values() for bundle in bundles}
         for place in self._places():
-            for run in place.bundle.runs:
-                if run.cell == place.cell.id:
-                    block = place.earlier + run.block
-                    changes = {"id": f"{place.name}-{block:02d}", "cell": place.name, "block": block}
-                    found.append((run.model_copy(update=changes), place.bundle, run.id))
+            for run in runs[id(place.bundle)][place.cell.id]:
+                block = place.earlier + run.block
+                changes = {"id": f"{place.name}-{block:02d}", "cell": place.name, "block": block}
+                found.append((run.model_copy(update=changes), place.bundle, run.id))
         return found
 
     def _places(self) -> Iterator[Place]:

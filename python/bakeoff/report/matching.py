@@ -74,10 +74,7 @@ def match(before: Sequence[Source], after: Sequence[Source], allowed: Collection
             matches.append(Match(theirs[: len(before)], theirs[len(before) :]))
         else:
             gone.append(cell.label)
-    left = [
-        [cell.label for cell in other.plan.cells if cell.id not in {like.id for like in pairs.values()}]
-        for other, pairs in zip(others, found, strict=True)
-    ]
+    left = [_left(other, pairs) for other, pairs in zip(others, found, strict=True)]
     gone += [label for labels in left[: len(before) - 1] for label in labels]
     new = [label for labels in left[len(before) - 1 :] for label in labels]
     return Matching(matches, list(dict.fromkeys(gone)), [label for label in dict.fromkeys(new) if label not in gone])
@@ -99,6 +96,12 @@ def _like(first: Source, other: Source, factors: Collection[str], allowed: Colle
         mine = [(cell, parts) for cell, parts in mine if cell.id not in found]
         theirs = [(cell, parts) for cell, parts in theirs if cell.id not in taken]
     return found
+
+
+def _left(bundle: Source, pairs: dict[str, CellRecord]) -> list[str]:
+    """Labels of its cells that are like none of the first bundle's."""
+    taken = {cell.id for cell in pairs.values()}
+    return [cell.label for cell in bundle.plan.cells if cell.id not in taken]
 
 
 def _parts(bundle: Source, cell: CellRecord, factors: Collection[str]) -> dict[str, dict[str, Any]]:
