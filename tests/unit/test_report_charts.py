@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from bakeoff.analysis.wording import bytes_words, grouped, milliseconds_words
 from bakeoff.charts import png, server, sweep
+from bakeoff.charts.latency import latency
 from bakeoff.charts.panel import apart
 from bakeoff.charts.png import Conversion
-from bakeoff.charts.scales import Linear, Log, Nines, Points, for_bytes, for_latency
+from bakeoff.charts.scales import Levels, Linear, Log, Nines, Points, for_bytes, for_latency
 from bakeoff.charts.series import EMPTY, Series, pixels
 from bakeoff.charts.spectrum import Curve, Facet, spectrum
 from bakeoff.charts.svg import lined, text_width
@@ -120,6 +121,10 @@ def test_numbers_are_short_at_an_axis_and_whole_in_a_table() -> None:
     assert bytes_words(1_500_000) == "1.43 MiB"
 
 
+NUMBERS = sweep.Axis(("1", "2"), "threads", (1.0, 2.0))
+ONE = sweep.Axis(("1",))
+
+
 def place(position: int, value: float, *, valid: bool = True) -> Place:
     run = Repetition(value, valid, f"run {value}")
     return Place(position, value, value * 0.9, value * 1.1, f"cell {value}", (run,))
@@ -127,7 +132,7 @@ def place(position: int, value: float, *, valid: bool = True) -> Place:
 
 def test_a_marker_stands_at_its_value_and_an_error_bar_around_it() -> None:
     lines = (Line(0, "a", (place(0, 500.0), place(1, 1000.0))),)
-    drawing = throughput([sweep.Facet("", lines)], ["a"], ["1", "2"], "threads").standalone("t")
+    drawing = throughput([sweep.Facet("", lines)], ["a"], NUMBERS).standalone("t")
     marks = {e[0].text: e for e in elements(drawing, "circle")}
     zero, full = (next(t for t in elements(drawing, "text") if t.text == words) for words in ("0", "1k"))
     heights = [float(re.findall(r",([\d.]+)\)", t.get("transform") or "")[0]) for t in (zero, full)]
@@ -136,10 +141,40 @@ def test_a_marker_stands_at_its_value_and_an_error_bar_around_it() -> None:
     assert at_500 - at_1000 == pytest.approx(500 * per_unit, abs=0.2)
 
 
+def test_levels_that_double_stand_evenly_and_others_by_their_value() -> None:
+    doubling = Levels((1, 2, 4, 8, 16), 0, 100)
+    assert [doubling(level) for level in doubling.ticks()] == pytest.approx([5, 27.5, 50, 72.5, 95])
+    assert Levels((10, 20, 40), 0, 100)(20) == pytest.approx(50)
+    assert [Levels((0, 10, 30), 0, 100)(level) for level in (0, 10, 30)] == pytest.approx([5, 35, 95])
+
+
+def test_along_numbers_the_interval_is_a_band_and_the_limit_a_line_with_its_words() -> None:
+    lines = (Line(0, "a", (place(0, 500.0), place(1, 1000.0))),)
+    limits = [sweep.Limit(800.0, "rate above 800/s"), sweep.Limit(90_000.0, "out of sight")]
+    drawing = throughput([sweep.Facet("", lines)], ["a"], NUMBERS, limits).standalone("t")
+    (band,) = [e for e in elements(drawing, "polygon") if e.get("fill-opacity")]
+    assert len((band.get("points") or "").split()) == 4
+    assert [e.text for e in elements(drawing, "text") if "800/s" in (e.text or "")] == ["rate above 800/s"]
+    assert len([e for e in elements(drawing, "line") if e.get("class") == "limit"]) == 1
+    assert "out of sight" not in drawing
+
+
+def test_one_repetition_far_off_is_an_arrow_with_its_value_and_the_others_can_be_read() -> None:
+    runs = [Repetition(value, True, f"run {value}") for value in (1.0, 1.1, 0.9, 1.05, 100.0)]
+    outlier = Place(1, 2.5, 0.2, 32.0, "cell", tuple(runs))
+    lines = (Line(0, "a", (place(0, 1.0), outlier)),)
+    drawing = latency("p99", [sweep.Facet("", lines)], ["a"], NUMBERS).standalone("t")
+    (arrow,) = [e for e in elements(drawing, "polygon") if len(e)]
+    assert arrow[0].text == "run 100.0"
+    assert [e.text for e in elements(drawing, "text") if e.get("class") == "note"] == ["100 ms"]
+    usual = [float(e.get("cy") or 0) for e in elements(drawing, "circle") if e[0].text in ("run 0.9", "run 1.1")]
+    assert abs(usual[0] - usual[1]) > 10  # of some 300 pixels
+
+
 def heights(*values: float) -> list[float]:
     """Pixels above the ground of one marker each, in panels of their own."""
     facets = [sweep.Facet(str(v), (Line(0, "a", (place(0, v),)),)) for v in values]
-    drawing = throughput(facets, ["a"], ["1"], "threads").standalone("t")
+    drawing = throughput(facets, ["a"], ONE).standalone("t")
     marks = {e[0].text: e for e in elements(drawing, "circle")}
     grounds = [float(e.get("y1") or 0) for e in elements(drawing, "line") if e.get("class") == "axis"]
     return [max(grounds) - float(marks[f"cell {v}"].get("cy") or 0) for v in values]
@@ -157,19 +192,19 @@ def test_a_panel_that_would_lie_flat_beside_another_has_an_axis_of_its_own() -> 
 
 def test_a_run_that_is_not_valid_is_a_cross_with_its_reason() -> None:
     lines = (Line(0, "a", (place(0, 500.0, valid=False),)),)
-    drawing = throughput([sweep.Facet("", lines)], ["a"], ["1"], "threads").standalone("t")
+    drawing = throughput([sweep.Facet("", lines)], ["a"], ONE).standalone("t")
     assert sum(e.get("class") == "invalid" for e in elements(drawing, "line")) == 2
 
 
 def test_a_cell_without_a_value_leaves_a_gap_and_no_mark() -> None:
     empty = Place(0, None, None, None, "")
-    drawing = throughput([sweep.Facet("", (Line(0, "a", (empty,)),))], ["a"], ["1"], "threads").standalone("t")
+    drawing = throughput([sweep.Facet("", (Line(0, "a", (empty,)),))], ["a"], ONE).standalone("t")
     assert elements(drawing, "circle") == []
 
 
 def test_each_contestant_has_its_own_colour_and_shape() -> None:
     lines = tuple(Line(n, name, (place(0, 100.0 + n), place(1, 200.0))) for n, name in enumerate("abcd"))
-    drawing = throughput([sweep.Facet("", lines)], list("abcd"), ["1", "2"], "threads").standalone("t")
+    drawing = throughput([sweep.Facet("", lines)], list("abcd"), NUMBERS).standalone("t")
     strokes = {e.get("stroke") for e in elements(drawing, "polyline")}
     assert len(strokes) == 4
     shapes = {len((e.get("points") or "").split()) for e in elements(drawing, "polygon")}

@@ -7,13 +7,10 @@ from collections.abc import Callable, Sequence
 from ..analysis.metric import Metric
 from .scales import Linear, Log, for_bytes, for_latency, from_zero
 from .svg import Canvas
-from .sweep import Facet, Sweep, draw
+from .sweep import MARKS, Axis, Facet, Limit, Sweep, draw
 from .ticks import bytes_tick, milliseconds_tick, short
 
-CAPTION = (
-    "Marker: typical repetition; bar: 95 % interval; rings: repetitions; cross: a run that is not valid. No marker"
-    " where some repetition has no value."
-)
+CAPTION = f"{MARKS} No marker where some repetition has no value."
 _TICKS = {
     "ms": milliseconds_tick,
     "s": lambda value_s: milliseconds_tick(value_s * 1e3),
@@ -28,9 +25,11 @@ _SCALES: dict[str, Callable[[Sequence[float], float, float], Linear | Log]] = {
 }
 
 
-def metric(shown: Metric, facets: Sequence[Facet], names: Sequence[str], levels: Sequence[str], x_title: str) -> Canvas:
+def metric(
+    shown: Metric, facets: Sequence[Facet], names: Sequence[str], axis: Axis, limits: Sequence[Limit] = ()
+) -> Canvas:
     scale = _SCALES.get(shown.unit, from_zero)
     ticks = _TICKS.get(shown.unit, short)
     unit = "" if shown.unit in _TICKS or not shown.unit else f", {shown.unit}"
     title = f"{shown.label}{unit}"
-    return draw(Sweep(tuple(facets), tuple(names), tuple(levels), x_title, title, ticks, scale, shown.unit))
+    return draw(Sweep(tuple(facets), tuple(names), axis, title, ticks, scale, shown.unit, tuple(limits)))

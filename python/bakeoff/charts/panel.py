@@ -33,6 +33,13 @@ class Panel:
     def bottom(self) -> float:
         return self.y + self.height
 
+    def holds(self, value: float) -> bool:
+        return self.y - 0.5 <= self.y_scale(value) <= self.bottom + 0.5
+
+    def within(self, value: float) -> float:
+        """Its height in pixels, at the edge where it lies beyond."""
+        return max(self.y, min(self.y_scale(value), self.bottom))
+
     def axes(
         self, canvas: Canvas, *, title: str = "", x_title: str = "", y_title: str = "", x_labels: bool = True
     ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
 #: A logarithmic axis only where the values differ by more than this; below, it would hide how little they differ.
@@ -130,6 +132,47 @@ class Points:
 
     def ticks(self) -> list[float]:
         return [float(n) for n in range(self.count)]
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Numbers at their values, with room at either end; the axis names these and no others."""
+
+    levels: tuple[float, ...]  # rising, two at least
+    start: float
+    end: float
+
+    #: Nothing lies between the levels that the pointer could read.
+    kind = "points"
+    _MARGIN = 0.05
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        return self.levels[0], self.levels[-1]
+
+    @cached_property
+    def is_logarithmic(self) -> bool:
+        """Where their ratios are more even than their differences: 1, 2, 4, 8 and 1, 10, 100, and not 10, 20, 30."""
+        if self.levels[0] <= 0:
+            return False
+        return _unevenness([math.log(level) for level in self.levels]) < _unevenness(self.levels)
+
+    def __call__(self, value: float) -> float:
+        low, high, at = self.levels[0], self.levels[-1], value
+        if self.is_logarithmic:
+            low, high, at = math.log(low), math.log(high), math.log(value)
+        share = self._MARGIN + (at - low) / (high - low) * (1 - 2 * self._MARGIN)
+        return self.start + share * (self.end - self.start)
+
+    def ticks(self) -> list[float]:
+        return list(self.levels)
+
+
+def _unevenness(places: Sequence[float]) -> float:
+    """How much the steps between them vary: 0 where all are alike."""
+    steps = [after - before for before, after in pairwise(places)]
+    mean = sum(steps) / len(steps)
+    return sum((step - mean) ** 2 for step in steps) / (mean * mean)
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,13 @@ def repetition(canvas: Canvas, x: float, y: float, series: int, words: str, *, v
     canvas.tip(words, "circle", cx=x, cy=y, r=4.5, fill=INVALID, fill_opacity="0")
 
 
+def arrow(canvas: Canvas, x: float, y: float, series: int, words: str, *, up: bool) -> None:
+    """Something lies beyond the edge at `y`."""
+    tip = -5 if up else 5
+    points = f"{x:.1f},{y + tip:.1f} {x - 4.5:.1f},{y - tip:.1f} {x + 4.5:.1f},{y - tip:.1f}"
+    canvas.tip(words, "polygon", points=points, **fill(series))
+
+
 def _ring(series: int) -> Attributes:
     return {"stroke": colour(series), "stroke-width": 1.0, "stroke-opacity": "0.75"}
 

@@ -6,19 +6,16 @@ from collections.abc import Sequence
 
 from .scales import from_zero
 from .svg import Canvas
-from .sweep import Facet, Sweep, draw
+from .sweep import MARKS, Axis, Facet, Limit, Sweep, draw
 from .ticks import short
 
 TITLE = "Throughput"
 CAPTION = (
-    "Acknowledged and right operations per second. Marker: typical repetition; bar: 95 % interval; rings:"
-    " repetitions; cross: a run that is not valid. Panels share one axis, unless the rates of one are more than eight"
-    " times those of another."
+    f"Acknowledged and right operations per second. {MARKS} Panels share one axis, unless the rates of one are more"
+    " than eight times those of another."
 )
 
 
-def throughput(facets: Sequence[Facet], names: Sequence[str], levels: Sequence[str], x_title: str) -> Canvas:
-    sweep = Sweep(
-        tuple(facets), tuple(names), tuple(levels), x_title, "operations per second", short, from_zero, "ops/s"
-    )
-    return draw(sweep)
+def throughput(facets: Sequence[Facet], names: Sequence[str], axis: Axis, limits: Sequence[Limit] = ()) -> Canvas:
+    y_title = "operations per second"
+    return draw(Sweep(tuple(facets), tuple(names), axis, y_title, short, from_zero, "ops/s", tuple(limits)))

@@ -72,7 +72,10 @@ class Contest:
         return len(levels) >= SWEPT_MIN and self._is_amount(name) and not are_codes(name, levels)
 
     def _is_amount(self, name: str) -> bool:
-        return all(amount(cell.levels.get(name)) is not None for cell in self.plan.cells)
+        """Of every cell, and no two levels are the same."""
+        amounts = {amount(level) for level in self._levels[name]}
+        everywhere = all(name in cell.levels for cell in self.plan.cells)
+        return everywhere and None not in amounts and len(amounts) == len(self._levels[name])
 
     @cached_property
     def factor(self) -> str:

@@ -24,7 +24,8 @@ from ..charts.throughput import throughput
 from ..model.records import CellRecord, RunRecord
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, Spread, time_words
 from .contest import Contest, Setting, setting_words
-from .levels import axis_words, level_words
+from .levels import amount, axis_words, level_words
+from .limit_words import limits_of_plan
 from .run_values import observed
 from .runs import runs_by_cell
 from .source import Source
@@ -134,13 +135,12 @@ class _Maker:
         return self.contest.contestants
 
     def throughput(self) -> Figure:
-        canvas = throughput(self._facets(_RATE), self.names, self._levels(), self._axis_title())
+        canvas = throughput(self._facets(_RATE), self.names, self._axis(), self._limits("rate"))
         return Figure("throughput", f"Throughput of {', '.join(self.names)}", canvas)
 
     def latency(self, name: str, words: str) -> Figure:
-        canvas = latency_chart.latency(
-            words, self._facets(_percentile(name)), self.names, self._levels(), self._axis_title()
-        )
+        limits = self._limits(f"latency_{name.removesuffix('_ms')}")
+        canvas = latency_chart.latency(words, self._facets(_percentile(name)), self.names, self._axis(), limits)
         return Figure(f"latency-{words}", f"{words} response time of {', '.join(self.names)}", canvas)
 
     def metric(self, shown: Metric) -> Figure:
@@ -149,7 +149,7 @@ class _Maker:
             lambda run: shown.of(observed(self.bundle, run)),
             shown.words,
         )
-        canvas = metric_chart.metric(shown, self._facets(reading), self.names, self._levels(), self._axis_title())
+        canvas = metric_chart.metric(shown, self._facets(reading), self.names, self._axis(), self._limits(shown.name))
         return Figure(f"metric-{shown.name}", f"{shown.label} of {', '.join(self.names)}", canvas)
 
     def spectrum(self) -> Figure | None:
@@ -214,13 +214,17 @@ class _Maker:
         ]
         return sweep.Place(position, value, low, high, said, tuple(repetitions))
 
-    def _levels(self) -> list[str]:
+    def _axis(self) -> sweep.Axis:
+        """Without a factor of numbers the contestants stand on it."""
+        if self.contest.axis is None:
+            return sweep.Axis(tuple(self.names))
         levels = self.contest.axis_levels
-        return [level_words(level) for level in levels] if levels else self.names
+        amounts = tuple(found for level in levels if (found := amount(level)) is not None)
+        return sweep.Axis(tuple(map(level_words, levels)), axis_words(self.contest.axis), amounts)
 
-    def _axis_title(self) -> str:
-        axis = self.contest.axis
-        return axis_words(axis) if axis else ""
+    def _limits(self, name: str) -> list[sweep.Limit]:
+        """That the plan asks of this metric."""
+        return [sweep.Limit(x.bound, x.words) for x in limits_of_plan(self.contest.plan) if x.metric.name == name]
 
     def _curves(self, setting: Setting) -> Iterator[spectrum_chart.Curve]:
         for series, name in enumerate(self.names):
