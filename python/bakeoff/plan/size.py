@@ -8,8 +8,9 @@ from ..systems.storage import Storage
 from .resolved import Cell, ResolvedPlan
 
 _BUNDLE_BYTES = 400_000  # plan, machine and report
-_SERVERS_CHART_BYTES = 100_000  # of what the servers said, second by second
+_SERVERS_CHART_BYTES = 110_000  # of what the servers said, second by second
 _BUNDLE_BYTES_PER_CELL = 100_000  # facts, and its part of the report and of the charts
+_BUNDLE_BYTES_PER_OPERATION = 18_000  # of a cell's workload, beyond the first
 _RUN_BYTES = 50_000
 _RUN_BYTES_OF_A_SERVER = 38_000  # its counters, and what its log said
 _BYTES_PER_S = 650
@@ -27,7 +28,9 @@ def disk_bytes(plan: ResolvedPlan) -> int:
 def bundle_bytes(plan: ResolvedPlan) -> int:
     runs = sum(_run_bytes(plan, cell) for cell in plan.cells) * plan.record.repetitions
     chart = 0 if all(map(_embedded, plan.cells)) else _SERVERS_CHART_BYTES
-    return round(_BUNDLE_BYTES + chart + _BUNDLE_BYTES_PER_CELL * len(plan.cells) + runs)
+    operations = sum(len(cell.workload.operations) - 1 for cell in plan.cells)
+    parts = _BUNDLE_BYTES_PER_CELL * len(plan.cells) + _BUNDLE_BYTES_PER_OPERATION * operations
+    return round(_BUNDLE_BYTES + chart + parts + runs)
 
 
 def tables_bytes(cell: Cell) -> int:
