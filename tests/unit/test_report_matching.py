@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 from bakeoff.errors import BundleError
 from bakeoff.model.records import FactsRecord, PlanRecord
+from bakeoff.model.said import work_of
 from bakeoff.plan.read import resolve
 from bakeoff.report.matching import Matching, match
 from bakeoff.report.source import Source
@@ -131,6 +132,16 @@ def test_what_may_differ_does_not_keep_cells_apart() -> None:
     both = made(SQLITE + A + "[factors]\nthreads = [1, 8]\n")
     with pytest.raises(BundleError, match="threads=1' and 'sqlite / threads=8'"):
         matched(both, one, "threads")
+
+
+@pytest.mark.parametrize(
+    "resolved", [{"systems": 1, "workload": []}, {"plans": [], "workloads": 2}, {"systems": {"sqlite": 3}}]
+)
+def test_a_tree_that_somebody_changed_says_nothing(resolved: dict[str, Any]) -> None:
+    whole_one, changed = (made(SQLITE + A + "[factors]\n'settings.cache_size' = [-1000, -2000]\n") for _ in range(2))
+    changed.plan.resolved = resolved
+    assert whole(matched(whole_one, changed))
+    assert work_of(changed.plan, changed.plan.cells[0]) == {}
 
 
 def test_a_bundle_from_before_work_had_an_identity_is_matched_by_what_was_said() -> None:

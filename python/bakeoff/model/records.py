@@ -136,8 +136,9 @@ class PlanRecord(Document):
 
     def tree_of(self, cell: CellRecord) -> dict[str, Any]:
         """The tree that has the cell's system and workload: its own plan's, where there are several."""
-        tree: dict[str, Any] = self.resolved.get("plans", {}).get(cell.levels.get("plan"), self.resolved)
-        return tree
+        plans = self.resolved.get("plans")
+        tree = plans.get(cell.levels.get("plan")) if isinstance(plans, dict) else None
+        return tree if isinstance(tree, dict) else self.resolved
 
 
 class FactsRecord(Document):

@@ -53,20 +53,21 @@ def level_of(plan: PlanRecord, cell: CellRecord, facts: FactsRecord | None, fact
     levels = dict(_levels(plan, cell))
     if factor in levels:
         return levels[factor]
-    table = work_of(plan, cell) if is_of_work(factor) else plan.tree_of(cell).get("systems", {}).get(cell.system, {})
-    return _at(table, factor)
+    if is_of_work(factor):
+        return _at(work_of(plan, cell), factor)
+    return _at(_table(_table(plan.tree_of(cell), "systems"), cell.system), factor)
 
 
 def work_of(plan: PlanRecord, cell: CellRecord) -> dict[str, Any]:
     """The options of the cell's workload that the plan says."""
     tree = plan.tree_of(cell)
-    table = tree.get("workloads", {}).get(_work_name(plan, cell), tree.get("workload", {}))
+    table = _table(_table(tree, "workloads"), _work_name(plan, cell)) or _table(tree, "workload")
     return {**table, **{factor: level for factor, level in _levels(plan, cell) if is_of_work(factor)}}
 
 
 def _work_name(plan: PlanRecord, cell: CellRecord) -> Scalar:
     """ "" where the plan gives it none."""
-    return cell.levels.get("workload") or next(iter(plan.tree_of(cell).get("workloads", {})), "")
+    return cell.levels.get("workload") or next(iter(_table(plan.tree_of(cell), "workloads")), "")
 
 
 def _levels(plan: PlanRecord, cell: CellRecord) -> Iterator[tuple[str, Scalar]]:
@@ -75,6 +76,12 @@ def _levels(plan: PlanRecord, cell: CellRecord) -> Iterator[tuple[str, Scalar]]:
     for name, level in {**alone, **cell.levels}.items():
         if (factor := factor_of(plan, cell, name)) is not None:
             yield factor, level
+
+
+def _table(tree: Mapping[str, Any], name: Scalar) -> Mapping[str, Any]:
+    """Empty where there is none: a bundle may come from anybody."""
+    found = tree.get(str(name))
+    return found if isinstance(found, Mapping) else {}
 
 
 def _at(table: Mapping[str, Any], path: str) -> Scalar | None:
