@@ -149,8 +149,11 @@ def disturbed(run: RunRecord) -> bool:
 
 @contextmanager
 def control_group() -> Iterator[str]:
-    """A folder whose processes together get QUOTA of a core."""
-    root = Path("/sys/fs/cgroup/cpu") if Path("/sys/fs/cgroup/cpu").is_dir() else Path("/sys/fs/cgroup")
+    """A folder whose processes together get QUOTA of a core: within our own group, or (version 2, where a group with
+    processes may have none within it) beside all."""
+    memberships = (line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines())
+    ours = next((path for _, controllers, path in memberships if "cpu" in controllers.split(",")), None)
+    root = Path("/sys/fs/cgroup") if ours is None else Path(f"/sys/fs/cgroup/cpu{ours}")
     group = root / f"bakeoff-verdict-{os.getpid()}"
     group.mkdir()
     quota_us, period_us = int(QUOTA * PERIOD_MS * 1000), PERIOD_MS * 1000

@@ -107,7 +107,8 @@ BAD = [
     (
         "lateness",
         "warning",
-        "the generator's own lateness at p99 is 25 % of the response time at p99",
+        "operations began up to 500 µs late (p99), 25 % of the response time at p99, "
+        "which counts from when they were due",
         {"lateness_p99_ns": 500_000},
     ),
     ("swap", "warning", "the machine swapped 4,096 bytes", {"swapped_bytes": 4096}),
@@ -203,6 +204,12 @@ def test_overloaded_means_that_less_than_ninety_nine_percent_of_what_fell_due_wa
     assert overloaded(1000, 989)
     assert not overloaded(None, 5), "a closed loop"
     assert not overloaded(0, 0)
+
+
+def test_what_a_thread_takes_to_wake_is_no_lateness_however_soon_the_answers_come() -> None:
+    woken = replace(GOOD, lateness_p99_ns=60_000, response_p99_ns=200_000)
+    assert finding(woken, "lateness").ok
+    assert not finding(replace(woken, lateness_p99_ns=110_000), "lateness").ok
 
 
 def test_what_an_existing_server_here_uses_is_not_called_somebody_elses() -> None:

@@ -1,8 +1,19 @@
-"""What the controller makes of a run's records before it judges them."""
+"""What the controller makes of a run's records before it judges them, and what it tells the client of its place."""
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
-from bakeoff.schedule.judge import steadiness
+import pytest
+from bakeoff.analysis.encode import to_document
+from bakeoff.analysis.histograms import Histogram
+from bakeoff.model.boundary import Series
+from bakeoff.model.records import RunRecord
+from bakeoff.schedule.cores import shares_cores
+from bakeoff.schedule.judge import client_verdict, steadiness
+from bakeoff.schedule.phases import spec
+from bakeoff.systems.base import System
+
+from tests.builders.plans import MARIADB, read
 
 
 def second(at: int, ok: int, *, warm_up: bool = False, length_s: float = 1.0) -> dict[str, Any]:
@@ -28,3 +39,58 @@ def test_a_stall_of_whole_seconds_is_seen_in_both_loops() -> None:
 
 def test_without_a_whole_second_of_the_window_nothing_is_judged() -> None:
     assert steadiness([second(0, 5, warm_up=True), second(1, 5, length_s=0.5)], open_loop=False) is None
+
+
+def limited(kind: str, *, runner: str = "reactor", busy: float, delay: float, inside: float = 0.0) -> bool:
+    """Of one run of two threads over 1 s. inside: share of their time that they were in operations."""
+    service = to_document(Histogram.from_values([round(inside * 1e6)] * 2000))
+    record = RunRecord(
+        id="b01-c", block=1, cell="c", order=0, started="", state="done", seed=1, window_s=1.0, client_cpu_s=0.3,
+        workers_busy_ratio=[busy], workers_run_queue_delay_ratio=[delay], shares_cores=True,
+        series=[Series(operation="read", part_of=None, outcome="ok", count=2000, response=service, service=service)],
+    )  # fmt: skip
+    record.server.cpu_s, record.machine.idle_ratio = None if kind == "null" else 2.7, 0.0
+    cell = SimpleNamespace(runner_taken=runner, threads=2, clients=1, record=SimpleNamespace(kind=kind))
+    return client_verdict(record, cast(Any, cell)).client_limited
+
+
+def test_the_client_is_judged_by_where_the_system_is() -> None:
+    assert not limited("mariadb", busy=0.34, delay=0.65), "the server has the cores"
+    assert limited("null", busy=0.34, delay=0.65), "there is no server"
+    assert limited("null", runner="thread", busy=1.0, delay=0.0, inside=0.5)
+    assert not limited("null", runner="thread", busy=1.0, delay=0.0, inside=0.95), (
+        "the system is at work in its threads"
+    )
+
+
+def system(*, embedded: bool = False, private: bool = True, here: bool = True) -> System:
+    told = SimpleNamespace(
+        private=private,
+        capabilities=lambda: SimpleNamespace(embedded=embedded),
+        runs_here=lambda: here,
+        engine_driver=lambda: ({"kind": "null"}, {}),
+        nodes=list,
+    )
+    return cast(System, told)
+
+
+@pytest.mark.usefixtures("mariadb_is_here")
+def test_the_client_has_cores_of_its_own_where_nothing_of_the_system_can_run() -> None:
+    anywhere = read(systems=MARIADB)
+    apart = read(systems=MARIADB, measure="placement = { client = '0', server = '1' }")
+    assert shares_cores(anywhere, system())
+    assert not shares_cores(apart, system())
+    assert shares_cores(apart, system(private=False)), "where an existing server runs is not ours to say"
+    assert not shares_cores(anywhere, system(private=False, here=False))
+    assert shares_cores(apart, system(embedded=True))
+
+
+@pytest.mark.usefixtures("mariadb_is_here")
+def test_every_run_of_a_plan_is_told_of_the_largest_and_spins_on_cores_of_its_own_alone() -> None:
+    plan = read("threads = [1, 8, 64]", systems=MARIADB, measure="placement = { client = '0', server = '1' }")
+    told = [spec(plan, cell, system(), "run")[0] for cell in plan.cells]
+    assert [document.sessions_of_largest_run for document in told] == [64, 64, 64]
+    assert all(document.spin for document in told)
+    pooled = read(systems=MARIADB, rest="[[cells]]\nthreads = 64\nsessions = 4")
+    document, _ = spec(pooled, pooled.cells[0], system(), "run")
+    assert (document.sessions_of_largest_run, document.spin) == (4, False)

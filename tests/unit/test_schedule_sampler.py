@@ -39,6 +39,13 @@ def test_the_share_of_others_is_of_the_window_and_of_the_cores_in_use() -> None:
     assert machine.cores == [0, 1]
 
 
+def test_idle_time_is_of_the_window_and_of_the_cores_in_use() -> None:
+    sampler = looked({}, window=(1, 3))
+    sampler._looks = [Look(at_s, {"machine.cores_idle_s": 50.0 + at_s * 0.5}) for at_s in (0.0, 1.0, 2.0, 3.0)]
+    assert sampler.machine().idle_ratio == pytest.approx(0.5 / 2)
+    assert looked({}, window=(1, 3)).machine().idle_ratio is None
+
+
 def test_others_never_have_less_than_nothing() -> None:
     assert looked({1: 10.0, 2: 9.99, 3: 9.98}, window=(1, 3)).machine().other_cpu_ratio == 0.0
 

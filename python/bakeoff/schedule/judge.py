@@ -11,6 +11,7 @@ from ..analysis import validity as analysis
 from ..model.boundary import RunResult
 from ..model.records import ClientVerdict, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
+from ..systems import SYSTEMS
 
 
 def client_verdict(record: RunRecord, cell: Cell) -> ClientVerdict:
@@ -19,15 +20,16 @@ def client_verdict(record: RunRecord, cell: Cell) -> ClientVerdict:
 
 
 def _client_numbers(record: RunRecord, cell: Cell) -> client.ClientNumbers:
-    embedded = cell.runner_taken == "thread"
+    blocking = cell.runner_taken == "thread"
+    embedded = SYSTEMS[cell.record.kind].capabilities().embedded
     workers = zip(record.workers_busy_ratio, record.workers_run_queue_delay_ratio, strict=True)
     return client.ClientNumbers(
-        workers=() if embedded else [client.WorkerNumbers(busy, delay) for busy, delay in workers],
-        shares_cores=record.shares_cores,
+        workers=() if blocking else [client.WorkerNumbers(busy, delay) for busy, delay in workers],
+        shares_cores=record.shares_cores and not embedded,  # there is no server that could take them
         idle_ratio=record.machine.idle_ratio,
         client_cpu_s=record.client_cpu_s,
         server_cpu_s=record.server.cpu_s,
-        harness_ratio=_harness_ratio(record, cell) if embedded and record.due is None else None,
+        harness_ratio=_harness_ratio(record, cell) if blocking and record.due is None else None,
     )
 
 
