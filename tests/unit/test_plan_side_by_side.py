@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,12 @@ from bakeoff.errors import PlanError
 from bakeoff.plan.read import read_plan
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.plan.side_by_side import side_by_side
+from bakeoff.report.answer import Difference
+from bakeoff.report.conclusion import answer_of
 from bakeoff.report.contest import Contest, setting_words
+from bakeoff.report.text import render_text
 from bakeoff.schedule.order import schedule
+from builders.bundles import MARIADB, Story, write_bundle
 
 PLAN = """
 title = "Which is faster?"
@@ -137,3 +142,15 @@ def test_the_pair_of_the_examples_is_one_comparison() -> None:
     folder = Path(__file__).parents[2] / "plans" / "examples" / "regression"
     plan = side_by_side([read_plan(folder / f"{name}.toml", must_run=False) for name in ("before", "after")])
     assert list(plan.record.differences) == ["systems.mariadb.start.settings.innodb_buffer_pool_size"]
+
+
+def test_an_answer_of_a_plan_and_its_copy_says_that_they_say_the_same(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", Story(contenders=(MARIADB, replace(MARIADB, name="again")), threads=(1,)))
+    answer = answer_of(bundle).model_copy(update={"compared": "plan"})
+    lines = render_text(answer).splitlines()
+    at = lines.index("The plans say the same: what differs between their runs is noise.")
+    assert lines[at - 1] == lines[at + 1] == ""
+    said = Difference(name="systems.mariadb.version", values={"before": "10.6", "after": "10.11"})
+    lines = render_text(answer.model_copy(update={"between_plans": [said]})).splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("the plans differ in"))
+    assert lines[at + 2].split() == ["systems.mariadb.version", "10.6", "10.11"]

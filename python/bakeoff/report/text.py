@@ -78,7 +78,7 @@ def _between_plans(answer: Answer) -> Iterator[str]:
         return
     found = answer.between_plans
     if not found:
-        yield f"{SAME_PLANS}\n"
+        yield from (SAME_PLANS, "")
         return
     head = ["the plans differ in", *found[0].values]
     rows = [[one.name, *one.values.values()] for one in found[:_DIFFERENCES_MAX]]
