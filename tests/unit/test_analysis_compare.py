@@ -287,3 +287,35 @@ def test_an_interval_from_almost_nothing_stays_finite(family: int) -> None:
     assert 0 < found.low < 1 < found.high < math.inf
     assert math.isfinite(found.detectable_ratio)
     assert math.isfinite(found.swapped().high or math.inf)
+
+
+ABORTS = metric("abort_ratio")
+SHARES = [0.391, 0.388, 0.395, 0.390, 0.386]
+
+
+def test_a_share_of_zero_is_told_by_its_difference() -> None:
+    found = compare(SHARES, [0.0] * 5, ABORTS)
+    assert found.words == "A's share of aborts is 39 percentage points higher than B's (95 % interval +38 to +40)"
+    assert (found.verdict, found.better, found.ratio) == ("higher", "B", None)
+    assert (found.other_value, found.base_value) == (pytest.approx(0.39), 0.0)
+    turned = found.swapped()
+    assert turned.words == "B's share of aborts is 39 percentage points lower than A's (95 % interval -40 to -38)"
+
+
+def test_shares_above_zero_keep_their_ratio() -> None:
+    assert compare(SHARES, [2 * x for x in SHARES], ABORTS).ratio == pytest.approx(0.5)
+
+
+def test_shares_that_are_all_zero_show_no_difference() -> None:
+    found = compare([0.0] * 5, [0.0] * 5, ABORTS)
+    assert found.words.startswith("no difference shown: +0 percentage points (-0.098 to +0.098); ")
+
+
+def test_rare_aborts_are_seldom_called_different() -> None:
+    """Some 20 of 10,000 attempts, often none: far from normal; 5 % is meant, and two standard errors are allowed."""
+    rng = np.random.default_rng(5)
+    counts = rng.poisson(rng.gamma(0.5, 40, (600, 2, 5)))
+    judged = [compare(list(map(float, a / 1e4)), list(map(float, b / 1e4)), ABORTS) for a, b in counts]
+    zero = [c for c in judged if c.difference is not None]
+    assert len(zero) > 100
+    assert sum(c.claims_difference for c in zero) / len(zero) < 0.07

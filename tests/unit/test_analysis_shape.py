@@ -89,6 +89,16 @@ def test_where_no_level_has_a_value_there_is_no_shape() -> None:
     assert sweep.shape({}) is None
 
 
+def test_of_shares_zero_is_a_value_and_the_best() -> None:
+    values = {**runs(b=0.2, c=0.4), "a": dict.fromkeys(range(5), 0.0)}
+    sweep = Sweep(values, "lower", shares=True)
+    aborts = metric("abort_ratio")
+    judged = judge(paired("", aborts, *pair, values[pair[0]], values[pair[1]]) for pair in sweep.pairs)
+    found = sweep.shape(dict(zip(sweep.pairs, judged, strict=True)))
+    assert found is not None
+    assert (found.best, found.left_out) == (["a"], [])
+
+
 @pytest.mark.parametrize(("curve", "noise"), [("level", (0.005, 0.05)), ("a flat peak", (0.02, 0.02))])
 def test_the_true_best_is_named_and_none_as_good_is_called_worse(curve: str, noise: tuple[float, float]) -> None:
     """The figures of benches/shape.py with fewer draws: at most 5 % each, and two standard errors."""

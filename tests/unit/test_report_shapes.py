@@ -58,7 +58,7 @@ def test_levels_that_cannot_be_told_apart_are_a_plateau_with_what_could_have_bee
     flat = Contender("mariadb", rate_1=20_000, rate_max=20_100)
     (first, *_) = answer(tmp_path, replace(SWEEP, contenders=(flat,), threads=(8, 16, 32))).headline
     words = (
-        r"The rate is level from 8 to 32 threads: \S+/s to \S+/s; no difference was shown, \S+ % could have been seen\."
+        r"The rate is level from 8 to 32 threads: \S+/s to \S+/s; no difference was shown, \S+ % would have been seen\."
     )
     assert re.fullmatch(words, first)
 

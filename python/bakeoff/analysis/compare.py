@@ -12,7 +12,7 @@ from bakeoff.analysis.estimate import Design, Estimate, Evidence, Obstacle, Verd
 from bakeoff.analysis.looks import alpha_at
 from bakeoff.analysis.metric import Metric
 from bakeoff.analysis.undecided import more_repetitions, more_words, short_words
-from bakeoff.analysis.wording import percent_words, times_words
+from bakeoff.analysis.wording import percent_words, points_words, times_words
 
 ALPHA = 0.05
 
@@ -28,6 +28,7 @@ class Comparison:
     p_value, p_adjusted: alone, and over all cells.
     detectable_ratio: smallest relative difference that would have been seen with 80 % probability; only where none
         was shown.
+    difference, difference_low, difference_high: of shares one of which is zero, other - base; ratios are None then.
     more_repetitions: that would probably decide it; None where a difference is shown, where no number of them that
         anybody makes would, and where none can be added.
     """
@@ -52,6 +53,9 @@ class Comparison:
     p_adjusted: float | None = None
     detectable_ratio: float | None = None
     more_repetitions: int | None = None
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -79,6 +83,9 @@ class Comparison:
             high=_inverse(self.low),
             plain_low=_inverse(self.plain_high),
             plain_high=_inverse(self.plain_low),
+            difference=_negative(self.difference),
+            difference_low=_negative(self.difference_high),
+            difference_high=_negative(self.difference_low),
         )
         return replace(turned, words=_words(turned))
 
@@ -137,32 +144,41 @@ def _without_verdict(e: Estimate, obstacle: Obstacle) -> Comparison:
 
 
 def _conclude(e: Estimate, found: Evidence, step: _Step, alpha: float) -> Comparison:
-    low, high = map(_ratio, found.interval(step.alpha))
-    plain_low, plain_high = map(_ratio, found.interval(alpha))
     verdict: Verdict = "no difference"
     if step.rejected:
         verdict = "higher" if found.log_ratio > 0 else "lower"
-    detectable_ratio, more = None, None
-    if not step.rejected:
-        detectable_ratio = _ratio(found.detectable(step.alpha)) - 1
-        more = more_repetitions(found, step.alpha) if e.design == "paired" else None
+    decidable = e.design == "paired" and not step.rejected
     draft = Comparison(
         *_facts(e),
         verdict,
         "",
+        level=1 - step.alpha,
+        p_value=step.p_value,
+        p_adjusted=step.p_adjusted,
+        more_repetitions=more_repetitions(found, step.alpha) if decidable else None,
+        notes=e.notes,
+    )
+    sized = _with_difference(draft, found, step) if found.of == "shares" else _with_ratio(draft, found, step, alpha)
+    return replace(sized, words=_words(sized))
+
+
+def _with_ratio(c: Comparison, found: Evidence, step: _Step, alpha: float) -> Comparison:
+    low, high = map(_ratio, found.interval(step.alpha))
+    plain_low, plain_high = map(_ratio, found.interval(alpha))
+    return replace(
+        c,
         ratio=_ratio(found.log_ratio),
         low=low,
         high=high,
-        level=1 - step.alpha,
         plain_low=plain_low,
         plain_high=plain_high,
-        p_value=step.p_value,
-        p_adjusted=step.p_adjusted,
-        detectable_ratio=detectable_ratio,
-        more_repetitions=more,
-        notes=e.notes,
+        detectable_ratio=None if step.rejected else _ratio(found.detectable(step.alpha)) - 1,
     )
-    return replace(draft, words=_words(draft))
+
+
+def _with_difference(c: Comparison, found: Evidence, step: _Step) -> Comparison:
+    low, high = found.interval(step.alpha)
+    return replace(c, difference=found.log_ratio, difference_low=low, difference_high=high)
 
 
 def _facts(e: Estimate) -> tuple[str, Metric, str, str, Design, int, float | None, float | None]:
@@ -170,6 +186,8 @@ def _facts(e: Estimate) -> tuple[str, Metric, str, str, Design, int, float | Non
 
 
 def _words(c: Comparison) -> str:
+    if c.difference is not None and c.difference_low is not None and c.difference_high is not None and c.level:
+        return _share_words(c, c.difference, (c.difference_low, c.difference_high), c.level)
     return _difference_words(c) if c.claims_difference else _undecided_words(c)
 
 
@@ -196,6 +214,16 @@ def _difference_words(c: Comparison) -> str:
     return f"{c.other}'s {label} is {size} {'higher' if up else 'lower'} than {c.base}'s {interval}"
 
 
+def _share_words(c: Comparison, difference: float, edges: tuple[float, float], level: float) -> str:
+    interval = " to ".join(f"{100 * edge:+.2g}" for edge in edges)
+    if not c.claims_difference:
+        size = f"{100 * difference:+.2g} percentage points ({interval})"
+        return f"no difference shown: {size}; {more_words(c.more_repetitions)}"
+    way = "higher" if difference > 0 else "lower"
+    size = f"{points_words(difference)} {way}"
+    return f"{c.other}'s {c.objective.label} is {size} than {c.base}'s ({level_words(level)} interval {interval})"
+
+
 def size_words(ratio: float, low: float, high: float, level: float) -> tuple[str, str]:
     """How far a ratio whose interval excludes 1 lies from it, without a direction: "13 %", "(95 % interval 9 % to
     17 %)"."""
@@ -216,6 +244,10 @@ def _ratio(log_ratio: float) -> float:
 
 
 _LOG_RATIO_MAX = 690.0
+
+
+def _negative(difference: float | None) -> float | None:
+    return None if difference is None else -difference
 
 
 def _inverse(ratio: float | None) -> float | None:

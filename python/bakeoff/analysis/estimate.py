@@ -44,11 +44,13 @@ RunValue = float | Invalid | None
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """log_ratio: of `other` over `base`; error: its standard error; df: degrees of freedom."""
+    """log_ratio: of `other` over `base`; error: its standard error; df: degrees of freedom. of: `shares` where the
+    difference of two shares stands in place of the log-ratio, because one of them is zero."""
 
     log_ratio: float
     error: float
     df: float
+    of: Literal["ratio", "shares"] = "ratio"
 
     def interval(self, alpha: float) -> tuple[float, float]:
         """Of the log-ratio, at level 1 - alpha: the t interval, widened by what recording cannot resolve."""
@@ -121,6 +123,9 @@ def paired(
     base_runs, other_runs: one value a run, by block. Assumes blocks are independent and their log-ratios roughly
     normal. A block that only one of them has is left out, and noted. So is a block whose two runs are invalid for the
     same cause (something that hit the machine); any other invalid run refuses the comparison.
+
+    Of shares, such as that of aborted attempts, some of which are zero, the differences are taken: 0 % against 39 % has
+    no ratio, and is clear enough.
     """
     both = _invalid_alike(base_runs, other_runs)
     left = [{block: value for block, value in runs.items() if block not in both} for runs in (base_runs, other_runs)]
@@ -132,11 +137,14 @@ def paired(
     finding: Evidence | Obstacle | None = None
     if (both and not blocks) or any(isinstance(value, Invalid) for runs in left for value in runs.values()):
         finding = _survivors({base: list(base_runs.values()), other: list(other_runs.values())})
-    finding = finding or _obstacle(objective, {base: a, other: b})
+    shares = has_zero_shares(objective, [*a, *b])
+    finding = finding or _obstacle(objective, {base: a, other: b}, has_value=_is_share if shares else _has_log)
     if finding is None:
-        ratios = _logs(b) - _logs(a)
-        finding = Evidence(float(ratios.mean()), _standard_error(ratios), float(len(blocks) - 1))
-    values = _centre(a), _centre(b)
+        steps = np.asarray(b, dtype=float) - np.asarray(a, dtype=float) if shares else _logs(b) - _logs(a)
+        finding = Evidence(
+            float(steps.mean()), _standard_error(steps), float(len(blocks) - 1), "shares" if shares else "ratio"
+        )
+    values = (_mean(a), _mean(b)) if shares else (_centre(a), _centre(b))
     return Estimate(cell, objective, base, other, "paired", len(blocks), *values, finding, tuple(notes))
 
 
@@ -229,19 +237,36 @@ def _survivors(sides: Mapping[str, Sequence[RunValue]]) -> Obstacle | None:
 
 
 def _obstacle(
-    objective: Metric, sides: Mapping[str, Sequence[RunValue]], *, least: int = REPETITIONS_MIN
+    objective: Metric,
+    sides: Mapping[str, Sequence[RunValue]],
+    *,
+    least: int = REPETITIONS_MIN,
+    has_value: Callable[[RunValue], bool] = lambda value: _has_log(value),
 ) -> Obstacle | None:
     repetitions = min(map(len, sides.values()))
     if repetitions < least:
         return Obstacle("too few", f"too few repetitions to compare ({repetitions}, needs {least})")
     for name, runs in sides.items():
-        undefined = sum(not _has_log(value) for value in runs)
+        undefined = sum(not has_value(value) for value in runs)
         if undefined:  # leaving these runs out would compare the survivors
             label = objective.label
             what = "is zero, not defined or only a lower bound"
             words = f"not compared: the {label} of {name} {what} in {undefined} of {len(runs)} runs"
             return Obstacle("not comparable", words)
     return None
+
+
+def has_zero_shares(objective: Metric, values: Sequence[RunValue]) -> bool:
+    return objective.unit == "ratio" and any(value == 0 for value in values)
+
+
+def _is_share(value: RunValue) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and value >= 0
+
+
+def _mean(values: Sequence[RunValue]) -> float | None:
+    """None if any is not a share."""
+    return float(np.asarray(values, dtype=float).mean()) if values and all(map(_is_share, values)) else None
 
 
 def _has_log(value: RunValue) -> bool:

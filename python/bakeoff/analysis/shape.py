@@ -13,10 +13,11 @@ rarely have; Holm (1979) needs no such assumption.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from statistics import fmean, geometric_mean
 from typing import Generic, Literal, TypeVar
 
 from bakeoff.analysis.compare import Comparison
@@ -49,20 +50,28 @@ class Shape(Generic[Level]):
 
 @dataclass(frozen=True)
 class Sweep(Generic[Level]):
-    """What the runs at each level say, by block; levels in order. direction: which value is best."""
+    """What the runs at each level say, by block; levels in order. direction: which value is best. shares: zero is a
+    value."""
 
     runs: Mapping[Level, Mapping[int, RunValue]]
     direction: Direction
+    shares: bool = False
 
     @cached_property
     def values(self) -> dict[Level, float]:
-        """Geometric means of levels all of whose runs count: what one does when it works says nothing of how it works.
-        Levels with too few runs only where none has more. A block in which every run is invalid for the same cause
-        (something that hit the machine) takes no part."""
-        counted = {level: _known(values, self._hit_alike) for level, values in self.runs.items()}
-        fit = {level: logs for level, logs in counted.items() if logs}
-        enough = {level: logs for level, logs in fit.items() if len(logs) >= REPETITIONS_MIN}
-        return {level: math.exp(sum(logs) / len(logs)) for level, logs in (enough or fit).items()}
+        """Geometric means, or means of shares some of which are zero, of levels all of whose runs count: what one does
+        when it works says nothing of how it works. Levels with too few runs only where none has more. A block in
+        which every run is invalid for the same cause (something that hit the machine) takes no part."""
+        counted = {level: self._known(values) for level, values in self.runs.items()}
+        fit = {level: known for level, known in counted.items() if known}
+        enough = {level: known for level, known in fit.items() if len(known) >= REPETITIONS_MIN}
+        return {level: _centre(known) for level, known in (enough or fit).items()}
+
+    def _known(self, values: Mapping[int, RunValue]) -> list[float]:
+        """None at all where one run has no value."""
+        kept = [value for block, value in values.items() if block not in self._hit_alike]
+        known = [v for v in kept if isinstance(v, int | float) and math.isfinite(v) and (v > 0 or self.shares)]
+        return known if len(known) == len(kept) else []
 
     @cached_property
     def _hit_alike(self) -> set[int]:
@@ -111,8 +120,5 @@ def _power(seen: Observed) -> float | None:
 POWER = Metric("power", "", "higher", "throughput over response time", "Throughput over mean response time.", _power)
 
 
-def _known(values: Mapping[int, RunValue], without: set[int]) -> list[float]:
-    """Their logarithms; none at all where one run has no value."""
-    kept = [value for block, value in values.items() if block not in without]
-    known = [math.log(v) for v in kept if isinstance(v, int | float) and math.isfinite(v) and v > 0]
-    return known if len(known) == len(kept) else []
+def _centre(values: Sequence[float]) -> float:
+    return fmean(values) if min(values) <= 0 else geometric_mean(values)

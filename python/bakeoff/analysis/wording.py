@@ -24,6 +24,13 @@ def times_words(*ratios: float) -> str:
     return f"{' to '.join(words)} times"
 
 
+def points_words(*differences: float) -> str:
+    """How far shares lie apart, without a direction: "39 percentage points", "12 to 39 percentage points"."""
+    sizes = sorted(abs(difference) for difference in differences)
+    words = dict.fromkeys(significant(100 * size, 2) for size in (sizes[0], sizes[-1]))
+    return f"{' to '.join(words)} percentage points"
+
+
 def change_words(*ratios: float) -> str:
     """How far ratios lie from 1, without a direction: (0.87,) -> "13 %", (5.8,) -> "480 % (5.8 times)", (1.2, 5.8) ->
     "20 % to 480 % (1.2 to 5.8 times)"."""

@@ -91,7 +91,8 @@ class CellAnswer(Document):
 
 
 class ComparisonAnswer(Document):
-    """What is said about `other` against `base` in one setting. Ratios are other / base."""
+    """What is said about `other` against `base` in one setting. Ratios are other / base; of shares one of which is zero
+    the difference, other - base, stands in their place."""
 
     setting: dict[str, Scalar]
     setting_words: str
@@ -111,6 +112,9 @@ class ComparisonAnswer(Document):
     detectable_ratio: float | None = None
     #: That would probably decide it; None where nothing is undecided, and where no number that anybody makes would.
     more_repetitions: int | None = None
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
     repetitions: int
     notes: list[str] = Field(default_factory=list)
 

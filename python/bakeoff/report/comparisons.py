@@ -180,6 +180,9 @@ def answered(setting: Setting, found: compare.Comparison, notes: list[str]) -> C
         p_adjusted=found.p_adjusted,
         detectable_ratio=found.detectable_ratio,
         more_repetitions=found.more_repetitions,
+        difference=found.difference,
+        difference_low=found.difference_low,
+        difference_high=found.difference_high,
         repetitions=found.repetitions,
         notes=[*found.notes, *notes],
     )

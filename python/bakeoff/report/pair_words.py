@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.metric import Metric
-from ..analysis.wording import change_words
+from ..analysis.wording import change_words, points_words
 from .answer import ComparisonAnswer
 from .contest import Contest, Setting
 from .undecided import decide_words, undecided_words
@@ -76,7 +76,10 @@ def _named(claimed: Sequence[ComparisonAnswer], found: Sequence[ComparisonAnswer
 
 
 def _change(claimed: Sequence[ComparisonAnswer]) -> str:
-    return change_words(*(c.ratio for c in claimed if c.ratio is not None))
+    ratios = [c.ratio for c in claimed if c.ratio is not None]
+    differences = [c.difference for c in claimed if c.difference is not None]
+    words = [change_words(*ratios)] if ratios else []
+    return " or ".join([*words, points_words(*differences)] if differences else words)
 
 
 def _sentence(found: ComparisonAnswer) -> str:

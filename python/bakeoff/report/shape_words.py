@@ -8,7 +8,7 @@ from itertools import groupby
 from ..analysis.compare import size_words
 from ..analysis.estimate import REPETITIONS_MIN
 from ..analysis.metric import Metric
-from ..analysis.wording import change_words, counted
+from ..analysis.wording import change_words, counted, points_words
 from ..model.records import Scalar
 from .answer import ShapeAnswer, ShapeLevel
 from .contest import Contest
@@ -120,9 +120,11 @@ def _beyond(shape: ShapeAnswer, objective: Metric) -> Iterator[str]:
 def _against_words(level: ShapeLevel, objective: Metric, *, judged: bool) -> str:
     """ "13 % slower (95 % interval 9 % to 17 %)"; "" where no difference was shown."""
     c = level.against
-    if c is None or not c.base_value or c.other_value is None:
+    if c is None or c.base_value is None or c.other_value is None:
         return ""
-    if not judged:
+    if c.claims_difference and c.difference is not None:
+        return f"{points_words(c.difference)} {_way(objective, c.difference > 0)}"
+    if not judged and c.base_value:
         return f"{change_words(c.other_value / c.base_value)} {_way(objective, c.other_value > c.base_value)}"
     if not c.claims_difference or c.ratio is None or c.low is None or c.high is None or c.level is None:
         return ""
@@ -139,7 +141,7 @@ def _way(objective: Metric, up: bool) -> str:
 def _among(shape: ShapeAnswer) -> Iterator[str]:
     if shape.detectable_ratio is not None:
         these = "" if len(shape.best) == len(_levels(shape)) else " among these"
-        yield f"no difference was shown{these}, {change_words(1 + shape.detectable_ratio)} could have been seen"
+        yield f"no difference was shown{these}, {change_words(1 + shape.detectable_ratio)} would have been seen"
 
 
 def _left_out(shape: ShapeAnswer) -> Iterator[str]:

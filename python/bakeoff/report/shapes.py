@@ -67,7 +67,11 @@ def _judged(
 ) -> list[Shape[Scalar] | None]:
     """Of each line; None where it has no value at all."""
     sweeps = [
-        Sweep({level: run_values(bundle, runs[cell.id], metric) for level, cell in line.cells.items()}, direction)
+        Sweep(
+            {level: run_values(bundle, runs[cell.id], metric) for level, cell in line.cells.items()},
+            direction,
+            shares=metric.unit == "ratio",
+        )
         for line in lines
     ]
     found = iter(
