@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bakeoff.analysis.registry import metric
+from bakeoff.bundle.read import Bundle
+from bakeoff.model.records import RunRecord
+from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
-from builders.bundles import MARIADB, SQLITE, Story, write_bundle
+from builders.bundles import MARIADB, SQLITE, Story, invalid, write_bundle
 from builders.chromium import DARK, Chromium, asked_by_page, without_policy
 
 pytestmark = pytest.mark.browser
@@ -46,6 +51,86 @@ def test_long_names_make_no_table_wider_than_the_page(chromium: Chromium, tmp_pa
     page = write_report(write_bundle(tmp_path / "bundle", story)).html
     wider = "[...document.querySelectorAll('.wide')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
     assert chromium.ask(page, wider, "--window-size=1200,800") == 0
+
+
+SMALL = Story(presets=("a",), repetitions=2, window_s=3, warm_up_s=1)
+LEVELS = ("serializable", "repeatable-read", "read-committed", "read-uncommitted", "snapshot", "none")
+
+
+def isolated(count: int) -> Story:
+    """Contestants of long names, whose settings have long values."""
+    modes = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION"
+    sides = [
+        replace(MARIADB, name=f"isolation={level}", private=False, settings={"sql_mode": f"{modes},{level}"})
+        for level in LEVELS[:count]
+    ]
+    long = "read-mostly, innodb_flush_log_at_trx_commit 2"
+    return replace(SMALL, contenders=sides, presets=(long, "c"), threads=(1, 64), statements=(14, 4, 2), change=failing)
+
+
+def failing(run: RunRecord) -> RunRecord:
+    happened = {"fail_conflict": run.ok // 50, "unknown": 3, "wrong": 20_000, "fail_other": 9}
+    return invalid(run).model_copy(update={"errors": happened}) if run.id == "b01-c01" else run
+
+
+@pytest.mark.parametrize("contestants", [2, 6])
+def test_no_table_scrolls_sideways_on_a_screen_of_1300_pixels(
+    chromium: Chromium, tmp_path: Path, contestants: int
+) -> None:
+    bundle = write_bundle(tmp_path / "bundle", isolated(contestants))
+    asked = ("cpu_us_per_op", "latency_p99.read", "write_bytes_per_op", "size_on_disk_bytes", "error_ratio")
+    page = write_report(bundle, answer=answer_of(bundle, [metric(name) for name in asked])).html
+    wider = """(() => {
+        document.querySelectorAll("details").forEach((fold) => { fold.open = true; });
+        const wide = [...document.querySelectorAll(".wide")].filter(e => e.scrollWidth > e.clientWidth + 1);
+        return [document.documentElement.scrollWidth, wide.map(e => e.textContent.slice(0, 40))];
+    })()"""
+    assert chromium.ask(page, wider, "--window-size=1300,900") == [1300, []]
+
+
+def described(folder: Path, story: Story, change: Callable[[Bundle], None]) -> Path:
+    bundle = write_bundle(folder / "bundle", story)
+    bundle.plan.description = "Why this was asked, by whom, and what hangs on it. " * 12
+    change(bundle)
+    return write_report(bundle).html
+
+
+def as_factor(bundle: Bundle, factor: str, levels: tuple[int, ...]) -> None:
+    bundle.plan.compare_factor = factor
+    for cell in bundle.plan.cells:
+        cell.levels = {"system": "mariadb", factor: levels[int(cell.system == "b")]}
+        cell.system = "mariadb"
+
+
+FIRST_SCREENS: dict[str, tuple[Story, Callable[[Bundle], None]]] = {
+    "two systems over threads": (replace(SMALL, threads=(1, 4, 16, 64), repetitions=5), lambda _: None),
+    "one setting": (
+        replace(SMALL, contenders=(MARIADB, replace(MARIADB, name="b", rate_1=4_600)), threads=(8,), repetitions=5),
+        lambda bundle: as_factor(bundle, "settings.innodb_flush_log_at_trx_commit", (1, 2)),
+    ),
+    "a sweep": (
+        replace(SMALL, contenders=(MARIADB,), threads=(1, 4, 16, 64, 128), repetitions=5),
+        lambda bundle: setattr(bundle.plan, "compare_factor", "threads"),
+    ),
+    "one system alone": (replace(SMALL, contenders=(MARIADB,), threads=(8,)), lambda _: None),
+    "invalid runs": (
+        replace(SMALL, threads=(1, 8), change=lambda run: invalid(run) if run.block == 1 else run),
+        lambda _: None,
+    ),
+    "six contestants": (replace(isolated(6), repetitions=5), lambda _: None),
+}
+
+
+@pytest.mark.parametrize("story", FIRST_SCREENS)
+def test_answer_validity_and_leading_chart_are_on_the_first_screen(
+    chromium: Chromium, tmp_path: Path, story: str
+) -> None:
+    page = described(tmp_path, *FIRST_SCREENS[story])
+    bottoms = """["h1", ".says:last-of-type", ".belief", ".lead svg.chart"].map(
+        (what) => Math.round(document.querySelector(what).getBoundingClientRect().bottom))"""
+    found = chromium.ask(page, bottoms, "--window-size=1300,900")
+    assert found == sorted(found)
+    assert found[-1] <= 900
 
 
 def test_the_page_has_nothing_to_complain_about(chromium: Chromium, report: Path) -> None:
@@ -97,7 +182,7 @@ def test_what_a_browser_asks_for_itself_is_not_the_pages() -> None:
 
 
 def test_pointing_at_a_mark_tells_its_figure(chromium: Chromium, report: Path) -> None:
-    told = chromium.ask(report, pointed_at("#charts ~ figure g.panel polygon[data-tip]"))
+    told = chromium.ask(report, pointed_at(".lead g.panel polygon[data-tip]"))
     assert told.startswith("sqlite_full, preset a, 1 thread: ")
     assert "/s (" in told
 

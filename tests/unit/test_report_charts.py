@@ -20,7 +20,7 @@ from bakeoff.charts.spectrum import Curve, Facet, spectrum
 from bakeoff.charts.svg import lined, text_width
 from bakeoff.charts.sweep import Line, Place, Repetition
 from bakeoff.charts.throughput import throughput
-from bakeoff.charts.ticks import bytes_tick, short
+from bakeoff.charts.ticks import bytes_tick, percent_tick, short
 from bakeoff.charts.timeline import RunOverTime, Setting, detail, overview
 from bakeoff.errors import BakeoffError
 from hypothesis import given
@@ -69,6 +69,10 @@ def test_bytes_at_an_axis_have_their_unit() -> None:
     ticks = for_bytes([900 << 20], 300, 0).ticks()
     assert [bytes_tick(tick) for tick in ticks] == ["0", "256 MiB", "512 MiB", "768 MiB", "1 GiB"]
     assert bytes_tick(512) == "512 B"
+
+
+def test_a_share_is_in_per_cent_at_an_axis_as_it_is_in_tables() -> None:
+    assert [percent_tick(ratio) for ratio in (0, 0.005, 0.4)] == ["0 %", "0.5 %", "40 %"]
 
 
 def test_every_nine_takes_the_same_room() -> None:

@@ -15,9 +15,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.boundary import Check, ErrorSample
 from bakeoff.model.records import RunRecord, Validity
+from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
 from builders.bundles import MARIADB, SQLITE, Contender, Story, failed, invalid, write_bundle
 from builders.golden import assert_golden
@@ -84,6 +86,55 @@ def test_the_answer_comes_before_the_evidence(tmp_path: Path) -> None:
     text = report(tmp_path).text
     places = [text.index(words) for words in ("is faster than mariadb", "operations/s", "What this does not show")]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("objective", "asked", "leading"),
+    [
+        ("rate", (), "Throughput"),
+        ("latency_p99", (), "p99 response time"),
+        ("cpu_us_per_op", (), "CPU of client and server per operation"),
+        ("rate", ("latency_p95 < 2ms",), "p95 response time"),
+    ],
+)
+def test_the_chart_of_what_was_asked_follows_the_answer(
+    tmp_path: Path, objective: str, asked: tuple[str, ...], leading: str
+) -> None:
+    page = report(tmp_path, replace(SMALL, objective=objective, asked=asked))
+    after_answer = page.html.index('<figure class="lead">')
+    assert page.html.index('id="answer"') < after_answer < page.html.index('id="results"')
+    first = next(entry for entry in page.outline if entry.startswith("[chart: "))
+    assert first.startswith(f"[chart: {leading} of ")
+    assert sum(entry.startswith("[chart: Throughput of ") for entry in page.outline) == 1
+
+
+def test_a_share_has_one_unit_in_table_and_chart(tmp_path: Path) -> None:
+    def conflicting(run: RunRecord) -> RunRecord:
+        return run.model_copy(update={"errors": {"fail_conflict": run.ok // 2}})
+
+    bundle = write_bundle(tmp_path / "bundle", replace(SMALL, threads=(1,), change=conflicting))
+    html = write_report(bundle, answer=answer_of(bundle, [metric("error_ratio")])).html.read_text()
+    assert '<td class="r">33.3\u00a0%' in html
+    chart = html[html.index("<h3>share of errors") :]
+    ticks = re.findall(r">([\d.]+ %)<", chart[: chart.index("</svg>")])
+    assert "20 %" in ticks
+
+
+def test_a_long_description_is_folded_and_a_short_one_is_not(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", SMALL)
+    for description, folded in (("Why this was asked.", 0), ("Why this was asked. " * 12, 1)):
+        bundle.plan.description = description
+        page = Page(write_report(bundle).html.read_text())
+        assert description.strip() in page.text
+        assert page.outline.count("summary: What it is about") == folded
+
+
+def test_long_names_may_end_a_line_behind_their_equals_sign_and_nowhere_inside_a_word(tmp_path: Path) -> None:
+    sides = (replace(MARIADB, name="isolation=read<b>"), replace(MARIADB, name="isolation=serializable"))
+    page = report(tmp_path, replace(SMALL, contenders=sides))
+    assert "isolation=<wbr>serializable" in page.html
+    assert "isolation=<wbr>read&lt;b&gt;" in page.html
+    assert "isolation=serializable" in page.text
 
 
 def test_tables_hold_every_figure_without_a_script(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from ..analysis.metric import Metric
 from .scales import Linear, Log, for_bytes, for_latency, from_zero
 from .svg import Canvas
 from .sweep import MARKS, Axis, Facet, Limit, Sweep, draw
-from .ticks import bytes_tick, milliseconds_tick, short
+from .ticks import bytes_tick, milliseconds_tick, percent_tick, short
 
 CAPTION = f"{MARKS} No marker where some repetition has no value."
 _TICKS = {
@@ -16,6 +16,7 @@ _TICKS = {
     "s": lambda value_s: milliseconds_tick(value_s * 1e3),
     "bytes": bytes_tick,
     "bytes/op": bytes_tick,
+    "ratio": percent_tick,
 }
 _SCALES: dict[str, Callable[[Sequence[float], float, float], Linear | Log]] = {
     "ms": for_latency,

@@ -24,6 +24,11 @@ def milliseconds_tick(value_ms: float) -> str:
     return f"{value_ms * 1e6:.4g} ns"
 
 
+def percent_tick(ratio: float) -> str:
+    """0 %, 0.5 %, 40 %."""
+    return f"{ratio * 100:.4g} %"
+
+
 def bytes_tick(value_bytes: float) -> str:
     """0, 512 MiB, 1 GiB."""
     for unit, size in BYTE_UNITS:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -20,6 +21,8 @@ from .conclusion import answer_of
 from .source import Source
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from .figures import Figures
     from .joined import Sides
 
@@ -66,6 +69,7 @@ def render_html(bundle: Source, answer: Answer, figures: Figures, sides: Sides |
         finalize=_shown,
     )
     script = resources.files(__package__).joinpath("templates", "report.js").read_text(encoding="utf-8")
+    environment.filters["breakable"] = _breakable
     page: dict[str, Any] = page_of(bundle, answer, figures)
     return environment.get_template("report.html").render(
         **page, sides=sides, script=Markup(script), script_hash=Markup(_hash(script))
@@ -75,6 +79,13 @@ def render_html(bundle: Source, answer: Answer, figures: Figures, sides: Sides |
 def _shown(value: Any) -> Any:
     """What others wrote does not turn the page's letters around; a number and its per cent sign stay on one line."""
     return printable(value).replace(" %", "\u00a0%") if type(value) is str else value
+
+
+def _breakable(words: str) -> Markup:
+    """A line may end behind the "=" of a level and the "," of a list, where there is no space."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"(=|,)(?=\S)", r"\1<wbr>", str(escape(_shown(words)))))
 
 
 def _hash(script: str) -> str:

@@ -20,8 +20,9 @@ from ..model.records import LoadRecord, OperationSummary, Percentiles, RunRecord
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread, time_words
 from .config_diff import configuration_of
 from .contest import Contest, setting_words
-from .figures import Figures
+from .figures import Figure, Figures
 from .levels import axis_words
+from .limit_words import limits_of_plan
 from .pair_words import value_words
 from .shape_words import finding_words
 from .source import Source
@@ -32,12 +33,15 @@ ERRORS_MAX = 30
 
 def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
     contest = Contest(bundle.plan)
+    lead = _lead(bundle, answer, figures)
     return {
         "answer": answer,
         "machine": bundle.machine,
         "machine_rows": list(_machine_rows(bundle)),
         "configuration": configuration_of(bundle),
         "figures": figures,
+        "lead": lead,
+        "lead_caption": _caption(lead, figures),
         "percentiles": list(figures.latency),
         "same_plans": SAME_PLANS if answer.compared == "plan" and not answer.between_plans else "",
         "captions": {
@@ -70,6 +74,21 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         "one_run": bundle.runs[0].rerun if bundle.runs else "",
         "resolved": json.dumps(bundle.plan.resolved, indent=1, ensure_ascii=False, default=str),
     }
+
+
+def _lead(bundle: Source, answer: Answer, figures: Figures) -> Figure:
+    """The chart of what was asked: of the first limit's metric, else of the objective."""
+    limits = limits_of_plan(bundle.plan)
+    name = limits[0].metric.name if limits else answer.objective
+    metrics = {figure.name: figure for figure in figures.metrics}
+    times = figures.latency.get(QUANTILE_WORDS.get(name.removeprefix("latency_") + "_ms", ""))
+    return times or metrics.get(f"metric-{name}") or figures.throughput
+
+
+def _caption(figure: Figure, figures: Figures) -> str:
+    if figure is figures.throughput:
+        return throughput.CAPTION
+    return metric_chart.CAPTION if figure in figures.metrics else latency.CAPTION
 
 
 def _comparisons(answer: Answer) -> list[dict[str, Any]]:

@@ -123,7 +123,7 @@ def _metrics(answer: Answer) -> Iterator[str]:
     settings = any(cell.setting_words for cell in answer.cells)
     head = [*(["setting"] if settings else []), answer.compared, *(shown.name for shown in answer.metrics)]
     rows = [
-        [*([cell.setting_words] if settings else []), cell.contestant, *metric_words(answer, cell)]
+        [*([cell.setting_words] if settings else []), cell.contestant, *map(_with_interval, metric_words(answer, cell))]
         for cell in answer.cells
     ]
     yield from table(head, rows, left=set(range(len(head) - len(answer.metrics))))
@@ -152,17 +152,21 @@ def _limit_words(limit: LimitAnswer) -> tuple[str, ...]:
     return limit.operation, limit.rule_words, limit.words, limit.verdict
 
 
-def metric_words(answer: Answer, cell: CellAnswer) -> list[str]:
-    """As `answer.metrics` names them; dashes where one is not defined in every run."""
+def metric_words(answer: Answer, cell: CellAnswer) -> list[tuple[str, str]]:
+    """Each value and its interval, as `answer.metrics` names them; a dash where one is not defined in every run."""
     return [_spread_words(metric(shown.name, answer.rates), cell.metrics.get(shown.name)) for shown in answer.metrics]
 
 
-def _spread_words(shown: Metric, spread: Spread | None) -> str:
+def _spread_words(shown: Metric, spread: Spread | None) -> tuple[str, str]:
     if spread is None:
-        return "-"
-    edges = (spread.low, spread.high)
-    between = "" if None in edges else f" ({' to '.join(shown.words(edge) for edge in edges if edge is not None)})"
-    return f"{shown.words(spread.value)}{between}"
+        return "-", ""
+    edges = [shown.words(edge) for edge in (spread.low, spread.high) if edge is not None]
+    return shown.words(spread.value), " to ".join(edges) if len(edges) == 2 else ""
+
+
+def _with_interval(words: tuple[str, str]) -> str:
+    value, between = words
+    return f"{value} ({between})" if between else value
 
 
 def statement_words(cell: CellAnswer) -> list[str]:

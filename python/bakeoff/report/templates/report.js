@@ -17,6 +17,7 @@
       const suffix = unit.slice(5);
       return scaled(value, [["TiB", 2 ** 40], ["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10], ["B", 1]]) + suffix;
     }
+    if (unit === "ratio") return `${digits(value * 100)} %`;
     return unit === "ops/s" ? `${digits(value)}/s` : `${digits(value)} ${unit}`.trim();
   };
 
