@@ -55,7 +55,7 @@ def test_a_page_has_both_sides_in_each_chart_and_what_changed_first(
         "Against before",
         "By other metrics",
         "Results Setting",
-        "Charts Throughput",
+        "Charts Response time",
     ]
     assert sorted(places, key=said.index) == places
     assert "rate < -5%: passed in sqlite_full / threads=1" in said
