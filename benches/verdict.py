@@ -89,7 +89,7 @@ class Scenario:
 {self.systems}{tables}{cells}
 [measure]
 warm_up = "500ms"
-window = "2s"
+window = "1500ms"
 repetitions = {repetitions}
 reset = "none"
 {self.measure}

@@ -63,7 +63,7 @@ def run(client_cpu_s: float, server_cpu_s: float | None, *, unseen: bool = False
 
 def test_that_client_and_server_share_cores_is_said_once_with_what_the_client_took() -> None:
     runs = (run(1.0, 9.0), run(3.0, 7.0))
-    assert "they competed for CPU, of which the client took 10 % to 30 % of what both used" in limits(runs=runs)
+    assert "they competed for CPU (the client took 10 % to 30 % of what both used), and" in limits(runs=runs)
     assert "the client took 10 % of what both used" in limits(runs=runs[:1])
     assert "`placement` gave each its cores" in limits(runs=runs, placement=("client", "server"))
 

@@ -67,7 +67,7 @@ def _client_share(runs: Sequence[RunRecord]) -> str:
     if not shares:
         return ""
     least, most = percent_words(min(shares)), percent_words(max(shares))
-    return f", of which the client took {least if least == most else f'{least} to {most}'} of what both used"
+    return f" (the client took {least if least == most else f'{least} to {most}'} of what both used)"
 
 
 def _loop(pacing: str) -> str:
