@@ -8,6 +8,7 @@ from itertools import groupby
 from ..analysis.compare import size_words
 from ..analysis.estimate import REPETITIONS_MIN
 from ..analysis.metric import Metric
+from ..analysis.undecided import seen_words
 from ..analysis.wording import change_words, counted, points_words
 from ..model.records import Scalar
 from .answer import ShapeAnswer, ShapeLevel
@@ -74,7 +75,7 @@ def _place(shape: ShapeAnswer, objective: Metric) -> str:
     if not shape.judged:
         return f"was {most} at {factor_words(shape.axis, shape.top)}"
     if len(shape.best) == len(levels):
-        return f"is level from {factor_words(shape.axis, levels[0], levels[-1])}"
+        return f"shows no difference from {factor_words(shape.axis, levels[0], levels[-1])}"
     at = _span(shape, shape.best)
     if shape.best == levels[-1:]:
         return f"still {'rises' if up else 'falls'} at {at}, the end of the range"
@@ -95,7 +96,7 @@ def _value(shape: ShapeAnswer, objective: Metric, *, interval: bool) -> str:
     shown = {level.level: level.value for level in shape.levels if level.value and level.level in _levels(shape)}
     if shape.judged and len(shape.best) == len(shown):
         values = [spread.value for spread in shown.values()]
-        return f"{objective.words(min(values))} to {objective.words(max(values))}"
+        return " to ".join(dict.fromkeys(map(objective.words, (min(values), max(values)))))
     top = shown.get(shape.top)
     if top is None:
         return "not stated"
@@ -111,25 +112,25 @@ def _beyond(shape: ShapeAnswer, objective: Metric) -> Iterator[str]:
     """How far the end is from the best, or, where the best is the end, the beginning; and what to do then."""
     ends = [shape.levels[-1], shape.levels[0]]
     end = next((level for level in ends if level.level in _levels(shape) and level.level not in shape.best), None)
-    if end is not None and (words := _against_words(end, objective, judged=shape.judged)):
-        yield f"at {end.level_words} {words}"
+    if end is not None and (words := _distance(shape, end, objective)):
+        yield f"{words[0]} at {end.level_words}{words[1]}"
     if shape.judged and shape.best == _levels(shape)[-1:] and objective.better != "neither":
         yield "extend the range"
 
 
-def _against_words(level: ShapeLevel, objective: Metric, *, judged: bool) -> str:
-    """ "13 % slower (95 % interval 9 % to 17 %)"; "" where no difference was shown."""
+def _distance(shape: ShapeAnswer, level: ShapeLevel, objective: Metric) -> tuple[str, str] | None:
+    """ "13 % slower" and " (95 % interval 9 % to 17 %)"; None where no difference was shown."""
     c = level.against
     if c is None or c.base_value is None or c.other_value is None:
-        return ""
+        return None
     if c.claims_difference and c.difference is not None:
-        return f"{points_words(c.difference)} {_way(objective, c.difference > 0)}"
-    if not judged and c.base_value:
-        return f"{change_words(c.other_value / c.base_value)} {_way(objective, c.other_value > c.base_value)}"
+        return f"{points_words(c.difference)} {_way(objective, c.difference > 0)}", ""
+    if not shape.judged and c.base_value:
+        return f"{change_words(c.other_value / c.base_value)} {_way(objective, c.other_value > c.base_value)}", ""
     if not c.claims_difference or c.ratio is None or c.low is None or c.high is None or c.level is None:
-        return ""
+        return None
     size, interval = size_words(c.ratio, c.low, c.high, c.level)
-    return f"{size} {_way(objective, c.ratio > 1)} {interval}"
+    return f"{size} {_way(objective, c.ratio > 1)}", f" {interval}"
 
 
 def _way(objective: Metric, up: bool) -> str:
@@ -140,8 +141,8 @@ def _way(objective: Metric, up: bool) -> str:
 
 def _among(shape: ShapeAnswer) -> Iterator[str]:
     if shape.detectable_ratio is not None:
-        these = "" if len(shape.best) == len(_levels(shape)) else " among these"
-        yield f"no difference was shown{these}, {change_words(1 + shape.detectable_ratio)} would have been seen"
+        shown = "" if len(shape.best) == len(_levels(shape)) else "no difference was shown among these, "
+        yield f"{shown}{seen_words(shape.detectable_ratio)} would have been seen"
 
 
 def _left_out(shape: ShapeAnswer) -> Iterator[str]:
@@ -158,10 +159,11 @@ def _doubt(shape: ShapeAnswer) -> Iterator[str]:
 
 
 def knee_words(shape: ShapeAnswer) -> str:
-    """ "knee, beyond which response time grows faster than throughput, is at 8 to 16 threads"; "" if not looked for."""
-    if not shape.knee:
-        return ""
+    """ "knee, beyond which response time grows faster than throughput, is at 8 to 16 threads"; "" if not looked for, or
+    if it may be anywhere."""
     levels = _levels(shape)
+    if not shape.knee or len(shape.knee) >= len(levels):
+        return ""
     at = _span(shape, shape.knee)
     if shape.knee == levels[-1:]:
         return f"knee, beyond which response time grows faster than throughput, was not reached at {at}"
@@ -177,8 +179,8 @@ def finding_words(shape: ShapeAnswer, level: ShapeLevel, objective: Metric) -> s
     if level.against is None:
         words = "highest" if shape.direction == "higher" else "lowest"
     else:
-        words = _against_words(level, objective, judged=shape.judged) or level.against.words
-    return f"{words}; the knee may be here" if level.level in shape.knee else words
+        words = "".join(_distance(shape, level, objective) or (level.against.words,))
+    return f"{words}; the knee may be here" if level.level in shape.knee and knee_words(shape) else words
 
 
 def _span(shape: ShapeAnswer, found: Sequence[Scalar]) -> str:
