@@ -1,5 +1,6 @@
 """What the controller makes of a run's records before it judges them, and what it tells the client of its place."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -8,6 +9,7 @@ from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.histograms import Histogram
 from bakeoff.model.boundary import Series
 from bakeoff.model.records import RunRecord
+from bakeoff.plan.read import resolve
 from bakeoff.schedule.cores import shares_cores
 from bakeoff.schedule.judge import client_verdict, steadiness
 from bakeoff.schedule.phases import spec
@@ -91,6 +93,9 @@ def test_every_run_of_a_plan_is_told_of_the_largest_and_spins_on_cores_of_its_ow
     told = [spec(plan, cell, system(), "run")[0] for cell in plan.cells]
     assert [document.sessions_of_largest_run for document in told] == [64, 64, 64]
     assert all(document.spin for document in told)
+    text = f"title = 't'\n{MARIADB}\n[workload]\nkind = 'ycsb'\n[factors]\nthreads = [1, 8, 64]\n"
+    part = resolve(text, Path(), only=["threads=1"])
+    assert [spec(part, cell, system(), "run")[0].sessions_of_largest_run for cell in part.cells] == [64]
     pooled = read(systems=MARIADB, rest="[[cells]]\nthreads = 64\nsessions = 4")
     document, _ = spec(pooled, pooled.cells[0], system(), "run")
     assert (document.sessions_of_largest_run, document.spin) == (4, False)

@@ -83,6 +83,11 @@ class Builder:
         driver = request(self.kinds[name].driver, options, runner=load.get("runner"), isolation=isolation)
         return Question(combination.workload, name, driver, levels)
 
+    def sessions(self, combination: Combination) -> int:
+        """Of one client, as far as levels say."""
+        load = self._load(combination)
+        return _count(load, "sessions", 0) or _count(load, "threads", 1)
+
     def _load(self, combination: Combination) -> dict[str, Scalar]:
         return self.constants | {factor.path[0]: level for factor, level in self._chosen(combination, "load")}
 

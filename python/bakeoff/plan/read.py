@@ -223,6 +223,9 @@ def _finish(
         client_cores=measure.placement.client,
         server_cores=measure.placement.server,
         check_sample=measure.check_sample,
+        sessions_of_largest_run=max(
+            *(cell.sessions or cell.threads for cell in cells), *map(builder.sessions, builder.grid.combinations)
+        ),
         inputs=_inputs(cells, builder.kinds, source.base_dir),
         warnings=list(dict.fromkeys(warnings)),
     )

@@ -97,15 +97,12 @@ class ResolvedPlan:
     client_cores: list[int]
     server_cores: list[int]
     check_sample: int
+    #: Of one client, cells that are left out this time included. What suits these is what every run is asked with: a
+    #: sweep that changed its way of asking the kernel in the middle would show a step of the client's.
+    sessions_of_largest_run: int
     #: Files whose content shapes the runs, by the name that the plan knows them by.
     inputs: dict[str, Path]
     warnings: list[str] = field(default_factory=list)
-
-    @property
-    def sessions_of_largest_run(self) -> int:
-        """Of one client. What suits these is what every run is asked with: a sweep that changed its way of asking the
-        kernel in the middle would show a step of the client's."""
-        return max(cell.sessions or cell.threads for cell in self.cells)
 
     @property
     def base_dir(self) -> Path:

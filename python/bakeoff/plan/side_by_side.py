@@ -60,6 +60,7 @@ def side_by_side(plans: Sequence[ResolvedPlan]) -> ResolvedPlan:
         text="\n".join(f"# {plan.path}\n{plan.text}" for plan in plans),
         record=record,
         cells=cells,
+        sessions_of_largest_run=max(plan.sessions_of_largest_run for plan in plans),
         skipped={name: why for plan in plans for name, why in plan.skipped.items()},
         inputs={os.path.relpath(path, first.base_dir): path for plan in plans for path in plan.inputs.values()},
         warnings=list(dict.fromkeys([*(words for plan in plans for words in plan.warnings), *alone])),
