@@ -15,7 +15,7 @@ from .. import interrupts
 from ..errors import ExitCode, PlanError
 from .dry_run import dry_run
 from .output import add_json, say
-from .run_bundle import RESULTS, beside_plan, kept, open_bundle, place, refused
+from .run_bundle import RESULTS, beside_plan, finished_runs, kept, open_bundle, place, refused
 
 if TYPE_CHECKING:
     from ..bundle.read import Bundle
@@ -156,8 +156,10 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
             if not interrupts.meant(error):
                 if not refused(error, writer):
                     say(f"stopped; {kept(writer)}")
+                    _answer_so_far(writer, options)
                 raise
             say(f"interrupted; {kept(writer)}")
+            _answer_so_far(writer, options)
             say(f"continue with: {_resume_command(writer.folder, options)}")
             return ExitCode.INTERRUPTED
 
@@ -205,6 +207,18 @@ def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
     else:
         tell(bundle, answer, as_json=options.json, write=not options.no_report)
     return code
+
+
+def _answer_so_far(writer: BundleWriter, options: argparse.Namespace) -> None:
+    """Of a plan that was stopped, where it has finished runs. What stopped it is told all the same, and a second Ctrl-C
+    ends this, too."""
+    if options.events or not finished_runs(writer):
+        return
+    try:
+        _answer(writer, options)
+    except (KeyboardInterrupt, Exception) as error:
+        if not interrupts.meant(error):
+            say(f"warning: the answer of the finished runs could not be told: {error}")
 
 
 def _tell_answer(bundle: Bundle, answer: Answer, code: ExitCode, *, write: bool) -> None:

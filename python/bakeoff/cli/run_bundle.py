@@ -131,8 +131,12 @@ def beside_plan(options: argparse.Namespace) -> list[str]:
     return [word for pair in said for word in pair]
 
 
+def finished_runs(writer: BundleWriter) -> int:
+    return len(list((writer.folder / "runs").glob("*/result.json")))
+
+
 def kept(writer: BundleWriter) -> str:
     """In words, the runs that a bundle has."""
-    count = len(list((writer.folder / "runs").glob("*/result.json")))
+    count = finished_runs(writer)
     runs = "1 finished run is" if count == 1 else f"{count} finished runs are"
     return f"{runs} kept in {writer.folder}"

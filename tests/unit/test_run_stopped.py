@@ -1,0 +1,79 @@
+"""A plan that is stopped tells the answer of the runs that it has, and what stopped it."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from bakeoff.bundle.write import BundleWriter
+from bakeoff.cli import run as command
+from bakeoff.errors import ExitCode, ServerError
+from bakeoff.schedule import cores
+from builders.bundles import MARIADB, Story, write_bundle
+
+SMALL = Story(contenders=(MARIADB,), threads=(8,), presets=("a",), repetitions=2, window_s=3, warm_up_s=1)
+OPTIONS = {"events": False, "dry_run": False, "json": False, "no_report": False, "quiet": True, "beside": "refuse"}
+RESUME = {"plans": [Path("p.toml")], "said": [], "only": [], "work_dir": None, "allow_drop": False, "out": None}
+
+
+def stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, story: Story, by: BaseException, **given: bool) -> int:
+    """`bakeoff run` whose bundle is the story's when `by` ends it."""
+    bundle = write_bundle(folder / "bundle", story)
+    record = SimpleNamespace(title=story.title, differences={})
+    plan = SimpleNamespace(warnings=[], skipped={}, record=record)
+
+    def make_runs(*_: object) -> None:
+        raise by
+
+    monkeypatch.setattr(cores, "cores_of_all", lambda _: [])
+    monkeypatch.setattr(cores, "claim", lambda *_: nullcontext(SimpleNamespace(others=[], free=lambda: None)))
+    monkeypatch.setattr(command, "open_bundle", lambda *_: (BundleWriter(bundle.folder), {}, {}))
+    monkeypatch.setattr(command, "_make_runs", make_runs)
+    options = argparse.Namespace(**{**OPTIONS, **RESUME, **given})
+    return command.carry_out(plan, options)  # type: ignore[arg-type]
+
+
+def test_failures_that_end_a_plan_leave_the_answer_of_its_finished_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = ServerError("three runs in a row failed", hint="see the log")
+    with pytest.raises(ServerError, match="three runs in a row failed"):
+        stopped(monkeypatch, tmp_path, SMALL, gone)
+    out, err = capsys.readouterr()
+    assert "2 finished runs are kept in" in err
+    assert "* mariadb" in out
+    assert out.splitlines()[-1].startswith("report  ")
+    assert (tmp_path / "bundle/report.html").exists()
+
+
+def test_an_interrupted_plan_tells_the_answer_of_its_finished_runs_and_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = stopped(monkeypatch, tmp_path, SMALL, KeyboardInterrupt(), no_report=True)
+    out, err = capsys.readouterr()
+    assert code == ExitCode.INTERRUPTED
+    assert "* mariadb" in out
+    assert "report  " not in out
+    assert err.index("interrupted; 2 finished runs are kept") < err.index("continue with: ")
+
+
+def test_a_plan_without_a_finished_run_has_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stopped(monkeypatch, tmp_path, Story(**{**vars(SMALL), "repetitions": 0}), KeyboardInterrupt())
+    assert capsys.readouterr().out == ""
+
+
+def test_an_answer_that_cannot_be_told_does_not_hide_what_ended_the_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> int:
+        raise ValueError("no way")
+
+    monkeypatch.setattr(command, "_answer", broken)
+    with pytest.raises(ServerError, match="gone"):
+        stopped(monkeypatch, tmp_path, SMALL, ServerError("gone", hint=""))
+    assert "the answer of the finished runs could not be told: no way" in capsys.readouterr().err
