@@ -1,0 +1,88 @@
+"""Runs docs/tutorial.md and writes what its commands print, and pictures of its reports, into it.
+
+    python -m benches.tutorial SCRATCH [--wait | --together]
+
+SCRATCH: a folder that is made, or one of an earlier call: what was measured there is told anew, and only what lacks is
+measured. What stands after it is given to every `bakeoff run`, and not shown. Every block of commands that has a block
+of output after it is run there, in the page's order, beside the plans of plans/tutorial. A block of output that ends
+in "..." keeps as many paragraphs as it has. docs/images/tutorial-NAME.png is the first screen of the report in
+SCRATCH/NAME. Needs MariaDB (`bakeoff systems install mariadb`) and chromium, and takes about twenty minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.builders.chromium import Chromium
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/tutorial.md"
+IMAGES = ROOT / "docs/images"
+PLANS = ROOT / "plans/tutorial"
+_COMMANDS = re.compile(r"```sh\n([^`]*)```\n\n```text\n([^`]*)```")
+_PICTURE = re.compile(r"images/tutorial-(\w+)\.png")
+#: Where bundles that are continued are kept as they were.
+_BEFORE = "before/"
+#: Of the page: what a reader sees without scrolling.
+SCREEN = (1300, 950)
+
+
+def main(scratch: Path, beside: str) -> None:
+    shutil.copytree(PLANS, scratch, dirs_exist_ok=True)
+    page = PAGE.read_text()
+    page = _COMMANDS.sub(lambda block: _block(block[1], _printed(block[1], block[2], scratch, beside)), page)
+    PAGE.write_text(page)
+    pictures(scratch, dict.fromkeys(_PICTURE.findall(page)))
+
+
+def pictures(scratch: Path, names: dict[str, None]) -> None:
+    browser = Chromium(Path(shutil.which("chromium") or "chromium"), {}, scratch)
+    for name in names:
+        width, height = SCREEN
+        report = (scratch / name / "report.html").absolute()
+        (IMAGES / f"tutorial-{name}.png").write_bytes(browser.screenshot(report, width=width, height=height))
+
+
+def _block(commands: str, printed: str) -> str:
+    return f"```sh\n{commands}```\n\n```text\n{printed.replace('`', chr(39))}```"
+
+
+def _printed(commands: str, before: str, scratch: Path, beside: str) -> str:
+    """What the commands print to stdout; progress goes to stderr, and is not the page's."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    lines: list[str] = []
+    for command in commands.splitlines():
+        print(f"$ {command}", file=sys.stderr)
+        asked = _asked(command, scratch) or command.replace("bakeoff run", f"bakeoff run {beside}")
+        done = subprocess.run(
+            asked, shell=True, cwd=scratch, env=environment, stdout=subprocess.PIPE, text=True, check=False
+        )
+        lines += done.stdout.replace(_BEFORE, "").rstrip().splitlines()
+    printed = "\n".join(lines) + "\n"
+    if before.endswith("\n...\n"):
+        printed = "\n\n".join(printed.split("\n\n")[: before.count("\n\n")]) + "\n\n...\n"
+    return printed
+
+
+def _asked(command: str, scratch: Path) -> str | None:
+    """What tells anew what the command told when it measured; None: it has not measured here. A bundle that is
+    continued is kept as it was before, because the page shows that, too."""
+    made, continued = (re.search(rf"--{word} (\w+)", command) for word in ("out", "resume"))
+    if made and (scratch / made[1]).exists():
+        before = f"{_BEFORE}{made[1]}"
+        return f"bakeoff report {before if (scratch / before).exists() else made[1]}"
+    if continued:
+        before = scratch / f"{_BEFORE}{continued[1]}"
+        if before.exists():
+            return f"bakeoff report {continued[1]}"
+        shutil.copytree(scratch / continued[1], before)
+    return None
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), " ".join(sys.argv[2:]))
