@@ -212,6 +212,26 @@ def test_a_plan_that_grew_continues_its_bundle_and_removed_runs_are_made_again(r
     assert any("new cells: 1" in words for words in bundle.info.messages)
 
 
+def test_repetitions_are_added_to_a_complete_bundle_and_every_answer_is_a_look(ran: Path, tmp_path: Path) -> None:
+    shutil.copytree(ran / "bakeoff-results", tmp_path / "bakeoff-results")
+    plan = write_plan(tmp_path, SQLITE)
+    done = bakeoff("run", plan, "--resume", "--repetitions", "+1", cwd=tmp_path)
+    assert done.code == 0, done.err
+    bundle = only_bundle(tmp_path)
+    assert (bundle.plan.repetitions, len(bundle.runs), bundle.info.looks) == (3, 6, [2, 3])
+    fewer = bakeoff("run", plan, "--resume", bundle.folder, cwd=tmp_path)
+    assert fewer.code == 2
+    assert "the plan has 2 repetitions, and this bundle has 3" in fewer.err
+    assert "say --repetitions 3, or more" in fewer.err
+
+
+@pytest.mark.parametrize("said", [["+1"], ["0"], ["many"]])
+def test_a_number_of_repetitions_that_is_none_is_refused(tmp_path: Path, said: list[str]) -> None:
+    done = bakeoff("run", write_plan(tmp_path, SQLITE), "--repetitions", *said, cwd=tmp_path)
+    assert (done.code, done.err.count("error:")) == (2, 1)
+    assert "--repetitions" in done.err
+
+
 def test_a_bundle_at_a_place_of_its_own_is_continued_there_and_never_written_over(ran: Path, tmp_path: Path) -> None:
     here = shutil.copytree(only_bundle(ran).folder, tmp_path / "here")
     shutil.rmtree(next(here.glob("runs/*")))

@@ -137,3 +137,29 @@ def test_one_bundle_a_side_cannot_tell_occasions_from_systems_and_says_so() -> N
     found = [judge([unpaired("c", RATE, "a", "b", [occasion(random)], [occasion(random)])])[0] for _ in range(500)]
     assert claims(found) / 500 >= 0.5  # of one and the same system
     assert all("these two bundles" in c.words and c.notes[0].startswith("one occasion a side") for c in found)
+
+
+def looked(random: Random, change: float) -> int:
+    """Of two systems, somebody who adds the repetitions that are asked for, up to 15, while nothing is shown: at which
+    look a difference is claimed; 0: at none of three."""
+    a, b = random.normal(0, 0.03, 40), random.normal(change, 0.03, 40)
+    blocks = 5
+    for look in (1, 2, 3):
+        sides = [{i: float(np.exp(x)) for i, x in enumerate(side[:blocks])} for side in (a, b)]
+        (found,) = judge([paired("c", RATE, "A", "B", *sides)], look=look)
+        if found.claims_difference:
+            return look
+        blocks += min(15, found.more_repetitions or 15)
+    return 0
+
+
+def test_adding_repetitions_until_a_difference_is_shown_rarely_shows_one_that_is_none() -> None:
+    random = np.random.default_rng(26)
+    assert sum(looked(random, 0.0) > 0 for _ in range(1000)) / 1000 <= 0.065
+
+
+def test_adding_the_repetitions_that_are_asked_for_finds_more() -> None:
+    random = np.random.default_rng(27)
+    at = [looked(random, np.log(1.05)) for _ in range(200)]
+    assert at.count(1) / 200 <= 0.65
+    assert sum(look > 0 for look in at) / 200 >= 0.8

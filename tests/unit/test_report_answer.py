@@ -102,7 +102,7 @@ def test_with_one_setting_the_headline_is_the_comparison_with_both_values(tmp_pa
     _, found = answer(tmp_path, replace(SMALL, threads=(64,)))
     (sentence,) = found.headline
     assert sentence.startswith("sqlite_full is ")
-    assert " slower than mariadb (95 % interval " in sentence
+    assert " slower than mariadb (96 % interval " in sentence
     assert sentence.endswith("/s.")
     assert sentence.count("/s") == 2
 
@@ -141,7 +141,8 @@ def test_an_undecided_comparison_says_its_size_and_what_would_decide_it(tmp_path
     assert re.search(
         r"^slower against mariadb: no difference shown: slower [\d,]+/s, mariadb [\d,]+/s\. The estimate is [\d.]+ %"
         r" slower \(\d+ % interval [\d.]+ % slower to [\d.]+ % faster\); a difference of [\d.]+ % would have been"
-        r" seen\. About \d+ more repetitions would probably decide it\.$",
+        r" seen\. About \d+ more repetitions would probably decide it"
+        r" \(--resume --repetitions \+\d+\)\.$",
         found.headline[0],
     )
 
@@ -152,9 +153,8 @@ def test_of_several_settings_the_headline_says_how_many_more_repetitions_would_d
     _, found = answer(tmp_path, story)
     undecided = [c for c in found.comparisons if c.is_undecided]
     assert len(undecided) == 3
-    assert re.search(
-        r"About \d+ more repetitions would probably decide 1 of the 3 that are undecided\.$", found.headline[0]
-    )
+    words = r"About \d+ more repetitions would probably decide 1 of the 3 that are undecided \(--resume"
+    assert re.search(words, found.headline[0])
 
 
 def test_where_repetitions_do_not_help_the_largest_possible_difference_is_said(tmp_path: Path) -> None:

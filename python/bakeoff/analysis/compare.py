@@ -22,9 +22,9 @@ class Comparison:
     """What is said about `other` against `base`. Ratios are other / base; 1.0 means equal.
 
     verdict: of the objective's value (`higher`, `lower`), not of merit: see `better`.
-    low, high: interval at `level`, the level of the step at which Holm's procedure decided this cell (95 % or more),
+    low, high: interval at `level`, the level of the step at which Holm's procedure decided this cell,
         so that interval and verdict never contradict each other: it excludes 1 exactly when a difference is claimed.
-    plain_low, plain_high: the interval at 95 %, as if this were the only cell.
+    plain_low, plain_high: as if this were the only cell.
     p_value, p_adjusted: alone, and over all cells.
     detectable_ratio: smallest relative difference that would have been seen with 80 % probability; only where none
         was shown.

@@ -8,7 +8,7 @@ occasions cannot be known, and is left out of the interval. See docs/method/comp
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -85,7 +85,7 @@ class Estimate:
     """What one cell says before anything is decided.
 
     base_value, other_value: geometric means, None if one of the runs is invalid, zero or undefined. repetitions: of
-    the one that has fewer, in units of evidence: blocks, runs or occasions.
+    the one that has fewer, in units of evidence: blocks, runs or occasions. log_ratios: of each block, where there are.
     """
 
     cell: str
@@ -98,6 +98,7 @@ class Estimate:
     other_value: float | None
     finding: Evidence | Obstacle
     notes: tuple[str, ...] = ()
+    log_ratios: Mapping[Hashable, float] = field(default_factory=dict)
 
 
 _WITHOUT_PARTNER = (
@@ -139,13 +140,35 @@ def paired(
         finding = _survivors({base: list(base_runs.values()), other: list(other_runs.values())})
     shares = has_zero_shares(objective, [*a, *b])
     finding = finding or _obstacle(objective, {base: a, other: b}, has_value=_is_share if shares else _has_log)
+    by_block: dict[Hashable, float] = {}
     if finding is None:
         steps = np.asarray(b, dtype=float) - np.asarray(a, dtype=float) if shares else _logs(b) - _logs(a)
-        finding = Evidence(
-            float(steps.mean()), _standard_error(steps), float(len(blocks) - 1), "shares" if shares else "ratio"
-        )
+        finding = _of_steps(steps, "shares" if shares else "ratio")
+        by_block = {} if shares else dict(zip(blocks, steps.tolist(), strict=True))
     values = (_mean(a), _mean(b)) if shares else (_centre(a), _centre(b))
-    return Estimate(cell, objective, base, other, "paired", len(blocks), *values, finding, tuple(notes))
+    return Estimate(cell, objective, base, other, "paired", len(blocks), *values, finding, tuple(notes), by_block)
+
+
+def over_settings(cell: str, estimates: Sequence[Estimate]) -> Estimate | None:
+    """The same two in several settings, all `paired`, as one question: for each block that all of them have, the mean
+    of their log-ratios, each setting counting the same. None where one of them could not be judged.
+
+    What differs between settings is no noise here: the answer is about these settings, not about others like them.
+    """
+    if not all(isinstance(e.finding, Evidence) for e in estimates):
+        return None
+    blocks = [block for block in estimates[0].log_ratios if all(block in e.log_ratios for e in estimates)]
+    if len(blocks) < REPETITIONS_MIN:
+        return None
+    ratios = np.mean([[e.log_ratios[block] for block in blocks] for e in estimates], axis=0)
+    first = estimates[0]
+    facts = cell, first.objective, first.base, first.other, first.design, len(blocks)
+    return Estimate(*facts, None, None, _of_steps(ratios, "ratio"))
+
+
+def _of_steps(steps: FloatArray, of: Literal["ratio", "shares"]) -> Evidence:
+    """steps: one a block."""
+    return Evidence(float(steps.mean()), _standard_error(steps), float(steps.size - 1), of)
 
 
 def unpaired(

@@ -43,18 +43,26 @@ def more_repetitions(found: Evidence, alpha: float) -> int | None:
 
 def short_words(ratio: float, low: float, high: float, detectable_ratio: float) -> str:
     """For a table: "+1.4 % (-2.3 % to +5.0 %); 6.1 % would have been seen"."""
-    estimate, *edges = (signed_words(value) for value in (ratio, low, high))
     if 1 + detectable_ratio >= _BLIND_FROM:
-        return f"{estimate}; not even {_BLIND_FROM:.0f} times as much would have been seen"
-    return f"{estimate} ({' to '.join(edges)}); {seen_words(detectable_ratio)} would have been seen"
+        return f"{signed_words(ratio)}; not even {_BLIND_FROM:.0f} times as much would have been seen"
+    return f"{estimate_words(ratio, low, high)}; {seen_words(detectable_ratio)} would have been seen"
+
+
+def estimate_words(ratio: float, low: float, high: float) -> str:
+    """ "+1.4 % (-2.3 % to +5.0 %)"."""
+    return f"{signed_words(ratio)} ({signed_words(low)} to {signed_words(high)})"
 
 
 def more_words(more: int | None, what: str = "it") -> str:
-    """ "about 15 more repetitions would probably decide it"; as rough as it is known: upwards to a multiple of 5."""
+    """ "about 15 more repetitions would probably decide it"."""
     if more is None:
         return f"more repetitions would hardly decide {what}"
-    about = more if more <= _ROUNDED_FROM else 5 * math.ceil(more / 5)
-    return f"about {counted(about, 'more repetition', 'more repetitions')} would probably decide {what}"
+    return f"about {counted(rounded(more), 'more repetition', 'more repetitions')} would probably decide {what}"
+
+
+def rounded(more: int) -> int:
+    """As rough as it is known: upwards to a multiple of 5."""
+    return more if more <= _ROUNDED_FROM else 5 * math.ceil(more / 5)
 
 
 def signed_words(ratio: float) -> str:

@@ -83,7 +83,8 @@ def _lost_runs(was: PlanRecord, now: Present) -> Iterator[tuple[str, str]]:
             )
         yield f"the plan no longer has the cell {cell.label} as it was when this bundle was begun", hint
     if now.plan.repetitions < was.repetitions:
-        yield f"the plan has {now.plan.repetitions} repetitions, and this bundle was begun with {was.repetitions}", hint
+        what = f"the plan has {now.plan.repetitions} repetitions, and this bundle has {was.repetitions}"
+        yield what, f"say --repetitions {was.repetitions}, or more"
 
 
 def _lost_facts(bundle: Bundle) -> Iterator[tuple[str, str]]:

@@ -131,9 +131,15 @@ class BundleWriter:
             "skipped": dict(now.skipped),
             "inputs": {**bundle.info.inputs, **now.info.inputs},
             "messages": [*bundle.info.messages, *told],
+            "looks": bundle.info.looks or _looks_of_old(bundle),
         }
         self.update(bundle.info.model_copy(update=changes))
         return bundle
+
+    def looked(self, repetitions: int) -> None:
+        """The answer over so many repetitions is given."""
+        if self.info is not None and repetitions not in self.info.looks:
+            self.update(self.info.model_copy(update={"looks": [*self.info.looks, repetitions]}))
 
     def update(self, info: BundleInfo) -> None:
         self.info = info
@@ -171,6 +177,11 @@ class BundleWriter:
 
     def _write(self, name: str, document: Document) -> None:
         files.write_text(self.folder, name, dumps(document))
+
+
+def _looks_of_old(bundle: Bundle) -> list[int]:
+    """A complete bundle from before looks were written down was looked at."""
+    return [bundle.plan.repetitions] if bundle.info.state == "complete" else []
 
 
 def dumps(document: Document) -> str:

@@ -15,7 +15,7 @@ from .. import interrupts
 from ..errors import ExitCode, PlanError
 from .dry_run import dry_run
 from .output import add_json, say
-from .run_bundle import RESULTS, beside_plan, finished_runs, kept, open_bundle, place, refused
+from .run_bundle import RESULTS, beside_plan, finished_runs, kept, open_bundle, place, refused, say_repetitions
 
 if TYPE_CHECKING:
     from ..bundle.read import Bundle
@@ -32,7 +32,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="run a plan and print the answer",
         description="Runs every cell and repetition of a plan, prints the answer, leaves a bundle with report.html.",
         epilog="example:\n  bakeoff run my.toml --dry-run\n  bakeoff run my.toml\n  bakeoff run my.toml --resume\n"
-        "  bakeoff run before.toml after.toml\n"
+        "  bakeoff run my.toml --resume --repetitions +5\n  bakeoff run before.toml after.toml\n"
         "  bakeoff run my.toml --out before && bakeoff run my.toml --out after && bakeoff compare before after",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -57,6 +57,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         const="latest",
         metavar="BUNDLE",
         help="continue a bundle of this plan (default: the newest unfinished one); finished runs are kept",
+    )
+    p.add_argument(
+        "--repetitions",
+        metavar="N",
+        help="so many in all, whatever the plan says; with --resume a bundle gets those that it lacks, and +N adds N",
     )
     p.add_argument(
         "--allow-drop",
@@ -126,6 +131,8 @@ def add_beside(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.repetitions is not None:
+        say_repetitions(options, lambda: _read(options))
     return carry_out(_read(options), options)
 
 
@@ -201,6 +208,7 @@ def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
 
     bundle = Bundle.open(writer.folder)
     answer = answer_of(bundle)
+    writer.looked(max((run.block for run in bundle.runs), default=0))
     code = ExitCode.DONE if all_held(bundle, answer) else ExitCode.CHECK_FAILED
     if options.events:
         _tell_answer(bundle, answer, code, write=not options.no_report)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ..plan.resolved import ResolvedPlan
 
 RESULTS = Path("bakeoff-results")
+_REPETITIONS = re.compile(r"(\+?)([1-9][0-9]{0,5})")
 
 
 def open_bundle(
@@ -73,13 +75,33 @@ def place(options: argparse.Namespace) -> Path:
     return found
 
 
-def _to_continue(plan: ResolvedPlan, options: argparse.Namespace) -> Path:
+def say_repetitions(options: argparse.Namespace, read: Callable[[], ResolvedPlan]) -> None:
+    """Puts --repetitions among what is said beside the plan. "+5" is five more than the bundle has that is continued,
+    which is then named. read: reads the plan."""
+    from ..bundle.read import Bundle
+
+    match = _REPETITIONS.fullmatch(options.repetitions)
+    if match is None:
+        what = f'"{options.repetitions}" is no number of repetitions'
+        raise PlanError(what, where="--repetitions", hint="10 for ten in all; with --resume +5 for five more")
+    total = int(match[2])
+    if match[1]:
+        if not options.resume:
+            raise PlanError("+N adds to a bundle, and none is named", where="--repetitions", hint="say --resume, too")
+        folder = _to_continue(read(), options, lacking=False)
+        total += Bundle.open(folder).plan.repetitions
+        options.resume = options.resume if options.out else str(folder)
+    options.said = [*options.said, f"measure.repetitions={total}"]
+
+
+def _to_continue(plan: ResolvedPlan, options: argparse.Namespace, *, lacking: bool = True) -> Path:
+    """lacking: only a bundle that lacks runs of the plan, where none is named."""
     from ..bundle.read import Bundle
 
     if options.resume != "latest" and options.out:
         raise PlanError("--resume BUNDLE and --out name a bundle each", hint="leave one out: --resume --out BUNDLE")
     if options.resume == "latest" and not options.out:
-        return _unfinished(place(options), plan)
+        return _newest(place(options), plan, lacking=lacking)
     return Bundle.open(options.out or options.resume).folder
 
 
@@ -104,8 +126,8 @@ def refused(error: BaseException, writer: BundleWriter) -> bool:
     return error.exit_code == ExitCode.USAGE or not writer.tried
 
 
-def _unfinished(parent: Path, plan: ResolvedPlan) -> Path:
-    """The newest bundle of this plan that lacks runs of it; the plan may have grown since."""
+def _newest(parent: Path, plan: ResolvedPlan, *, lacking: bool) -> Path:
+    """The newest bundle of this plan, which may have grown since. lacking: of those that lack runs of it."""
     from ..bundle.read import Bundle
 
     for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
@@ -117,10 +139,10 @@ def _unfinished(parent: Path, plan: ResolvedPlan) -> Path:
         then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, plan.record))
         grown = now > then or plan.record.repetitions > bundle.plan.repetitions
         of_plan = text == plan.text or (bundle.info.title == plan.record.title and then <= now)
-        if of_plan and (grown or bundle.info.state != "complete"):
+        if of_plan and (grown or bundle.info.state != "complete" or not lacking):
             return info.parent
     raise BundleError(
-        f"there is no unfinished bundle of this plan in {parent}",
+        f"there is no {'unfinished ' if lacking else ''}bundle of this plan in {parent}",
         hint="give the bundle: --resume BUNDLE, or run without --resume",
     )
 

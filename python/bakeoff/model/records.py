@@ -66,6 +66,8 @@ class BundleInfo(Document):
     #: Hash of the engine's binary, and of each file that the plan names: a resume with others is refused.
     engine_sha256: str = ""
     inputs: dict[str, str] = Field(default_factory=dict)
+    #: How many repetitions there were each time that the answer was given: every one is a look at the evidence.
+    looks: list[int] = Field(default_factory=list)
 
 
 class CellRecord(Document):

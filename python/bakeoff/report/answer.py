@@ -191,6 +191,10 @@ class Answer(Document):
     measured: str  # warm-up, window and repetitions in words
     headline: list[str]
     comparisons: list[ComparisonAnswer]
+    #: One for each contestant whose settings all lean the same way; judged together with `comparisons`.
+    over_all: list[ComparisonAnswer] = Field(default_factory=list)
+    #: Which judgement of this bundle it is, from 1: repetitions were added after those before it.
+    look: int = 1
     #: Over the axis, where it is a swept number; in a sweep they take the place of comparisons.
     shapes: list[ShapeAnswer] = Field(default_factory=list)
     #: How each contestant stood to the limits of the plan.

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from ..analysis import compare
-from ..analysis.estimate import Estimate, Obstacle, paired
+from ..analysis.estimate import REPETITIONS_MIN, Estimate, Obstacle, paired
 from ..analysis.metric import Metric
+from ..analysis.undecided import estimate_words
 from ..analysis.wording import counted
 from ..model import durability
 from ..model.records import CellRecord, FactsRecord, RunRecord
 from .answer import ComparisonAnswer
 from .contest import Contest, Setting, setting_words
+from .over_all import lean_alike, over_all
 from .run_values import run_values, same_operations
 from .source import Source
 
@@ -21,14 +23,48 @@ Facts = Mapping[str, FactsRecord]
 Pair = tuple[Setting, CellRecord, CellRecord]
 
 
-def compare_all(contest: Contest, bundle: Source, runs: Runs) -> list[ComparisonAnswer]:
-    """In the order of the settings. One call for all, so that the chance of any false claim is bounded."""
-    pairs = list(_pairs(contest))
-    judged = compare.judge(_estimate(contest, base, other, bundle, runs) for _, base, other in pairs)
-    return [
-        answered(setting, found, _notes(contest, base, other, bundle.facts))
-        for (setting, base, other), found in zip(pairs, judged, strict=True)
+@dataclass(frozen=True)
+class Compared:
+    """by_setting: in the order of the settings. over_all: one for each contestant whose settings all lean alike. look:
+    which judgement this is, from 1. judged: how many repetitions each one before it was of."""
+
+    by_setting: list[ComparisonAnswer]
+    over_all: list[ComparisonAnswer] = field(default_factory=list)
+    look: int = 1
+    judged: list[int] = field(default_factory=list)
+
+
+def compare_all(contest: Contest, bundle: Source, runs: Runs) -> Compared:
+    """Judged in one call for all, so that the chance of any false claim is bounded; and once for each time that the
+    answer was read, at what that look may take: what was claimed then stands."""
+    pairs = _pairs(contest)
+    made = max((run.block for found in runs.values() for run in found), default=0)
+    judged = sorted(blocks for blocks in set(bundle.info.looks) if REPETITIONS_MIN <= blocks < made)
+    looks = []
+    for look, blocks in enumerate([*judged, made], 1):
+        seen = {cell: [run for run in found if run.block <= blocks] for cell, found in runs.items()}
+        estimates = [_estimate(contest, base, other, bundle, seen) for _, base, other in pairs]
+        looks.append(compare.judge([*estimates, *over_all(estimates)], look=look))
+    found = list(map(_standing, zip(*looks, strict=True)))
+    by_setting = [
+        answered(setting, one, _notes(contest, base, other, bundle.facts))
+        for (setting, base, other), one in zip(pairs, found, strict=False)
     ]
+    wholes = [answered((), one, []).model_copy(update={"setting_words": one.cell}) for one in found[len(pairs) :]]
+    return Compared(by_setting, [one for one in wholes if lean_alike(one, by_setting)], len(looks), judged)
+
+
+def _standing(looks: Sequence[compare.Comparison]) -> compare.Comparison:
+    """The latest, of all repetitions; but a difference that was shown is not taken back for having looked again."""
+    *earlier, latest = looks
+    claimed = [found for found in earlier if found.claims_difference]
+    if not claimed or latest.verdict != "no difference":
+        return latest
+    stands, now = claimed[-1], latest.words
+    if latest.ratio is not None and latest.low is not None and latest.high is not None:
+        now = estimate_words(latest.ratio, latest.low, latest.high)
+    note = f"shown with {stands.repetitions} repetitions; with all {latest.repetitions}: {now}"
+    return replace(stands, notes=(*stands.notes, note))
 
 
 def _pairs(contest: Contest) -> list[Pair]:

@@ -10,7 +10,7 @@ from ..analysis.wording import counted
 from ..model.records import RunRecord
 from .answer import Answer, ComparisonAnswer, Difference, MetricShown
 from .cells import cell_answers
-from .comparisons import compare_all
+from .comparisons import Compared, compare_all
 from .config_diff import configuration_of
 from .contest import Contest
 from .headline import headline_words
@@ -45,7 +45,7 @@ def answer_of(
     shown = {m.name: m for m in (contest.objective, *own, *metrics) if m.name not in _IN_EVERY_REPORT}
     cells = cell_answers(contest, bundle, runs, list(shown.values()))
     shapes = shape_answers(contest, bundle, runs) if comparisons is None else []
-    comparisons = list(compare_all(contest, bundle, runs) if comparisons is None else comparisons)
+    compared = compare_all(contest, bundle, runs) if comparisons is None else Compared(list(comparisons))
     held = limit_findings(contest, bundle, runs)
     return Answer(
         title=plan.title,
@@ -57,8 +57,10 @@ def answer_of(
         objective_words=_objective_words(contest.objective),
         pacing=plan.pacing,
         measured=_measured_words(bundle),
-        headline=headline_words(contest, comparisons, shapes, cells, held, bundle.runs),
-        comparisons=comparisons,
+        headline=headline_words(contest, compared, shapes, cells, held, bundle.runs),
+        comparisons=compared.by_setting,
+        over_all=compared.over_all,
+        look=compared.look,
         shapes=shapes,
         held=held,
         cells=cells,

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..model.records import RunRecord
-from .answer import CellAnswer, ComparisonAnswer, ShapeAnswer
+from .answer import CellAnswer, ShapeAnswer
 from .cell_words import abort_words, figure_words
+from .comparisons import Compared
 from .contest import Contest
 from .left_out import not_compared_words, not_valid_words
 from .limit_words import LimitFinding, limit_sentences
+from .look_words import look_words
+from .over_all import over_all_words
 from .pair_words import pair_words
 from .shape_words import shape_words
 from .untested_words import untested_words
@@ -20,16 +23,22 @@ from .untested_words import untested_words
 
 def headline_words(
     contest: Contest,
-    comparisons: Sequence[ComparisonAnswer],
+    compared: Compared,
     shapes: Sequence[ShapeAnswer],
     cells: Sequence[CellAnswer],
     held: Sequence[LimitFinding],
     runs: Sequence[RunRecord],
 ) -> list[str]:
-    answered = [*pair_words(contest, comparisons), *shape_words(contest, shapes)]
+    comparisons = compared.by_setting
+    answered = [
+        *pair_words(contest, comparisons),
+        *shape_words(contest, shapes),
+        *over_all_words(compared.over_all, comparisons),
+    ]
     return [
         *limit_sentences(held),
         *(answered or figure_words(contest, cells)),
+        *look_words(compared),
         *abort_words(contest, cells),
         *not_valid_words(cells),
         *not_compared_words(comparisons, cells),

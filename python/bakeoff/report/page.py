@@ -92,17 +92,17 @@ def _caption(figure: Figure, figures: Figures) -> str:
 
 
 def _comparisons(answer: Answer) -> list[dict[str, Any]]:
-    found, objective = answer.comparisons, metric(answer.objective, answer.rates)
+    found, objective = [*answer.comparisons, *answer.over_all], metric(answer.objective, answer.rates)
     reach = reach_of([r for c in found for r in (c.low, c.high, c.ratio) if r is not None])
     rows = []
     for before, c in zip([None, *found], found, strict=False):
         rows.append(
             {
                 "found": c,
-                "first": before is None or before.setting != c.setting,
+                "first": before is None or before.setting_words != c.setting_words,
                 "series": answer.contestants.index(c.other),
-                "other_value": value_words(c.other_value, objective),
-                "base_value": value_words(c.base_value, objective),
+                "other_value": "" if c in answer.over_all else value_words(c.other_value, objective),
+                "base_value": "" if c in answer.over_all else value_words(c.base_value, objective),
                 "picture": _picture(c, answer.contestants.index(c.other), reach),
             }
         )

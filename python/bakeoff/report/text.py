@@ -213,16 +213,16 @@ def _comparisons(answer: Answer) -> Iterator[str]:
     yield f"Compared with {answer.comparisons[0].base}:"
     objective = metric(answer.objective, answer.rates)
     rows = [
-        [
-            c.setting_words,
-            value_words(c.other_value, objective),
-            value_words(c.base_value, objective),
-            c.words if c.claims_difference else f"{c.other}: {c.words}",
-        ]
+        [c.setting_words, value_words(c.other_value, objective), value_words(c.base_value, objective), _finding(c)]
         for c in answer.comparisons
     ]
+    rows += [[c.setting_words, "", "", _finding(c)] for c in answer.over_all]
     yield from table(["setting", "value", "base", "finding"], rows, left={0, 3})
-    yield from _notes(answer.comparisons)
+    yield from _notes([*answer.comparisons, *answer.over_all])
+
+
+def _finding(c: ComparisonAnswer) -> str:
+    return c.words if c.claims_difference else f"{c.other}: {c.words}"
 
 
 def _shapes(answer: Answer) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.compare import level_words
-from ..analysis.undecided import more_words, seen_words, size_words
+from ..analysis.undecided import more_words, rounded, seen_words, size_words
 from .answer import ComparisonAnswer
 
 
@@ -17,7 +17,7 @@ def undecided_words(found: ComparisonAnswer, *, by_rate: bool) -> list[str]:
         return []
     ways = ("faster", "slower") if by_rate else ("higher", "lower")
     estimate, *edges = (f"{size_words(value)} {ways[value < 1]}" for value in (ratio, low, high))
-    more = _sentence(more_words(found.more_repetitions))
+    more = _sentence(more_words(found.more_repetitions)) + _resumed(found.more_repetitions)
     if found.more_repetitions is None:
         largest = max(low, high, key=lambda edge: abs(edge - 1))
         more = f"{more}: a difference, if there is one, is below {size_words(largest)}"
@@ -38,7 +38,12 @@ def decide_words(found: Sequence[ComparisonAnswer]) -> list[str]:
         return ["More repetitions would hardly decide what is undecided."]
     those = "all" if len(more) == len(undecided) else f"{len(more)} of the"
     which = "it" if len(undecided) == 1 else f"{those} {len(undecided)} that are undecided"
-    return [f"{_sentence(more_words(max(more), which))}."]
+    return [f"{_sentence(more_words(max(more), which))}{_resumed(max(more))}."]
+
+
+def _resumed(more: int | None) -> str:
+    """How to add them."""
+    return "" if more is None else f" (--resume --repetitions +{rounded(more)})"
 
 
 def _sentence(words: str) -> str:
