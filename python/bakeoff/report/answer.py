@@ -90,6 +90,28 @@ class CellAnswer(Document):
     findings: list[str] = Field(default_factory=list)
 
 
+class FigureDiffers(Document):
+    """One figure of two cells, of `other` and `base`: a hint, no tested claim. name: a metric's, or the column of a
+    counter of the server's own ("db.Innodb_row_lock_waits_per_s"), whose values are per operation."""
+
+    name: str
+    label: str
+    base_value: float
+    other_value: float
+    ratio: float
+    words: str
+
+
+class CellsDiffer(Document):
+    """Two neighbours along the axis, in words, and what differs most between them."""
+
+    contestant: str
+    setting_words: str
+    base: str
+    other: str
+    figures: list[FigureDiffers]
+
+
 class ComparisonAnswer(Document):
     """What is said about `other` against `base` in one setting. Ratios are other / base; of shares one of which is zero
     the difference, other - base, stands in their place."""
@@ -117,6 +139,8 @@ class ComparisonAnswer(Document):
     difference_high: float | None = None
     repetitions: int
     notes: list[str] = Field(default_factory=list)
+    #: What else differs, most first.
+    differs: list[FigureDiffers] = Field(default_factory=list)
 
     @property
     def claims_difference(self) -> bool:
@@ -193,6 +217,8 @@ class Answer(Document):
     comparisons: list[ComparisonAnswer]
     #: One for each contestant whose settings all lean the same way; judged together with `comparisons`.
     over_all: list[ComparisonAnswer] = Field(default_factory=list)
+    #: Along the axis of a sweep: what the server's own counters did from each level to the next.
+    neighbours: list[CellsDiffer] = Field(default_factory=list)
     #: Which judgement of this bundle it is, from 1: repetitions were added after those before it.
     look: int = 1
     #: Over the axis, where it is a swept number; in a sweep they take the place of comparisons.

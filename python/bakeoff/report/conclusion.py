@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..analysis.metric import Metric, Observed
 from ..analysis.registry import metric
@@ -13,6 +14,7 @@ from .cells import cell_answers
 from .comparisons import Compared, compare_all
 from .config_diff import configuration_of
 from .contest import Contest
+from .differs import Differs
 from .headline import headline_words
 from .limit_words import limit_findings
 from .limits import limits_of
@@ -46,6 +48,11 @@ def answer_of(
     cells = cell_answers(contest, bundle, runs, list(shown.values()))
     shapes = shape_answers(contest, bundle, runs) if comparisons is None else []
     compared = compare_all(contest, bundle, runs) if comparisons is None else Compared(list(comparisons))
+    differs = Differs(contest, bundle, runs)
+    if comparisons is None:
+        by_setting = [c.model_copy(update={"differs": differs.beside(c)}) for c in compared.by_setting]
+        compared = replace(compared, by_setting=by_setting)
+    neighbours = differs.neighbours()
     held = limit_findings(contest, bundle, runs)
     return Answer(
         title=plan.title,
@@ -57,9 +64,10 @@ def answer_of(
         objective_words=_objective_words(contest.objective),
         pacing=plan.pacing,
         measured=_measured_words(bundle),
-        headline=headline_words(contest, compared, shapes, cells, held, bundle.runs),
+        headline=headline_words(contest, compared, shapes, neighbours, cells, held, bundle.runs),
         comparisons=compared.by_setting,
         over_all=compared.over_all,
+        neighbours=neighbours,
         look=compared.look,
         shapes=shapes,
         held=held,

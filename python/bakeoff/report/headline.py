@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..model.records import RunRecord
-from .answer import CellAnswer, ShapeAnswer
+from .answer import CellAnswer, CellsDiffer, ShapeAnswer
 from .cell_words import abort_words, figure_words
 from .comparisons import Compared
 from .contest import Contest
+from .differs import differs_words
 from .left_out import not_compared_words, not_valid_words
 from .limit_words import LimitFinding, limit_sentences
 from .look_words import look_words
@@ -25,6 +26,7 @@ def headline_words(
     contest: Contest,
     compared: Compared,
     shapes: Sequence[ShapeAnswer],
+    neighbours: Sequence[CellsDiffer],
     cells: Sequence[CellAnswer],
     held: Sequence[LimitFinding],
     runs: Sequence[RunRecord],
@@ -42,5 +44,6 @@ def headline_words(
         *abort_words(contest, cells),
         *not_valid_words(cells),
         *not_compared_words(comparisons, cells),
+        *differs_words(contest, comparisons, neighbours),
         *untested_words(contest.plan, runs),
     ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +14,14 @@ from ..model.records import RunRecord
 from .invalid_runs import causes
 from .source import Source
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 #: A stream's hash covers its first 10,000 operations; runs with so few that some stream may have ended earlier have
 #: different hashes for the same work.
 _HASHED_OPERATIONS = 10_000
+_TIMES = ("second", "length_s")
+_COUNTER = re.compile(r"db\.\w+_per_s")
 
 
 def observed(bundle: Source, run: RunRecord) -> Observed:
@@ -36,15 +43,33 @@ def _value(seen: Observed, metric: Metric) -> float | None:
     return None if metric.at_least(seen) else metric.of(seen)
 
 
+def counters_per_s(bundle: Source, run: RunRecord) -> dict[str, float]:
+    """What the server itself counts, by its column: per second of the window, not of single nodes."""
+    table = bundle.server(run.id, lambda names: [n for n in names if n in _TIMES or _COUNTER.fullmatch(n)])
+    if table is None or not set(_TIMES) <= set(table.column_names):
+        return {}
+    return {
+        name: mean
+        for name in table.column_names
+        if name not in _TIMES and (mean := _window_mean(table, name, bundle.plan.warm_up_s, run.window_s)) is not None
+    }
+
+
 def _server_mean(bundle: Source, run: RunRecord, column: str) -> float | None:
-    """Over the rows whose middle lies in the window."""
-    wanted = ("second", "length_s", column)
+    wanted = (*_TIMES, column)
     table = bundle.server(run.id, lambda names: [name for name in wanted if name in names])
     if table is None or set(table.column_names) != set(wanted):
         return None
-    second, length_s, value = (np.asarray(table.column(name).to_numpy(), dtype=np.float64) for name in wanted)
-    middle_s = second + length_s / 2 - bundle.plan.warm_up_s
-    inside = (middle_s >= 0) & (middle_s <= run.window_s) & ~np.isnan(value)
+    return _window_mean(table, column, bundle.plan.warm_up_s, run.window_s)
+
+
+def _window_mean(table: pa.Table, column: str, warm_up_s: float, window_s: float) -> float | None:
+    """Over the rows whose middle lies in the window."""
+    second, length_s, value = (
+        np.asarray(table.column(name).to_numpy(), dtype=np.float64) for name in (*_TIMES, column)
+    )
+    middle_s = second + length_s / 2 - warm_up_s
+    inside = (middle_s >= 0) & (middle_s <= window_s) & ~np.isnan(value)
     return float(np.average(value[inside], weights=length_s[inside])) if inside.any() else None
 
 

@@ -1,0 +1,164 @@
+"""What else differs between two cells: of their runs' metrics and of the server's own counters those that differ most
+and most steadily, shown elsewhere or not. A hint at why one is faster, no tested claim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise, product
+
+from ..analysis.hints import Hint, hint_of
+from ..analysis.metric import Metric
+from ..analysis.registry import metric
+from ..analysis.undecided import signed_words
+from ..analysis.wording import significant
+from ..model.records import CellRecord, RunRecord
+from .answer import CellsDiffer, ComparisonAnswer, FigureDiffers
+from .contest import Contest, setting_words
+from .run_values import counters_per_s, observed
+from .source import Source
+
+#: Of each comparison, and of two neighbours in a sweep.
+HINTS_MAX = 5
+NEIGHBOURS_MAX = 3
+_HEADLINE_MAX = 3
+#: By what they are about: of each kind the one that differs most is named.
+_METRICS = {
+    "latency_p99": "tail",
+    "latency_p999": "tail",
+    "abort_ratio": "retries",
+    "retries_per_op": "retries",
+    "client_cpu_us_per_op": "client CPU",
+    "server_cpu_us_per_op": "server CPU",
+    "client_memory_peak_bytes": "client memory",
+    "server_memory_peak_bytes": "server memory",
+    "size_on_disk_bytes": "size",
+    "write_bytes_per_op": "writes",
+    "write_amplification": "writes",
+    "pool_wait_mean": "pool",
+}
+#: A counter that grows as fast whatever the rate is one of the clock.
+_CLOCK = math.log(1.01)
+_Figures = dict[str, float]
+
+
+class Differs:
+    """Of one bundle. Each run's figures are taken once, when they are first asked for."""
+
+    def __init__(self, contest: Contest, bundle: Source, runs: Mapping[str, Sequence[RunRecord]]) -> None:
+        self._contest, self._bundle, self._runs = contest, bundle, runs
+        self._taken: dict[str, dict[int, _Figures]] = {}
+
+    def beside(self, found: ComparisonAnswer) -> list[FigureDiffers]:
+        """What differs beside the objective in one comparison, most first."""
+        places = {self._contest.contestant(c): c for c in self._contest.plan.cells if _is_at(self._contest, c, found)}
+        own = _METRICS.get(self._contest.objective.name.partition(".")[0])
+        hints = self._hints(places[found.base], places[found.other])
+        kinds = {hint.name: _METRICS.get(hint.name, hint.name) for hint in hints}
+        first = {kind: name for name, kind in reversed(kinds.items())}
+        kept = [hint for hint in hints if kinds[hint.name] != own and first[kinds[hint.name]] == hint.name]
+        return [_told(hint) for hint in kept[:HINTS_MAX]]
+
+    def neighbours(self) -> list[CellsDiffer]:
+        """Along the axis: the server's counters that moved most from one level to the next, each per operation."""
+        contest = self._contest
+        if contest.axis is None or not contest.is_swept(contest.axis):
+            return []
+        found = []
+        for contestant, panel in product(contest.contestants, contest.panels):
+            cells = [cell for s in contest.along(panel) if (cell := contest.cell(contestant, s)) is not None]
+            for base, other in pairwise(cells):
+                told = [_told(hint) for hint in self._hints(base, other) if _is_counter(hint.name)]
+                if told:
+                    ends = [setting_words(((contest.axis, cell.levels[contest.axis]),)) for cell in (base, other)]
+                    found.append(
+                        CellsDiffer(
+                            contestant=contestant,
+                            setting_words=setting_words(panel),
+                            base=ends[0],
+                            other=ends[1],
+                            figures=told[:NEIGHBOURS_MAX],
+                        )
+                    )
+        return found
+
+    def _hints(self, base: CellRecord, other: CellRecord) -> list[Hint]:
+        """Over the blocks in which both have a valid run."""
+        a, b = self._figures(base), self._figures(other)
+        blocks = sorted(a.keys() & b.keys())
+        names = [n for n in _METRICS | dict.fromkeys(_counters(a)) if all(n in a[i] and n in b[i] for i in blocks)]
+        hints = [hint_of(name, [a[i][name] for i in blocks], [b[i][name] for i in blocks]) for name in names if blocks]
+        rates = math.prod(b[i]["rate"] / a[i]["rate"] for i in blocks) ** (1 / max(len(blocks), 1))
+        kept = [h for h in hints if h is not None and not (_is_counter(h.name) and _is_of_the_clock(h, rates))]
+        return sorted(kept, key=lambda hint: -hint.least)
+
+    def _figures(self, cell: CellRecord) -> dict[int, _Figures]:
+        if cell.id not in self._taken:
+            runs = [run for run in self._runs[cell.id] if run.valid and run.rate_ops_per_s > 0]
+            self._taken[cell.id] = {run.block: dict(_figures_of(self._bundle, run)) for run in runs}
+        return self._taken[cell.id]
+
+
+def differs_words(
+    contest: Contest, comparisons: Sequence[ComparisonAnswer], neighbours: Sequence[CellsDiffer]
+) -> list[str]:
+    """One line: of the comparison that leads, where it shows a difference; in a sweep of the step that moved most."""
+    claimed = [c for c in comparisons if c.claims_difference and c.differs]
+    if claimed:
+        leading = next((c for c in claimed if c.setting == dict(contest.middle)), claimed[0])
+        where = f" at {leading.setting_words}" if leading.setting_words else ""
+        return [_sentence(f"What else differs most between {leading.other} and {leading.base}{where}", leading.differs)]
+    if comparisons or not neighbours:
+        return []
+    most = max(neighbours, key=lambda step: abs(math.log(step.figures[0].ratio)))
+    where = ", ".join(filter(None, [most.setting_words, f"from {most.base} to {most.other}"]))
+    return [_sentence(f"What {most.contestant} counts and moved most, {where}", most.figures)]
+
+
+def _sentence(what: str, figures: Sequence[FigureDiffers]) -> str:
+    return f"{what} (a hint at why, not tested): {'; '.join(one.words for one in figures[:_HEADLINE_MAX])}."
+
+
+def _is_at(contest: Contest, cell: CellRecord, found: ComparisonAnswer) -> bool:
+    return dict(contest.setting(cell)) == found.setting
+
+
+def _figures_of(bundle: Source, run: RunRecord) -> Iterator[tuple[str, float]]:
+    yield "rate", run.rate_ops_per_s
+    seen = observed(bundle, run)
+    for name in _METRICS:
+        value = metric(name).of(seen)
+        if value is not None:
+            yield name, value
+    for column, per_s in counters_per_s(bundle, run).items():
+        yield column, per_s / run.rate_ops_per_s
+
+
+def _is_counter(name: str) -> bool:
+    return name.startswith("db.")
+
+
+def _is_of_the_clock(hint: Hint, rate_ratio: float) -> bool:
+    return abs(math.log(hint.ratio * rate_ratio)) < _CLOCK
+
+
+def _counters(figures: Mapping[int, _Figures]) -> list[str]:
+    return sorted({name for each in figures.values() for name in each if _is_counter(name)})
+
+
+def _told(hint: Hint) -> FigureDiffers:
+    shown: Metric | None = None if _is_counter(hint.name) else metric(hint.name)
+    label = (
+        shown.label
+        if shown
+        else f"{hint.name.removeprefix('db.').removesuffix('_per_s').replace('_', ' ')} per operation"
+    )
+    base, other = (shown.words(v) if shown else significant(v, 2) for v in (hint.base_value, hint.other_value))
+    return FigureDiffers(
+        name=hint.name,
+        label=label,
+        base_value=hint.base_value,
+        other_value=hint.other_value,
+        ratio=hint.ratio,
+        words=f"{label.removeprefix('number of ')} {signed_words(hint.ratio)} ({other} against {base})",
+    )

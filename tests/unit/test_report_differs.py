@@ -1,0 +1,140 @@
+"""What else differs between two cells: what is large and steady is named, with its values; noise and clocks are not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from bakeoff.analysis.hints import hint_of
+from bakeoff.bundle.read import Bundle
+from bakeoff.model.records import RunRecord
+from bakeoff.report.answer import Answer
+from bakeoff.report.conclusion import answer_of
+from bakeoff.report.html import write_report
+from builders.bundles import MARIADB, Story, write_bundle
+
+FASTER = replace(MARIADB, name="faster", rate_1=5_000.0, rate_max=30_000.0)
+PAIR = Story(contenders=(MARIADB, FASTER), presets=("a",), threads=(8,), window_s=5, warm_up_s=0, noise=0.01)
+
+
+@pytest.mark.parametrize(
+    ("base", "other"),
+    [([1.0, 2.0, 0.0], [9.0, 9.0, 9.0]), ([1.0, 1.0], [9.0, 9.0]), ([1.0, 1.0, 1.0], [1.05, 1.05, 1.05])],
+    ids=["a value of nothing", "too few blocks", "too small"],
+)
+def test_what_has_no_base_too_few_blocks_or_no_size_is_no_hint(base: list[float], other: list[float]) -> None:
+    assert hint_of("x", base, other) is None
+
+
+def test_a_large_difference_that_is_not_steady_is_no_hint_and_a_steady_one_comes_first() -> None:
+    assert hint_of("x", [1.0] * 5, [9.0, 0.2, 5.0, 0.3, 4.0]) is None
+    steady = hint_of("x", [1.0] * 5, [2.0, 2.02, 1.98, 2.0, 2.01])
+    shaky = hint_of("x", [1.0] * 5, [2.0, 2.6, 1.5, 2.0, 2.1])
+    assert steady is not None
+    assert shaky is not None
+    assert steady.least > shaky.least
+    assert steady.ratio == pytest.approx(2.0, rel=0.01)
+
+
+def test_of_figures_that_only_vary_few_are_called_hints() -> None:
+    random = np.random.default_rng(4)
+    drawn = [hint_of("x", *np.exp(random.normal(0, 0.2, (2, 5)))) for _ in range(1000)]
+    assert sum(hint is not None for hint in drawn) <= 15
+
+
+class Counting(Bundle):
+    """A bundle whose servers count what a story says, per second of a run."""
+
+    counters: Callable[[RunRecord], dict[str, float]]
+
+    def server(self, run: str, pick: Callable[[list[str]], list[str]] | None = None) -> pa.Table:
+        found = self.counters(next(record for record in self.runs if record.id == run))
+        table = pa.table({"second": [0.0], "length_s": [1.0], **{name: [value] for name, value in found.items()}})
+        return table.select(pick(table.column_names) if pick else table.column_names)
+
+
+def counting(folder: Path, story: Story, counters: Callable[[RunRecord], dict[str, float]]) -> Counting:
+    written = write_bundle(folder / "b", story)
+    bundle = Counting(written.folder, written.info, written.plan, written.machine)
+    bundle.counters = counters
+    return bundle
+
+
+def pair_of(run: RunRecord) -> dict[str, float]:
+    more = 3.4 if run.cell == "c02" else 1.0
+    return {
+        "db.Innodb_row_lock_waits_per_s": 0.01 * run.rate_ops_per_s * more,
+        "db.Innodb_log_writes_per_s": 0.5 * run.rate_ops_per_s,
+        "db.Uptime_per_s": 1.0,
+        "db.Threads_running": 8.0 * more,
+        "db.n1.Com_commit_per_s": run.rate_ops_per_s * more,
+        "db.Aborted_connects_per_s": 0.0,
+    }
+
+
+def told(answer: Answer) -> list[str]:
+    return [figure.name for figure in answer.comparisons[0].differs]
+
+
+def test_the_servers_counters_are_held_against_each_other_per_operation(tmp_path: Path) -> None:
+    found = answer_of(counting(tmp_path, PAIR, pair_of))
+    (waits,) = [figure for figure in found.comparisons[0].differs if figure.name.startswith("db.")]
+    assert waits.words == "Innodb row lock waits per operation 3.4 times (0.034 against 0.010)"
+    assert (waits.base_value, waits.other_value) == (pytest.approx(0.01), pytest.approx(0.034))
+    assert found.headline[1].startswith(
+        "What else differs most between faster and mariadb (a hint at why, not tested): "
+    )
+    assert waits.words in found.headline[1]
+
+
+def test_metrics_that_differ_are_named_once_a_kind_with_both_values(tmp_path: Path) -> None:
+    def change(run: RunRecord) -> RunRecord:
+        if run.cell == "c01":
+            return run
+        server = run.server.model_copy(update={"cpu_s": 2 * (run.server.cpu_s or 0), "size_on_disk_bytes": 300_000_000})
+        return run.model_copy(update={"server": server, "client_cpu_s": run.client_cpu_s * 1.02})
+
+    found = answer_of(write_bundle(tmp_path / "b", replace(PAIR, change=change)))
+    names = told(found)
+    assert {"server_cpu_us_per_op", "size_on_disk_bytes"} <= set(names)
+    assert not {"client_cpu_us_per_op", "cpu_us_per_op", "rate"} & set(names)
+    assert len({"latency_p99", "latency_p999"} & set(names)) <= 1
+    words = next(figure.words for figure in found.comparisons[0].differs if figure.name == "server_cpu_us_per_op")
+    assert words == "server CPU per operation 2.0 times (76 µs against 38 µs)"
+
+
+def test_what_is_compared_is_not_named_beside_itself(tmp_path: Path) -> None:
+    by_tail = answer_of(write_bundle(tmp_path / "b", replace(PAIR, objective="latency_p999")))
+    assert not {"latency_p99", "latency_p999"} & set(told(by_tail))
+
+
+def test_neighbours_of_a_sweep_name_the_counters_that_moved_beyond_the_load(tmp_path: Path) -> None:
+    def locked(run: RunRecord) -> dict[str, float]:
+        return {
+            "db.Innodb_row_lock_waits_per_s": run.rate_ops_per_s * (0.02 if run.cell == "c03" else 0.005),
+            "db.Questions_per_s": run.rate_ops_per_s,
+            "db.Uptime_per_s": 1.0,
+        }
+
+    story = replace(PAIR, contenders=(MARIADB,), threads=(4, 8, 16))
+    bundle = counting(tmp_path, story, locked)
+    found = answer_of(bundle)
+    (step,) = found.neighbours
+    assert (step.contestant, step.base, step.other) == ("mariadb", "8 threads", "16 threads")
+    assert [figure.words for figure in step.figures] == [
+        "Innodb row lock waits per operation 4.0 times (0.020 against 0.0050)"
+    ]
+    assert math.isclose(step.figures[0].ratio, 4.0, rel_tol=1e-6)
+    assert any("from 8 threads to 16 threads (a hint at why, not tested)" in words for words in found.headline)
+
+
+def test_the_page_lists_them_under_the_comparisons(tmp_path: Path) -> None:
+    bundle = counting(tmp_path, PAIR, pair_of)
+    page = write_report(bundle, tmp_path / "out", answer_of(bundle)).html.read_text()
+    assert "What else differs, most first: hints at why, not tested" in page
+    assert "Innodb row lock waits per operation 3.4 times" in page
