@@ -76,6 +76,14 @@ def test_a_level_with_invalid_runs_is_left_out_aloud(tmp_path: Path) -> None:
     assert "; 32 threads left out: 1 of 5 runs of 32 threads was invalid (errors)." in first
 
 
+def test_a_level_that_was_never_run_is_left_out_aloud(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", SWEEP)
+    bundle.plan = bundle.plan.model_copy(update={"compare_factor": "threads"})
+    bundle.runs[:] = [run for run in bundle.runs if run.cell != "c04"]
+    first = answer_of(bundle).headline[0]
+    assert "128 threads left out: too few repetitions to compare (0, needs 5)" in first
+
+
 def test_of_response_times_the_lowest_is_told(tmp_path: Path) -> None:
     first = answer(tmp_path, replace(SWEEP, objective="latency_p99")).headline[0]
     assert first.startswith("The p99 is lowest at 2 threads: ")

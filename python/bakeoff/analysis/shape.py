@@ -75,7 +75,7 @@ class Sweep(Generic[Level]):
 
     @cached_property
     def _hit_alike(self) -> set[int]:
-        first, *others = self.runs.values()
+        first, *others = [values for values in self.runs.values() if values] or [{}]
         return {b for b, v in first.items() if isinstance(v, Invalid) and all(o.get(b) == v for o in others)}
 
     @cached_property

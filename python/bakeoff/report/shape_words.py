@@ -180,7 +180,9 @@ def finding_words(shape: ShapeAnswer, level: ShapeLevel, objective: Metric) -> s
         words = "highest" if shape.direction == "higher" else "lowest"
     else:
         words = "".join(_distance(shape, level, objective) or (level.against.words,))
-    return f"{words}; the knee may be here" if level.level in shape.knee and knee_words(shape) else words
+    if level.level not in shape.knee or not knee_words(shape):
+        return words
+    return f"{words}; the knee {'is' if len(shape.knee) == 1 else 'may be'} here"
 
 
 def _span(shape: ShapeAnswer, found: Sequence[Scalar]) -> str:

@@ -25,7 +25,7 @@ Runs = Mapping[str, Sequence[RunRecord]]
 
 @dataclass(frozen=True)
 class _Line:
-    """cells: by level, in order; those that were run."""
+    """cells: by level, in order; some may not have been run."""
 
     axis: str
     contestant: str
@@ -57,9 +57,9 @@ def _lines(contest: Contest, runs: Runs) -> Iterator[_Line]:
         return
     for panel, contestant in product(contest.panels, contest.contestants):
         cells = [contest.cell(contestant, setting) for setting in contest.along(panel)]
-        made = {cell.levels[axis]: cell for cell in cells if cell is not None and runs[cell.id]}
-        if len(made) >= SWEPT_MIN:
-            yield _Line(axis, contestant, panel, made)
+        planned = {cell.levels[axis]: cell for cell in cells if cell is not None}
+        if sum(bool(runs[cell.id]) for cell in planned.values()) >= SWEPT_MIN:
+            yield _Line(axis, contestant, panel, planned)
 
 
 def _judged(
