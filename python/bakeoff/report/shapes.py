@@ -33,12 +33,13 @@ class _Line:
     cells: dict[Scalar, CellRecord]
 
 
-def shape_answers(contest: Contest, bundle: Source, runs: Runs) -> list[ShapeAnswer]:
-    """Judged in one call for all lines, so that the chance of any false claim is bounded; so are the knees."""
+def shape_answers(contest: Contest, bundle: Source, runs: Runs, look: int = 1) -> list[ShapeAnswer]:
+    """Judged in one call for all lines, so that the chance of any false claim is bounded; so are the knees. look: the
+    how-manieth time that the bundle is judged, with repetitions added in between."""
     lines = list(_lines(contest, runs))
     objective, direction = contest.objective, best_of(contest.objective)
-    shapes = _judged(lines, objective, direction, bundle, runs)
-    knees = _judged([line for line in lines if line.axis in LOAD], POWER, "higher", bundle, runs)
+    shapes = _judged(lines, objective, direction, bundle, runs, look)
+    knees = _judged([line for line in lines if line.axis in LOAD], POWER, "higher", bundle, runs, look)
     return [
         _answer(line, shape, knee, objective, bundle, runs)
         for line, shape, knee in zip_longest(lines, shapes, knees)
@@ -63,7 +64,7 @@ def _lines(contest: Contest, runs: Runs) -> Iterator[_Line]:
 
 
 def _judged(
-    lines: Sequence[_Line], metric: Metric, direction: Direction, bundle: Source, runs: Runs
+    lines: Sequence[_Line], metric: Metric, direction: Direction, bundle: Source, runs: Runs, look: int
 ) -> list[Shape[Scalar] | None]:
     """Of each line; None where it has no value at all."""
     sweeps = [
@@ -76,9 +77,12 @@ def _judged(
     ]
     found = iter(
         judge(
-            _estimate(line, pair, metric, bundle, runs)
-            for line, sweep in zip(lines, sweeps, strict=True)
-            for pair in sweep.pairs
+            (
+                _estimate(line, pair, metric, bundle, runs)
+                for line, sweep in zip(lines, sweeps, strict=True)
+                for pair in sweep.pairs
+            ),
+            look=look,
         )
     )
     return [sweep.shape({pair: next(found) for pair in sweep.pairs}) for sweep in sweeps]
