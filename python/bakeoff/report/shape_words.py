@@ -79,11 +79,12 @@ def _place(shape: ShapeAnswer, objective: Metric) -> str:
     at = _span(shape, shape.best)
     if shape.best == levels[-1:]:
         return f"still {'rises' if up else 'falls'} at {at}, the end of the range"
+    is_at = f"{'is' if _is_whole(shape, shape.best) else 'may be'} {most} at {at}"
     if levels[-1] in shape.best:
-        return f"is {most} at {at}, the end of the range"
+        return f"{is_at}, the end of the range"
     if shape.best == levels[:1] and _could_be_less(shape, objective):
-        return f"is {most} at {at}, the start of the range"
-    return f"is {most} at {at}"
+        return f"{is_at}, the start of the range"
+    return is_at
 
 
 def _could_be_less(shape: ShapeAnswer, objective: Metric) -> bool:
@@ -186,15 +187,15 @@ def finding_words(shape: ShapeAnswer, level: ShapeLevel, objective: Metric) -> s
 
 
 def _span(shape: ShapeAnswer, found: Sequence[Scalar]) -> str:
-    return span_words(shape.axis, found, [level.level for level in shape.levels])
-
-
-def span_words(axis: str, found: Sequence[Scalar], levels: Sequence[Scalar]) -> str:
     """ "32 to 64 threads" where no level lies between that is not found, else "8, 32 threads"."""
-    first, last = levels.index(found[0]), levels.index(found[-1])
-    if len(found) == 1 or list(levels[first : last + 1]) != list(found):
-        return factor_words(axis, *found, between=", ")
-    return factor_words(axis, found[0], found[-1])
+    if len(found) == 1 or not _is_whole(shape, found):
+        return factor_words(shape.axis, *found, between=", ")
+    return factor_words(shape.axis, found[0], found[-1])
+
+
+def _is_whole(shape: ShapeAnswer, found: Sequence[Scalar]) -> bool:
+    levels = [level.level for level in shape.levels]
+    return levels[levels.index(found[0]) : levels.index(found[-1]) + 1] == list(found)
 
 
 def _levels(shape: ShapeAnswer) -> list[Scalar]:
