@@ -14,6 +14,7 @@ from bakeoff.plan.side_by_side import side_by_side
 from bakeoff.report.answer import Difference
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.contest import Contest, setting_words
+from bakeoff.report.html import write_report
 from bakeoff.report.text import render_text
 from bakeoff.schedule.order import schedule
 from builders.bundles import MARIADB, Story, write_bundle
@@ -154,3 +155,10 @@ def test_an_answer_of_a_plan_and_its_copy_says_that_they_say_the_same(tmp_path: 
     lines = render_text(answer.model_copy(update={"between_plans": [said]})).splitlines()
     at = next(n for n, line in enumerate(lines) if line.startswith("the plans differ in"))
     assert lines[at + 2].split() == ["systems.mariadb.version", "10.6", "10.11"]
+
+
+def test_the_head_of_a_page_names_what_plans_differ_in(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", Story(contenders=(MARIADB,), threads=(1,), presets=("a",), window_s=2))
+    bundle.plan.differences = {f"systems.mariadb.{key}": {"a": "1", "b": "2"} for key in ("version", "tls", "user")}
+    page = write_report(bundle).html.read_text()
+    assert "The plans differ in systems.mariadb.version, systems.mariadb.tls and in 1 more." in page

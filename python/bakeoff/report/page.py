@@ -23,7 +23,7 @@ from .contest import Contest, setting_words
 from .figures import Figure, Figures
 from .levels import axis_words
 from .limit_words import limits_of_plan
-from .pair_words import value_words
+from .pair_words import NAMED_MAX, value_words
 from .shape_words import finding_words
 from .source import Source
 from .text import SAME_PLANS, STATEMENT_HEADS, error_words, metric_words, statement_words
@@ -43,6 +43,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         "lead": lead,
         "lead_caption": _caption(lead, figures),
         "percentiles": list(figures.latency),
+        "differ_in": _named([one.name for one in answer.between_plans]),
         "same_plans": SAME_PLANS if answer.compared == "plan" and not answer.between_plans else "",
         "captions": {
             "throughput": throughput.CAPTION,
@@ -89,6 +90,12 @@ def _caption(figure: Figure, figures: Figures) -> str:
     if figure is figures.throughput:
         return throughput.CAPTION
     return metric_chart.CAPTION if figure in figures.metrics else latency.CAPTION
+
+
+def _named(places: list[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and in {len(places) - NAMED_MAX} more" if len(places) > NAMED_MAX else ""
+    return f"{', '.join(places[:NAMED_MAX])}{more}"
 
 
 def _comparisons(answer: Answer) -> list[dict[str, Any]]:
