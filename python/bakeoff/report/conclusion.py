@@ -46,8 +46,8 @@ def answer_of(
         own.append(aborts)
     shown = {m.name: m for m in (contest.objective, *own, *metrics) if m.name not in _IN_EVERY_REPORT}
     cells = cell_answers(contest, bundle, runs, list(shown.values()))
-    shapes = shape_answers(contest, bundle, runs) if comparisons is None else []
     compared = compare_all(contest, bundle, runs) if comparisons is None else Compared(list(comparisons))
+    shapes = shape_answers(contest, bundle, runs, compared.look) if comparisons is None else []
     differs = Differs(contest, bundle, runs)
     if comparisons is None:
         by_setting = [c.model_copy(update={"differs": differs.beside(c)}) for c in compared.by_setting]

@@ -40,7 +40,7 @@ def headline_words(
     return [
         *limit_sentences(held),
         *(answered or figure_words(contest, cells)),
-        *look_words(compared),
+        *(look_words(compared) if answered else []),
         *abort_words(contest, cells),
         *not_valid_words(cells),
         *not_compared_words(comparisons, cells),
