@@ -137,12 +137,11 @@ class Seen:
     runs: list[RunRecord] = field(default_factory=list)
 
     def limited(self, *, quiet: bool) -> list[bool]:
-        return [run.verdict.client_limited for run in self.runs if not (quiet and self.disturbed(run))]
+        return [run.verdict.client_limited for run in self.runs if not (quiet and disturbed(run))]
 
-    def disturbed(self, run: RunRecord) -> bool:
-        """By others than the neighbour of ours, who takes at most a core."""
-        ours = 1 / len(run.machine.cores) if self.scenario.others else 0.0
-        return (run.machine.other_cpu_ratio or 0.0) > DISTURBED + ours
+
+def disturbed(run: RunRecord) -> bool:
+    return (run.machine.other_cpu_ratio or 0.0) > DISTURBED
 
 
 # -- ways of holding a client back -----------------------------------------------------------------------------------
@@ -257,7 +256,7 @@ def tell(seen: Seen) -> None:
     said = seen.limited(quiet=False)
     print(f"{seen.scenario.name}: said {sum(said)} of {len(said)}, true {'all' if seen.scenario.limited else 'none'}")
     for run in seen.runs:
-        print("   ", figures(run), "disturbed" if seen.disturbed(run) else "", flush=True)
+        print("   ", figures(run), flush=True)
 
 
 def figures(run: RunRecord) -> str:
@@ -278,7 +277,7 @@ def figures(run: RunRecord) -> str:
         "others": run.machine.other_cpu_ratio,
     }
     told = "  ".join(f"{name} {value:.3g}" for name, value in named.items() if value is not None)
-    return f"{told}  {run.io}{'  LIMIT' if run.verdict.client_limited else ''}"
+    return f"{told}  {run.io}{'  LIMIT' if run.verdict.client_limited else ''}{'  disturbed' if disturbed(run) else ''}"
 
 
 def shares(all_seen: Sequence[Seen], *, quiet: bool) -> Iterable[str]:

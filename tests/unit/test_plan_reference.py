@@ -26,6 +26,7 @@ HEADINGS = {
     ("measure", "retry"): "### `retry = { ... }`",
     ("measure", "placement"): "### `placement = { ... }`",
     ("compare",): "## `[compare]`",
+    ("search",): "## `[search]`",
 }
 
 

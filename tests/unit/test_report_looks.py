@@ -54,14 +54,6 @@ def test_the_answer_that_was_given_is_not_another_look_nor_one_at_too_few_to_com
     assert judged(tmp_path / "third", TWO, [5, 7, 8]).look == 3
 
 
-def test_the_shape_of_a_sweep_is_judged_at_what_the_looks_before_left(tmp_path: Path) -> None:
-    story = replace(TWO, contenders=(MARIADB,), threads=(1, 2, 4))
-    found = judged(tmp_path, story, [5])
-    against = [level.against for level in found.shapes[0].levels if level.against]
-    assert max(c.level or 0 for c in against) > 0.99
-    assert any(words.startswith("This was judged before, with 5 repetitions") for words in found.headline)
-
-
 def test_what_a_look_has_shown_stands_and_says_what_became_of_it(tmp_path: Path) -> None:
     def turned(run: RunRecord) -> float:
         return 1.0 if run.cell == "c01" else 0.95 if run.block <= 5 else 1.08

@@ -32,7 +32,7 @@ def good(slot: Slot, *rest: Any) -> RunRecord:
 
 def carried_out(monkeypatch: pytest.MonkeyPatch, done: dict[str, RunRecord]) -> dict[str, RunRecord]:
     cell = SimpleNamespace(record=SimpleNamespace(id="a"), system_options={})
-    plan = SimpleNamespace(cells=[cell], record=SimpleNamespace(repetitions=2, seed=1))
+    plan = SimpleNamespace(cells=[cell], with_levels=None, record=SimpleNamespace(repetitions=2, seed=1))
     monkeypatch.setattr(one_run, "make", good)
     monkeypatch.setattr(Conductor, "_instance", lambda self, cell: None)
     writer = Writer()

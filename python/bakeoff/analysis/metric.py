@@ -66,6 +66,8 @@ class Metric:
     at_least: Callable[[Observed], bool] = lambda _: False
     #: The operation or the column that the name ends in.
     part: str = ""
+    #: Of a percentile.
+    quantile: float | None = None
 
     def words(self, value: float) -> str:
         """With its unit: "12,345/s", "1.25 ms", "150 MiB"."""

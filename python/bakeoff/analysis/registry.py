@@ -41,7 +41,17 @@ class Entry:
 
     def metric(self) -> Metric:
         at_least = partial(_at_least, self.quantile, "")
-        return Metric(self.name, self.unit, self.better, self.label, self.about, self.of, self.per, at_least)
+        return Metric(
+            self.name,
+            self.unit,
+            self.better,
+            self.label,
+            self.about,
+            self.of,
+            self.per,
+            at_least,
+            quantile=self.quantile,
+        )
 
     def metric_of(self, operation: str) -> Metric:
         of_operation = self.of_operation
@@ -50,7 +60,9 @@ class Entry:
             raise UnknownMetric(f"`{self.name}` is not told of single operations", hint)
         name, label, about = f"{self.name}.{operation}", f"{operation} {self.label}", f"{self.about} Of {operation}."
         at_least, of = partial(_at_least, self.quantile, operation), lambda seen: of_operation(seen, operation)
-        return Metric(name, self.unit, self.better, label, about, of, at_least=at_least, part=operation)
+        return Metric(
+            name, self.unit, self.better, label, about, of, at_least=at_least, part=operation, quantile=self.quantile
+        )
 
 
 def _at_least(quantile: float | None, operation: str, seen: Observed) -> bool:

@@ -52,7 +52,7 @@ class RunNumbers:
     error_ratio: share of operations in the window that did not end ok. due: operations that fell due in the window, in
     an open loop only. completed: that ended in it, of whatever outcome and whenever due. counted: those of them in
     the figures.
-    client_signs: what made a client suspect itself, in words.
+    client_signs: what made a client suspect itself, in words. witness_missing: one was wanted and told nothing.
     lateness, response: p99 in ns, open loop only.
     other_cpu_ratio: share of the CPU time of the cores in use that was used by neither client nor server; by whom most,
     in `other_process`. server_not_told_apart: it cannot be known, because the server's time is among it.
@@ -78,6 +78,7 @@ class RunNumbers:
     server_alive: bool | None = None
     client_limited: bool | None = None
     client_signs: Sequence[str] = ()
+    witness_missing: bool = False
     steady: SteadyState | None = None
     checks: Sequence[IntegrityCheck] | None = None
     connections_lost: int = 0
@@ -208,6 +209,13 @@ def _client(run: RunNumbers) -> Finding:
     return Finding("client", False, "warning", words)
 
 
+def _witness(run: RunNumbers) -> Finding | None:
+    if not run.witness_missing:
+        return None
+    words = "not tested: no session of its own beside the load, whose times could have been compared"
+    return Finding("witness", None, "note", words)
+
+
 def _steady(run: RunNumbers) -> Finding:
     if run.steady is None:
         return Finding("steady state", None, "note", "not tested: no values second by second")
@@ -331,6 +339,7 @@ CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     _wrong_answers,
     _overload,
     _client,
+    _witness,
     _steady,
     _connections,
     _lateness,

@@ -81,7 +81,7 @@ class BundleWriter:
     def begin(self, info: BundleInfo, plan: PlanRecord, plan_text: str, machine: MachineFacts) -> None:
         self.new = True
         files.write_text(self.folder, "plan.toml", plan_text)
-        self._write("plan.json", plan)
+        self.plan(plan)
         self._write("machine.json", machine)
         self.update(info)
 
@@ -123,7 +123,7 @@ class BundleWriter:
             for damage in bundle.damage
         ]
         files.write_text(self.folder, "plan.toml", plan_text)
-        self._write("plan.json", now.plan)
+        self.plan(now.plan)
         changes = {
             "state": "running",
             "command": now.info.command,
@@ -144,6 +144,10 @@ class BundleWriter:
     def update(self, info: BundleInfo) -> None:
         self.info = info
         self._write("bundle.json", info)
+
+    def plan(self, plan: PlanRecord) -> None:
+        """A search's plan grows as it goes."""
+        self._write("plan.json", plan)
 
     def facts(self, cell: str, facts: FactsRecord) -> None:
         self._write(f"facts/{cell}.json", facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ..analysis.metric import Metric
 from .scales import Linear, Log, for_bytes, for_latency, from_zero
@@ -26,11 +27,22 @@ _SCALES: dict[str, Callable[[Sequence[float], float, float], Linear | Log]] = {
 }
 
 
+@dataclass(frozen=True)
+class Values:
+    """How a metric's values stand at an axis."""
+
+    title: str
+    words: Callable[[float], str]
+    scale: Callable[[Sequence[float], float, float], Linear | Log]
+
+    @classmethod
+    def of(cls, shown: Metric) -> Values:
+        unit = "" if shown.unit in _TICKS or not shown.unit else f", {shown.unit}"
+        return cls(f"{shown.label}{unit}", _TICKS.get(shown.unit, short), _SCALES.get(shown.unit, from_zero))
+
+
 def metric(
     shown: Metric, facets: Sequence[Facet], names: Sequence[str], axis: Axis, limits: Sequence[Limit] = ()
 ) -> Canvas:
-    scale = _SCALES.get(shown.unit, from_zero)
-    ticks = _TICKS.get(shown.unit, short)
-    unit = "" if shown.unit in _TICKS or not shown.unit else f", {shown.unit}"
-    title = f"{shown.label}{unit}"
-    return draw(Sweep(tuple(facets), tuple(names), axis, title, ticks, scale, shown.unit, tuple(limits)))
+    y = Values.of(shown)
+    return draw(Sweep(tuple(facets), tuple(names), axis, y.title, y.words, y.scale, shown.unit, tuple(limits)))

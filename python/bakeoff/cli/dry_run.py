@@ -82,9 +82,10 @@ def _show(dry: DryRun) -> None:
         show(table(rows, ["load", "workload", "rows", "data", "about"]))
     if dry.tables:
         show("\n" * bool(dry.loads) + table([[t.system, t.names, t.there, t.fate] for t in dry.tables], _TABLES_HEAD))
+    often = f"{counted(len(dry.cells), 'cell', 'cells')} x {counted(dry.repetitions, 'repetition', 'repetitions')}"
     show(
-        f"\n{counted(dry.runs, 'run', 'runs')}: {counted(len(dry.cells), 'cell', 'cells')}"
-        f" x {counted(dry.repetitions, 'repetition', 'repetitions')}, {dry.pacing},"
+        f"\n{'at most ' if dry.search_words else ''}{counted(dry.runs, 'run', 'runs')}: {dry.search_words or often},"
+        f" {dry.pacing},"
         f" warm-up {seconds_words(dry.warm_up_s)}, {dry.limit_words}, data {dry.data}, reset {dry.reset},"
         f" cache {dry.cache}\n{dry.comparison_words}"
         f"\nabout {dry.time_words} and {dry.disk_words} of disk, of which the bundle keeps"

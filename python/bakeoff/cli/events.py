@@ -15,7 +15,7 @@ from ..schedule.merge import merge_intervals
 from ..schedule.order import Slot
 from .output import flush, show
 from .progress import Line
-from .told import Begin, CellTold, Loading, Phase, RunBegins, RunEnds, Second, WarningTold
+from .told import Begin, CellAdded, CellTold, Loading, Phase, RunBegins, RunEnds, Second, WarningTold
 
 
 def tell(event: Document) -> None:
@@ -35,19 +35,22 @@ class Events(Line):
         self._clients = 1
         self._seconds: dict[int, list[Interval]] = defaultdict(list)
 
-    def begin(self, slots: list[Slot], done: int) -> None:
-        cells = [cell.record for cell in self._plan.cells]
+    def begin(self, runs: int, done: int) -> None:
         tell(
             Begin(
                 bakeoff_version=__version__,
                 title=self._plan.record.title,
                 bundle=os.path.abspath(self._bundle),
-                cells=[CellTold(id=c.id, label=c.label, system=c.system, levels=c.levels) for c in cells],
-                runs=len(slots),
+                cells=[_told(cell) for cell in self._plan.cells],
+                runs=runs,
                 runs_done=done,
             )
         )
-        super().begin(slots, done)
+        super().begin(runs, done)
+
+    def cell_added(self, cell: Cell) -> None:
+        tell(CellAdded(cell=_told(cell)))
+        super().cell_added(cell)
 
     def loading(self, cell: Cell, progress: Progress | None) -> None:
         done, total, elapsed_s = (progress.done, progress.total, progress.elapsed_s) if progress else (0, 0, 0.0)
@@ -95,3 +98,8 @@ class Events(Line):
     def message(self, words: str) -> None:
         tell(WarningTold(run=self._run, words=words))
         super().message(words)
+
+
+def _told(cell: Cell) -> CellTold:
+    c = cell.record
+    return CellTold(id=c.id, label=c.label, system=c.system, levels=c.levels)

@@ -34,10 +34,10 @@ class Line(View):
         self._now = ""
         self._rates: dict[int, tuple[int, float, int]] = {}
 
-    def begin(self, slots: list[Slot], done: int) -> None:
-        self._total, self._done, self._began = len(slots), done, self._clock()
+    def begin(self, runs: int, done: int) -> None:
+        self._total, self._done, self._began = runs, done, self._clock()
         if done:
-            self._say(f"{done} of {len(slots)} runs are there already")
+            self._say(f"{done} of {runs} runs are there already")
 
     def loading(self, cell: Cell, progress: Progress | None) -> None:
         if progress is None:

@@ -27,12 +27,14 @@ def open_bundle(
 ) -> tuple[BundleWriter, dict[str, RunRecord], dict[str, FactsRecord]]:
     """The bundle to write into, held, with the runs and the facts of systems that it has already."""
     from .. import __version__
+    from ..bundle.read import Bundle
     from ..bundle.resume import Present, hashes
     from ..bundle.write import BundleWriter, folder_at, hold, new_folder, utc_now
     from ..fleet.binary import engine_sha256
     from ..machine import machine_facts
     from ..model.records import BundleInfo
     from ..plan.check import check_disk
+    from ..plan.search import with_levels_of
     from ..plan.size import bundle_bytes, disk_bytes
     from ..provision.instance import default_parent
 
@@ -53,6 +55,7 @@ def open_bundle(
     )
     if options.resume:
         folder = _to_continue(plan, options)
+        plan = with_levels_of(plan, Bundle.open(folder).plan)
         writer = BundleWriter(folder)
         held.enter_context(hold(folder, plan.record.title))
         bundle = writer.resume(Present(plan.record, plan.skipped, machine, info), plan.text)
@@ -129,6 +132,7 @@ def refused(error: BaseException, writer: BundleWriter) -> bool:
 def _newest(parent: Path, plan: ResolvedPlan, *, lacking: bool) -> Path:
     """The newest bundle of this plan, which may have grown since. lacking: of those that lack runs of it."""
     from ..bundle.read import Bundle
+    from ..plan.search import with_levels_of
 
     for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
         try:
@@ -136,7 +140,8 @@ def _newest(parent: Path, plan: ResolvedPlan, *, lacking: bool) -> Path:
             text = bundle.plan_text()
         except BundleError:
             continue  # damaged, or of another version: not the one to continue
-        then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, plan.record))
+        here = with_levels_of(plan, bundle.plan).record
+        then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, here))
         grown = now > then or plan.record.repetitions > bundle.plan.repetitions
         of_plan = text == plan.text or (bundle.info.title == plan.record.title and then <= now)
         if of_plan and (grown or bundle.info.state != "complete" or not lacking):

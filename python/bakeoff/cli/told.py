@@ -30,8 +30,15 @@ class Begin(Document):
     title: str
     bundle: str = Field(description="the folder that is written")
     cells: list[CellTold]
-    runs: int = Field(description="of the whole plan")
+    runs: int = Field(description="of the whole plan; of a search, the most that it may take")
     runs_done: int = Field(description="that the bundle has already (`--resume`)")
+
+
+class CellAdded(Document):
+    """A search tries a level for the first time."""
+
+    event: Literal["cell_added"] = "cell_added"
+    cell: CellTold
 
 
 class Loading(Document):
@@ -133,6 +140,7 @@ class Done(Document):
 
 EVENTS: tuple[type[Document], ...] = (
     Begin,
+    CellAdded,
     Loading,
     RunBegins,
     Phase,
@@ -142,9 +150,5 @@ EVENTS: tuple[type[Document], ...] = (
     Compared,
     Done,
 )
-TOLD: TypeAdapter[Begin | Loading | RunBegins | Phase | Second | WarningTold | RunEnds | Compared | Done] = TypeAdapter(
-    Annotated[
-        Begin | Loading | RunBegins | Phase | Second | WarningTold | RunEnds | Compared | Done,
-        Field(discriminator="event"),
-    ]
-)
+Told = Begin | CellAdded | Loading | RunBegins | Phase | Second | WarningTold | RunEnds | Compared | Done
+TOLD: TypeAdapter[Told] = TypeAdapter(Annotated[Told, Field(discriminator="event")])

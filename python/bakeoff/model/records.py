@@ -24,6 +24,7 @@ PlanRecord, FactsRecords and RunRecords.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
@@ -95,6 +96,39 @@ class CellRecord(Document):
     work: str = ""
 
 
+class SearchRecord(Document):
+    """The highest (or lowest) level of a factor that keeps all limits; see analysis/search.py. runs: the most of each
+    subject: of each combination of all else that varies."""
+
+    factor: str
+    highest: bool
+    limits: list[str]
+    low: float
+    high: float
+    first: float
+    whole: bool
+    precision_ratio: float
+    runs: int
+
+    @property
+    def sought_words(self) -> str:
+        """ "highest rate", "lowest number of threads"."""
+        name = self.factor if self.factor == "rate" else f"number of {self.factor}"
+        return f"{'highest' if self.highest else 'lowest'} {name}"
+
+    @property
+    def question_words(self) -> str:
+        """ "the highest rate with latency_p99 < 2ms"."""
+        return f"the {self.sought_words} with {' and '.join(self.limits)}"
+
+    def subject(self, cell: CellRecord) -> str:
+        return subject_of({name: level for name, level in cell.levels.items() if name != self.factor})
+
+
+def subject_of(levels: dict[str, Scalar]) -> str:
+    return json.dumps(levels, sort_keys=True)
+
+
 class PlanRecord(Document):
     format: int = BUNDLE_FORMAT
     title: str
@@ -116,6 +150,8 @@ class PlanRecord(Document):
     factors: dict[str, list[Scalar]]
     #: "latency_p99 < 2ms": what every run is held against.
     limits: list[str] = Field(default_factory=list)
+    #: Its cells are the levels tried so far, and a block is one step of it.
+    search: SearchRecord | None = None
     cells: list[CellRecord]
     #: The plan as a tree after defaults, secrets as names only. Of several plans side by side: what they share, and in
     #: "plans" what is each one's own.
@@ -124,6 +160,13 @@ class PlanRecord(Document):
     differences: dict[str, dict[str, str]] = Field(default_factory=dict)
     #: The part of the plan that was wanted, as `--only` said it, any of these; empty: all of it.
     only: list[str] = Field(default_factory=list)
+
+    @property
+    def runs_max(self) -> int:
+        """All of them; of a search, the most that it may take."""
+        if self.search is None:
+            return len(self.cells) * self.repetitions
+        return len({self.search.subject(cell) for cell in self.cells}) * self.search.runs
 
     @property
     def part_words(self) -> str:

@@ -258,10 +258,11 @@ def disk_free_bytes(folder: Path) -> int:
 def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool], compare_factor: str) -> list[str]:
     """What is allowed but will limit the answer."""
     measure, words = document.measure, []
-    if measure.repetitions < REPETITIONS_FOR_A_COMPARISON:
+    if measure.repetitions < REPETITIONS_FOR_A_COMPARISON and document.search is None:
         have = "1 repetition is" if measure.repetitions == 1 else f"{measure.repetitions} repetitions are"
         words.append(f"{have} too few to compare: values only (5 or more give a comparison)")
-    if measure.objective == "rate" and any(cell.record.rate_ops_per_s is not None for cell in cells):
+    paced = any(cell.record.rate_ops_per_s is not None for cell in cells)
+    if measure.objective == "rate" and paced and document.search is None:
         words.append('in an open loop the achieved rate is what was offered; judge by objective = "latency_p99"')
     if _has_other_data(cells, compare_factor):
         words.append(f"the levels of `{compare_factor}` have different data, which are never compared")

@@ -158,6 +158,13 @@ def refuse_shared_tables(cells: Iterable[Cell], source: Source) -> None:
             raise source.error(what, "measure", "reset", hint=hint)
 
 
+def refuse_leftovers(cells: Iterable[Cell], source: Source) -> None:
+    """What runs leave would be taken for what a level does: a search compares runs that begin alike."""
+    if left := _writing(cell for cell in cells if cell.reset == "none"):
+        what = f"in a search every run of {left.record.system} must begin with the same data"
+        raise source.error(what, "measure", "reset", hint='write reset = "reload", or "restore" on a private system')
+
+
 def by_system(cells: Iterable[Cell], read: Callable[[Cell], str]) -> str:
     """In words, what may differ from system to system: "restore", or "restore (mariadb), none (ours)"."""
     found: dict[str, dict[str, None]] = {}

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..analysis.wording import bytes_words, counted, seconds_words
 from ..model.boundary import OperationsLimit
-from ..model.records import Scalar
+from ..model.records import Scalar, SearchRecord
 from ..provision.files import can_hold_files
 from .check import disk_free_bytes
 from .data import by_system
@@ -73,6 +73,8 @@ class DryRun:
     baseline: Scalar | None
     objective: str
     repetitions: int
+    #: What a search looks for and where; empty: the plan is no search.
+    search_words: str
     runs: int
     warm_up_s: float
     window_s: float | None
@@ -152,7 +154,8 @@ def describe(
         baseline=record.baseline,
         objective=record.objective,
         repetitions=record.repetitions,
-        runs=len(cells) * record.repetitions,
+        runs=record.runs_max,
+        search_words=_search_words(record.search) if record.search else "",
         warm_up_s=record.warm_up_s,
         window_s=record.window_s,
         operations=record.operations,
@@ -172,6 +175,10 @@ def describe(
         previews=list(previews),
         warnings=warnings,
     )
+
+
+def _search_words(search: SearchRecord) -> str:
+    return f"a search for {search.question_words}, from {search.low:,.10g} to {search.high:,.10g}"
 
 
 def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:

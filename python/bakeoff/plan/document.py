@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
+from ..analysis.search import RUNS_MIN
 from ..systems.options import PLAN_KEYS
 from .secrets import names_a_secret
 from .units import UnitError, format_duration, parse_cores, parse_duration_s, parse_rate_ops_per_s, parse_ratio
@@ -223,6 +224,24 @@ class CompareTable(Table):
     limit: Texts = Field(default_factory=list)
 
 
+class SearchTable(Table):
+    """[search]."""
+
+    highest: str | None = None
+    lowest: str | None = None
+    while_: Annotated[Texts, Field(min_length=1)] = Field(alias="while")
+    from_: Any = Field(default=None, alias="from")
+    to: Any = None
+    precision: Annotated[Ratio, Field(ge=0.001, le=0.5)] = 0.05
+    runs: int = Field(default=25, ge=RUNS_MIN, le=1000)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> SearchTable:
+        if (self.highest is None) == (self.lowest is None):
+            raise UnitError("a search is for the highest or for the lowest level", 'for instance highest = "rate"')
+        return self
+
+
 def _levels(value: Any) -> Any:
     """One level may be written without brackets."""
     levels = value if isinstance(value, list) else [value]
@@ -269,6 +288,7 @@ class PlanDocument(Table):
     cells: list[CellTable] | None = None
     measure: MeasureTable = Field(default_factory=MeasureTable)
     compare: CompareTable = Field(default_factory=CompareTable)
+    search: SearchTable | None = None
 
 
 #: Every table by its place in the file: for messages and for the reference page's test.
@@ -282,6 +302,7 @@ TABLES: dict[tuple[str, ...], type[Table]] = {
     ("measure", "retry"): RetryTable,
     ("measure", "placement"): PlacementTable,
     ("compare",): CompareTable,
+    ("search",): SearchTable,
 }
 
 

@@ -51,6 +51,8 @@ class Builder:
     source: Source
     #: Load parameters that do not vary.
     constants: dict[str, Scalar]
+    #: The factor of a search, which is always one of the cell's levels.
+    sought: str | None = None
 
     def system_options(self, combination: Combination) -> dict[str, Any]:
         """The table of the system with this combination's levels in their places."""
@@ -66,7 +68,7 @@ class Builder:
         return self.kinds[system].capabilities()
 
     def cells(self, combinations: list[Combination]) -> Iterator[Cell]:
-        several = {name for name, levels in varying(combinations).items() if len(levels) > 1}
+        several = {name for name, levels in varying(combinations).items() if len(levels) > 1 or name == self.sought}
         questions = [self._question(combination) for combination in combinations]
         asked = [question.driver for question in questions]
         # A system that is configured asks again, whatever runs it.

@@ -7,7 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from ..errors import PlanError
 from ..input_files import read_text
 from ..model.boundary import Open, OperationsLimit, TimeLimit
-from ..model.records import PlanRecord, Scalar
+from ..model.records import PlanRecord, Scalar, SearchRecord
 from ..nearest import meant
 from ..systems.base import System
 from . import check, data
@@ -30,6 +30,7 @@ from .nearest import explain
 from .only import choose
 from .overrides import note, override
 from .resolved import Cell, ResolvedPlan
+from .search import Sought, read_search
 from .source import Source
 from .workload import PlanWorkloads
 
@@ -78,8 +79,9 @@ def resolve(
     warnings = check.check_placement(document.measure, source)
     workloads = PlanWorkloads(document, source)
     grid = read_grid(document, workloads.works, source)
+    search = read_search(document, grid.factors, source)
     constants = read_constants(document.measure, grid.factors.values(), source)
-    builder = Builder(document, grid, by_name, workloads, source, constants)
+    builder = Builder(document, grid, by_name, workloads, source, constants, search.factor if search else None)
     chosen = choose(grid, constants, only, source)
     systems = {one.system for one in chosen}
     skipped = _find_missing(builder, chosen)
@@ -91,7 +93,8 @@ def resolve(
         if skipped.keys() >= systems:
             skipped = {}
     combinations = [one for one in chosen if one.system not in skipped]
-    plan = _finish(document, builder, combinations, skipped, warnings, only)
+    reading = _Reading(document, builder, skipped, warnings, only, Sought(search, combinations) if search else None)
+    plan = reading.searching() if search else reading.finish(combinations)
     if must_run:
         check.check_passwords(plan.cells, by_name, source)
     return plan
@@ -183,52 +186,76 @@ def _find_missing(builder: Builder, combinations: list[Combination]) -> dict[str
     return check.find_missing(options, builder.kinds, builder.source)
 
 
-def _finish(
-    document: PlanDocument,
-    builder: Builder,
-    combinations: list[Combination],
-    skipped: dict[str, str],
-    warnings: list[str],
-    only: Sequence[str],
-) -> ResolvedPlan:
-    source, measure = builder.source, document.measure
-    cells = list(builder.cells(combinations))
-    for cell in cells:
-        name = cell.record.system
-        check.check_cell(cell, builder.capabilities(name), source)
-        check.check_io(cell, source)
-    warnings += check.check_objective(measure.objective, cells, source)
-    warnings += check.check_limits(document.compare.limit, cells, source, "compare", "limit")
-    private = check.configure_once(cells, builder.kinds, measure, source)
-    cells = data.with_resets(cells, document, private, builder.kinds, source)
-    cache = data.decide_cache(measure, private, source)
-    cells = with_ids(cells, document, cache, source)
-    factors = varying(combinations)
-    comparison = _comparison(document, varying(builder.grid.combinations), factors, source)
-    constants = {name: [level] for name, level in builder.constants.items()}
-    record = _record(document, cells, factors | constants, comparison, cache, only)
-    warnings += check.advice(document, cells, private, comparison[0])
-    return ResolvedPlan(
-        path=source.path,
-        text=source.text,
-        record=record,
-        cells=cells,
-        skipped=skipped,
-        warm_up_s=measure.warm_up,
-        timeout_s=measure.timeout,
-        error_budget_ratio=measure.error_budget,
-        witness_rate_ops_per_s=_witness(measure),
-        cache=cache,
-        vary_seed=measure.vary_seed,
-        client_cores=measure.placement.client,
-        server_cores=measure.placement.server,
-        check_sample=measure.check_sample,
-        sessions_of_largest_run=max(
-            *(cell.sessions or cell.threads for cell in cells), *map(builder.sessions, builder.grid.combinations)
-        ),
-        inputs=_inputs(cells, builder.kinds, source.base_dir),
-        warnings=list(dict.fromkeys(warnings)),
-    )
+@dataclass(frozen=True)
+class _Reading:
+    """What is known of a plan before its combinations are cells."""
+
+    document: PlanDocument
+    builder: Builder
+    skipped: dict[str, str]
+    warnings: list[str]
+    only: Sequence[str]
+    sought: Sought | None
+
+    def searching(self, tried: Mapping[str, Sequence[Scalar]] | None = None) -> ResolvedPlan:
+        """A search's plan with the levels that were tried. At first what could not be run at the ends of its range is
+        refused, before anything starts."""
+        assert self.sought is not None
+        if tried is None:
+            try:
+                self.finish(self.sought.ends())
+            except PlanError as error:
+                hint = f"{error.hint}; or name a range in which all can be run with `from` and `to`"
+                raise self.builder.source.error(error.what, "search", hint=hint) from None
+        return self.finish(self.sought.tried(tried or {}))
+
+    def finish(self, combinations: list[Combination]) -> ResolvedPlan:
+        document, builder, search = self.document, self.builder, self.sought.record if self.sought else None
+        source, measure, warnings = builder.source, document.measure, list(self.warnings)
+        cells = list(builder.cells(combinations))
+        for cell in cells:
+            name = cell.record.system
+            check.check_cell(cell, builder.capabilities(name), source)
+            check.check_io(cell, source)
+        warnings += check.check_objective(measure.objective, cells, source)
+        warnings += check.check_limits(document.compare.limit, cells, source, "compare", "limit")
+        warnings += check.check_limits(search.limits if search else [], cells, source, "search", "while")
+        private = check.configure_once(cells, builder.kinds, measure, source)
+        cells = data.with_resets(cells, document, private, builder.kinds, source)
+        if search:
+            data.refuse_leftovers(cells, source)
+        cache = data.decide_cache(measure, private, source)
+        cells = with_ids(cells, document, cache, source)
+        factors = varying(combinations)
+        left = {name: levels for name, levels in factors.items() if search is None or name != search.factor}
+        comparison = _comparison(document, varying(builder.grid.combinations), left, source)
+        constants = {name: [level] for name, level in builder.constants.items()}
+        record = _record(document, cells, factors | constants, comparison, cache, self.only, search)
+        warnings += check.advice(document, cells, private, comparison[0])
+        return ResolvedPlan(
+            path=source.path,
+            text=source.text,
+            record=record,
+            cells=cells,
+            skipped=self.skipped,
+            warm_up_s=measure.warm_up,
+            timeout_s=measure.timeout,
+            error_budget_ratio=measure.error_budget,
+            witness_rate_ops_per_s=_witness(measure),
+            cache=cache,
+            vary_seed=measure.vary_seed,
+            client_cores=measure.placement.client,
+            server_cores=measure.placement.server,
+            check_sample=measure.check_sample,
+            sessions_of_largest_run=max(
+                *(cell.sessions or cell.threads for cell in cells),
+                *map(builder.sessions, builder.grid.combinations),
+                int(search.high) if search and search.whole else 1,
+            ),
+            inputs=_inputs(cells, builder.kinds, source.base_dir),
+            warnings=list(dict.fromkeys(warnings)),
+            with_levels=self.searching if search else None,
+        )
 
 
 def _inputs(cells: list[Cell], kinds: Kinds, base_dir: Path) -> dict[str, Path]:
@@ -251,6 +278,7 @@ def _record(
     comparison: tuple[str, Scalar | None],
     cache: str,
     only: Sequence[str],
+    search: SearchRecord | None,
 ) -> PlanRecord:
     measure = document.measure
     windows = {cell.limit.window_s if isinstance(cell.limit, TimeLimit) else None for cell in cells}
@@ -265,7 +293,7 @@ def _record(
         objective=measure.objective,
         compare_factor=comparison[0],
         baseline=comparison[1],
-        repetitions=measure.repetitions,
+        repetitions=search.runs if search else measure.repetitions,
         warm_up_s=measure.warm_up,
         window_s=windows.pop() if len(windows) == 1 else None,
         operations=operations.pop() if len(operations) == 1 else measure.operations,
@@ -280,6 +308,7 @@ def _record(
         },
         factors=factors,
         limits=list(document.compare.limit),
+        search=search,
         cells=[cell.record for cell in cells],
         resolved=plan_tree(document),
         only=list(only),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..model.boundary import IoName, Limit, Pacing, ResolvedDriver, Retry, RunnerName, TimeLimit
-from ..model.records import CellRecord, PlanRecord
+from ..model.records import CellRecord, PlanRecord, Scalar
 from .routing import Routing
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ class ResolvedPlan:
     #: Files whose content shapes the runs, by the name that the plan knows them by.
     inputs: dict[str, Path]
     warnings: list[str] = field(default_factory=list)
+    #: Of a search: the plan with these levels of what is sought, by subject.
+    with_levels: Callable[[Mapping[str, Sequence[Scalar]]], ResolvedPlan] | None = None
 
     @property
     def base_dir(self) -> Path:

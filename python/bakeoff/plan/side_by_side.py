@@ -30,6 +30,9 @@ def side_by_side(plans: Sequence[ResolvedPlan]) -> ResolvedPlan:
     """One plan of several, at least two, the first of which is the baseline. Raises PlanError naming the key where they
     would be measured differently."""
     first = plans[0]
+    if searching := next((plan for plan in plans if plan.record.search), None):
+        hint = "several systems in one plan are each searched, and their capacities compared"
+        raise PlanError("a search is of one plan", where=f"{searching.path}, [search]", hint=hint)
     named = _named(plans)
     _refuse_searches(named)
     for name, plan in list(named.items())[1:]:

@@ -11,6 +11,7 @@ from ..model.boundary import Document, Rate
 from ..model.records import OperationSummary, Percentiles, Scalar
 from .limit_words import LimitFinding
 from .response_limits import LimitAnswer
+from .search_words import SearchAnswer
 from .statements import StatementFigures
 
 #: The percentiles of `Percentiles`.
@@ -223,6 +224,8 @@ class Answer(Document):
     look: int = 1
     #: Over the axis, where it is a swept number; in a sweep they take the place of comparisons.
     shapes: list[ShapeAnswer] = Field(default_factory=list)
+    #: What the plan's search found.
+    search: SearchAnswer | None = None
     #: How each contestant stood to the limits of the plan.
     held: list[LimitFinding] = Field(default_factory=list)
     cells: list[CellAnswer]

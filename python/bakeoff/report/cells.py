@@ -55,6 +55,7 @@ def _cell_answer(
         errors.update(run.errors)
     asked = sum(run.ok for run in finished) + errors.total()
     setting = contest.setting(cell)
+    planned = len(runs) if contest.plan.search else contest.plan.repetitions
     findings = findings_of(runs)
     rate = spread_of([run.rate_ops_per_s for run in used])
     response, spreads = typical_response(used)
@@ -69,7 +70,7 @@ def _cell_answer(
         threads=cell.threads,
         clients=cell.clients,
         offered_ops_per_s=cell.rate_ops_per_s,
-        repetitions_planned=contest.plan.repetitions,
+        repetitions_planned=planned,
         repetitions_finished=sum(run.state == "done" for run in runs),
         repetitions_valid=sum(run.valid for run in runs),
         valid=any(run.valid for run in runs),
@@ -93,7 +94,7 @@ def _cell_answer(
         size_on_disk_bytes=_largest(run.server.size_on_disk_bytes for run in used),
         data_to_cache_ratio=_data_to_cache(used, facts),
         write_bytes_per_user_byte=_written_per_user_byte(used),
-        validity=_validity_of(contest.plan.repetitions, runs, findings),
+        validity=_validity_of(planned, runs, findings),
         findings=findings,
     )
 

@@ -19,6 +19,7 @@ from .headline import headline_words
 from .limit_words import limit_findings
 from .limits import limits_of
 from .runs import findings_of, runs_by_cell
+from .search_words import search_answer
 from .shapes import shape_answers
 from .source import Source
 
@@ -46,13 +47,16 @@ def answer_of(
         own.append(aborts)
     shown = {m.name: m for m in (contest.objective, *own, *metrics) if m.name not in _IN_EVERY_REPORT}
     cells = cell_answers(contest, bundle, runs, list(shown.values()))
+    search = search_answer(contest, bundle)
+    if search is not None:
+        comparisons = []  # its levels were chosen to find one place: they are no sweep, and no pairs
+    shapes = shape_answers(contest, bundle, runs) if comparisons is None else []
     compared = compare_all(contest, bundle, runs) if comparisons is None else Compared(list(comparisons))
-    shapes = shape_answers(contest, bundle, runs, compared.look) if comparisons is None else []
     differs = Differs(contest, bundle, runs)
     if comparisons is None:
         by_setting = [c.model_copy(update={"differs": differs.beside(c)}) for c in compared.by_setting]
         compared = replace(compared, by_setting=by_setting)
-    neighbours = differs.neighbours()
+    neighbours = differs.neighbours() if search is None else []
     held = limit_findings(contest, bundle, runs)
     return Answer(
         title=plan.title,
@@ -64,12 +68,13 @@ def answer_of(
         objective_words=_objective_words(contest.objective),
         pacing=plan.pacing,
         measured=_measured_words(bundle),
-        headline=headline_words(contest, compared, shapes, neighbours, cells, held, bundle.runs),
+        headline=headline_words(contest, compared, shapes, neighbours, cells, held, search, bundle.runs),
         comparisons=compared.by_setting,
         over_all=compared.over_all,
         neighbours=neighbours,
         look=compared.look,
         shapes=shapes,
+        search=search,
         held=held,
         cells=cells,
         metrics=[
@@ -83,7 +88,7 @@ def answer_of(
         undeclared=configuration_of(bundle).undeclared,
         runs_finished=len(bundle.runs),
         runs_valid=sum(run.valid for run in bundle.runs),
-        runs_planned=len(plan.cells) * plan.repetitions,
+        runs_planned=len(bundle.runs) if search and info.state == "complete" else plan.runs_max,
         skipped=dict(info.skipped),
         messages=list(info.messages),
         limits=limits_of(bundle, cells),
@@ -113,16 +118,20 @@ def _load_warnings(bundle: Source) -> list[str]:
 
 def _incomplete(bundle: Source) -> str:
     part = bundle.plan.part_words
-    planned = len(bundle.plan.cells) * bundle.plan.repetitions
-    missing = planned - len(bundle.runs)
+    planned = bundle.plan.runs_max
+    missing = 0 if bundle.plan.search else planned - len(bundle.runs)
     if missing <= 0 and bundle.info.state == "complete":
         return f"Not the whole plan: {part}." if part else ""
     reason = _STATES.get(bundle.info.state, "some results are missing")
     reason = f"{part}, and {reason}" if part else reason
-    return f"Not the whole plan: {reason}; {len(bundle.runs)} of {counted(planned, 'run is', 'runs are')} here."
+    of = "at most " if bundle.plan.search else ""
+    return f"Not the whole plan: {reason}; {len(bundle.runs)} of {of}{counted(planned, 'run is', 'runs are')} here."
 
 
 def _measured_words(bundle: Source) -> str:
     plan = bundle.plan
     window = f"{plan.window_s:g} s window" if plan.window_s is not None else f"{plan.operations or 0:,} operations"
-    return f"{counted(plan.repetitions, 'repetition', 'repetitions')}, {plan.warm_up_s:g} s warm-up, {window}"
+    often = counted(plan.repetitions, "repetition", "repetitions")
+    if plan.search:
+        often = f"searched in {counted(len(bundle.runs), 'run', 'runs')}"
+    return f"{often}, {plan.warm_up_s:g} s warm-up, {window}"

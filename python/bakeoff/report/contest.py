@@ -35,8 +35,10 @@ class Contest:
 
     @cached_property
     def _varying(self) -> list[str]:
-        """Factors of more than one level; one that is the same in all cells tells none from another."""
-        return [name for name, levels in self._levels.items() if len(levels) > 1]
+        """Factors of more than one level; one that is the same in all cells tells none from another. What is sought
+        varies, however few of its levels were tried."""
+        sought = self.plan.search.factor if self.plan.search else None
+        return [name for name, levels in self._levels.items() if len(levels) > 1 or name == sought]
 
     @cached_property
     def _levels(self) -> dict[str, list[Scalar]]:
@@ -124,7 +126,10 @@ class Contest:
 
     @cached_property
     def axis(self) -> str | None:
-        """The factor to draw values over: the compared one if it is swept, else threads, else the first amount."""
+        """The factor to draw values over: what is sought; the compared one if it is swept, else threads, else the first
+        amount."""
+        if self.plan.search:
+            return self.plan.search.factor
         amounts = [name for name in self.shared if self._is_amount(name)]
         preferred = (self.plan.compare_factor, "threads") if self.is_sweep else ("threads",)
         return next((name for name in (*preferred, *amounts) if name in amounts), None)

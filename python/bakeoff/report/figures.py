@@ -28,6 +28,7 @@ from .levels import amount, axis_words, level_words
 from .limit_words import limits_of_plan
 from .run_values import observed
 from .runs import runs_by_cell
+from .search_figures import search_charts
 from .source import Source
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Figures:
     throughput: Figure
     latency: dict[str, Figure]  # by percentile in words
     metrics: list[Figure]  # that were asked for
+    searches: list[Figure]  # one for each limit of a search
     leading: str  # the percentile that is shown first
     spectrum: Figure | None
     overview: Figure | None
@@ -80,6 +82,7 @@ class Figures:
 
     def files(self) -> Iterator[Figure]:
         """Those that are written as files of their own."""
+        yield from self.searches
         yield self.throughput
         yield from (self.latency[words] for words in dict.fromkeys(("p50", "p99", self.leading)))
         yield from self.metrics
@@ -95,6 +98,10 @@ def figures_of(bundle: Source, answer: Answer) -> Figures:
         throughput=maker.throughput(),
         latency={words: maker.latency(name, words) for name, words in QUANTILE_WORDS.items()},
         metrics=[maker.metric(metric(shown.name, answer.rates)) for shown in answer.metrics],
+        searches=[
+            Figure(f"search-{limit.metric.name}", f"What the search tried, and {limit}", canvas)
+            for limit, canvas in search_charts(contest, bundle, answer.search)
+        ],
         leading=QUANTILE_WORDS.get(answer.objective.removeprefix("latency_") + "_ms", "p99"),
         spectrum=maker.spectrum(),
         overview=maker.overview([s for s in settings if s.runs]),

@@ -18,6 +18,7 @@ from .limit_words import LimitFinding, limit_sentences
 from .look_words import look_words
 from .over_all import over_all_words
 from .pair_words import pair_words
+from .search_words import SearchAnswer, search_sentences
 from .shape_words import shape_words
 from .untested_words import untested_words
 
@@ -29,8 +30,12 @@ def headline_words(
     neighbours: Sequence[CellsDiffer],
     cells: Sequence[CellAnswer],
     held: Sequence[LimitFinding],
+    search: SearchAnswer | None,
     runs: Sequence[RunRecord],
 ) -> list[str]:
+    """A search is asked one thing; that levels beyond what it found fail is how it finds it."""
+    if search is not None:
+        return [*search_sentences(search), *limit_sentences(held)]
     comparisons = compared.by_setting
     answered = [
         *pair_words(contest, comparisons),
@@ -40,7 +45,7 @@ def headline_words(
     return [
         *limit_sentences(held),
         *(answered or figure_words(contest, cells)),
-        *(look_words(compared) if answered else []),
+        *look_words(compared),
         *abort_words(contest, cells),
         *not_valid_words(cells),
         *not_compared_words(comparisons, cells),

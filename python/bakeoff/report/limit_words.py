@@ -51,9 +51,19 @@ class LimitFinding(Document):
 
 
 def limits_of_plan(plan: PlanRecord) -> list[Limit]:
+    """Those that every run is held against."""
+    return _parsed(plan, plan.limits)
+
+
+def search_limits(plan: PlanRecord) -> list[Limit]:
+    """Those that a search's levels are to keep."""
+    return _parsed(plan, plan.search.limits if plan.search else [])
+
+
+def _parsed(plan: PlanRecord, texts: Sequence[str]) -> list[Limit]:
     """BundleError for one that this bakeoff does not know."""
     try:
-        return [parse(text, plan.rates) for text in plan.limits]
+        return [parse(text, plan.rates) for text in texts]
     except (LimitError, UnknownMetric) as error:
         what = f"the bundle's plan has a limit that this bakeoff does not know: {error}"
         raise BundleError(what, hint=error.hint) from error

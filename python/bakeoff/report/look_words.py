@@ -9,7 +9,7 @@ from .comparisons import Compared
 
 def look_words(compared: Compared) -> list[str]:
     """What it costs to have looked before; nothing at the first look."""
-    if not compared.judged:
+    if not compared.judged or not compared.by_setting:
         return []
     before = " and with ".join(map(str, compared.judged))
     now, first, all_looks = (

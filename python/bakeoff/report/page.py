@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ..analysis.metric import Metric, same_operation
 from ..analysis.registry import metric
 from ..analysis.wording import bytes_words, grouped, percent_words, rate_words
-from ..charts import latency, spectrum, throughput, timeline
+from ..charts import latency, search, spectrum, throughput, timeline
 from ..charts import metric as metric_chart
 from ..charts.interval import interval, reach_of
 from ..charts.style import COLOURS, DARK_COLOURS
@@ -49,6 +49,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
             "throughput": throughput.CAPTION,
             "latency": latency.CAPTION,
             "metric": metric_chart.CAPTION,
+            "search": search.CAPTION,
             "spectrum": spectrum.CAPTION,
             "timeline": timeline.CAPTION,
         },

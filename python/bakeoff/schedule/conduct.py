@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..bundle.files import write_text
+from ..bundle.read import Bundle
 from ..bundle.resume import refuse_other_facts
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, BundleError, PlanError
@@ -14,13 +15,17 @@ from ..fleet.host import Host
 from ..fleet.local import LocalHost
 from ..interrupts import ignored
 from ..model.boundary import Progress
-from ..model.records import BundleInfo, FactsRecord, RunRecord, Validity
+from ..model.records import BundleInfo, FactsRecord, LoadRecord, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
+from ..plan.search import with_levels_of
+from ..report.limit_words import search_limits
+from ..report.trials import excess
 from . import one_run, turns
 from .cores import Others
 from .data import Data
 from .instance import Instance, file_name
 from .order import Slot, schedule
+from .searching import Searching
 
 #: One failed run is an event; so many in a row are a broken set-up, and going on would only hide it.
 FAILURES_IN_A_ROW = 3
@@ -29,7 +34,9 @@ FAILURES_IN_A_ROW = 3
 class View(one_run.Watcher):
     """What the command line shows. Every method may do nothing."""
 
-    def begin(self, slots: list[Slot], done: int) -> None: ...
+    def begin(self, runs: int, done: int) -> None: ...
+
+    def cell_added(self, cell: Cell) -> None: ...
 
     def loading(self, cell: Cell, progress: Progress | None) -> None: ...
 
@@ -56,6 +63,7 @@ class Conductor:
     _instances: dict[str, Instance] = field(default_factory=dict)
     #: By `load_key`.
     _data: dict[str, Data] = field(default_factory=dict)
+    _loads: dict[str, LoadRecord] = field(default_factory=dict)
     #: Of this occasion, on data that others have inserted into.
     _first_turn: int = field(default_factory=turns.drawn)
     _failures: int = 0
@@ -64,16 +72,12 @@ class Conductor:
     def carry_out(self) -> BundleInfo:
         """Makes every run that is not in `done`, or failed there. Returns the bundle's final state; raises what
         ended it early, after everything has been stopped and the bundle says so."""
-        cells = {cell.record.id: cell for cell in self.plan.cells}
-        slots = schedule(list(cells), self.plan.record.repetitions, self.plan.record.seed)
-        made = 1 + max((record.order for record in self.done.values()), default=-1)
-        missing = [s for s in slots if s.run not in self.done or self.done[s.run].state == "failed"]
-        missing = [replace(slot, order=made + place) for place, slot in enumerate(missing)]
-        self.view.begin(slots, len(slots) - len(missing))
         state = "failed"
         try:
-            for slot in missing:
-                self._one(slot, cells[slot.cell])
+            if self.plan.with_levels:
+                self._search()
+            else:
+                self._make_all()
             state = "complete"
         except KeyboardInterrupt:
             state = "interrupted"
@@ -85,7 +89,38 @@ class Conductor:
         assert self.writer.info is not None
         return self.writer.info
 
-    def _one(self, slot: Slot, cell: Cell) -> None:
+    def _make_all(self) -> None:
+        cells = {cell.record.id: cell for cell in self.plan.cells}
+        slots = schedule(list(cells), self.plan.record.repetitions, self.plan.record.seed)
+        made = 1 + max((record.order for record in self.done.values()), default=-1)
+        missing = [s for s in slots if s.run not in self.done or self.done[s.run].state == "failed"]
+        self.view.begin(len(slots), len(slots) - len(missing))
+        for place, slot in enumerate(missing):
+            self._one(replace(slot, order=made + place), cells[slot.cell])
+
+    def _search(self) -> None:
+        """Each run is decided by those before it, however they ended: one that failed did not keep the limit."""
+        limits = search_limits(self.plan.record)
+        begun = with_levels_of(self.plan, Bundle.open(self.writer.folder).plan)
+        searching = Searching(begun, lambda run: excess(Bundle.open(self.writer.folder), run, limits))
+        searching.add(self.done.values())
+        self.view.begin(self.plan.record.runs_max, len(self.done))
+        while found := searching.next():
+            slot, cell = found
+            if cell.record not in self.plan.record.cells:
+                self.view.cell_added(cell)
+            self._grow(searching.plan)
+            searching.add([self._one(slot, cell)])
+
+    def _grow(self, plan: ResolvedPlan) -> None:
+        """The same plan with a cell more; what is written of it says so before the cell has runs."""
+        self.plan = plan
+        self.writer.plan(plan.record)
+        for key, load in self._loads.items():
+            theirs = [cell.record.id for cell in plan.cells if cell.load_key == key]
+            self.writer.load(file_name(key), load.model_copy(update={"cells": theirs}))
+
+    def _one(self, slot: Slot, cell: Cell) -> RunRecord:
         started = utc_now()
         self.view.run_begins(slot, cell)
         try:
@@ -104,8 +139,9 @@ class Conductor:
             self.view.run_ends(slot, cell, record)
             if self._failures >= FAILURES_IN_A_ROW:
                 raise
-            return
+            return record
         self.view.run_ends(slot, cell, record)
+        return record
 
     def _is_final(self, error: BakeoffError) -> bool:
         """Whether trying the next run makes no sense: the plan is wrong, or the bundle cannot be written or continued,
@@ -147,6 +183,7 @@ class Conductor:
                 self._say(f"{cell.record.system} is loaded anew: the next run does not begin where the last one ended")
             load = instance.load(lambda progress: self.view.loading(cell, progress))
         self.writer.load(file_name(cell.load_key), load)
+        self._loads[cell.load_key] = load
         if instance.data:
             self._data[cell.load_key] = instance.data
 

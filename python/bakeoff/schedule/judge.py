@@ -66,6 +66,7 @@ def validity(
         server_alive=server_alive,
         client_limited=record.verdict.client_limited,
         client_signs=record.verdict.signs,
+        witness_missing=plan.witness_rate_ops_per_s is not None and not record.witness,
         steady=steadiness(seconds, open_loop=open_loop),
         checks=[analysis.IntegrityCheck(c.name, c.ok, c.expected, c.actual) for c in record.checks],
         connections_lost=_connections_lost(record, cell),

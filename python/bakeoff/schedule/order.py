@@ -30,11 +30,12 @@ def schedule(cells: Sequence[str], repetitions: int, seed: int) -> list[Slot]:
     the cells are listed; further cells or repetitions leave the order of the others as it was."""
     slots: list[Slot] = []
     for block in range(1, repetitions + 1):
-        slots += [Slot(len(slots) + i, block, cell) for i, cell in enumerate(_block(cells, block, seed))]
+        slots += [Slot(len(slots) + i, block, cell) for i, cell in enumerate(in_turn(cells, block, seed))]
     return slots
 
 
-def _block(cells: Sequence[str], block: int, seed: int) -> list[str]:
+def in_turn(cells: Sequence[str], block: int, seed: int) -> list[str]:
+    """The order of one block."""
     pair, second = divmod(block - 1, 2)
     return sorted(
         cells, key=lambda cell: random.Random(f"bakeoff order {seed} {pair} {cell}").random(), reverse=second > 0

@@ -68,11 +68,10 @@ class Sampler:
         self._system = system
         self._cores = list(cores)
         self._server_unseen = system.may_run_here_unseen()
-        server_pids = system.pids()
-        self._ours = [*engine_pids, *server_pids]
+        self._ours = [*engine_pids, *system.pids()]
         self._tables: list[neighbours.Table] = []  # the first of the window and the latest
         self._embedded = system.capabilities().embedded
-        self._pids = list(engine_pids) if self._embedded else server_pids
+        self._pids = list(engine_pids) if self._embedded else system.pids()
         nodes = system.nodes()
         self._pids_of_nodes = {node.name: node.pids() for node in nodes} if len(nodes) > 1 else {}
         self._epoch_s = epoch_unix_ns / 1e9

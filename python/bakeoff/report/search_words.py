@@ -1,0 +1,183 @@
+"""What a search found, in words: the capacity of each contestant, and which has more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..analysis.search import Difference, Outcome, difference, so_far
+from ..analysis.wording import change_words, counted, percent_words, rate_words
+from ..model.boundary import Document
+from ..model.records import SearchRecord
+from .contest import Contest, setting_words
+from .limit_words import search_limits
+from .source import Source
+from .trials import question_of, trials_by_subject
+
+#: Up to here an interval that is wider than was asked for still tells a capacity.
+USEFUL_RATIO = 1.5
+
+
+class Capacity(Document):
+    """status: as of `Outcome`, and "cut short" where the search had not ended. low, high: a 95 % interval; of a search
+    that found nothing on one side, None there. In the factor's own unit; of counts whole numbers."""
+
+    contestant: str
+    setting_words: str
+    status: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    runs: int
+    words: str
+
+
+class CapacityDifference(Document):
+    """Of two contestants: other / base, with its 95 % interval."""
+
+    setting_words: str
+    base: str
+    other: str
+    ratio: float
+    low: float
+    high: float
+    words: str
+
+
+class SearchAnswer(Document):
+    factor: str
+    highest: bool
+    limits: list[str]
+    question: str  # "the highest rate with latency_p99 < 2ms"
+    found: list[Capacity]
+    differences: list[CapacityDifference]
+
+
+def search_answer(contest: Contest, bundle: Source) -> SearchAnswer | None:
+    search = contest.plan.search
+    if search is None:
+        return None
+    outcomes: dict[tuple[str, str], Outcome] = {}
+    found = []
+    cells = {search.subject(cell): cell for cell in contest.plan.cells}
+    for subject, tried in trials_by_subject(bundle, search, search_limits(contest.plan)).items():
+        who = contest.contestant(cells[subject])
+        where = setting_words(contest.without_axis(contest.setting(cells[subject])))
+        outcome = so_far(question_of(search), [trial for _, trial in tried])
+        if outcome is not None:
+            outcomes[who, where] = outcome
+            found.append(_capacity(search, who, where, outcome, ended=bundle.info.state == "complete"))
+    return SearchAnswer(
+        factor=search.factor,
+        highest=search.highest,
+        limits=search.limits,
+        question=search.question_words,
+        found=found,
+        differences=list(_differences(search, contest, outcomes)),
+    )
+
+
+def search_sentences(answer: SearchAnswer | None) -> list[str]:
+    """Each contestant's capacity, and then what one has over another."""
+    if answer is None:
+        return []
+    several = len({(found.contestant, found.setting_words) for found in answer.found}) > 1
+    question = answer.question[:1].upper() + answer.question[1:]
+    sentences = []
+    for found in answer.found:
+        who = f" ({', '.join(filter(None, (found.contestant, found.setting_words)))})" if several else ""
+        sentences.append(f"{question}{who}: {found.words}.")
+    return sentences + [f"{found.words}." for found in answer.differences]
+
+
+def _capacity(search: SearchRecord, who: str, where: str, outcome: Outcome, *, ended: bool) -> Capacity:
+    estimate, low, high = _ends(search, outcome)
+    return Capacity(
+        contestant=who,
+        setting_words=where,
+        status=outcome.status if ended else "cut short",
+        estimate=estimate,
+        low=low,
+        high=high,
+        runs=outcome.runs,
+        words=_outcome_words(search, outcome, ended=ended),
+    )
+
+
+def _ends(search: SearchRecord, outcome: Outcome) -> tuple[float | None, float | None, float | None]:
+    """Estimate, low and high; of counts the last one that keeps the limit, which lies between two of them."""
+    whole = math.floor if search.highest else math.ceil
+    estimate, low, high = (
+        float(whole(end)) if search.whole and end is not None else end
+        for end in (outcome.estimate, outcome.low, outcome.high)
+    )
+    return estimate, low, high
+
+
+def _outcome_words(search: SearchRecord, outcome: Outcome, *, ended: bool) -> str:
+    estimate, low, high = _ends(search, outcome)
+    runs = counted(outcome.runs, "run", "runs")
+    if outcome.status in ("always", "never"):
+        return _end_words(search, outcome, runs)
+    if low is not None and high is not None and estimate is not None:
+        between = f"{_level(search, low)} to {_level(search, high)}"
+        if outcome.status == "found":
+            interval = "exactly, by a 95 % interval" if search.whole and low == high else f"95 % interval {between}"
+            return f"{_level(search, estimate)} ({interval}; {runs})"
+        if ended and high <= USEFUL_RATIO * low:
+            return f"about {_level(search, estimate)} (95 % interval {between}, wider than asked for; {runs})"
+        known = f"between {_level(search, low)} and {_level(search, high)} is all that is known (95 % interval)"
+        return f"not found in {runs}: {known}" if ended else f"cut short after {runs}: {known}"
+    reached = low if low is not None else high
+    assert reached is not None, "a search that has runs has come somewhere"
+    verb = "still met" if (low is not None) == search.highest else "not met even"
+    return f"{verb} at {_level(search, reached)}, and nothing further was tried in {runs}"
+
+
+def _end_words(search: SearchRecord, outcome: Outcome, runs: str) -> str:
+    kept = outcome.status == "always"
+    up = kept == search.highest
+    end = _level(search, search.high if up else search.low)
+    which = f"the {'highest' if up else 'lowest'} that was allowed"
+    return f"still met at {end}, {which} ({runs})" if kept else f"not met even at {end}, {which} ({runs})"
+
+
+def _level(search: SearchRecord, value: float) -> str:
+    if search.factor == "rate":
+        return rate_words(float(f"{value:.3g}"))
+    name = search.factor.removesuffix("s") if value == 1 else search.factor
+    return f"{value:,.0f} {name}"
+
+
+def _differences(
+    search: SearchRecord, contest: Contest, outcomes: dict[tuple[str, str], Outcome]
+) -> Sequence[CapacityDifference]:
+    found = []
+    for (who, where), outcome in outcomes.items():
+        base = outcomes.get((contest.baseline, where))
+        if who == contest.baseline or base is None or (gap := difference(base, outcome)) is None:
+            continue
+        words = _difference_words(search, contest.baseline, who, gap) + (f" ({where})" if where else "")
+        found.append(
+            CapacityDifference(
+                setting_words=where,
+                base=contest.baseline,
+                other=who,
+                ratio=gap.ratio,
+                low=gap.low,
+                high=gap.high,
+                words=words,
+            )
+        )
+    return found
+
+
+def _difference_words(search: SearchRecord, base: str, other: str, gap: Difference) -> str:
+    name = search.sought_words
+    if gap.low <= 1 <= gap.high:
+        low, high = (f"{'+' if end > 1 else '-'}{percent_words(abs(end - 1))}" for end in (gap.low, gap.high))
+        return f"No difference of the {name} shown: {other} against {base} {low} to {high} (95 % interval)"
+    way = "higher" if gap.ratio > 1 else "lower"
+    near, far = (gap.low, gap.high) if gap.ratio > 1 else (gap.high, gap.low)
+    interval = f"95 % interval {change_words(near)} to {change_words(far)}"
+    return f"{other}'s {name} is {change_words(gap.ratio)} {way} than {base}'s ({interval})"

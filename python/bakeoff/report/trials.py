@@ -1,0 +1,42 @@
+"""The runs of a search, as what they say to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..analysis.limit import Limit
+from ..analysis.search import Question, Trial
+from ..model.records import RunRecord, SearchRecord
+from .run_values import observed
+from .source import Source
+
+
+def question_of(search: SearchRecord) -> Question:
+    return Question(
+        low=search.low,
+        high=search.high,
+        first=search.first,
+        highest=search.highest,
+        whole=search.whole,
+        precision_ratio=search.precision_ratio,
+        runs_max=search.runs,
+    )
+
+
+def excess(bundle: Source, run: RunRecord, limits: Sequence[Limit]) -> float:
+    """Beyond the limit that the run kept least: all are to be kept."""
+    seen = observed(bundle, run)
+    return max(limit.excess(seen) for limit in limits)
+
+
+def trials_by_subject(
+    bundle: Source, search: SearchRecord, limits: Sequence[Limit]
+) -> dict[str, list[tuple[RunRecord, Trial]]]:
+    """In the order in which they were made; a subject without runs has an empty list."""
+    cells = {cell.id: cell for cell in bundle.plan.cells}
+    found: dict[str, list[tuple[RunRecord, Trial]]] = {search.subject(cell): [] for cell in cells.values()}
+    for run in sorted(bundle.runs, key=lambda run: run.block):
+        cell = cells[run.cell]
+        level = float(cell.levels[search.factor])
+        found[search.subject(cell)].append((run, Trial(level, excess(bundle, run, limits))))
+    return found

@@ -1,0 +1,102 @@
+"""[search] in a plan: what may be sought, from where to where, and how the plan grows by the levels that were tried."""
+
+from __future__ import annotations
+
+import pytest
+from bakeoff.plan.resolved import ResolvedPlan
+from bakeoff.plan.search import with_levels_of
+from builders.plans import read, refused
+
+SEARCH = "[search]\nhighest = 'rate'\nwhile = 'latency_p99 < 2ms'"
+
+
+def sought(search: str = SEARCH, **parts: str) -> ResolvedPlan:
+    return read(rest=search, **parts)  # type: ignore[arg-type]
+
+
+def test_a_search_begins_with_one_cell_of_each_system_and_looks_for_a_rate() -> None:
+    plan = sought(systems="[systems.a]\nkind = 'sqlite'\n[systems.b]\nkind = 'sqlite'")
+    search = plan.record.search
+    assert search
+    assert (search.factor, search.highest, search.whole, search.runs) == ("rate", True, False, 25)
+    assert [cell.record.levels for cell in plan.cells] == [{"system": name, "rate": 1000.0} for name in ("a", "b")]
+    assert [cell.record.rate_ops_per_s for cell in plan.cells] == [1000, 1000]
+    assert (plan.record.compare_factor, plan.record.runs_max) == ("system", 50)
+
+
+def test_a_rate_begins_where_a_window_has_operations_enough_for_the_percentile() -> None:
+    for limit, window, low in (("latency_p99", "10s", 130), ("latency_p999", "10s", 1300), ("latency_p99", "2s", 650)):
+        plan = sought(f"[search]\nhighest = 'rate'\nwhile = '{limit} < 2ms'", measure=f"window = '{window}'")
+        assert plan.record.search
+        assert plan.record.search.low == low
+    error = refused(rest=f"{SEARCH}\nfrom = 10", measure="window = '2s'")
+    assert error.what == "at 10/s a window has too few operations for a percentile of `while`"
+    assert error.hint == "begin at 650/s or above, or make the window longer"
+
+
+def test_from_and_to_bound_the_levels() -> None:
+    search = sought("[search]\nlowest = 'threads'\nwhile = 'rate > 5000/s'\nfrom = 2\nto = 64").record.search
+    assert search
+    assert (search.low, search.first, search.high, search.highest, search.whole) == (2, 2, 64, False, True)
+
+
+@pytest.mark.parametrize(
+    ("search", "what", "hint"),
+    [
+        ("[search]\nwhile = 'latency_p99 < 2ms'", "for the highest or for the lowest", 'highest = "rate"'),
+        ("[search]\nhighest = 'rate'\nlowest = 'threads'\nwhile = 'rate > 1'", "for the highest or for the", "rate"),
+        ("[search]\nhighest = 'rate'", "while", ""),
+        ("[search]\nhighest = 'preset'\nwhile = 'rate > 1/s'", "`preset` cannot be sought", "rate, threads, sessions"),
+        ("[search]\nhighest = 'rate'\nwhile = 'latency_p99 < 2'", "2 has no unit", '"2ms"'),
+        (f"{SEARCH}\nruns = 3", "`runs` is 3, and must be at least 8", ""),
+        (f"{SEARCH}\nfrom = 5000\nto = 5000", "`to` (5000) is not above where the search begins (5000)", ""),
+        (f"{SEARCH}\nto = 'fast'", "`rate`", "5000"),
+        (f"{SEARCH}\nspeed = 3", "unknown key `speed`", "[search]"),
+    ],
+)
+def test_what_cannot_be_sought_is_refused_with_what_can(search: str, what: str, hint: str) -> None:
+    error = refused(rest=search)
+    assert what in error.what
+    assert hint in f"{error.hint} {error.where}"
+
+
+def test_what_is_sought_is_said_once() -> None:
+    assert "said twice" in refused("rate = [1, 2]", rest=SEARCH).what
+    assert "said twice" in refused(rest=SEARCH.replace("rate", "threads"), measure="threads = 4").what
+    assert "decides itself how often" in refused(rest=SEARCH, measure="repetitions = 5").what
+
+
+def test_runs_that_begin_with_what_others_left_cannot_be_compared_by_a_search() -> None:
+    error = refused(rest=SEARCH, workload="preset = 'a'", measure="reset = 'none'")
+    assert error.what == "in a search every run of sqlite must begin with the same data"
+
+
+def test_what_could_not_be_run_at_the_end_of_the_range_is_refused_before_anything_starts() -> None:
+    error = refused(rest="[search]\nhighest = 'sessions'\nwhile = 'latency_p99 < 2ms'", measure="threads = 4")
+    assert error.what == "sqlite / sessions=1: sqlite has no pool of fewer sessions than threads"
+    assert "name a range in which all can be run" in error.hint
+
+
+def test_the_plan_grows_by_the_levels_that_were_tried_and_cells_stay_what_they_are() -> None:
+    plan = sought(systems="[systems.a]\nkind = 'sqlite'\n[systems.b]\nkind = 'sqlite'")
+    assert plan.with_levels
+    assert plan.record.search
+    a, b = (plan.record.search.subject(cell.record) for cell in plan.cells)
+    grown = plan.with_levels({a: [1000.0, 4000.0], b: [250.0]})
+    assert [(cell.record.system, cell.record.levels["rate"]) for cell in grown.cells] == [
+        ("a", 1000.0),
+        ("a", 4000.0),
+        ("b", 250.0),
+    ]
+    assert grown.cells[0].record.id == plan.cells[0].record.id
+    assert grown.record.compare_factor == "system"
+    assert grown.record.runs_max == 50
+    assert [cell.id for cell in with_levels_of(plan, grown.record).record.cells] == [c.id for c in grown.record.cells]
+
+
+def test_other_factors_are_searched_each() -> None:
+    plan = sought(workload="", **{"factors": "preset = ['a', 'c']"})
+    assert [cell.record.levels for cell in plan.cells] == [
+        {"system": "sqlite", "preset": preset, "rate": 1000.0} for preset in ("a", "c")
+    ]
+    assert plan.record.runs_max == 50

@@ -1,0 +1,110 @@
+"""What a search found, in the headline, the page and the data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bakeoff.bundle.read import Bundle
+from bakeoff.model.records import RunRecord, SearchRecord
+from bakeoff.report.answer import Answer
+from bakeoff.report.conclusion import answer_of
+from bakeoff.report.html import write_report
+from builders.bundles import MARIADB, Contender, Story, write_bundle
+
+SLOW = Contender("slow", rate_1=1_000, rate_max=6_000)
+STORY = Story(contenders=(MARIADB,), presets=("c",), threads=(1, 4, 8, 12, 16), repetitions=2, window_s=2, warm_up_s=1)
+SEARCH = SearchRecord(
+    factor="threads", highest=True, limits=["latency_p99 < 2ms"], low=1, high=64, first=1, whole=True,
+    precision_ratio=0.05, runs=25,
+)  # fmt: skip
+
+
+def searched(folder: Path, story: Story = STORY, search: SearchRecord = SEARCH, state: str = "complete") -> Bundle:
+    """A bundle of threads that were tried in turn, as a search would have: a block is a step of each system."""
+    bundle = write_bundle(folder, story)
+    cells = {cell.id: cell for cell in bundle.plan.cells}
+    runs: list[RunRecord] = []
+    for run in bundle.runs:
+        block = 1 + sum(cells[made.cell].system == cells[run.cell].system for made in runs)
+        runs.append(run.model_copy(update={"block": block}))
+    bundle.plan = bundle.plan.model_copy(update={"search": search, "repetitions": search.runs})
+    bundle.info = bundle.info.model_copy(update={"state": state})
+    bundle.runs = runs
+    return bundle
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    return searched(tmp_path_factory.mktemp("made") / "b")
+
+
+def first(answer: Answer) -> str:
+    return answer.headline[0]
+
+
+def test_the_headline_leads_with_the_capacity_and_how_sure_it_is(one: Bundle) -> None:
+    answer = answer_of(one)
+    assert answer.search
+    (found,) = answer.search.found
+    assert found.low is not None
+    assert found.high is not None
+    assert 5 <= found.low <= found.high <= 15
+    said = (
+        r"The highest number of threads with latency_p99 < 2ms: about \d+ threads"
+        r" \(95 % interval \d+ threads to \d+ threads, wider than asked for; 10 runs\)\."
+    )
+    assert re.fullmatch(said, first(answer)), first(answer)
+    assert len(answer.headline) == 1
+    assert answer.comparisons == []
+    assert answer.incomplete == ""
+    assert "searched in 10 runs" in answer.measured
+    assert {cell.validity for cell in answer.cells} == {"valid"}
+
+
+def test_what_bounds_it_on_one_side_alone_is_said_so(tmp_path: Path) -> None:
+    story = replace(STORY, threads=(8, 16), repetitions=3)
+    words = {}
+    for name, limit in {"always": "latency_p99 < 1s", "never": "latency_p99 < 1us"}.items():
+        search = SEARCH.model_copy(update={"limits": [limit], "low": 8, "high": 16})
+        words[name] = first(answer_of(searched(tmp_path / name, story, search)))
+    assert words["always"].endswith("still met at 16 threads, the highest that was allowed (6 runs).")
+    assert words["never"].endswith("not met even at 8 threads, the lowest that was allowed (6 runs).")
+
+
+def test_a_search_that_was_cut_short_says_what_it_knew(tmp_path: Path) -> None:
+    answer = answer_of(searched(tmp_path / "b", state="interrupted"))
+    assert "cut short after 10 runs: between" in first(answer)
+    assert answer.incomplete == "Not the whole plan: it was interrupted; 10 of at most 25 runs are here."
+
+
+def test_of_several_systems_each_is_told_and_which_takes_more(tmp_path: Path) -> None:
+    story = replace(STORY, contenders=(MARIADB, SLOW), threads=(1, 2, 4, 16, 48), repetitions=4)
+    search = SEARCH.model_copy(update={"limits": ["latency_p99 < 4ms"]})
+    answer = answer_of(searched(tmp_path / "b", story, search))
+    assert answer.search
+    (gap,) = answer.search.differences
+    assert gap.high < 1
+    assert [sentence.partition(":")[0][-9:] for sentence in answer.headline[:2]] == ["(mariadb)", "ms (slow)"]
+    assert answer.headline[-1].startswith("slow's highest number of threads is ")
+    assert "lower than mariadb's (95 % interval" in answer.headline[-1]
+
+
+def test_page_and_data_have_the_search_and_its_chart(one: Bundle) -> None:
+    paths = write_report(one)
+    page = paths.html.read_text()
+    assert "What the search tried, and latency_p99 &lt; 2ms" in page
+    (chart,) = (path for path in paths.charts if path.name == "search-latency_p99.svg")
+    drawn = chart.read_text()
+    assert drawn.count("<title>mariadb") == 10 + 1, "every run says what it is, and so does the band"
+    assert ">latency_p99 &lt; 2ms</text>" in drawn
+    assert "wider than asked for" in drawn
+    assert answer_of(one).model_dump()["search"]["limits"] == ["latency_p99 < 2ms"]
+
+
+def test_an_interval_that_is_too_wide_for_a_capacity_is_all_that_is_known(tmp_path: Path) -> None:
+    found = first(answer_of(searched(tmp_path / "b", replace(STORY, threads=(1, 64)))))
+    assert "not found in 4 runs: between " in found
+    assert found.endswith(" threads is all that is known (95 % interval).")

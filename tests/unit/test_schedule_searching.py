@@ -1,0 +1,70 @@
+"""Which run a search makes next: decided from the runs that are there alone."""
+
+from __future__ import annotations
+
+import math
+
+from bakeoff.model.records import RunRecord
+from bakeoff.plan.resolved import ResolvedPlan
+from bakeoff.schedule.searching import Searching
+from builders.plans import read
+
+SEARCH = "[search]\nhighest = 'rate'\nwhile = 'latency_p99 < 2ms'\nto = 100_000"
+TWO = "[systems.a]\nkind = 'sqlite'\n[systems.b]\nkind = 'sqlite'"
+CAPACITIES = {"a": 7_000.0, "b": 21_000.0}
+
+
+def searching(plan: ResolvedPlan) -> Searching:
+    """On systems whose capacity is known, without noise."""
+    found = Searching(plan, lambda run: excess(found, run))
+    return found
+
+
+def excess(search: Searching, run: RunRecord) -> float:
+    (cell,) = (cell for cell in search.plan.record.cells if cell.id == run.cell)
+    return 3 * math.log(float(cell.levels["rate"]) / CAPACITIES[cell.system])
+
+
+def carried_on(search: Searching, runs: int | None = None) -> list[RunRecord]:
+    made: list[RunRecord] = []
+    while (runs is None or len(made) < runs) and (step := search.next()):
+        slot, cell = step
+        assert cell.record in search.plan.record.cells
+        run = RunRecord(
+            id=slot.run, block=slot.block, cell=slot.cell, order=slot.order, started="", state="done", seed=1
+        )
+        made.append(run)
+        search.add([run])
+    return made
+
+
+def test_systems_take_turns_step_by_step_until_each_is_found() -> None:
+    search = searching(read(systems=TWO, rest=SEARCH))
+    made = carried_on(search)
+    systems = {cell.id: cell.system for cell in search.plan.record.cells}
+    assert [run.order for run in made] == list(range(len(made)))
+    assert len({run.id for run in made}) == len(made) < 50
+    for block in range(1, 8):
+        assert {systems[run.cell] for run in made if run.block == block} == {"a", "b"}
+    firsts = [systems[next(run for run in made if run.block == block).cell] for block in range(1, 8)]
+    assert set(firsts) == {"a", "b"}, "neither is always the first of its block"
+
+
+def test_a_search_goes_on_where_it_was_left_with_the_same_decisions() -> None:
+    whole = carried_on(searching(read(systems=TWO, rest=SEARCH)))
+    begun = searching(read(systems=TWO, rest=SEARCH))
+    first = carried_on(begun, runs=7)
+    again = searching(begun.plan)
+    again.add(first)
+    assert [run.id for run in [*first, *carried_on(again)]] == [run.id for run in whole]
+
+
+def test_the_plan_has_the_cells_that_have_runs_and_no_other() -> None:
+    search = searching(read(systems=TWO, rest=SEARCH))
+    made = carried_on(search)
+    assert {cell.id for cell in search.plan.record.cells} == {run.cell for run in made}
+
+
+def test_no_more_runs_are_made_than_the_plan_allows() -> None:
+    search = Searching(read(rest=f"{SEARCH}\nruns = 9\nprecision = '0.1%'"), lambda run: 0.1 * (-1) ** run.block)
+    assert len(carried_on(search)) == 9
