@@ -116,3 +116,17 @@ def test_terminal_and_page_show_every_level_against_the_highest(tmp_path: Path) 
     assert lines[start + 5].endswith("highest")
     page = write_report(bundle).html.read_text(encoding="utf-8")
     assert "<h3>Over threads, against the highest</h3>" in page
+
+
+def test_a_second_look_is_judged_at_what_the_first_left(tmp_path: Path) -> None:
+    """With repetitions added after the answer was read, intervals are wider than they would be at the first look."""
+    bundle = write_bundle(tmp_path / "bundle", replace(SWEEP, repetitions=6))
+    bundle.plan = bundle.plan.model_copy(update={"compare_factor": "threads"})
+    levels = []
+    for looks in ([], [5]):
+        bundle.info = bundle.info.model_copy(update={"looks": looks})
+        (shape,) = answer_of(bundle).shapes
+        last = shape.levels[-1].against
+        assert last is not None
+        levels.append(last.level or 0)
+    assert levels[0] < levels[1] < 1

@@ -50,8 +50,8 @@ def answer_of(
     search = search_answer(contest, bundle)
     if search is not None:
         comparisons = []  # its levels were chosen to find one place: they are no sweep, and no pairs
-    shapes = shape_answers(contest, bundle, runs) if comparisons is None else []
     compared = compare_all(contest, bundle, runs) if comparisons is None else Compared(list(comparisons))
+    shapes = shape_answers(contest, bundle, runs, compared.look) if comparisons is None else []
     differs = Differs(contest, bundle, runs)
     if comparisons is None:
         by_setting = [c.model_copy(update={"differs": differs.beside(c)}) for c in compared.by_setting]

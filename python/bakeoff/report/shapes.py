@@ -33,7 +33,7 @@ class _Line:
     cells: dict[Scalar, CellRecord]
 
 
-def shape_answers(contest: Contest, bundle: Source, runs: Runs, look: int = 1) -> list[ShapeAnswer]:
+def shape_answers(contest: Contest, bundle: Source, runs: Runs, look: int) -> list[ShapeAnswer]:
     """Judged in one call for all lines, so that the chance of any false claim is bounded; so are the knees. look: the
     how-manieth time that the bundle is judged, with repetitions added in between."""
     lines = list(_lines(contest, runs))
