@@ -471,6 +471,28 @@ def timed_out(run: RunRecord) -> RunRecord:
     return run.model_copy(update={**changes, "operations": []})
 
 
+def test_a_side_without_a_value_says_why_in_headline_and_table(tmp_path: Path) -> None:
+    def overload(run: RunRecord) -> RunRecord:
+        return run.model_copy(update={"due": run.ok * 2, "completed": run.ok}) if run.cell == "c01" else run
+
+    _, found = answer(tmp_path, replace(SMALL, threads=(8,), objective="latency_p99", change=overload))
+    (comparison,) = found.comparisons
+    assert (comparison.base_value, comparison.base_why, comparison.other_why) == (None, "overloaded", "")
+    assert ", mariadb overloaded." in found.headline[0]
+    (row,) = [line for line in render_text(found).splitlines() if "not compared: " in line and "  overloaded  " in line]
+    assert "not stated" not in row
+
+
+def test_a_value_that_some_runs_lack_says_in_how_many_and_why(tmp_path: Path) -> None:
+    def dropped(run: RunRecord) -> RunRecord:
+        return run.model_copy(update={"errors": {"fail_other": run.ok // 50}}) if only(run, "c02", 3) else run
+
+    _, found = answer(tmp_path, replace(SMALL, threads=(8,), objective="latency_p99", change=dropped))
+    assert found.comparisons[0].other_why == "not defined (2.0 % failed) in 1 of 5 runs"
+    _, none = answer(tmp_path / "2", replace(SMALL, threads=(8,), change=lambda run: invalid(run)))
+    assert none.comparisons[0].base_why == "not valid"
+
+
 def test_a_percentile_among_timeouts_reads_at_least_and_is_not_compared(tmp_path: Path) -> None:
     story = replace(
         SMALL, threads=(8,), objective="latency_p99", change=lambda run: timed_out(run) if only(run, "c01") else run

@@ -123,6 +123,9 @@ class ComparisonAnswer(Document):
     other: str
     base_value: float | None
     other_value: float | None
+    #: Why a side has no value: "zero", "overloaded in 2 of 5 runs"; "" where it has one, or nobody knows.
+    base_why: str = ""
+    other_why: str = ""
     verdict: str  # of the value: higher, lower, no difference, too few, invalid runs, not comparable
     better: str | None
     words: str

@@ -15,7 +15,7 @@ from ..model.records import CellRecord, FactsRecord, RunRecord
 from .answer import ComparisonAnswer
 from .contest import Contest, Setting, setting_words
 from .over_all import lean_alike, over_all
-from .run_values import run_values, same_operations
+from .run_values import run_values, same_operations, why_no_value
 from .source import Source
 
 Runs = Mapping[str, Sequence[RunRecord]]
@@ -47,7 +47,12 @@ def compare_all(contest: Contest, bundle: Source, runs: Runs) -> Compared:
         looks.append(compare.judge([*estimates, *over_all(estimates)], look=look))
     found = list(map(_standing, zip(*looks, strict=True)))
     by_setting = [
-        answered(setting, one, _notes(contest, base, other, bundle.facts))
+        answered(setting, one, _notes(contest, base, other, bundle.facts)).model_copy(
+            update={
+                "base_why": "" if one.base_value else why_no_value(bundle, runs[base.id], contest.objective),
+                "other_why": "" if one.other_value else why_no_value(bundle, runs[other.id], contest.objective),
+            }
+        )
         for (setting, base, other), one in zip(pairs, found, strict=False)
     ]
     wholes = [answered((), one, []).model_copy(update={"setting_words": one.cell}) for one in found[len(pairs) :]]

@@ -109,8 +109,8 @@ def _comparisons(answer: Answer) -> list[dict[str, Any]]:
                 "found": c,
                 "first": before is None or before.setting_words != c.setting_words,
                 "series": answer.contestants.index(c.other),
-                "other_value": "" if c in answer.over_all else value_words(c.other_value, objective),
-                "base_value": "" if c in answer.over_all else value_words(c.base_value, objective),
+                "other_value": "" if c in answer.over_all else value_words(c.other_value, objective, c.other_why),
+                "base_value": "" if c in answer.over_all else value_words(c.base_value, objective, c.base_why),
                 "picture": _picture(c, answer.contestants.index(c.other), reach),
             }
         )

@@ -21,8 +21,9 @@ def pair_words(contest: Contest, comparisons: Sequence[ComparisonAnswer]) -> lis
     return [_pair_words(contest, name, theirs) for name, theirs in found if theirs]
 
 
-def value_words(value: float | None, objective: Metric) -> str:
-    return "not stated" if value is None else objective.words(value)
+def value_words(value: float | None, objective: Metric, why: str = "") -> str:
+    """why: there is none."""
+    return why or "not stated" if value is None else objective.words(value)
 
 
 def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> str:
@@ -91,11 +92,11 @@ def _sentence(found: ComparisonAnswer) -> str:
 
 
 def _values(contest: Contest, found: ComparisonAnswer) -> str:
-    """What is not defined is left out; beside a side that failed the other's has nothing to be held against."""
-    if found.verdict == "invalid runs":
+    """Of both sides or of none; beside a side that failed the other's has nothing to be held against."""
+    if found.verdict == "invalid runs" or (found.base_value is None and found.other_value is None):
         return ""
-    values = {found.other: found.other_value, found.base: found.base_value}
-    return ", ".join(f"{name} {contest.objective.words(v)}" for name, v in values.items() if v is not None)
+    sides = ((found.other, found.other_value, found.other_why), (found.base, found.base_value, found.base_why))
+    return ", ".join(f"{name} {value_words(value, contest.objective, why)}" for name, value, why in sides)
 
 
 def _at(found: Sequence[ComparisonAnswer], setting: Setting) -> ComparisonAnswer | None:

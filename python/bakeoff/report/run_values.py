@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from ..analysis.estimate import Invalid, RunValue
 from ..analysis.metric import Metric, Observed
+from ..analysis.response import is_overloaded
 from ..model.records import RunRecord
 from .invalid_runs import causes
 from .source import Source
@@ -36,6 +38,29 @@ def run_values(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> dic
     if metric.per == "load":
         return {run.block: metric.of(observed(bundle, run)) for run in runs[:1]}
     return {run.block: _value(observed(bundle, run), metric) if run.valid else Invalid(causes(run)) for run in runs}
+
+
+def why_no_value(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> str:
+    """Why runs have no common value to compare: the commonest reason, and in how many of them; "not compared" where
+    each has one."""
+    if not runs:
+        return "no run"
+    reasons = Counter(filter(None, (_why_no_value(observed(bundle, run), metric) for run in runs)))
+    for why, count in reasons.most_common(1):
+        return why if count == len(runs) else f"{why} in {count} of {len(runs)} runs"
+    return "not compared"
+
+
+def _why_no_value(seen: Observed, metric: Metric) -> str:
+    """In a word or two; "" where it has one that can be compared."""
+    if not seen.run.valid:
+        return "not valid"
+    value = metric.of(seen)
+    if value is not None:
+        return "a lower bound" if metric.at_least(seen) else "zero" if value == 0 else ""
+    if metric.unit == "ms" and is_overloaded(seen.run):
+        return "overloaded"
+    return seen.run.response.words.get(metric.name.removeprefix("latency_") + "_ms", "not defined")
 
 
 def _value(seen: Observed, metric: Metric) -> float | None:

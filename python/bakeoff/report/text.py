@@ -213,7 +213,12 @@ def _comparisons(answer: Answer) -> Iterator[str]:
     yield f"Compared with {answer.comparisons[0].base}:"
     objective = metric(answer.objective, answer.rates)
     rows = [
-        [c.setting_words, value_words(c.other_value, objective), value_words(c.base_value, objective), _finding(c)]
+        [
+            c.setting_words,
+            value_words(c.other_value, objective, c.other_why),
+            value_words(c.base_value, objective, c.base_why),
+            _finding(c),
+        ]
         for c in answer.comparisons
     ]
     rows += [[c.setting_words, "", "", _finding(c)] for c in answer.over_all]
