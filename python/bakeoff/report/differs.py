@@ -37,8 +37,10 @@ _METRICS = {
     "write_amplification": "writes",
     "pool_wait_mean": "pool",
 }
-#: A counter that grows as fast whatever the rate is one of the clock.
-_CLOCK = math.log(1.01)
+#: A counter that grows as fast whatever the rate is one of the clock, or of whoever watches the server each second.
+_CLOCK = math.log(1.05)
+#: Below this a percentage says less than a factor: "-100 %" of what is left as one in a thousand.
+_TIMES_BELOW = 0.1
 _Figures = dict[str, float]
 
 
@@ -160,5 +162,9 @@ def _told(hint: Hint) -> FigureDiffers:
         base_value=hint.base_value,
         other_value=hint.other_value,
         ratio=hint.ratio,
-        words=f"{label.removeprefix('number of ')} {signed_words(hint.ratio)} ({other} against {base})",
+        words=f"{label.removeprefix('number of ')} {_ratio_words(hint.ratio)} ({other} against {base})",
     )
+
+
+def _ratio_words(ratio: float) -> str:
+    return f"{significant(1 / ratio, 2)} times less" if ratio < _TIMES_BELOW else signed_words(ratio)
