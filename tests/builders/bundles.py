@@ -103,6 +103,7 @@ class Story:
     limits: Sequence[ResponseLimit] = ()
     #: That the plan asks for: "latency_p99 < 2ms".
     asked: Sequence[str] = ()
+    fail_if: Sequence[str] = ()
     change: Callable[[RunRecord], RunRecord] = lambda run: run
 
     def levels(self) -> Iterator[tuple[Contender, str, int]]:
@@ -186,6 +187,7 @@ def _plan(story: Story, cells: list[CellRecord]) -> PlanRecord:
         placement={},
         factors={"threads": list(story.threads), "preset": list(story.presets)},
         limits=list(story.asked),
+        fail_if=list(story.fail_if),
         cells=cells,
         resolved={"title": story.title, "seed": story.seed, "workload": {"kind": "ycsb", "records": 100_000}},
     )

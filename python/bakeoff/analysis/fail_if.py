@@ -15,6 +15,8 @@ from operator import gt, lt
 from typing import Literal
 
 from bakeoff.analysis.compare import Comparison
+from bakeoff.analysis.limit import Limit
+from bakeoff.analysis.limit import parse as parse_limit
 from bakeoff.analysis.metric import Metric
 from bakeoff.analysis.registry import metric
 from bakeoff.analysis.wording import percent_words
@@ -56,6 +58,15 @@ def parse(text: str, rates: Sequence[Rate] = ()) -> list[Condition]:
     return [_parse_one(part, rates) for part in text.split(",")]
 
 
+def parse_threshold(text: str, rates: Sequence[Rate] = ()) -> Condition | Limit:
+    """Of a plan: a change against the baseline ("rate < -5%") or an absolute value ("latency_p99 > 2ms"). A percentage
+    of a share is a value ("error_ratio > 1%"), unless it has a sign. ValueError with a hint for anything else."""
+    match = _CONDITION.match(text)
+    if match and (metric(match[1], rates).unit != "ratio" or match[3][0] in "+-"):
+        return _parse_one(text, rates)
+    return parse_limit(text, rates)
+
+
 def _parse_one(text: str, rates: Sequence[Rate]) -> Condition:
     match = _CONDITION.match(text)
     if not match:
@@ -86,12 +97,17 @@ def evaluate(
 def _evaluate_one(condition: Condition, c: Comparison, on: On) -> Outcome:
     if c.ratio is None or c.low is None or c.high is None:
         return Outcome(condition, c, "not judged", f"{condition}: not judged in {c.cell}: {c.words}")
-    limit = 1 + condition.threshold_ratio
-    beyond, nearest = (gt, c.low) if condition.sign == ">" else (lt, c.high)
-    status: Status = "passed"
-    if beyond(c.ratio, limit):
-        status = "failed" if beyond(nearest, limit) or on == "estimate" else "undecided"
+    status = status_of(condition, c.ratio, c.low, c.high, on=on)
     return Outcome(condition, c, status, f"{condition}: {status} in {c.cell}: {_change_words(c)}")
+
+
+def status_of(condition: Condition, ratio: float, low: float, high: float, *, on: On = "interval") -> Status:
+    """Of a change with its interval, other / base."""
+    limit = 1 + condition.threshold_ratio
+    beyond, nearest = (gt, low) if condition.sign == ">" else (lt, high)
+    if not beyond(ratio, limit):
+        return "passed"
+    return "failed" if beyond(nearest, limit) or on == "estimate" else "undecided"
 
 
 def _change_words(c: Comparison) -> str:

@@ -256,14 +256,16 @@ def _tell_end(writer: BundleWriter, error: BaseException) -> None:
 
 
 def all_held(bundle: Bundle, answer: Answer) -> bool:
-    """A violated invariant, a run that failed, a cell without a valid run or a comparison refused because a side failed
-    in some of its runs is not "done": it is exit code 1. That levels of a search fail is what it looks for."""
+    """A violated invariant, a run that failed, a cell without a valid run, a comparison refused because a side failed
+    in some of its runs, or a threshold of the plan is not "done": it is exit code 1. That levels of a search fail is
+    what it looks for."""
     searching = answer.search is not None
     return (
         (searching or all(cell.valid for cell in answer.cells))
         and all(searching or run.state == "done" for run in bundle.runs)
         and all(check.ok for run in bundle.runs for check in run.checks)
         and not any(found.verdict == "invalid runs" for found in answer.comparisons)
+        and not any(threshold.fails for threshold in answer.thresholds)
     )
 
 

@@ -150,6 +150,8 @@ class PlanRecord(Document):
     factors: dict[str, list[Scalar]]
     #: "latency_p99 < 2ms": what every run is held against.
     limits: list[str] = Field(default_factory=list)
+    #: "rate < -5%", "latency_p99 > 2ms": what makes `run` end with exit code 1.
+    fail_if: list[str] = Field(default_factory=list)
     #: Its cells are the levels tried so far, and a block is one step of it.
     search: SearchRecord | None = None
     cells: list[CellRecord]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..analysis import limit
+from ..analysis import fail_if, limit
 from ..analysis.metric import Metric, same_operation
 from ..analysis.registry import UnknownMetric, is_watched, metric
 from ..analysis.wording import bytes_words
@@ -130,6 +130,17 @@ def check_limits(texts: Sequence[str], cells: Sequence[Cell], source: Source, *p
             f"{words}, so {text!r} is not met there" for words in check_metric(found.metric, cells, source, *place)
         ]
     return warnings
+
+
+def check_thresholds(texts: Sequence[str], cells: Sequence[Cell], source: Source) -> None:
+    """Each is a change (of `fail_if`) or a limit, of a metric that some workload of the plan has."""
+    for text in texts:
+        try:
+            found = fail_if.parse_threshold(text, rates_of(cells))
+        except ValueError as error:
+            raise source.error(str(error), "compare", "fail_if", hint=getattr(error, "hint", "")) from None
+        of = found.metric if isinstance(found, limit.Limit) else found.objective
+        check_metric(of, cells, source, "compare", "fail_if")
 
 
 def rates_of(cells: Iterable[Cell]) -> list[Rate]:

@@ -222,6 +222,7 @@ class CompareTable(Table):
     factor: str | None = None
     baseline: Any = None
     limit: Texts = Field(default_factory=list)
+    fail_if: Texts = Field(default_factory=list)
 
 
 class SearchTable(Table):

@@ -219,6 +219,7 @@ class _Reading:
             check.check_io(cell, source)
         warnings += check.check_objective(measure.objective, cells, source)
         warnings += check.check_limits(document.compare.limit, cells, source, "compare", "limit")
+        check.check_thresholds(document.compare.fail_if, cells, source)
         warnings += check.check_limits(search.limits if search else [], cells, source, "search", "while")
         private = check.configure_once(cells, builder.kinds, measure, source)
         cells = data.with_resets(cells, document, private, builder.kinds, source)
@@ -308,6 +309,7 @@ def _record(
         },
         factors=factors,
         limits=list(document.compare.limit),
+        fail_if=list(document.compare.fail_if),
         search=search,
         cells=[cell.record for cell in cells],
         resolved=plan_tree(document),

@@ -206,6 +206,20 @@ class Difference(Document):
     cause: str = ""
 
 
+class ThresholdAnswer(Document):
+    """Of the plan's `fail_if`, in one cell or of one contestant. status: failed, undecided (the interval reaches to
+    either side), passed, not judged."""
+
+    condition: str
+    status: str
+    words: str
+
+    @property
+    def fails(self) -> bool:
+        """A check that cannot see must not pass for ever."""
+        return self.status in ("failed", "not judged")
+
+
 class Answer(Document):
     title: str
     description: str
@@ -227,6 +241,7 @@ class Answer(Document):
     look: int = 1
     #: Over the axis, where it is a swept number; in a sweep they take the place of comparisons.
     shapes: list[ShapeAnswer] = Field(default_factory=list)
+    thresholds: list[ThresholdAnswer] = Field(default_factory=list)
     #: What the plan's search found.
     search: SearchAnswer | None = None
     #: How each contestant stood to the limits of the plan.

@@ -22,6 +22,7 @@ from .runs import findings_of, runs_by_cell
 from .search_words import search_answer
 from .shapes import shape_answers
 from .source import Source
+from .thresholds import threshold_sentences, thresholds
 
 #: Shown of every cell without being asked for.
 _IN_EVERY_REPORT = {"rate", "latency_p50", "latency_p95", "latency_p99", "latency_p999", "latency_max"}
@@ -58,6 +59,7 @@ def answer_of(
         compared = replace(compared, by_setting=by_setting)
     neighbours = differs.neighbours() if search is None else []
     held = limit_findings(contest, bundle, runs)
+    judged = thresholds(contest, bundle, runs)
     return Answer(
         title=plan.title,
         description=plan.description,
@@ -68,7 +70,11 @@ def answer_of(
         objective_words=_objective_words(contest.objective),
         pacing=plan.pacing,
         measured=_measured_words(bundle),
-        headline=headline_words(contest, compared, shapes, neighbours, cells, held, search, bundle.runs),
+        headline=[
+            *threshold_sentences(judged),
+            *headline_words(contest, compared, shapes, neighbours, cells, held, search, bundle.runs),
+        ],
+        thresholds=judged,
         comparisons=compared.by_setting,
         over_all=compared.over_all,
         neighbours=neighbours,
