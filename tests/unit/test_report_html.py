@@ -314,3 +314,22 @@ def test_a_large_bundle_is_reported_within_three_seconds_and_five_megabytes(tmp_
     if "BAKEOFF_TEST_TIMES" in os.environ:  # where it is known to be quiet
         assert min(took_s) < 3
     assert paths.html.stat().st_size < 5_000_000
+
+
+@pytest.mark.parametrize("asked", [(), ("latency_p99 < 2ms",)])
+def test_hostile_names_in_a_sweep_and_beside_a_limit_are_never_run(tmp_path: Path, asked: tuple[str, ...]) -> None:
+    story = replace(
+        SMALL,
+        contenders=(replace(MARIADB, name="m" + HOSTILE),),
+        presets=("a" + HOSTILE,),
+        threads=(1, 4, 16),
+        window_s=3,
+        asked=asked,
+    )
+    bundle = write_bundle(tmp_path / "bundle", story)
+    bundle.plan.compare_factor = "system" if asked else "threads"
+    page = Page(write_report(bundle).html.read_text())
+    tags = [tag for tag, _ in page.elements]
+    assert (tags.count("script"), tags.count("style"), tags.count("img")) == (1, 1, 0)
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+    assert page.text.count("<script>alert('1')</script>") > 20
