@@ -70,7 +70,7 @@ def run_of_seconds(line: Line, clock: Clock, slot: Slot, seconds: int, clients: 
 def test_a_line_is_said_every_five_seconds_and_one_at_the_end_of_each_run(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     line = Line(clock=clock)
-    line.begin(SLOTS, 0)
+    line.begin(len(SLOTS), 0)
     for slot in SLOTS[:2]:
         run_of_seconds(line, clock, slot, 13)
     assert capsys.readouterr().err.splitlines() == [
@@ -95,7 +95,7 @@ def test_what_takes_long_before_the_first_second_is_said_too(capsys: pytest.Capt
 def test_a_second_is_told_when_all_clients_have_told_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     line = Line(clock=clock)
-    line.begin(SLOTS, 0)
+    line.begin(len(SLOTS), 0)
     run_of_seconds(line, clock, SLOTS[0], 6, clients=3)
     assert capsys.readouterr().err.splitlines()[0] == (
         "[0/4] b01-c1 sqlite / 4 threads: second 4, 300 ops/s, p99 2.00 ms, errors 0"
@@ -105,6 +105,6 @@ def test_a_second_is_told_when_all_clients_have_told_of_it(capsys: pytest.Captur
 def test_quiet_says_nothing_of_what_goes_well(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     line = Line(quiet=True, clock=clock)
-    line.begin(SLOTS, 0)
+    line.begin(len(SLOTS), 0)
     run_of_seconds(line, clock, SLOTS[0], 60)
     assert capsys.readouterr().err == ""
