@@ -14,6 +14,9 @@ from bakeoff.analysis.wording import percent_words
 
 #: Of the window: a worker worked, or had work to do and no core. Beyond it answers wait for the worker.
 WANTED_RATIO_MAX = 0.9
+#: Of the window: a worker had work to do and no core. On cores of its own, or while cores lie idle, it is not the
+#: server that keeps it from them.
+NO_CORE_RATIO_MAX = 0.3
 #: Of the time of cores that client and server share: cores lie idle while a worker has work to do.
 IDLE_RATIO_MAX = 0.2
 #: Of the CPU time that client and server used on the cores they share.
@@ -68,24 +71,22 @@ def _harness(client: ClientNumbers) -> str:
 
 def _workers(client: ClientNumbers) -> str:
     worker = max(client.workers, key=lambda worker: worker.wanted_ratio, default=None)
-    if worker is None or worker.wanted_ratio <= WANTED_RATIO_MAX:
+    if worker is None:
         return ""
-    never_waited = (
-        f"a worker waited for answers in less than {percent_words(1 - WANTED_RATIO_MAX)} of the window:"
-        f" it worked {percent_words(worker.busy_ratio)}"
-    )
+    never_waited = worker.wanted_ratio > WANTED_RATIO_MAX
+    held_back = worker.run_queue_delay_ratio > NO_CORE_RATIO_MAX
+    words = f"a worker worked {percent_words(worker.busy_ratio)} of the window"
     if worker.run_queue_delay_ratio > 0.01:
-        never_waited += f" and had no core for {percent_words(worker.run_queue_delay_ratio)}"
-    if not client.shares_cores or worker.busy_ratio > WANTED_RATIO_MAX:
-        return never_waited
-    if client.idle_ratio is not None and client.idle_ratio > IDLE_RATIO_MAX:
-        bound = percent_words(IDLE_RATIO_MAX)
-        idle = percent_words(client.idle_ratio)
-        return f"{never_waited}, while {idle} of the time of the cores lay idle (bound {bound})"
+        words += f" and had work but no core for {percent_words(worker.run_queue_delay_ratio)}"
+    if worker.busy_ratio > WANTED_RATIO_MAX or (not client.shares_cores and (never_waited or held_back)):
+        return words
+    if held_back and client.idle_ratio is not None and client.idle_ratio > IDLE_RATIO_MAX:
+        idle, bound = percent_words(client.idle_ratio), percent_words(IDLE_RATIO_MAX)
+        return f"{words}, while {idle} of the time of the cores lay idle (bound {bound})"
     share = cpu_share(client.client_cpu_s, client.server_cpu_s)
-    if share is not None and share > SHARE_RATIO_MAX:
+    if never_waited and share is not None and share > SHARE_RATIO_MAX:
         bound = percent_words(SHARE_RATIO_MAX)
-        return f"{never_waited}, and the client took {percent_words(share)} of the CPU time of both (bound {bound})"
+        return f"{words}, and the client took {percent_words(share)} of the CPU time of both (bound {bound})"
     return ""
 
 
