@@ -89,6 +89,13 @@ def test_what_would_be_measured_otherwise_is_refused_by_its_key(both: Both, old:
     assert refused.value.where.endswith("after.toml")
 
 
+def test_a_search_is_refused_by_its_plan(both: Both) -> None:
+    search = '[search]\nhighest = "rate"\nwhile = "latency_p99 < 2ms"\n[measure]\nwindow = "10s"'
+    with pytest.raises(PlanError, match="after searches for a load") as refused:
+        both('[factors]\nthreads = [1, 8]\n[measure]\nwindow = "10s"', search)
+    assert refused.value.where.endswith("after.toml")
+
+
 def test_other_data_are_never_compared(both: Both) -> None:
     with pytest.raises(PlanError, match="different data, which are never compared"):
         both("records = 100", "records = 101")

@@ -30,9 +30,6 @@ def side_by_side(plans: Sequence[ResolvedPlan]) -> ResolvedPlan:
     """One plan of several, at least two, the first of which is the baseline. Raises PlanError naming the key where they
     would be measured differently."""
     first = plans[0]
-    if searching := next((plan for plan in plans if plan.record.search), None):
-        hint = "several systems in one plan are each searched, and their capacities compared"
-        raise PlanError("a search is of one plan", where=f"{searching.path}, [search]", hint=hint)
     named = _named(plans)
     _refuse_searches(named)
     for name, plan in list(named.items())[1:]:
@@ -88,7 +85,7 @@ def _named(plans: Sequence[ResolvedPlan]) -> dict[str, ResolvedPlan]:
 
 def _refuse_searches(named: Mapping[str, ResolvedPlan]) -> None:
     for name, plan in named.items():
-        if "search" in plan.record.resolved:
+        if plan.record.search is not None:
             what = f"{name} searches for a load, and plans side by side are run as they stand"
             raise PlanError(what, where=str(plan.path), hint="let one plan with both systems search, or each by itself")
 
