@@ -219,7 +219,7 @@ def test_defaults_are_a_closed_loop_of_thirty_seconds_five_times() -> None:
     assert (cell.pacing, cell.limit) == (Closed(), TimeLimit(window_s=30))
     assert (cell.threads, cell.clients, cell.workers, cell.sessions) == (1, 1, 0, None)
     assert (plan.record.repetitions, plan.warm_up_s, plan.timeout_s, plan.error_budget_ratio) == (5, 10, 10, 0.001)
-    assert (plan.record.reset, plan.cache, plan.witness_rate_ops_per_s) == ("restore", "warm", 100)
+    assert (plan.record.reset, plan.cache, plan.witness_rate_ops_per_s) == ("restore", "warm", None)
     assert plan.record.pacing == "closed loop"
 
 

@@ -203,7 +203,7 @@ class MeasureTable(Table):
     timeout: Seconds = 10.0
     retry: RetryTable = Field(default_factory=RetryTable)
     placement: PlacementTable = Field(default_factory=PlacementTable)
-    witness: Annotated[Any, BeforeValidator(_witness)] = True
+    witness: Annotated[Any, BeforeValidator(_witness)] = False
     vary_seed: bool = False
     check_sample: int = Field(default=100, ge=0, le=10**15)
 
