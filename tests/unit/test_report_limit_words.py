@@ -28,9 +28,9 @@ def level(threads: int, met: int, runs: int = 5, **reasons: int) -> LimitLevel:
             [level(1, 5), level(4, 5), level(16, 3), level(64, 0)],
             "met up to 4 threads; at 16 threads in 3 of 5 repetitions; not at 64 threads",
         ),
-        ([level(1, 5), level(4, 0), level(16, 0)], "met up to 1 thread; not from 4 threads to 16 threads"),
-        ([level(1, 0), level(4, 0)], "not met anywhere from 1 thread to 4 threads"),
-        ([level(1, 5), level(4, 5)], "met from 1 thread to 4 threads, everywhere that was tried"),
+        ([level(1, 5), level(4, 0), level(16, 0)], "met up to 1 thread; not from 4 to 16 threads"),
+        ([level(1, 0), level(4, 0)], "not met at any level, 1 to 4 threads"),
+        ([level(1, 5), level(4, 5)], "met at all levels, 1 to 4 threads"),
         (
             [level(1, 0), level(4, 2), level(16, 5)],
             "met from 16 threads on; at 4 threads in 2 of 5 repetitions; not at 1 thread",
@@ -46,14 +46,14 @@ def level(threads: int, met: int, runs: int = 5, **reasons: int) -> LimitLevel:
     ],
 )  # fmt: skip
 def test_levels_are_told_in_what_was_met_what_at_times_and_what_not(levels: list[LimitLevel], words: str) -> None:
-    assert words_of(levels) == words
+    assert words_of(levels, "threads") == words
 
 
 def test_every_run_is_held_against_the_limit_over_the_swept_factor(tmp_path: Path) -> None:
     answer = answer_of(write_bundle(tmp_path / "b", replace(STORY, asked=["rate > 9000/s", "latency_p99 < 2ms"])))
     rate, p99 = answer.held
     assert [(found.level, found.met, found.runs) for found in rate.levels] == [(1, 0, 5), (4, 5, 5), (16, 5, 5)]
-    assert answer.headline[0] == "rate > 9000/s: met from 4 threads on; not at 1 thread."
+    assert answer.headline[0] == "rate above 9,000/s: met from 4 threads on; not at 1 thread."
     assert p99.words == "met up to 4 threads; not at 16 threads"
 
 
@@ -61,8 +61,8 @@ def test_each_contestant_has_a_sentence_of_its_own(tmp_path: Path) -> None:
     story = replace(STORY, contenders=(MARIADB, SQLITE), asked=["rate > 9000/s"])
     answer = answer_of(write_bundle(tmp_path / "b", story))
     assert [sentence.partition(":")[0] for sentence in answer.headline[:2]] == [
-        "rate > 9000/s (mariadb)",
-        "rate > 9000/s (sqlite_full)",
+        "rate above 9,000/s (mariadb)",
+        "rate above 9,000/s (sqlite_full)",
     ]
 
 
@@ -78,11 +78,11 @@ def test_without_a_swept_factor_repetitions_are_counted(tmp_path: Path) -> None:
 def test_text_page_and_json_have_the_finding(tmp_path: Path) -> None:
     bundle = write_bundle(tmp_path / "b", replace(STORY, asked=["rate > 9000/s"]))
     answer = answer_of(bundle)
-    assert "rate > 9000/s: met from 4 threads on" in render_text(answer)
+    assert "rate above 9,000/s: met from 4 threads on" in render_text(answer)
     assert answer.model_dump()["held"][0]["levels"][0]["reasons"] == {"not met": 5}
     page = write_report(bundle, answer=answer).html.read_text()
     assert "Limits that the plan asks for" in page
-    assert "<code>rate &gt; 9000/s</code>" in page
+    assert "<td>rate above 9,000/s</td>" in page
 
 
 def test_a_bundle_without_limits_says_nothing_of_them(tmp_path: Path) -> None:

@@ -16,7 +16,15 @@ from builders.bundles import MARIADB, Story, write_bundle
 
 SMALL = Story(contenders=(MARIADB,), threads=(8,), presets=("a",), repetitions=2, window_s=3, warm_up_s=1)
 OPTIONS = {"events": False, "dry_run": False, "json": False, "no_report": False, "quiet": True, "beside": "refuse"}
-RESUME = {"plans": [Path("p.toml")], "said": [], "only": [], "work_dir": None, "allow_drop": False, "out": None}
+RESUME = {
+    "plans": [Path("p.toml")],
+    "said": [],
+    "only": [],
+    "fail_if": [],
+    "work_dir": None,
+    "allow_drop": False,
+    "out": None,
+}
 
 
 def stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, story: Story, by: BaseException, **given: bool) -> int:

@@ -39,6 +39,18 @@ class Condition:
     def __str__(self) -> str:
         return f"{self.objective.name} {self.sign} {self.threshold_ratio * 100:+.10g}%"
 
+    @property
+    def words(self) -> str:
+        """For people: "rate lower by more than 5 %", "p99 higher"; what a change may not even reach: "rate not higher
+        by 5 %"."""
+        size = f"{abs(self.threshold_ratio) * 100:.10g} %"
+        way = "higher" if self.sign == ">" else "lower"
+        if self.threshold_ratio == 0:
+            return f"{self.objective.label} {way}"
+        if (self.threshold_ratio > 0) == (self.sign == ">"):
+            return f"{self.objective.label} {way} by more than {size}"
+        return f"{self.objective.label} not {'lower' if self.sign == '>' else 'higher'} by {size}"
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -24,6 +24,7 @@ Status = Literal["met", "not met", "overloaded", "not valid", "not stated"]
 
 _LIMIT = re.compile(r"\s*([^\s<>=]+)\s*(<=|>=|<|>)\s*([^\s<>=].*?)\s*", re.ASCII)
 _QUANTITY = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?|\.[0-9]+)\s*(\S*)")
+_LAST_ZEROS = re.compile(r"\.0+(?!\d)|(?<=\.\d)0+(?!\d)|(?<=\.\d\d)0+(?!\d)")
 _SIGNS: dict[str, Sign] = {"<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _KEPT = {"<": lt, "<=": le, ">": gt, ">=": ge}
 
@@ -100,9 +101,10 @@ class Limit:
 
     @property
     def words(self) -> str:
-        """For people: "p99 below 2.00 ms", "rate at least 5,000/s"."""
+        """For people: "p99 below 2 ms", "rate at least 5,000/s"."""
         way = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}[self.sign]
-        return f"{self.metric.label} {way} {self.metric.words(self.bound)}"
+        bound = _LAST_ZEROS.sub("", self.metric.words(self.bound))  # it was not measured: 2.00 ms claims too much
+        return f"{self.metric.label} {way} {bound}"
 
     def kept_by(self, value: float) -> bool:
         return bool(_KEPT[self.sign](value, self.bound))

@@ -32,7 +32,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="run a plan and print the answer",
         description="Runs every cell and repetition of a plan, prints the answer, leaves a bundle with report.html.",
         epilog="example:\n  bakeoff run my.toml --dry-run\n  bakeoff run my.toml\n  bakeoff run my.toml --resume\n"
-        "  bakeoff run my.toml --resume --repetitions +5\n  bakeoff run before.toml after.toml\n"
+        "  bakeoff run my.toml --resume --repetitions +5\n  bakeoff run before.toml after.toml --fail-if 'rate < -5%'\n"
         "  bakeoff run my.toml --out before && bakeoff run my.toml --out after && bakeoff compare before after",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -50,6 +50,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         default=[],
         metavar="PART",
         help="run a part of the plan: a system (mariadb) or levels (threads=8,preset=a); may be repeated: any of them",
+    )
+    p.add_argument(
+        "--fail-if",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help='exit with 1 when a contestant is beyond this, with confidence: "rate < -5%%" against the baseline, or a'
+        ' value, "latency_p99 > 2ms"; may be repeated, and adds to the plan\'s fail_if',
     )
     p.add_argument(
         "--resume",
@@ -176,7 +184,8 @@ def _read(options: argparse.Namespace) -> ResolvedPlan:
     from ..plan.side_by_side import side_by_side
 
     plans = [
-        read_plan(path, must_run=not options.dry_run, said=options.said, only=options.only) for path in options.plans
+        read_plan(path, must_run=not options.dry_run, said=options.said, only=options.only, fail_if=options.fail_if)
+        for path in options.plans
     ]
     return side_by_side(plans) if len(plans) > 1 else plans[0]
 

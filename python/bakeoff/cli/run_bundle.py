@@ -153,9 +153,9 @@ def _newest(parent: Path, plan: ResolvedPlan, *, lacking: bool) -> Path:
 
 
 def beside_plan(options: argparse.Namespace) -> list[str]:
-    """The words of --set and --only, as they were given."""
-    said = [("--set", words) for words in options.said] + [("--only", words) for words in options.only]
-    return [word for pair in said for word in pair]
+    """The words of --set, --only and --fail-if, as they were given."""
+    said = {"--set": options.said, "--only": options.only, "--fail-if": options.fail_if}
+    return [word for option, given in said.items() for words in given for word in (option, words)]
 
 
 def finished_runs(writer: BundleWriter) -> int:

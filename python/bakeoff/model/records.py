@@ -25,6 +25,7 @@ PlanRecord, FactsRecords and RunRecords.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
@@ -116,10 +117,9 @@ class SearchRecord(Document):
         name = self.factor if self.factor == "rate" else f"number of {self.factor}"
         return f"{'highest' if self.highest else 'lowest'} {name}"
 
-    @property
-    def question_words(self) -> str:
-        """ "the highest rate with latency_p99 < 2ms"."""
-        return f"the {self.sought_words} with {' and '.join(self.limits)}"
+    def question_words(self, limits: Iterable[str]) -> str:
+        """limits: in words. "the highest rate with p99 below 2 ms"."""
+        return f"the {self.sought_words} with {' and '.join(limits)}"
 
     def subject(self, cell: CellRecord) -> str:
         return subject_of({name: level for name, level in cell.levels.items() if name != self.factor})

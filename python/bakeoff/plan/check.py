@@ -132,15 +132,15 @@ def check_limits(texts: Sequence[str], cells: Sequence[Cell], source: Source, *p
     return warnings
 
 
-def check_thresholds(texts: Sequence[str], cells: Sequence[Cell], source: Source) -> None:
+def check_thresholds(texts: Sequence[str], cells: Sequence[Cell], source: Source, *place: str) -> None:
     """Each is a change (of `fail_if`) or a limit, of a metric that some workload of the plan has."""
     for text in texts:
         try:
             found = fail_if.parse_threshold(text, rates_of(cells))
         except ValueError as error:
-            raise source.error(str(error), "compare", "fail_if", hint=getattr(error, "hint", "")) from None
+            raise source.error(str(error), *place, hint=getattr(error, "hint", "")) from None
         of = found.metric if isinstance(found, limit.Limit) else found.objective
-        check_metric(of, cells, source, "compare", "fail_if")
+        check_metric(of, cells, source, *place)
 
 
 def rates_of(cells: Iterable[Cell]) -> list[Rate]:

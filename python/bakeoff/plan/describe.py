@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..analysis.limit import parse
 from ..analysis.wording import bytes_words, counted, seconds_words
-from ..model.boundary import OperationsLimit
+from ..model.boundary import OperationsLimit, Rate
 from ..model.records import Scalar, SearchRecord
 from ..provision.files import can_hold_files
 from .check import disk_free_bytes
@@ -155,7 +156,7 @@ def describe(
         objective=record.objective,
         repetitions=record.repetitions,
         runs=record.runs_max,
-        search_words=_search_words(record.search) if record.search else "",
+        search_words=_search_words(record.search, record.rates) if record.search else "",
         warm_up_s=record.warm_up_s,
         window_s=record.window_s,
         operations=record.operations,
@@ -177,8 +178,9 @@ def describe(
     )
 
 
-def _search_words(search: SearchRecord) -> str:
-    return f"a search for {search.question_words}, from {search.low:,.10g} to {search.high:,.10g}"
+def _search_words(search: SearchRecord, rates: Sequence[Rate]) -> str:
+    question = search.question_words(parse(text, rates).words for text in search.limits)
+    return f"a search for {question}, from {search.low:,.10g} to {search.high:,.10g}"
 
 
 def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:

@@ -39,11 +39,17 @@ Kinds = Mapping[str, type[System]]
 
 
 def read_plan(
-    path: Path, *, kinds: Kinds | None = None, must_run: bool = True, said: Sequence[str] = (), only: Sequence[str] = ()
+    path: Path,
+    *,
+    kinds: Kinds | None = None,
+    must_run: bool = True,
+    said: Sequence[str] = (),
+    only: Sequence[str] = (),
+    fail_if: Sequence[str] = (),
 ) -> ResolvedPlan:
     """The plan in this file. said: KEY=VALUE that take the place of what it says. only: the part of it that is wanted.
-    Raises PlanError, or ServerError when this machine lacks a system that is not optional (`must_run = False`, for a
-    dry run: then it is a warning)."""
+    fail_if: thresholds beside its own. Raises PlanError, or ServerError when this machine lacks a system that is not
+    optional (`must_run = False`, for a dry run: then it is a warning)."""
     try:
         text = read_text(path, encoding="utf-8-sig")  # editors on Windows begin a file with a mark
     except FileNotFoundError:
@@ -54,7 +60,7 @@ def read_plan(
         raise PlanError(f"cannot read the plan: {error.strerror}", where=str(path)) from None
     except UnicodeDecodeError:
         raise PlanError("the plan is not UTF-8 text", where=str(path), hint="plans are TOML files") from None
-    return resolve(text, path.parent, path=path, kinds=kinds, must_run=must_run, said=said, only=only)
+    return resolve(text, path.parent, path=path, kinds=kinds, must_run=must_run, said=said, only=only, fail_if=fail_if)
 
 
 def resolve(
@@ -66,9 +72,11 @@ def resolve(
     must_run: bool = True,
     said: Sequence[str] = (),
     only: Sequence[str] = (),
+    fail_if: Sequence[str] = (),
 ) -> ResolvedPlan:
     """The plan with this text; relative paths in it start at `base_dir`. `kinds`: for tests, instead of SYSTEMS."""
-    source = Source(path, note(note(text, said), only, "--only"), base_dir)
+    text_with_notes = note(note(note(text, said), only, "--only"), fail_if, "--fail-if")
+    source = Source(path, text_with_notes, base_dir)
     document, source = read_document(text, source, said)
     if kinds is None:
         from ..systems import SYSTEMS
@@ -93,7 +101,8 @@ def resolve(
         if skipped.keys() >= systems:
             skipped = {}
     combinations = [one for one in chosen if one.system not in skipped]
-    reading = _Reading(document, builder, skipped, warnings, only, Sought(search, combinations) if search else None)
+    sought = Sought(search, combinations) if search else None
+    reading = _Reading(document, builder, skipped, warnings, only, fail_if, sought)
     plan = reading.searching() if search else reading.finish(combinations)
     if must_run:
         check.check_passwords(plan.cells, by_name, source)
@@ -195,6 +204,7 @@ class _Reading:
     skipped: dict[str, str]
     warnings: list[str]
     only: Sequence[str]
+    fail_if: Sequence[str]
     sought: Sought | None
 
     def searching(self, tried: Mapping[str, Sequence[Scalar]] | None = None) -> ResolvedPlan:
@@ -219,7 +229,8 @@ class _Reading:
             check.check_io(cell, source)
         warnings += check.check_objective(measure.objective, cells, source)
         warnings += check.check_limits(document.compare.limit, cells, source, "compare", "limit")
-        check.check_thresholds(document.compare.fail_if, cells, source)
+        check.check_thresholds(document.compare.fail_if, cells, source, "compare", "fail_if")
+        check.check_thresholds(self.fail_if, cells, source, "--fail-if")
         warnings += check.check_limits(search.limits if search else [], cells, source, "search", "while")
         private = check.configure_once(cells, builder.kinds, measure, source)
         cells = data.with_resets(cells, document, private, builder.kinds, source)
@@ -231,7 +242,7 @@ class _Reading:
         left = {name: levels for name, levels in factors.items() if search is None or name != search.factor}
         comparison = _comparison(document, varying(builder.grid.combinations), left, source)
         constants = {name: [level] for name, level in builder.constants.items()}
-        record = _record(document, cells, factors | constants, comparison, cache, self.only, search)
+        record = _record(document, cells, factors | constants, comparison, cache, self.only, self.fail_if, search)
         warnings += check.advice(document, cells, private, comparison[0])
         return ResolvedPlan(
             path=source.path,
@@ -279,6 +290,7 @@ def _record(
     comparison: tuple[str, Scalar | None],
     cache: str,
     only: Sequence[str],
+    fail_if: Sequence[str],
     search: SearchRecord | None,
 ) -> PlanRecord:
     measure = document.measure
@@ -309,7 +321,7 @@ def _record(
         },
         factors=factors,
         limits=list(document.compare.limit),
-        fail_if=list(document.compare.fail_if),
+        fail_if=[*document.compare.fail_if, *fail_if],
         search=search,
         cells=[cell.record for cell in cells],
         resolved=plan_tree(document),

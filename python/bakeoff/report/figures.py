@@ -99,7 +99,7 @@ def figures_of(bundle: Source, answer: Answer) -> Figures:
         latency={words: maker.latency(name, words) for name, words in QUANTILE_WORDS.items()},
         metrics=[maker.metric(metric(shown.name, answer.rates)) for shown in answer.metrics],
         searches=[
-            Figure(f"search-{limit.metric.name}", f"What the search tried, and {limit}", canvas)
+            Figure(f"search-{limit.metric.name}", f"What the search tried, and {limit.words}", canvas)
             for limit, canvas in search_charts(contest, bundle, answer.search)
         ],
         leading=QUANTILE_WORDS.get(answer.objective.removeprefix("latency_") + "_ms", "p99"),

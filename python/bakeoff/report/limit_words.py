@@ -1,6 +1,6 @@
 """How the runs stood to the limits that the plan asks for.
 
-"met up to 10,000/s; at 20,000/s in 3 of 5 repetitions; not at 30,000/s"
+"p99 below 2 ms: met up to 10,000/s offered; at 20,000/s offered in 3 of 5 repetitions; not at 30,000/s offered"
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def limit_sentences(findings: Sequence[LimitFinding]) -> list[str]:
 
 def _subject(found: LimitFinding, several: bool) -> str:
     who = ", ".join(filter(None, (found.contestant, found.setting_words))) if several else ""
-    return f"{found.limit} ({who})" if who else found.limit
+    return f"{found.limit_words} ({who})" if who else found.limit_words
 
 
 @dataclass(frozen=True)
@@ -149,12 +149,12 @@ def _finding(limit: Limit, line: _Line, levels: list[LimitLevel]) -> LimitFindin
         setting_words=setting_words(line.setting),
         axis=line.axis,
         levels=levels,
-        words=words_of(levels),
+        words=words_of(levels, line.axis),
     )
 
 
-def words_of(levels: Sequence[LimitLevel]) -> str:
-    return _alone_words(levels[0]) if len(levels) == 1 else "; ".join(_clauses(levels))
+def words_of(levels: Sequence[LimitLevel], axis: str | None) -> str:
+    return _alone_words(levels[0]) if len(levels) == 1 else "; ".join(_clauses(levels, axis or ""))
 
 
 def _alone_words(level: LimitLevel) -> str:
@@ -167,16 +167,16 @@ def _alone_words(level: LimitLevel) -> str:
     return f"met{where} in {level.met} of {level.runs} repetitions{_reasons([level])}"
 
 
-def _clauses(levels: Sequence[LimitLevel]) -> Iterator[str]:
+def _clauses(levels: Sequence[LimitLevel], axis: str) -> Iterator[str]:
     """What was met first, then what was met at times, last what was not."""
     groups = [(kind, list(group)) for kind, group in groupby(levels, _kind)]
-    met = [_met_words(group, levels) for kind, group in groups if kind == "met"]
+    met = [_met_words(group, levels, axis) for kind, group in groups if kind == "met"]
     if met:
         yield "met " + " and ".join(met)
     for kind, group in groups:
         if kind == "at times":
             yield from (f"at {level.level_words} in {_share(level)}" for level in group)
-    missed = [_missed_words(group, levels) for kind, group in groups if kind == "not met"]
+    missed = [_missed_words(group, levels, axis) for kind, group in groups if kind == "not met"]
     if missed:
         yield ("not " if met else "not met ") + " and ".join(missed)
 
@@ -189,22 +189,25 @@ def _share(level: LimitLevel) -> str:
     return f"{level.met} of {level.runs} repetitions{_reasons([level])}"
 
 
-def _met_words(group: Sequence[LimitLevel], levels: Sequence[LimitLevel]) -> str:
-    first, last = group[0].level_words, group[-1].level_words
+def _met_words(group: Sequence[LimitLevel], levels: Sequence[LimitLevel], axis: str) -> str:
     if len(group) == len(levels):
-        return f"from {first} to {last}, everywhere that was tried"
+        return f"at all levels, {_span(group, axis)}"
     if group[0] is levels[0]:
-        return f"up to {last}"
+        return f"up to {group[-1].level_words}"
     if group[-1] is levels[-1]:
-        return f"from {first} on"
-    return f"at {first}" if len(group) == 1 else f"from {first} to {last}"
+        return f"from {group[0].level_words} on"
+    return f"{'at' if len(group) == 1 else 'from'} {_span(group, axis)}"
 
 
-def _missed_words(group: Sequence[LimitLevel], levels: Sequence[LimitLevel]) -> str:
-    first, last, why = group[0].level_words, group[-1].level_words, _reasons(group)
-    if len(group) == len(levels):
-        return f"anywhere from {first} to {last}{why}"
-    return f"at {first}{why}" if len(group) == 1 else f"from {first} to {last}{why}"
+def _missed_words(group: Sequence[LimitLevel], levels: Sequence[LimitLevel], axis: str) -> str:
+    where = "at any level," if len(group) == len(levels) else "at" if len(group) == 1 else "from"
+    return f"{where} {_span(group, axis)}{_reasons(group)}"
+
+
+def _span(group: Sequence[LimitLevel], axis: str) -> str:
+    """ "4 threads", "1 to 8 threads"."""
+    levels = dict.fromkeys(level.level for level in (group[0], group[-1]) if level.level is not None)
+    return factor_words(axis, *levels)
 
 
 def _reasons(levels: Sequence[LimitLevel]) -> str:

@@ -36,7 +36,7 @@ def search_charts(contest: Contest, bundle: Source, answer: SearchAnswer | None)
                 tried = tuple(_tried(limit, contest, bundle, run) for run in made)
                 searches.append(_searched(contest, capacity, tried))
         title = "offered rate, operations per second" if factor == "rate" else factor
-        yield limit, search(limit.metric, limit.bound, str(limit), searches, contest.contestants, title, short)
+        yield limit, search(limit.metric, limit.bound, limit.words, searches, contest.contestants, title, short)
 
 
 def _searched(contest: Contest, capacity: Capacity, tried: tuple[Tried, ...]) -> Searched:

@@ -48,7 +48,7 @@ class SearchAnswer(Document):
     factor: str
     highest: bool
     limits: list[str]
-    question: str  # "the highest rate with latency_p99 < 2ms"
+    question: str  # "the highest rate with p99 below 2 ms"
     found: list[Capacity]
     differences: list[CapacityDifference]
 
@@ -57,10 +57,11 @@ def search_answer(contest: Contest, bundle: Source) -> SearchAnswer | None:
     search = contest.plan.search
     if search is None:
         return None
+    limits = search_limits(contest.plan)
     outcomes: dict[tuple[str, str], Outcome] = {}
     found = []
     cells = {search.subject(cell): cell for cell in contest.plan.cells}
-    for subject, tried in trials_by_subject(bundle, search, search_limits(contest.plan)).items():
+    for subject, tried in trials_by_subject(bundle, search, limits).items():
         who = contest.contestant(cells[subject])
         where = setting_words(contest.without_axis(contest.setting(cells[subject])))
         outcome = so_far(question_of(search), [trial for _, trial in tried])
@@ -71,7 +72,7 @@ def search_answer(contest: Contest, bundle: Source) -> SearchAnswer | None:
         factor=search.factor,
         highest=search.highest,
         limits=search.limits,
-        question=search.question_words,
+        question=search.question_words(limit.words for limit in limits),
         found=found,
         differences=list(_differences(search, contest, outcomes)),
     )

@@ -36,7 +36,7 @@ def _values(fails: Limit, contest: Contest, bundle: Source, runs: Runs) -> Itera
         spread = cell.metrics.get(fails.metric.name)
         where = _where(cell)
         if spread is None or not cell.valid:
-            words = f"{fails}: not judged: {where} does not say its {fails.metric.label} in every repetition"
+            words = f"Not judged on {fails.words}: {where} does not say its {fails.metric.label} in every repetition"
             yield ThresholdAnswer(condition=str(fails), status="not judged", words=words)
             continue
         ends = (spread.low, spread.high)
@@ -45,7 +45,9 @@ def _values(fails: Limit, contest: Contest, bundle: Source, runs: Runs) -> Itera
             status = "failed" if all(end is not None and fails.kept_by(end) for end in ends) else "undecided"
         said = fails.metric.words(spread.value)
         between = " to ".join(fails.metric.words(end) for end in ends if end is not None)
-        words = f"{fails}: {status}: {where} has {said}" + (f" (95 % interval {between})" if between else "")
+        words = f"{status.capitalize()} on {fails.words}: {where} has {said}" + (
+            f" (95 % interval {between})" if between else ""
+        )
         yield ThresholdAnswer(condition=str(fails), status=status, words=words)
 
 
@@ -54,7 +56,7 @@ def _changes(fails: Condition, contest: Contest, bundle: Source, runs: Runs) -> 
     of_metric = Contest(contest.plan.model_copy(update={"objective": fails.objective.name}))
     found = compare_all(of_metric, bundle, runs).by_setting
     if not found:
-        words = f"{fails}: not judged: nothing is compared with a baseline here"
+        words = f"Not judged on {fails.words}: nothing is compared with a baseline here"
         yield ThresholdAnswer(condition=str(fails), status="not judged", words=words)
     for c in found:
         yield _change(fails, c)
@@ -63,11 +65,11 @@ def _changes(fails: Condition, contest: Contest, bundle: Source, runs: Runs) -> 
 def _change(fails: Condition, c: ComparisonAnswer) -> ThresholdAnswer:
     where = f"{c.other} against {c.base}{f' at {c.setting_words}' if c.setting_words else ''}"
     if c.ratio is None or c.low is None or c.high is None:
-        words = f"{fails}: not judged: {where}: {c.words}"
+        words = f"Not judged on {fails.words}: {where}: {c.words}"
         return ThresholdAnswer(condition=str(fails), status="not judged", words=words)
     status = status_of(fails, c.ratio, c.low, c.high)
     change, low, high = (f"{'+' if ratio > 1 else ''}{percent_words(ratio - 1)}" for ratio in (c.ratio, c.low, c.high))
-    words = f"{fails}: {status}: {fails.objective.label} of {where} changed by {change} ({low} to {high})"
+    words = f"{status.capitalize()} on {fails.words}: {where} changed by {change} ({low} to {high})"
     return ThresholdAnswer(condition=str(fails), status=status, words=words)
 
 
