@@ -39,7 +39,9 @@ def test_a_sweep_is_answered_by_its_peak_and_not_by_pairs(tmp_path: Path) -> Non
     value = found.cells[2].rate_ops_per_s
     assert value
     assert first.startswith(f"The rate is highest at 32 threads: {value.value:,.0f}/s (95 % interval ")
-    assert re.search(r"; \d+ % slower at 128 threads \(\S+ % interval \S+ % to \S+ %\)\.$", first)
+    nearest = [rf"\S+ % slower at {threads} threads \(\S+ % interval \S+ % to \S+ %\)" for threads in (8, 128)]
+    assert re.search(f"; {'; '.join(nearest)}[.]$", first), "the nearest on either side that was shown to be slower"
+    assert "at 2 threads" not in first
     assert knee == "The knee, beyond which response time grows faster than throughput, is at 2 threads or less."
     (shape,) = found.shapes
     assert (shape.top, shape.best, shape.knee) == (32, [32], [2])
@@ -48,7 +50,7 @@ def test_a_sweep_is_answered_by_its_peak_and_not_by_pairs(tmp_path: Path) -> Non
 def test_a_peak_at_the_end_of_the_range_asks_for_more(tmp_path: Path) -> None:
     first = answer(tmp_path, replace(SWEEP, threads=(2, 8, 32))).headline[0]
     assert "still rises at 32 threads, the end of the range: " in first
-    assert " % slower at 2 threads " in first
+    assert " % slower at 8 threads " in first
     assert first.endswith("; extend the range.")
 
 
@@ -57,6 +59,38 @@ def test_levels_that_cannot_be_told_apart_are_a_plateau_with_what_could_have_bee
     (first, *_) = answer(tmp_path, replace(SWEEP, contenders=(flat,), threads=(8, 16, 32))).headline
     words = r"The rate shows no difference from 8 to 32 threads: \S+/s to \S+/s; \S+ % would have been seen\."
     assert re.fullmatch(words, first)
+
+
+def test_levels_far_apart_in_the_estimate_are_undecided_and_not_as_good_as_each_other(tmp_path: Path) -> None:
+    """Of a size: nobody may read that 16M will do from runs that could not have shown otherwise."""
+    pool = "settings.innodb_buffer_pool_size"
+    bundle = write_bundle(tmp_path / "bundle", replace(SWEEP, contenders=(MARIADB,), threads=(1, 2, 8, 16), noise=0.55))
+    sizes = dict(zip((1, 2, 8, 16), ("8M", "16M", "64M", "128M"), strict=True))
+    cells = [
+        cell.model_copy(update={"levels": {pool: sizes[cell.threads]}, "threads": 1}) for cell in bundle.plan.cells
+    ]
+    bundle.plan = bundle.plan.model_copy(
+        update={"cells": cells, "compare_factor": pool, "factors": {pool: list(sizes.values())}}
+    )
+    found = answer_of(bundle)
+    (shape,) = found.shapes
+    assert (shape.top, shape.best) == ("128M", ["16M", "64M", "128M"])
+    first, decide = found.headline[:2]
+    assert first.startswith("The rate was measured highest at innodb_buffer_pool_size=128M, the end of the range: ")
+    assert re.search(
+        r"; 16M to 64M are undecided \(16M measured \d+ % less\); \d+ % slower at 8M \(\S+ % interval .*\)\.$", first
+    )
+    assert "no difference" not in first
+    assert re.fullmatch(
+        r"About \d+ more repetitions would probably decide .* undecided \(--resume --repetitions \+\d+\)\.", decide
+    )
+
+
+def test_the_page_of_a_sweep_says_how_levels_whose_intervals_lie_apart_can_be_undecided(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", SWEEP)
+    bundle.plan = bundle.plan.model_copy(update={"compare_factor": "threads"})
+    page = write_report(bundle).html.read_text(encoding="utf-8")
+    assert "intervals that do not overlap may belong to levels that are undecided" in page
 
 
 def test_few_repetitions_are_said_to_judge_nothing(tmp_path: Path) -> None:
@@ -85,7 +119,7 @@ def test_a_level_that_was_never_run_is_left_out_aloud(tmp_path: Path) -> None:
 def test_of_response_times_the_lowest_is_told(tmp_path: Path) -> None:
     first = answer(tmp_path, replace(SWEEP, objective="latency_p99")).headline[0]
     assert first.startswith("The p99 is lowest at 2 threads: ")
-    assert re.search(r"; \S+ % higher at 128 threads \(\S+ times; ", first)
+    assert re.search(r"; \S+ % higher at 8 threads \(\S+ times; ", first)
 
 
 def test_systems_over_threads_are_compared_and_each_has_its_shape(tmp_path: Path) -> None:

@@ -66,6 +66,17 @@ def factor_words(name: str, *levels: Scalar, between: str = " to ") -> str:
     return f"{name.rpartition('.')[2]} {between.join(words)}"
 
 
+def short_words(name: str, *levels: Scalar, between: str = " to ") -> str:
+    """In a sentence that has named the factor: a size or time with its unit speaks for itself ("16M to 64M")."""
+    return (
+        between.join(map(str, levels)) if all(map(_has_unit, levels)) else factor_words(name, *levels, between=between)
+    )
+
+
+def _has_unit(level: Scalar) -> bool:
+    return isinstance(level, str) and amount(level) is not None
+
+
 def axis_words(name: str) -> str:
     return "offered rate, operations per second" if name == "rate" else own_name(name) or name.rpartition(".")[2]
 

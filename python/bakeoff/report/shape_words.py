@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 from ..analysis.compare import size_words
 from ..analysis.estimate import REPETITIONS_MIN
@@ -11,10 +12,13 @@ from ..analysis.metric import Metric
 from ..analysis.undecided import seen_words
 from ..analysis.wording import change_words, counted, points_words
 from ..model.records import Scalar
-from .answer import ShapeAnswer, ShapeLevel
+from .answer import ComparisonAnswer, ShapeAnswer, ShapeLevel
 from .contest import Contest
-from .levels import LOAD, amount, factor_words
+from .levels import LOAD, amount, factor_words, short_words
+from .undecided import decide_words
 
+#: Levels that a smaller difference would have told apart are called as good as each other; else they are undecided.
+SEEN_MAX_RATIO = 0.1
 #: So many lines are told of in a headline; more are only counted.
 NAMED_MAX = 4
 KNEES_MAX = 2
@@ -25,7 +29,8 @@ def shape_words(contest: Contest, shapes: Sequence[ShapeAnswer]) -> list[str]:
     if contest.is_sweep:
         whole = [_whole(contest, shape) for shape in shapes[:NAMED_MAX]]
         knees = [words for shape in shapes if (words := _knee(contest, shape))] if len(shapes) <= KNEES_MAX else []
-        return [*whole, *knees, *_more(len(shapes) - NAMED_MAX)]
+        undecided = [level.against for shape in shapes for level in _undecided(shape) if level.against]
+        return [*whole, *decide_words(undecided), *knees, *_more(len(shapes) - NAMED_MAX)]
     if shapes and shapes[0].axis in LOAD and contest.objective.better == "lower":
         return []  # the least load has the shortest times: nobody learns from that
     panels = [list(group) for _, group in groupby(shapes, key=lambda shape: shape.setting_words)]
@@ -41,7 +46,7 @@ def _whole(contest: Contest, shape: ShapeAnswer) -> str:
     who = _who(contest, shape)
     subject = f"{who}: the {objective.label}" if who else f"The {objective.label}"
     clauses = [f"{subject} {_place(shape, objective)}: {_value(shape, objective, interval=True)}"]
-    clauses += [*_beyond(shape, objective), *_among(shape), *_left_out(shape), *_doubt(shape)]
+    clauses += [*_open(shape), *_beyond(shape, objective), *_among(shape), *_left_out(shape), *_doubt(shape)]
     return f"{'; '.join(clauses)}."
 
 
@@ -58,7 +63,13 @@ def _who(contest: Contest, shape: ShapeAnswer) -> str:
 def _short(objective: Metric, panel: Sequence[ShapeAnswer]) -> str:
     where = ", ".join(filter(None, (f"Over {_plural(panel[0])}", panel[0].setting_words)))
     clauses = [
-        f"{shape.contestant} {_place(shape, objective)}, {_value(shape, objective, interval=False)}" for shape in panel
+        "".join(
+            [
+                f"{shape.contestant} {_place(shape, objective)}, {_value(shape, objective, interval=False)}",
+                *(f" ({words})" for words in _open(shape)),
+            ]
+        )
+        for shape in panel
     ]
     return f"{where}, the {objective.label} of {'; that of '.join(clauses)}."
 
@@ -74,6 +85,9 @@ def _place(shape: ShapeAnswer, objective: Metric) -> str:
     most = "highest" if up else "lowest"
     if not shape.judged:
         return f"was {most} at {factor_words(shape.axis, shape.top)}"
+    if _undecided(shape):
+        end = ", the end of the range" if shape.top == levels[-1] else ""
+        return f"was measured {most} at {factor_words(shape.axis, shape.top)}{end}"
     if len(shape.best) == len(levels):
         return f"shows no difference from {factor_words(shape.axis, levels[0], levels[-1])}"
     at = _span(shape, shape.best)
@@ -95,13 +109,13 @@ def _could_be_less(shape: ShapeAnswer, objective: Metric) -> bool:
 def _value(shape: ShapeAnswer, objective: Metric, *, interval: bool) -> str:
     """Of the level measured as best, named where it is one of several; of a level range, from where to where."""
     shown = {level.level: level.value for level in shape.levels if level.value and level.level in _levels(shape)}
-    if shape.judged and len(shape.best) == len(shown):
+    if shape.judged and len(shape.best) == len(shown) and not _undecided(shape):
         values = [spread.value for spread in shown.values()]
         return " to ".join(dict.fromkeys(map(objective.words, (min(values), max(values)))))
     top = shown.get(shape.top)
     if top is None:
         return "not stated"
-    where = f" at {factor_words(shape.axis, shape.top)}" if len(shape.best) > 1 else ""
+    where = f" at {short_words(shape.axis, shape.top)}" if len(shape.best) > 1 and not _undecided(shape) else ""
     if not interval or top.low is None or top.high is None:
         return f"{objective.words(top.value)}{where}"
     return (
@@ -109,12 +123,43 @@ def _value(shape: ShapeAnswer, objective: Metric, *, interval: bool) -> str:
     )
 
 
+def _undecided(shape: ShapeAnswer) -> list[ShapeLevel]:
+    """Those among the best of which too little is known to call them as good as `top`."""
+    seen = shape.detectable_ratio
+    if not shape.judged or (seen is not None and seen <= SEEN_MAX_RATIO):
+        return []
+    return [level for level in shape.levels if level.level in shape.best and level.level != shape.top]
+
+
+def _open(shape: ShapeAnswer) -> Iterator[str]:
+    """ "16M to 64M are undecided (16M measured 74 % less)": the one that was measured farthest off is named."""
+    found = _undecided(shape)
+    off = {level.level: _off(level.against) for level in found if level.against is not None}
+    if not off:
+        return
+    farthest = max(off, key=lambda level: off[level][0])
+    words = off[farthest][1]
+    name = "" if len(found) == 1 else f"{short_words(shape.axis, farthest)} "
+    are = "is" if len(found) == 1 else "are"
+    yield f"{_span(shape, [level.level for level in found], short=True)} {are} undecided ({name}measured {words})"
+
+
+def _off(c: ComparisonAnswer) -> tuple[float, str]:
+    """How far it was measured from the best, and in words, whether that was shown or not."""
+    if c.difference is not None:
+        return abs(c.difference), f"{points_words(c.difference)} {'more' if c.difference > 0 else 'less'}"
+    ratio = c.ratio or 1.0
+    return abs(math.log(ratio)), f"{change_words(ratio)} {'more' if ratio > 1 else 'less'}"
+
+
 def _beyond(shape: ShapeAnswer, objective: Metric) -> Iterator[str]:
-    """How far the end is from the best, or, where the best is the end, the beginning; and what to do then."""
-    ends = [shape.levels[-1], shape.levels[0]]
-    end = next((level for level in ends if level.level in _levels(shape) and level.level not in shape.best), None)
-    if end is not None and (words := _distance(shape, end, objective)):
-        yield f"{words[0]} at {end.level_words}{words[1]}"
+    """How far off the nearest level on either side of the best is that was shown to be so; and whether to go on."""
+    levels = [level.level for level in shape.levels]
+    first, last = levels.index(shape.best[0]), levels.index(shape.best[-1])
+    for side in (reversed(shape.levels[:first]), shape.levels[last + 1 :]):
+        told = ((level, words) for level in side if (words := _distance(shape, level, objective)))
+        for level, (size, interval) in islice(told, 1):
+            yield f"{size} at {short_words(shape.axis, level.level)}{interval}"
     if shape.judged and shape.best == _levels(shape)[-1:] and objective.better != "neither":
         yield "extend the range"
 
@@ -141,7 +186,7 @@ def _way(objective: Metric, up: bool) -> str:
 
 
 def _among(shape: ShapeAnswer) -> Iterator[str]:
-    if shape.detectable_ratio is not None:
+    if shape.detectable_ratio is not None and not _undecided(shape):
         shown = "" if len(shape.best) == len(_levels(shape)) else "no difference was shown among these, "
         yield f"{shown}{seen_words(shape.detectable_ratio)} would have been seen"
 
@@ -186,11 +231,12 @@ def finding_words(shape: ShapeAnswer, level: ShapeLevel, objective: Metric) -> s
     return f"{words}; the knee {'is' if len(shape.knee) == 1 else 'may be'} here"
 
 
-def _span(shape: ShapeAnswer, found: Sequence[Scalar]) -> str:
+def _span(shape: ShapeAnswer, found: Sequence[Scalar], *, short: bool = False) -> str:
     """ "32 to 64 threads" where no level lies between that is not found, else "8, 32 threads"."""
+    words = short_words if short else factor_words
     if len(found) == 1 or not _is_whole(shape, found):
-        return factor_words(shape.axis, *found, between=", ")
-    return factor_words(shape.axis, found[0], found[-1])
+        return words(shape.axis, *found, between=", ")
+    return words(shape.axis, found[0], found[-1])
 
 
 def _is_whole(shape: ShapeAnswer, found: Sequence[Scalar]) -> bool:
