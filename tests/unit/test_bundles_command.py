@@ -57,6 +57,15 @@ def test_the_newest_comes_first_with_its_runs_and_size(results: Path, capsys: py
     assert first["size_bytes"] > 10_000
 
 
+def test_a_search_that_has_ended_made_all_its_runs(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = results / "new" / "plan.json"
+    document = json.loads(plan.read_text())
+    search = {"factor": "threads", "limits": ["latency_p99 < 2ms"], "low": 1, "high": 64, "first": 1, "runs": 25}
+    search |= {"highest": True, "whole": True, "precision_ratio": 0.05}
+    plan.write_text(json.dumps({**document, "search": search, "repetitions": 25}))
+    assert listed(results, capsys)[0]["runs_planned"] == 4
+
+
 def test_the_table_says_how_many_runs_do_not_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     story = Story(**{**vars(TINY), "change": lambda run: invalid(run) if run.block == 1 else run})
     write_bundle(tmp_path / "some", story)

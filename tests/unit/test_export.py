@@ -12,11 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import ExitCode
 from bakeoff.model.records import RunRecord
-from bakeoff.report.table import runs_table, told_of
+from bakeoff.report.table import cells_table, runs_table, told_of
 from bakeoff.report.table_text import as_csv
 from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
 
@@ -44,6 +45,15 @@ def test_runs_and_metrics_are_one_table(folder: Path, bundle: Bundle, capsys: py
     assert [float(row["rate"]) for row in rows] == [run.rate_ops_per_s for run in bundle.runs]
     assert {row["server_cpu_us_per_op"] for row in rows if row["system"] == "sqlite_full"} == {""}
     assert "queries_per_s" not in rows[0]  # no run has it
+
+
+def test_a_factor_that_is_called_as_a_metric_has_a_column_of_its_own(bundle: Bundle) -> None:
+    cells = [cell.model_copy(update={"levels": {**cell.levels, "rate": 500}}) for cell in bundle.plan.cells]
+    bundle.plan = bundle.plan.model_copy(update={"cells": cells})
+    for table in (runs_table(bundle, [metric("rate")]), cells_table(bundle, [metric("rate")])):
+        assert set(table.column("factor.rate").to_pylist()) == {500}
+        assert min(table.column("rate").to_pylist()) > 500
+        assert len(set(table.column_names)) == table.num_columns
 
 
 def test_a_table_has_the_metrics_that_are_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,7 +54,8 @@ def listed(folder: Path) -> Listed:
         written = datetime.fromtimestamp((folder / "bundle.json").stat().st_mtime, UTC)
         return Listed(name, folder, "", written, "damaged", None, None, None, size_bytes, [str(error)])
     state = "broken off" if info.state == "running" and not is_written(folder) else info.state
-    planned, valid = len(plan.cells) * plan.repetitions, sum(run.valid for run in runs)
+    planned = len(runs) if plan.search and state == "complete" else plan.runs_max
+    valid = sum(run.valid for run in runs)
     created = created if created.tzinfo else created.replace(tzinfo=UTC)
     return Listed(name, folder, plan.title, created, state, valid, len(runs), planned, size_bytes, bundle.damage)
 

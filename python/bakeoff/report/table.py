@@ -34,6 +34,8 @@ _ENDINGS = {
     "_ms": "ms",
     "_s": "s",
 }
+#: What a row is about, beside the levels of factors.
+_ABOUT = ("run", "cell", "block", "started", "valid", "second", "length_s", "warm_up")
 #: What a row of a second is about, rather than what was seen in it.
 _OF_A_SECOND = ("second", "length_s", "warm_up")
 #: Of a cell's spread, what is added to the metric's name for each.
@@ -139,8 +141,19 @@ def _of_cells(bundle: Source, cells: Sequence[CellRecord]) -> Columns:
         "cell": [cell.id for cell in cells],
         "system": [cell.system for cell in cells],
         "workload": [cell.workload for cell in cells],
-        **{name: [cell.levels.get(name) for cell in cells] for name in factors},
+        **{_named_apart(bundle, name): [cell.levels.get(name) for cell in cells] for name in factors},
     }
+
+
+def _named_apart(bundle: Source, factor: str) -> str:
+    """The offered `rate` is not the metric of that name, nor a factor `block` what a row is about."""
+    if factor in _ABOUT:
+        return f"factor.{factor}"
+    try:
+        metric(factor, bundle.plan.rates)
+    except UnknownMetric:
+        return factor
+    return f"factor.{factor}"
 
 
 def _of_seconds(bundle: Source, tables: Tables, columns: Collection[str]) -> pa.Table:
