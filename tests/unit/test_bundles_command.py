@@ -136,6 +136,20 @@ def test_removing_says_what_is_free_again_and_leaves_what_others_made(
     assert [path.name for path in results.rglob("*")] == ["new", "notes.md"]
 
 
+def test_a_link_to_a_bundle_takes_nothing_away(
+    results: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "bundle"
+    (results / "new").rename(elsewhere)
+    before = sorted(path.name for path in elsewhere.iterdir())
+    (results / "new").symlink_to(elsewhere)
+    assert bundles("remove", "new", "--results", results, "--yes") == ExitCode.USAGE
+    assert "is a link" in capsys.readouterr().err
+    assert bundles("remove", "--older-than", "1s", "--results", results, "--yes") == ExitCode.DONE
+    assert sorted(path.name for path in elsewhere.iterdir()) == before
+    assert [path.name for path in results.iterdir()] == ["new"]
+
+
 def test_a_link_in_a_bundle_is_removed_and_not_followed(results: Path) -> None:
     outside = results / "outside"
     outside.mkdir()

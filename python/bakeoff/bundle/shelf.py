@@ -72,9 +72,17 @@ def is_written(folder: Path) -> bool:
         os.close(handle)
 
 
+def refuse_link(folder: Path) -> None:
+    """What a link leads to lies elsewhere, and nobody named it. Raises BundleError."""
+    if folder.is_symlink():
+        what = f"{folder} is a link, and what it leads to is not removed by it"
+        raise BundleError(what, hint=f"name the bundle itself: {folder.resolve()}")
+
+
 def remove(folder: Path) -> tuple[int, list[str]]:
     """Takes away what bakeoff wrote there, and the folder if nothing else is in it. Returns the bytes that were freed
     on disk, and the names of what was left. BundleError where it is no bundle, or one that is being written."""
+    refuse_link(folder)
     if not (folder / "bundle.json").is_file():
         raise BundleError(f"{folder} is not a bundle: there is no bundle.json in it", hint="nothing was removed")
     with hold(folder, "bakeoff bundles remove"):

@@ -194,7 +194,7 @@ def _tell_removed(
 
 def _chosen(options: argparse.Namespace) -> list[Listed]:
     """What is to be removed; all of it can be, as far as can be told now. Raises BakeoffError."""
-    from ..bundle.shelf import bundles_in, is_written, listed
+    from ..bundle.shelf import bundles_in, is_written, listed, refuse_link
 
     if bool(options.bundle) == bool(options.older_than):
         raise PlanError("say which bundles are to be removed", hint="names of bundles, or --older-than 30d; not both")
@@ -202,9 +202,10 @@ def _chosen(options: argparse.Namespace) -> list[Listed]:
         age_s, now = _age_s(options.older_than), datetime.now(UTC)
         old = [one for one in bundles_in(options.results) if (now - one.created).total_seconds() > age_s]
         # What cannot be opened may be another version's: its age is not known, and it goes only by its name.
-        return [one for one in old if one.state not in ("running", "damaged")]
+        return [one for one in old if one.state not in ("running", "damaged") and not one.folder.is_symlink()]
     chosen = {folder.resolve(): folder for folder in (_folder(name, options.results) for name in options.bundle)}
     for folder in chosen.values():
+        refuse_link(folder)
         if is_written(folder):
             raise BakeoffError(
                 "a bakeoff is writing into this bundle", where=str(folder), hint="wait until it has ended"
