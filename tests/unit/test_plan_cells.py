@@ -234,6 +234,22 @@ def test_what_is_compared_is_the_system_or_the_first_factor_that_varies() -> Non
     assert (said.compare_factor, said.baseline) == ("threads", 4)
 
 
+@pytest.mark.parametrize(
+    ("factors", "compared"),
+    [
+        ("rate = [300, 900]\ndurability = ['full', 'none']", "durability"),
+        ("threads = [1, 4]\nrecords = [100, 200, 400]", "records"),
+        ("threads = [1, 4]\nrecords = [100, 200]", "threads"),
+        ("preset = ['a', 'c']\nthreads = [1, 4]", "threads"),
+        ("records = [100, 200, 400]\n'settings.cache_size' = [100, 200]", "settings.cache_size"),
+        ("rate = [300, 900]\nthreads = [1, 4]", "rate"),
+    ],
+)
+def test_a_factor_that_is_no_load_and_can_be_compared_comes_first(factors: str, compared: str) -> None:
+    workload = "" if "preset" in factors else "preset = 'a'"
+    assert read(factors, workload=workload).record.compare_factor == compared
+
+
 def test_an_optional_system_that_cannot_run_is_left_out_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MariaDb, "available", classmethod(lambda cls, options: "no mariadbd on the PATH"))
     systems = f"{MARIADB}\noptional = true\n{SQLITE}"
@@ -274,11 +290,13 @@ def test_few_repetitions_and_a_rate_as_objective_of_an_open_loop_are_allowed_wit
 
 
 def test_comparing_over_a_factor_that_changes_the_data_is_warned_of() -> None:
-    assert any("different data" in words for words in read("records = [100, 200]\nthreads = [1, 4]").warnings)
-    rest = "[compare]\nfactor = 'threads'"
-    assert not any(
-        "different data" in words for words in read("records = [1, 2]\nthreads = [1, 4]", rest=rest).warnings
-    )
+    assert any("different data" in words for words in read("records = [100, 200]").warnings)
+    threads = read("records = [100, 200]\nthreads = [1, 4]", rest="[compare]\nfactor = 'threads'")
+    assert not any("different data" in words for words in threads.warnings)
+
+
+def test_the_data_of_a_swept_size_are_what_is_asked_about() -> None:
+    assert not any("different data" in words for words in read("records = [100, 200, 400]").warnings)
 
 
 def test_client_and_server_on_the_same_core_are_warned_of() -> None:

@@ -28,18 +28,19 @@ def level(threads: int, met: int, runs: int = 5, **reasons: int) -> LimitLevel:
             [level(1, 5), level(4, 5), level(16, 3), level(64, 0)],
             "met up to 4 threads; at 16 threads in 3 of 5 repetitions; not at 64 threads",
         ),
-        ([level(1, 5), level(4, 0), level(16, 0)], "met up to 1 thread; not from 4 to 16 threads"),
+        ([level(1, 5), level(4, 0), level(16, 0)], "met at 1 thread; not from 4 to 16 threads"),
         ([level(1, 0), level(4, 0)], "not met at any level, 1 to 4 threads"),
         ([level(1, 5), level(4, 5)], "met at all levels, 1 to 4 threads"),
         (
             [level(1, 0), level(4, 2), level(16, 5)],
-            "met from 16 threads on; at 4 threads in 2 of 5 repetitions; not at 1 thread",
+            "met at 16 threads; at 4 threads in 2 of 5 repetitions; not at 1 thread",
         ),
+        ([level(1, 3), level(4, 5), level(16, 5)], "met from 4 to 16 threads; at 1 thread in 3 of 5 repetitions"),
         ([level(1, 0), level(4, 5), level(16, 0)], "met at 4 threads; not at 1 thread and at 16 threads"),
-        ([level(1, 5), level(4, 0, overloaded=5)], "met up to 1 thread; not at 4 threads (overloaded)"),
+        ([level(1, 5), level(4, 0, overloaded=5)], "met at 1 thread; not at 4 threads (overloaded)"),
         (
             [level(1, 5), level(4, 3, overloaded=1)],
-            "met up to 1 thread; at 4 threads in 3 of 5 repetitions (1 overloaded)",
+            "met at 1 thread; at 4 threads in 3 of 5 repetitions (1 overloaded)",
         ),
         ([level(4, 5)], "met at 4 threads in all 5 repetitions"),
         ([level(4, 0, 3)], "not met at 4 threads in any of 3 repetitions"),
@@ -53,7 +54,7 @@ def test_every_run_is_held_against_the_limit_over_the_swept_factor(tmp_path: Pat
     answer = answer_of(write_bundle(tmp_path / "b", replace(STORY, asked=["rate > 9000/s", "latency_p99 < 2ms"])))
     rate, p99 = answer.held
     assert [(found.level, found.met, found.runs) for found in rate.levels] == [(1, 0, 5), (4, 5, 5), (16, 5, 5)]
-    assert answer.headline[0] == "rate above 9,000/s: met from 4 threads on; not at 1 thread."
+    assert answer.headline[0] == "rate above 9,000/s: met from 4 to 16 threads; not at 1 thread."
     assert p99.words == "met up to 4 threads; not at 16 threads"
 
 
@@ -78,7 +79,7 @@ def test_without_a_swept_factor_repetitions_are_counted(tmp_path: Path) -> None:
 def test_text_page_and_json_have_the_finding(tmp_path: Path) -> None:
     bundle = write_bundle(tmp_path / "b", replace(STORY, asked=["rate > 9000/s"]))
     answer = answer_of(bundle)
-    assert "rate above 9,000/s: met from 4 threads on" in render_text(answer)
+    assert "rate above 9,000/s: met from 4 to 16 threads" in render_text(answer)
     assert answer.model_dump()["held"][0]["levels"][0]["reasons"] == {"not met": 5}
     page = write_report(bundle, answer=answer).html.read_text()
     assert "Limits that the plan asks for" in page

@@ -16,8 +16,10 @@ from ..analysis.registry import UnknownMetric, is_watched, metric
 from ..analysis.wording import bytes_words
 from ..errors import PlanError, ServerError
 from ..model.boundary import OperationsLimit, Rate, TimeLimit
+from ..model.records import PlanRecord
 from ..nearest import meant
 from ..provision.files import can_hold_files, nearest_existing
+from ..report.contest import Contest
 from ..systems.base import Capabilities, System
 from ..systems.options import Password
 from .document import MeasureTable, PlanDocument
@@ -266,7 +268,7 @@ def disk_free_bytes(folder: Path) -> int:
     return shutil.disk_usage(nearest_existing(folder)).free
 
 
-def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool], compare_factor: str) -> list[str]:
+def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool], record: PlanRecord) -> list[str]:
     """What is allowed but will limit the answer."""
     measure, words = document.measure, []
     if measure.repetitions < REPETITIONS_FOR_A_COMPARISON and document.search is None:
@@ -275,8 +277,8 @@ def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool
     paced = any(cell.record.rate_ops_per_s is not None for cell in cells)
     if measure.objective == "rate" and paced and document.search is None:
         words.append('in an open loop the achieved rate is what was offered; judge by objective = "latency_p99"')
-    if _has_other_data(cells, compare_factor):
-        words.append(f"the levels of `{compare_factor}` have different data, which are never compared")
+    if _has_other_data(cells, record.compare_factor) and not Contest(record).is_sweep:
+        words.append(f"the levels of `{record.compare_factor}` have different data, which are never compared")
     again = dict.fromkeys(cell.record.system for cell in cells if cell.reset == "reload")
     if names := ", ".join(name for name in again if not private[name]):
         words.append(f"before each run the workload's tables on {names} are dropped and loaded again")

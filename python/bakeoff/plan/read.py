@@ -20,6 +20,7 @@ from ..model.records import PlanRecord, Scalar, SearchRecord
 from ..nearest import meant
 from ..systems.base import System
 from . import check, data
+from .comparison import read_comparison
 from .constants import move_constants
 from .document import MeasureTable, PlanDocument, plan_tree
 from .expand import Builder
@@ -240,10 +241,12 @@ class _Reading:
         cells = with_ids(cells, document, cache, source)
         factors = varying(combinations)
         left = {name: levels for name, levels in factors.items() if search is None or name != search.factor}
-        comparison = _comparison(document, varying(builder.grid.combinations), left, source)
+        comparison = read_comparison(
+            document.compare, varying(builder.grid.combinations), left, builder.grid.factors, source
+        )
         constants = {name: [level] for name, level in builder.constants.items()}
         record = _record(document, cells, factors | constants, comparison, cache, self.only, self.fail_if, search)
-        warnings += check.advice(document, cells, private, comparison[0])
+        warnings += check.advice(document, cells, private, record)
         return ResolvedPlan(
             path=source.path,
             text=source.text,
@@ -327,42 +330,6 @@ def _record(
         resolved=plan_tree(document),
         only=list(only),
     )
-
-
-def _comparison(
-    document: PlanDocument, planned: dict[str, list[Scalar]], left: dict[str, list[Scalar]], source: Source
-) -> tuple[str, Scalar | None]:
-    """The factor whose levels are compared, and the level the others are held against. What the plan says must be in
-    the plan; where a skipped system took it away, the default takes its place."""
-    said = document.compare
-    if said.factor == "workload":
-        hint = "systems are compared within each workload"
-        raise source.error("workloads are never compared with each other", "compare", "factor", hint=hint)
-    if said.factor is not None and said.factor not in planned:
-        raise source.error(
-            f"`{said.factor}` is not a factor of this plan", "compare", "factor", hint=meant(said.factor, planned)
-        )
-    whole = planned[said.factor or _first_varying(planned)]
-    if said.baseline is not None and _among(said.baseline, whole) is None:
-        known = ", ".join(str(level) for level in whole)
-        what = f"the baseline {said.baseline!r} is not a level of `{said.factor or _first_varying(planned)}`"
-        raise source.error(what, "compare", "baseline", hint=f"levels: {known}")
-    factor = said.factor if said.factor in left else _first_varying(left)
-    levels = left[factor]
-    if len(levels) < 2:
-        return factor, None
-    baseline = _among(said.baseline, levels)
-    return factor, levels[0] if baseline is None else baseline
-
-
-def _first_varying(factors: dict[str, list[Scalar]]) -> str:
-    return next((name for name, levels in factors.items() if len(levels) > 1 and name != "workload"), "system")
-
-
-def _among(wanted: Any, levels: list[Scalar]) -> Scalar | None:
-    """The level equal to `wanted`; true is not 1."""
-    same = (level for level in levels if level == wanted and isinstance(level, bool) == isinstance(wanted, bool))
-    return next(same, None)
 
 
 def _pacing_words(cells: list[Cell]) -> str:

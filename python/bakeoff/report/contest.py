@@ -17,11 +17,9 @@ from ..analysis.metric import Metric
 from ..analysis.registry import UnknownMetric, metric
 from ..errors import BundleError
 from ..model.records import CellRecord, PlanRecord, Scalar
-from .levels import amount, are_codes, factor_words
+from .levels import SWEPT_MIN, amount, are_codes, factor_words
 
 Setting = tuple[tuple[str, Scalar], ...]
-#: A sweep has at least so many levels; of two the question is which is more.
-SWEPT_MIN = 3
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from ..analysis.wording import grouped
 from ..model.records import Scalar
 
+#: A sweep has at least so many levels; of two the question is which is more.
+SWEPT_MIN = 3
 #: What is asked of a system at once. More of it is more load, which has a knee.
 LOAD = ("threads", "clients", "users", "rate")
 #: Factors whose levels are names that speak for themselves.

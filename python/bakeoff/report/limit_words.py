@@ -192,10 +192,8 @@ def _share(level: LimitLevel) -> str:
 def _met_words(group: Sequence[LimitLevel], levels: Sequence[LimitLevel], axis: str) -> str:
     if len(group) == len(levels):
         return f"at all levels, {_span(group, axis)}"
-    if group[0] is levels[0]:
+    if group[0] is levels[0] and len(group) > 1:
         return f"up to {group[-1].level_words}"
-    if group[-1] is levels[-1]:
-        return f"from {group[0].level_words} on"
     return f"{'at' if len(group) == 1 else 'from'} {_span(group, axis)}"
 
 

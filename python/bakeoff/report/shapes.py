@@ -13,8 +13,8 @@ from ..analysis.shape import POWER, Direction, Shape, Sweep
 from ..model.records import CellRecord, RunRecord, Scalar
 from .answer import ShapeAnswer, ShapeLevel, Spread
 from .comparisons import answered, estimate_in_blocks
-from .contest import SWEPT_MIN, Contest, Setting, setting_words
-from .levels import LOAD, factor_words
+from .contest import Contest, Setting, setting_words
+from .levels import LOAD, SWEPT_MIN, factor_words
 from .run_values import observed, run_values
 from .runs import used_runs
 from .source import Source
