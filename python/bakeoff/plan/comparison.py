@@ -35,7 +35,7 @@ def read_comparison(
         known = ", ".join(str(level) for level in planned[whole])
         what = f"the baseline {said.baseline!r} is not a level of `{whole}`"
         raise source.error(what, "compare", "baseline", hint=f"levels: {known}")
-    factor = said.factor if said.factor in left else _asked_about(left, factors)
+    factor = said.factor if said.factor and said.factor in left else _asked_about(left, factors)
     levels = left[factor]
     if len(levels) < 2:
         return factor, None
