@@ -30,7 +30,9 @@ to = 16
 warm_up = "0s"
 operations = 2_000
 """
-SAID = "The highest number of threads with rate > 1/s: still met at 16 threads, the highest that was allowed (5 runs)."
+SAID = (
+    "The highest number of threads with rate above 1/s: still met at 16 threads, the highest that was allowed (5 runs)."
+)
 
 
 def test_a_search_chooses_its_runs_leads_the_report_and_is_continued_with_the_same_decisions(tmp_path: Path) -> None:
@@ -46,6 +48,7 @@ def test_a_search_chooses_its_runs_leads_the_report_and_is_continued_with_the_sa
     bundle = only_bundle(tmp_path)
     levels = {cell.id: cell.levels["threads"] for cell in bundle.plan.cells}
     assert [levels[run.cell] for run in bundle.runs] == [1, 4, 16, 16, 16]
+    assert [run.seed for run in bundle.runs] == [2, 3, 4, 5, 6], "each draws its own operations and arrivals"
     assert bundle.facts.keys() == levels.keys()
     assert set(bundle.loads[0].cells) == levels.keys()
     assert "What the search tried" in (bundle.folder / "report.html").read_text()
@@ -59,6 +62,6 @@ def test_a_search_chooses_its_runs_leads_the_report_and_is_continued_with_the_sa
 
 def test_a_dry_run_tells_the_most_that_a_search_takes(tmp_path: Path) -> None:
     done = bakeoff("run", write_plan(tmp_path, PLAN), "--dry-run", cwd=tmp_path)
-    assert "at most 25 runs: a search for the highest number of threads with rate > 1/s, from 1 to 16" in done.out, (
-        done.err
-    )
+    assert (
+        "at most 25 runs: a search for the highest number of threads with rate above 1/s, from 1 to 16" in done.out
+    ), done.err

@@ -24,6 +24,13 @@ def test_a_search_begins_with_one_cell_of_each_system_and_looks_for_a_rate() -> 
     assert (plan.record.compare_factor, plan.record.runs_max) == ("system", 50)
 
 
+def test_every_run_of_a_search_draws_its_own_operations_and_arrivals_from_the_same_data() -> None:
+    plan = sought()
+    assert [plan.seed_of_block(block) for block in (1, 2, 3)] == [2, 3, 4]
+    assert [read(measure=f"vary_seed = {vary}").seed_of_block(3) for vary in ("true", "false")] == [4, 1]
+    assert plan.cells[0].workload.spec == read().cells[0].workload.spec, "which holds the seed of the data"
+
+
 def test_a_rate_begins_where_a_window_has_operations_enough_for_the_percentile() -> None:
     for limit, window, low in (("latency_p99", "10s", 130), ("latency_p999", "10s", 1300), ("latency_p99", "2s", 650)):
         plan = sought(f"[search]\nhighest = 'rate'\nwhile = '{limit} < 2ms'", measure=f"window = '{window}'")

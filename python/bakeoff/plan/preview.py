@@ -24,7 +24,7 @@ def previews(plan: ResolvedPlan) -> list[WorkloadPreview]:
     cells: dict[str, Cell] = {}
     for cell in plan.cells:
         cells.setdefault(json.dumps(cell.workload.spec, sort_keys=True), cell)
-    seed = plan.record.seed + plan.vary_seed  # that of the first block
+    seed = plan.seed_of_block(1)
     requests = [PreviewRequest(workload=cell.workload.spec, seed=seed, count=OPERATIONS) for cell in cells.values()]
     found = []
     for cell, answer in zip(cells.values(), resolve(requests), strict=True):

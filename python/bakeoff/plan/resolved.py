@@ -107,6 +107,12 @@ class ResolvedPlan:
     #: Of a search: the plan with these levels of what is sought, by subject.
     with_levels: Callable[[Mapping[str, Sequence[Scalar]]], ResolvedPlan] | None = None
 
+    def seed_of_block(self, block: int) -> int:
+        """Of its runs' operations and arrivals, the same for all cells; the data have the plan's. A search varies it:
+        runs that all meet the same arrivals are no evidence of what others would do, and its interval would be of that
+        one draw."""
+        return self.record.seed + block if self.vary_seed or self.record.search else self.record.seed
+
     @property
     def base_dir(self) -> Path:
         """Where relative paths start."""

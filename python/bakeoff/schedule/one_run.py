@@ -133,8 +133,7 @@ def _measure(
             document.retry = cell.retry
             document.error_budget_ratio = plan.error_budget_ratio
             document.witness_rate_ops_per_s = plan.witness_rate_ops_per_s if client == 0 else None
-            if plan.vary_seed:
-                document.seed += slot.block
+            document.seed = plan.seed_of_block(slot.block)
             path = writer.run_spec(slot.run, client, document)
             engines.start(path, env, path.parent / "engine.log")
         ready = engines.wait_ready(READY_TIMEOUT_S)
