@@ -16,7 +16,7 @@ from bakeoff.model.records import RunRecord
 from bakeoff.report.answer import Answer
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
-from builders.bundles import MARIADB, Story, write_bundle
+from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 
 FASTER = replace(MARIADB, name="faster", rate_1=5_000.0, rate_max=30_000.0)
 PAIR = Story(contenders=(MARIADB, FASTER), presets=("a",), threads=(8,), window_s=5, warm_up_s=0, noise=0.01)
@@ -24,10 +24,15 @@ PAIR = Story(contenders=(MARIADB, FASTER), presets=("a",), threads=(8,), window_
 
 @pytest.mark.parametrize(
     ("base", "other"),
-    [([1.0, 2.0, 0.0], [9.0, 9.0, 9.0]), ([1.0, 1.0], [9.0, 9.0]), ([1.0, 1.0, 1.0], [1.05, 1.05, 1.05])],
-    ids=["a value of nothing", "too few blocks", "too small"],
+    [
+        ([0.0, 0.0, 0.0], [0.0, 9.0, 1.0]),
+        ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0]),
+        ([1.0, 1.0], [9.0, 9.0]),
+        ([1.0, 1.0, 1.0], [1.05, 1.05, 1.05]),
+    ],
+    ids=["not steady", "nothing at all", "too few blocks", "too small"],
 )
-def test_what_has_no_base_too_few_blocks_or_no_size_is_no_hint(base: list[float], other: list[float]) -> None:
+def test_what_is_not_steady_has_too_few_blocks_or_no_size_is_no_hint(base: list[float], other: list[float]) -> None:
     assert hint_of("x", base, other) is None
 
 
@@ -39,6 +44,16 @@ def test_a_large_difference_that_is_not_steady_is_no_hint_and_a_steady_one_comes
     assert shaky is not None
     assert steady.least > shaky.least
     assert steady.ratio == pytest.approx(2.0, rel=0.01)
+
+
+def test_something_against_nothing_is_a_hint_and_the_steadier_the_better() -> None:
+    some = hint_of("x", [0.0] * 5, [0.8, 0.81, 0.79, 0.8, 0.82])
+    shaky = hint_of("x", [0.8, 0.5, 1.1, 0.7, 0.9], [0.0] * 5)
+    assert some is not None
+    assert shaky is not None
+    assert (some.base_value, some.ratio) == (0.0, None)
+    assert some.other_value == pytest.approx(0.804)
+    assert some.least > shaky.least
 
 
 def test_of_figures_that_only_vary_few_are_called_hints() -> None:
@@ -118,7 +133,9 @@ def test_what_is_compared_is_not_named_beside_itself(tmp_path: Path) -> None:
 def test_neighbours_of_a_sweep_name_the_counters_that_moved_beyond_the_load(tmp_path: Path) -> None:
     def locked(run: RunRecord) -> dict[str, float]:
         return {
-            "db.Innodb_row_lock_waits_per_s": run.rate_ops_per_s * (0.02 if run.cell == "c03" else 0.005),
+            "db.Innodb_row_lock_waits_per_s": run.rate_ops_per_s * (0.005 if run.cell == "c01" else 0.02),
+            "db.Handler_delete_per_s": run.rate_ops_per_s * (0.06 if run.cell == "c03" else 0.005),
+            "db.Com_stmt_prepare_per_s": run.rate_ops_per_s * (0.0002 if run.cell == "c01" else 0.0009),
             "db.Questions_per_s": run.rate_ops_per_s,
             "db.Uptime_per_s": 1.0,
         }
@@ -126,13 +143,56 @@ def test_neighbours_of_a_sweep_name_the_counters_that_moved_beyond_the_load(tmp_
     story = replace(PAIR, contenders=(MARIADB,), threads=(4, 8, 16))
     bundle = counting(tmp_path, story, locked)
     found = answer_of(bundle)
-    (step,) = found.neighbours
-    assert (step.contestant, step.base, step.other) == ("mariadb", "8 threads", "16 threads")
+    step, flatter = found.neighbours
+    assert (step.contestant, step.base, step.other) == ("mariadb", "4 threads", "8 threads")
     assert [figure.words for figure in step.figures] == [
         "Innodb row lock waits per operation 4.0 times (0.020 against 0.0050)"
     ]
     assert math.isclose(step.figures[0].ratio, 4.0, rel_tol=1e-6)
-    assert any("from 8 threads to 16 threads (a hint at why, not tested)" in words for words in found.headline)
+    assert [figure.name for figure in flatter.figures] == ["db.Handler_delete_per_s"]
+    assert (step.objective_ratio or 0) > (flatter.objective_ratio or 0) > 1
+    (told,) = [words for words in found.headline if "not tested" in words]
+    change = f"where the rate changed most, +{100 * (step.objective_ratio or 0) - 100:.0f} %"
+    assert told.startswith(f"What mariadb counts and moved most from 4 threads to 8 threads, {change} (a hint at why")
+    assert "Handler delete" not in told, "it moved more, but elsewhere"
+
+
+def test_what_the_server_never_counts_on_one_side_is_told_with_both_values(tmp_path: Path) -> None:
+    def read(run: RunRecord) -> dict[str, float]:
+        return {"db.Innodb_buffer_pool_reads_per_s": 0.8 * run.rate_ops_per_s if run.cell == "c01" else 0.0}
+
+    found = answer_of(counting(tmp_path, PAIR, read))
+    figures = {figure.name: figure for figure in found.comparisons[0].differs}
+    reads = figures["db.Innodb_buffer_pool_reads_per_s"]
+    assert reads.words == "Innodb buffer pool reads per operation 0 against 0.80"
+    assert reads.ratio is None
+
+
+def test_an_embedded_database_is_held_against_what_client_and_server_take_together(tmp_path: Path) -> None:
+    found = answer_of(write_bundle(tmp_path / "b", replace(PAIR, contenders=(SQLITE, FASTER))))
+    figures = {figure.name: figure for figure in found.comparisons[0].differs}
+    assert not {name for name in figures if name.startswith(("client_", "server_"))}
+    assert figures["memory_peak_bytes"].words.startswith("memory of client and server ")
+
+
+def test_a_hint_and_the_table_of_costs_say_the_same_number(tmp_path: Path) -> None:
+    """Also where repetitions differ: both are the typical repetition's."""
+
+    def change(run: RunRecord) -> RunRecord:
+        more = (1 + run.block) * (3 if run.cell == "c02" else 1)
+        server = run.server.model_copy(update={"memory_peak_bytes": more << 20, "cpu_s": 1e-6 * more * run.ok})
+        return run.model_copy(update={"server": server})
+
+    found = answer_of(write_bundle(tmp_path / "b", replace(PAIR, change=change)))
+    figures = {figure.name: figure for figure in found.comparisons[0].differs}
+    base, other = found.cells
+    cpu, memory = figures["server_cpu_us_per_op"], figures["server_memory_peak_bytes"]
+    assert base.server_cpu_us_per_op == pytest.approx(cpu.base_value)
+    assert other.server_cpu_us_per_op == pytest.approx(cpu.other_value)
+    assert (base.server_memory_peak_bytes, other.server_memory_peak_bytes) == (
+        round(memory.base_value),
+        round(memory.other_value),
+    )
 
 
 def test_the_page_lists_them_under_the_comparisons(tmp_path: Path) -> None:

@@ -93,23 +93,26 @@ class CellAnswer(Document):
 
 class FigureDiffers(Document):
     """One figure of two cells, of `other` and `base`: a hint, no tested claim. name: a metric's, or the column of a
-    counter of the server's own ("db.Innodb_row_lock_waits_per_s"), whose values are per operation."""
+    counter of the server's own ("db.Innodb_row_lock_waits_per_s"), whose values are per operation. ratio: None where
+    one of the two is zero."""
 
     name: str
     label: str
     base_value: float
     other_value: float
-    ratio: float
+    ratio: float | None
     words: str
 
 
 class CellsDiffer(Document):
-    """Two neighbours along the axis, in words, and what differs most between them."""
+    """Two neighbours along the axis, in words, and what differs most between them. objective_ratio: other / base of the
+    typical repetition; None where one has none."""
 
     contestant: str
     setting_words: str
     base: str
     other: str
+    objective_ratio: float | None = None
     figures: list[FigureDiffers]
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..analysis.metric import Metric
+from ..analysis.registry import metric
 from ..analysis.response import operation_summaries
 from ..model.records import CellRecord, FactsRecord, RunRecord
 from .answer import CellAnswer, Spread
@@ -18,6 +19,21 @@ from .source import Source
 from .statements import statement_figures
 from .typical import spread_of, typical_response
 
+#: Of the typical repetition, as hints at why one is faster are.
+_COSTS = tuple(
+    map(
+        metric,
+        (
+            "client_cpu_us_per_op",
+            "server_cpu_us_per_op",
+            "client_memory_peak_bytes",
+            "server_memory_peak_bytes",
+            "size_on_disk_bytes",
+            "write_amplification",
+        ),
+    )
+)
+
 
 def cell_answers(
     contest: Contest, bundle: Source, runs: Mapping[str, Sequence[RunRecord]], metrics: Sequence[Metric]
@@ -26,9 +42,13 @@ def cell_answers(
     places = [(name, setting) for setting in contest.settings for name in contest.contestants]
     cells = [cell for place in places if (cell := contest.cell(*place)) is not None]
     return [
-        _cell_answer(contest, cell, runs[cell.id], bundle.facts.get(cell.id)).model_copy(
-            update={"metrics": metric_spreads(bundle, used_runs(runs[cell.id]), metrics)}
-        )
+        _cell_answer(
+            contest,
+            cell,
+            runs[cell.id],
+            bundle.facts.get(cell.id),
+            metric_spreads(bundle, used_runs(runs[cell.id]), _COSTS),
+        ).model_copy(update={"metrics": metric_spreads(bundle, used_runs(runs[cell.id]), metrics)})
         for cell in cells
     ]
 
@@ -36,16 +56,20 @@ def cell_answers(
 def metric_spreads(bundle: Source, runs: Sequence[RunRecord], metrics: Sequence[Metric]) -> dict[str, Spread]:
     """Of one cell's runs, by the metrics' names; one that is not defined in every run is left out."""
     found = {}
-    for metric in metrics:
-        values = [metric.of(observed(bundle, run)) for run in (runs[:1] if metric.per == "load" else runs)]
+    for shown in metrics:
+        values = [shown.of(observed(bundle, run)) for run in (runs[:1] if shown.per == "load" else runs)]
         known = [value for value in values if value is not None]
         if len(known) == len(values) and (spread := spread_of(known)):
-            found[metric.name] = spread
+            found[shown.name] = spread
     return found
 
 
 def _cell_answer(
-    contest: Contest, cell: CellRecord, runs: Sequence[RunRecord], facts: FactsRecord | None
+    contest: Contest,
+    cell: CellRecord,
+    runs: Sequence[RunRecord],
+    facts: FactsRecord | None,
+    costs: Mapping[str, Spread],
 ) -> CellAnswer:
     used = used_runs(runs)
     ok = sum(run.ok for run in used)
@@ -87,21 +111,24 @@ def _cell_answer(
         retries=sum(run.retries for run in used),
         statements=statement_figures(used, rate.value if rate else 0.0),
         client=" | ".join(clients_of(runs)),
-        client_cpu_us_per_op=_per_operation([run.client_cpu_s for run in used], ok),
-        server_cpu_us_per_op=_per_operation([run.server.cpu_s for run in used], ok),
-        client_memory_peak_bytes=_largest(run.client_memory_peak_bytes for run in used),
-        server_memory_peak_bytes=_largest(run.server.memory_peak_bytes for run in used),
-        size_on_disk_bytes=_largest(run.server.size_on_disk_bytes for run in used),
+        client_cpu_us_per_op=_value(costs.get("client_cpu_us_per_op")),
+        server_cpu_us_per_op=_value(costs.get("server_cpu_us_per_op")),
+        client_memory_peak_bytes=_whole(costs.get("client_memory_peak_bytes")),
+        server_memory_peak_bytes=_whole(costs.get("server_memory_peak_bytes")),
+        size_on_disk_bytes=_whole(costs.get("size_on_disk_bytes")),
         data_to_cache_ratio=_data_to_cache(used, facts),
-        write_bytes_per_user_byte=_written_per_user_byte(used),
+        write_bytes_per_user_byte=_value(costs.get("write_amplification")),
         validity=_validity_of(planned, runs, findings),
         findings=findings,
     )
 
 
-def _per_operation(cpu_s: Sequence[float | None], operations: int) -> float | None:
-    known = [value for value in cpu_s if value is not None]
-    return sum(known) * 1e6 / operations if known and len(known) == len(cpu_s) and operations else None
+def _value(spread: Spread | None) -> float | None:
+    return None if spread is None else spread.value
+
+
+def _whole(spread: Spread | None) -> int | None:
+    return None if spread is None else round(spread.value)
 
 
 def _largest(values: Iterable[int | None]) -> int | None:
@@ -112,13 +139,6 @@ def _data_to_cache(runs: Sequence[RunRecord], facts: FactsRecord | None) -> floa
     size = _largest(run.server.size_on_disk_bytes for run in runs)
     cache = facts.portable.get("memory_bytes", "") if facts else ""
     return size / int(cache) if size and cache.isdecimal() and int(cache) else None
-
-
-def _written_per_user_byte(runs: Sequence[RunRecord]) -> float | None:
-    """Of all the runs together: bytes that reached the disk over bytes that users wrote."""
-    known = [run for run in runs if run.server.write_bytes_with_debt is not None and run.user_bytes_written]
-    written = sum(run.server.write_bytes_with_debt or 0 for run in known)
-    return written / sum(run.user_bytes_written for run in known) if known else None
 
 
 def _validity_of(planned: int, runs: Sequence[RunRecord], findings: Sequence[str]) -> str:

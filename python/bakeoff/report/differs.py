@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise, product
 
 from ..analysis.hints import Hint, hint_of
@@ -14,8 +15,10 @@ from ..analysis.undecided import signed_words
 from ..analysis.wording import significant
 from ..model.records import CellRecord, RunRecord
 from .answer import CellsDiffer, ComparisonAnswer, FigureDiffers
+from .cells import metric_spreads
 from .contest import Contest, setting_words
 from .run_values import counters_per_s, observed
+from .runs import used_runs
 from .source import Source
 
 #: Of each comparison, and of two neighbours in a sweep.
@@ -30,13 +33,27 @@ _METRICS = {
     "retries_per_op": "retries",
     "client_cpu_us_per_op": "client CPU",
     "server_cpu_us_per_op": "server CPU",
+    "cpu_us_per_op": "CPU",
     "client_memory_peak_bytes": "client memory",
     "server_memory_peak_bytes": "server memory",
+    "memory_peak_bytes": "memory",
     "size_on_disk_bytes": "size",
     "write_bytes_per_op": "writes",
     "write_amplification": "writes",
     "pool_wait_mean": "pool",
 }
+#: An embedded database is inside the client: only what client and server take together can be held against it.
+_PARTS = {"client CPU", "server CPU", "client memory", "server memory"}
+_SUMS = {
+    "cpu_us_per_op": metric("cpu_us_per_op"),
+    "memory_peak_bytes": replace(
+        metric("client_memory_peak_bytes"), name="memory_peak_bytes", label="memory of client and server"
+    ),
+}
+#: What happens at most so often to one user of a run, and in so few of the operations, belongs to connecting and
+#: preparing: there is more of it where there are more users, whatever these do.
+_PER_USER_MAX = 10
+_PER_OPERATION_MAX = 0.05
 #: A counter that grows as fast whatever the rate is one of the clock, or of whoever watches the server each second.
 _CLOCK = math.log(1.05)
 #: Below this a percentage says less than a factor: "-100 %" of what is left as one in a thousand.
@@ -71,33 +88,66 @@ class Differs:
             cells = [cell for s in contest.along(panel) if (cell := contest.cell(contestant, s)) is not None]
             for base, other in pairwise(cells):
                 told = [_told(hint) for hint in self._hints(base, other) if _is_counter(hint.name)]
-                if told:
-                    ends = [setting_words(((contest.axis, cell.levels[contest.axis]),)) for cell in (base, other)]
-                    found.append(
-                        CellsDiffer(
-                            contestant=contestant,
-                            setting_words=setting_words(panel),
-                            base=ends[0],
-                            other=ends[1],
-                            figures=told[:NEIGHBOURS_MAX],
-                        )
+                ends = [setting_words(((contest.axis, cell.levels[contest.axis]),)) for cell in (base, other)]
+                found.append(
+                    CellsDiffer(
+                        contestant=contestant,
+                        setting_words=setting_words(panel),
+                        base=ends[0],
+                        other=ends[1],
+                        objective_ratio=self._objective_ratio(base, other),
+                        figures=told[:NEIGHBOURS_MAX],
                     )
+                )
         return found
+
+    def _objective_ratio(self, base: CellRecord, other: CellRecord) -> float | None:
+        spreads = [
+            metric_spreads(self._bundle, used_runs(self._runs[cell.id]), [self._contest.objective]).get(
+                self._contest.objective.name
+            )
+            for cell in (base, other)
+        ]
+        values = [spread.value for spread in spreads if spread is not None and spread.value > 0]
+        return values[1] / values[0] if len(values) == len(spreads) else None
 
     def _hints(self, base: CellRecord, other: CellRecord) -> list[Hint]:
         """Over the blocks in which both have a valid run."""
         a, b = self._figures(base), self._figures(other)
         blocks = sorted(a.keys() & b.keys())
-        names = [n for n in _METRICS | dict.fromkeys(_counters(a)) if all(n in a[i] and n in b[i] for i in blocks)]
-        hints = [hint_of(name, [a[i][name] for i in blocks], [b[i][name] for i in blocks]) for name in names if blocks]
-        rates = math.prod(b[i]["rate"] / a[i]["rate"] for i in blocks) ** (1 / max(len(blocks), 1))
-        kept = [h for h in hints if h is not None and not (_is_counter(h.name) and _is_of_the_clock(h, rates))]
+        if not blocks:
+            return []
+        names = [
+            name
+            for name in (*self._metrics(base, other), *_counters(a))
+            if all(name in a[i] and name in b[i] for i in blocks)
+        ]
+        hints = [hint_of(name, [a[i][name] for i in blocks], [b[i][name] for i in blocks]) for name in names]
+        rates = math.prod(b[i]["rate"] / a[i]["rate"] for i in blocks) ** (1 / len(blocks))
+        asked = [
+            max(figures[i]["operations"] for i in blocks) / (cell.threads * cell.clients)
+            for cell, figures in ((base, a), (other, b))
+        ]
+        kept = [
+            hint
+            for hint in hints
+            if hint is not None
+            and not (_is_counter(hint.name) and (_is_of_the_clock(hint, rates) or _is_of_connecting(hint, asked)))
+        ]
         return sorted(kept, key=lambda hint: -hint.least)
+
+    def _metrics(self, base: CellRecord, other: CellRecord) -> list[str]:
+        """The parts of what client and server take, or where one of the two is embedded the sum."""
+        facts = [self._bundle.facts.get(cell.id) for cell in (base, other)]
+        embedded = any(each is not None and each.embedded for each in facts)
+        return [name for name, kind in _METRICS.items() if not (kind in _PARTS if embedded else name in _SUMS)]
 
     def _figures(self, cell: CellRecord) -> dict[int, _Figures]:
         if cell.id not in self._taken:
             runs = [run for run in self._runs[cell.id] if run.valid and run.rate_ops_per_s > 0]
-            self._taken[cell.id] = {run.block: dict(_figures_of(self._bundle, run)) for run in runs}
+            facts = self._bundle.facts.get(cell.id)
+            embedded = facts is not None and facts.embedded
+            self._taken[cell.id] = {run.block: dict(_figures_of(self._bundle, run, embedded)) for run in runs}
         return self._taken[cell.id]
 
 
@@ -110,11 +160,15 @@ def differs_words(
         leading = next((c for c in claimed if c.setting == dict(contest.middle)), claimed[0])
         where = f" at {leading.setting_words}" if leading.setting_words else ""
         return [_sentence(f"What else differs most between {leading.other} and {leading.base}{where}", leading.differs)]
-    if comparisons or not neighbours:
+    changed = {abs(math.log(step.objective_ratio)): step for step in neighbours if step.objective_ratio}
+    if comparisons or not changed:
         return []
-    most = max(neighbours, key=lambda step: abs(math.log(step.figures[0].ratio)))
+    most = changed[max(changed)]
+    if not most.figures or most.objective_ratio is None:
+        return []
     where = ", ".join(filter(None, [most.setting_words, f"from {most.base} to {most.other}"]))
-    return [_sentence(f"What {most.contestant} counts and moved most, {where}", most.figures)]
+    change = f"where the {contest.objective.label} changed most, {_ratio_words(most.objective_ratio)}"
+    return [_sentence(f"What {most.contestant} counts and moved most {where}, {change}", most.figures)]
 
 
 def _sentence(what: str, figures: Sequence[FigureDiffers]) -> str:
@@ -125,15 +179,29 @@ def _is_at(contest: Contest, cell: CellRecord, found: ComparisonAnswer) -> bool:
     return dict(contest.setting(cell)) == found.setting
 
 
-def _figures_of(bundle: Source, run: RunRecord) -> Iterator[tuple[str, float]]:
+def _figures_of(bundle: Source, run: RunRecord, embedded: bool) -> Iterator[tuple[str, float]]:
     yield "rate", run.rate_ops_per_s
+    yield "operations", run.rate_ops_per_s * run.window_s
     seen = observed(bundle, run)
-    for name in _METRICS:
+    for name in _METRICS.keys() - _SUMS.keys():
         value = metric(name).of(seen)
         if value is not None:
             yield name, value
+    yield from _sums_of(run, embedded)
     for column, per_s in counters_per_s(bundle, run).items():
         yield column, per_s / run.rate_ops_per_s
+
+
+def _sums_of(run: RunRecord, embedded: bool) -> Iterator[tuple[str, float]]:
+    """Of client and server, where both are known; an embedded database has no server."""
+    parts = {
+        "cpu_us_per_op": (run.client_cpu_us_per_op, run.server_cpu_us_per_op),
+        "memory_peak_bytes": (run.client_memory_peak_bytes or None, run.server.memory_peak_bytes),
+    }
+    for name, (client, server) in parts.items():
+        server = 0 if embedded else server
+        if client is not None and server is not None:
+            yield name, client + server
 
 
 def _is_counter(name: str) -> bool:
@@ -141,7 +209,15 @@ def _is_counter(name: str) -> bool:
 
 
 def _is_of_the_clock(hint: Hint, rate_ratio: float) -> bool:
-    return abs(math.log(hint.ratio * rate_ratio)) < _CLOCK
+    return hint.ratio is not None and abs(math.log(hint.ratio * rate_ratio)) < _CLOCK
+
+
+def _is_of_connecting(hint: Hint, operations_per_user: Sequence[float]) -> bool:
+    """On both sides. operations_per_user: in the longest run of the base and of the other."""
+    shares = (hint.base_value, hint.other_value)
+    return max(shares) < _PER_OPERATION_MAX and all(
+        share * operations < _PER_USER_MAX for share, operations in zip(shares, operations_per_user, strict=True)
+    )
 
 
 def _counters(figures: Mapping[int, _Figures]) -> list[str]:
@@ -149,7 +225,7 @@ def _counters(figures: Mapping[int, _Figures]) -> list[str]:
 
 
 def _told(hint: Hint) -> FigureDiffers:
-    shown: Metric | None = None if _is_counter(hint.name) else metric(hint.name)
+    shown: Metric | None = None if _is_counter(hint.name) else _SUMS.get(hint.name) or metric(hint.name)
     label = (
         shown.label
         if shown
@@ -162,8 +238,12 @@ def _told(hint: Hint) -> FigureDiffers:
         base_value=hint.base_value,
         other_value=hint.other_value,
         ratio=hint.ratio,
-        words=f"{label.removeprefix('number of ')} {_ratio_words(hint.ratio)} ({other} against {base})",
+        words=f"{label.removeprefix('number of ')} {_told_values(hint.ratio, other, base)}",
     )
+
+
+def _told_values(ratio: float | None, other: str, base: str) -> str:
+    return f"{other} against {base}" if ratio is None else f"{_ratio_words(ratio)} ({other} against {base})"
 
 
 def _ratio_words(ratio: float) -> str:
