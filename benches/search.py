@@ -131,16 +131,17 @@ def searched(question: Question, answer: Answer, rng: np.random.Generator) -> Ou
 
 
 def tell(name: str, outcomes: Sequence[Outcome], capacity: float) -> None:
-    """low and high are there wherever a run kept the limit and another did not."""
+    """low and high are there wherever a run kept the limit and another did not, but for a flat curve, where nothing is
+    claimed."""
     ends = [(found.low or 0.0, found.high or math.inf) for found in outcomes]
     held = sum(low <= capacity <= high for low, high in ends)
     widths = sorted(high / low - 1 for low, high in ends if low)
     runs = sorted(found.runs for found in outcomes)
-    narrow = sum(found.status == "found" for found in outcomes)
-    middle = len(outcomes) // 2
+    narrow, flat = (sum(found.status == status for found in outcomes) for status in ("found", "flat"))
+    middle, width = len(outcomes) // 2, f"{widths[len(widths) // 2]:.1%}" if widths else "-"
     print(
-        f"{name:<46} {held / len(outcomes):>6.1%} {narrow / len(outcomes):>6.0%} {runs[middle]:>5} {runs[-1]:>5}"
-        f" {widths[len(widths) // 2]:>7.1%}",
+        f"{name:<46} {held / len(outcomes):>6.1%} {narrow / len(outcomes):>6.0%} {flat / len(outcomes):>6.0%}"
+        f" {runs[middle]:>5} {runs[-1]:>5} {width:>7}",
         flush=True,
     )
 
@@ -149,8 +150,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--searches", type=int, default=200, help="of each kind (default: 200)")
     searches = parser.parse_args().searches
-    print(f"{'':<46} {'holds':>6} {'found':>6} {'runs':>5} {'most':>5} {'width':>7}")
-    places = [(1, 0.5), (1, 0.7), (1, 0.8), (1, 0.9), (4, 0.5), (4, 0.7), (4, 0.8), (4, 0.9), (16, 0.9)]
+    print(f"{'':<46} {'holds':>6} {'found':>6} {'flat':>6} {'runs':>5} {'most':>5} {'width':>7}")
+    places = [(1, 0.5), (1, 0.7), (1, 0.8), (1, 0.9), (4, 0.5), (4, 0.6), (4, 0.7), (4, 0.8), (4, 0.9), (16, 0.9)]
     queues = [Queue(4, 0.8, arrivals=5_000), *(Queue(4, 0.8, noise=noise) for noise in (0.02, 0.05))]
     queues += [Queue(*place) for place in places]
     for queue in queues:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-from bakeoff.analysis.search import Outcome, Question, Trial, difference, next_step, so_far
+from bakeoff.analysis.search import FLAT, Outcome, Question, Trial, difference, next_step, so_far
 
 RATE = Question(low=10, high=1e6, first=1000)
 CAPACITY = 12_345.0
@@ -154,3 +155,63 @@ def test_the_interval_holds_the_known_capacity_of_a_queue(utilisation: float) ->
         found, _trials = searched(server)
         held += (found.low or 0) <= capacity <= (found.high or 0)
     assert held >= 11
+
+
+def four_servers(utilisation: float, limit_s: float, random: np.random.Generator) -> tuple[Server, float]:
+    """M/M/4 of 1000 a second each, every arrival simulated; limit_s: its p99 at this utilisation, by the known
+    distribution (`Queue.limit_s` of benches/search.py)."""
+
+    def run(rate: float, _: int) -> float:
+        warm, counted = 2_000, 10_000
+        due = np.cumsum(random.exponential(1 / rate, warm + counted))
+        free, ended = [0.0] * 4, []
+        for arrival, service in zip(due, random.exponential(1e-3, warm + counted), strict=True):
+            ended.append(max(arrival, free[0]) + service)
+            heapq.heapreplace(free, ended[-1])
+        response, done = np.array(ended[warm:]) - due[warm:], (np.array(ended[warm:]) <= due[-1]).mean()
+        return math.inf if done < 0.99 else math.log(np.quantile(response, 0.99) / limit_s)
+
+    return run, 4000 * utilisation
+
+
+def test_a_limit_that_an_idle_server_hardly_keeps_is_not_claimed_to_be_reached_anywhere() -> None:
+    """Idle, the p99 is 3.5 % below the limit."""
+    random = np.random.default_rng(1)
+    for _ in range(3):
+        found, trials = searched(four_servers(0.5, 0.0047642, random)[0])
+        assert (found.status, found.estimate, found.low, found.high) == ("flat", None, None, None)
+        assert found.runs == len(trials) <= 25
+        assert found.margin is not None
+        assert abs(found.margin) <= FLAT
+
+
+def test_a_limit_that_load_breaks_is_still_found() -> None:
+    """Idle, the p99 is 16 % below the limit."""
+    random = np.random.default_rng(1)
+    for _ in range(3):
+        server, capacity = four_servers(0.7, 0.0054926, random)
+        found, _trials = searched(server)
+        assert found.status in ("found", "not found")
+        assert (found.low or 0) <= capacity <= (found.high or 0)
+
+
+def test_before_it_ends_a_search_looks_far_below_what_it_found() -> None:
+    found, trials = searched(quiet, Question(low=10, high=1e6, first=10_000))
+    assert found.status == "found"
+    assert found.low is not None
+    assert min(trial.level for trial in trials) <= found.low / 2
+    assert trials[-1].level <= found.low / 2, "the last is that one"
+
+
+def test_where_the_range_ends_before_that_nothing_is_said_of_it() -> None:
+    found, trials = searched(quiet, Question(low=9_000, high=1e6, first=10_000))
+    assert found.status == "found"
+    assert min(trial.level for trial in trials) >= 9_000
+
+
+def test_one_run_far_below_that_stalls_or_scatters_does_not_make_it_flat() -> None:
+    steep = [Trial(4000, -0.02), Trial(1000, -0.7), Trial(1000, -0.7)]
+    near = [Trial(level, quiet(level, 0)) for level in (11_000, 12_000, 12_300, 12_400, 12_700, 14_000) * 3]
+    last = so_far(RATE, [*steep, *near])
+    assert last
+    assert last.status != "flat"

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+from pathlib import Path
+
 import pytest
+from bakeoff.bundle.read import Bundle
+from bakeoff.bundle.resume import Present, refuse_changes
+from bakeoff.bundle.write import BundleWriter, new_folder
+from bakeoff.cli import main
+from bakeoff.cli.run_bundle import _to_continue
+from bakeoff.errors import BundleError, ExitCode
+from bakeoff.machine import machine_facts
+from bakeoff.model.records import BundleInfo
+from bakeoff.plan.read import read_plan
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.plan.search import with_levels_of
 from builders.plans import read, refused
@@ -107,3 +119,29 @@ def test_other_factors_are_searched_each() -> None:
         {"system": "sqlite", "preset": preset, "rate": 1000.0} for preset in ("a", "c")
     ]
     assert plan.record.runs_max == 50
+
+
+def test_repetitions_are_no_question_of_a_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text(f"[systems.sqlite]\n[workload]\nkind = 'ycsb'\npreset = 'c'\n{SEARCH}\n")
+    for words in ("30", "+5"):
+        assert main(["run", str(path), "--resume", "--repetitions", words]) == ExitCode.USAGE
+        said = capsys.readouterr().err
+        assert "a search decides itself how often a level is run (--repetitions)" in said
+        assert "--set search.runs=40" in said
+
+
+def test_more_runs_that_are_said_beside_the_plan_go_on_with_a_search_that_had_ended(tmp_path: Path) -> None:
+    """The newest bundle is found though it is complete, and taken."""
+    path = tmp_path / "my.toml"
+    path.write_text(f"[systems.sqlite]\n[workload]\nkind = 'ycsb'\npreset = 'c'\n{SEARCH}\n")
+    begun, more = read_plan(path), read_plan(path, said=["search.runs=40"])
+    info = BundleInfo(bakeoff_version="", created="", title="my", state="complete", command="", demonstration=False)
+    writer = BundleWriter(new_folder(tmp_path, "my"))
+    writer.begin(info, begun.record, begun.text, machine_facts(tmp_path))
+    options = Namespace(resume="latest", out=None, results=tmp_path)
+    assert _to_continue(more, options) == writer.folder
+    with pytest.raises(BundleError, match="no unfinished bundle"):
+        _to_continue(begun, options)
+    now = Present(with_levels_of(more, begun.record).record, {}, machine_facts(tmp_path), info)
+    refuse_changes(Bundle.open(writer.folder), now)

@@ -83,6 +83,17 @@ def test_a_line_is_said_every_five_seconds_and_one_at_the_end_of_each_run(capsys
     ]
 
 
+def test_the_runs_of_a_search_are_not_promised(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    line = Line(clock=clock)
+    line.begin(25, 6, at_most=True)
+    run_of_seconds(line, clock, SLOTS[0], 4)
+    assert capsys.readouterr().err.splitlines() == [
+        "6 of at most 25 runs are there already",
+        "[7, at most 25] b01-c1 sqlite / 4 threads: 100 ops/s, p99 2.00 ms, errors 0, at most 1 min 12 s left",
+    ]
+
+
 def test_what_takes_long_before_the_first_second_is_said_too(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     line = Line(clock=clock)

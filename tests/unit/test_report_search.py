@@ -7,11 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bakeoff.analysis.search import Outcome
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.records import RunRecord, SearchRecord
+from bakeoff.report import search_words
 from bakeoff.report.answer import Answer
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
+from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, Contender, Story, write_bundle
 
 SLOW = Contender("slow", rate_1=1_000, rate_max=6_000)
@@ -72,6 +75,34 @@ def test_what_bounds_it_on_one_side_alone_is_said_so(tmp_path: Path) -> None:
         words[name] = first(answer_of(searched(tmp_path / name, story, search)))
     assert words["always"].endswith("still met at 16 threads, the highest that was allowed (6 runs).")
     assert words["never"].endswith("not met even at 8 threads, the lowest that was allowed (6 runs).")
+
+
+def test_a_limit_close_to_what_an_idle_server_takes_is_said_to_be_no_question_of_load(
+    one: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_words, "so_far", lambda *_: Outcome("flat", None, None, None, 12, margin=-0.035))
+    answer = answer_of(one)
+    assert answer.search
+    assert (answer.search.found[0].status, answer.search.found[0].estimate) == ("flat", None)
+    assert first(answer) == (
+        "The highest number of threads with p99 below 2 ms: the limit is within 4 % of what mariadb takes with hardly"
+        " any load, so where it is reached cannot be told: ask for a limit that load can break (12 runs)."
+    )
+    write_report(one)
+
+
+def test_a_search_of_one_level_has_a_page(tmp_path: Path) -> None:
+    bundle = searched(tmp_path / "b", replace(STORY, threads=(1,), repetitions=3))
+    cells = [cell.model_copy(update={"levels": {**cell.levels, "threads": 1}}) for cell in bundle.plan.cells]
+    bundle.plan = bundle.plan.model_copy(update={"cells": cells})
+    assert write_report(bundle).html.exists()
+
+
+def test_a_page_of_a_search_begins_with_its_chart_and_is_not_judged_by_another_metric(one: Bundle) -> None:
+    page = write_report(one).html.read_text()
+    assert "Ring: one run" in page.partition("<h2")[0]
+    assert "Judged by" not in page
+    assert "judged by" not in render_text(answer_of(one))
 
 
 def test_a_search_that_was_cut_short_says_what_it_knew(tmp_path: Path) -> None:

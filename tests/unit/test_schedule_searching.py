@@ -6,6 +6,7 @@ import math
 
 from bakeoff.model.records import RunRecord
 from bakeoff.plan.resolved import ResolvedPlan
+from bakeoff.plan.search import with_levels_of
 from bakeoff.schedule.searching import Searching
 from builders.plans import read
 
@@ -68,3 +69,18 @@ def test_the_plan_has_the_cells_that_have_runs_and_no_other() -> None:
 def test_no_more_runs_are_made_than_the_plan_allows() -> None:
     search = Searching(read(rest=f"{SEARCH}\nruns = 9\nprecision = '0.1%'"), lambda run: 0.1 * (-1) ** run.block)
     assert len(carried_on(search)) == 9
+
+
+def test_more_runs_of_the_plan_go_on_where_the_runs_were_used_up() -> None:
+    def planned(runs: int) -> ResolvedPlan:
+        return read(rest=f"{SEARCH}\nruns = {runs}\nprecision = '0.1%'")
+
+    def scattered(run: RunRecord) -> float:
+        return 0.1 * (-1) ** run.block
+
+    begun = Searching(planned(9), scattered)
+    made = carried_on(begun)
+    again = Searching(with_levels_of(planned(14), begun.plan.record), scattered)
+    again.add(made)
+    added = carried_on(again)
+    assert [run.block for run in [*made, *added]] == list(range(1, 15))

@@ -6,6 +6,9 @@ held against a family of rising curves, and the next level is one at which they 
 of what is still possible, on the side that was tried less. It ends when the 95 % interval is narrow enough and each end
 rests on two runs, or when the runs are used up. Nothing is remembered beside the runs, so a search can be continued.
 
+Before it ends a run is made far below, at half the interval's low end or less. Where that is within FLAT of the limit
+the curve is flat there and crosses it nearly level: the capacity cannot be told, whatever the interval.
+
 The curve: excess = steepness / bend * (exp(bend * d) - 1), d the log distance from the capacity. It is flat far below
 the capacity and rises ever faster near it, as queues do; nearly straight for a small bend, a cliff for a large one.
 Noise is Student's t, and one run in twenty is allowed to say anything. The posterior of the capacity is summed over a
@@ -34,6 +37,11 @@ ALIKE_AT_AN_END = 3
 RUNS_MIN = 8
 LEVEL = 0.95
 EVIDENCE = 0.5
+#: Of the limit, as a log ratio.
+FLAT = 0.06
+#: What lets a flat curve be claimed, stalled runs and noise notwithstanding.
+_FAR_RUNS = 3
+_FAR = math.log(2)
 
 _STEEPNESS = np.array([0.3, 0.7, 1.5, 3.5, 8, 20, 50, 150])
 _BEND = np.array([0.3, 2, 10, 50, 200])
@@ -78,13 +86,15 @@ class Trial:
 class Outcome:
     """found: low to high holds the capacity with 95 % confidence. not found: so far as is known when the runs were
     used up; an end is None where nothing bounds it. always, never: the limit was kept, or was not, at all levels, the
-    last one allowed included."""
+    last one allowed included. flat: runs far below the capacity (above, where the lowest is sought) are beyond the
+    limit by no more than `margin`, a log ratio of at most FLAT to either side."""
 
-    status: Literal["found", "not found", "always", "never"]
+    status: Literal["found", "not found", "always", "never", "flat"]
     estimate: float | None
     low: float | None
     high: float | None
     runs: int
+    margin: float | None = None
 
 
 def next_step(question: Question, trials: Sequence[Trial]) -> float | Outcome:
@@ -94,10 +104,12 @@ def next_step(question: Question, trials: Sequence[Trial]) -> float | Outcome:
     if all(trial.kept for trial in trials) or not any(trial.kept for trial in trials):
         return _unbracketed(question, trials)
     sought = _Sought(question, trials)
-    if sought.is_narrow and sought.is_confirmed and len(trials) >= RUNS_MIN:
-        return sought.outcome("found")
-    if len(trials) >= question.runs_max:
-        return sought.outcome("not found")
+    found = sought.is_narrow and sought.is_confirmed and len(trials) >= RUNS_MIN
+    left = question.runs_max - len(trials)
+    if (found or left == 1) and left > 0 and (far := sought.far_level()) is not None:
+        return far
+    if found or left <= 0:
+        return sought.outcome("found" if found else "not found")
     return sought.next_level()
 
 
@@ -142,9 +154,12 @@ class _Sought:
         self._sign = 1.0 if question.highest else -1.0
         self._trials = trials
         self._places = self._sign * np.log([trial.level for trial in trials])
+        self._excess = np.clip([trial.excess for trial in trials], -_EXCESS_MAX, _EXCESS_MAX)
         self._kept = np.array([trial.kept for trial in trials])
         self._capacity, self._weight = self._posterior()
         self._low, self._middle, self._high = (self._quantile(q) for q in ((1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2))
+        self._far = self._excess[self._places <= self._low - _FAR]
+        self._margin = float(np.median(self._far)) if len(self._far) else -math.inf
         half = (self._high - self._low) / 2
         self._above = int((~self._kept & (self._places <= self._high + half)).sum())
         self._below = int((self._kept & (self._places >= self._low - half)).sum())
@@ -168,7 +183,15 @@ class _Sought:
         place = end if self.is_narrow else self._quantile(0.75 if up else 0.25)  # narrow: an end is not confirmed
         return _rounded(self._question, self._level(place))
 
+    def far_level(self) -> float | None:
+        """Of a run that is to show whether the curve is flat; None where that is known, or the range ends before."""
+        level = _rounded(self._question, self._level(self._low - 1.1 * _FAR))
+        is_known = len(self._far) >= _FAR_RUNS or (len(self._far) > 0 and self._margin < -FLAT)
+        return None if is_known or self._sign * math.log(level) > self._low - _FAR else level
+
     def outcome(self, status: Literal["found", "not found"]) -> Outcome:
+        if abs(self._margin) <= FLAT:
+            return Outcome("flat", None, None, None, len(self._trials), self._margin)
         return Outcome(status, self._level(self._middle), *self._ends(), len(self._trials))
 
     def _ends(self) -> tuple[float, float]:
@@ -181,14 +204,13 @@ class _Sought:
     def _posterior(self) -> tuple[FloatArray, FloatArray]:
         """Log capacities on an even grid, and the weight of each: over the range between the runs at first, then twice
         over what is left of it."""
-        excess = np.clip([trial.excess for trial in self._trials], -_EXCESS_MAX, _EXCESS_MAX)
         range_ends = sorted(self._sign * math.log(end) for end in (self._question.low, self._question.high))
         between = float(self._places[self._kept].max()), float(self._places[~self._kept].min())
         low = max(range_ends[0], min(between) - math.log(2))
         high = min(range_ends[1], max(between) + math.log(2))
         for _ in range(3):
             grid = np.linspace(low, high, _GRID)
-            weight = _weights(grid, self._places, excess)
+            weight = _weights(grid, self._places, self._excess)
             inside = np.flatnonzero(weight > weight.max() * 1e-4)
             low, high = grid[max(inside[0] - 1, 0)], grid[min(inside[-1] + 1, _GRID - 1)]
         return grid, weight

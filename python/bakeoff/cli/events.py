@@ -35,7 +35,7 @@ class Events(Line):
         self._clients = 1
         self._seconds: dict[int, list[Interval]] = defaultdict(list)
 
-    def begin(self, runs: int, done: int) -> None:
+    def begin(self, runs: int, done: int, *, at_most: bool = False) -> None:
         tell(
             Begin(
                 bakeoff_version=__version__,
@@ -46,7 +46,7 @@ class Events(Line):
                 runs_done=done,
             )
         )
-        super().begin(runs, done)
+        super().begin(runs, done, at_most=at_most)
 
     def cell_added(self, cell: Cell) -> None:
         tell(CellAdded(cell=_told(cell)))

@@ -30,14 +30,15 @@ class Line(View):
         self._clock = clock
         self._began = self._ended = self._said = clock()
         self._done = self._made = self._total = self._errors = 0
+        self._at_most = False
         self._clients = 1
         self._now = ""
         self._rates: dict[int, tuple[int, float, int]] = {}
 
-    def begin(self, runs: int, done: int) -> None:
-        self._total, self._done, self._began = runs, done, self._clock()
+    def begin(self, runs: int, done: int, *, at_most: bool = False) -> None:
+        self._total, self._done, self._began, self._at_most = runs, done, self._clock(), at_most
         if done:
-            self._say(f"{done} of {runs} runs are there already")
+            self._say(f"{done} of {'at most ' if at_most else ''}{runs} runs are there already")
 
     def loading(self, cell: Cell, progress: Progress | None) -> None:
         if progress is None:
@@ -84,7 +85,7 @@ class Line(View):
             words = f"p99 {time_words(record.response, 'p99_ms') or 'not stated'}"
             flag = "" if record.valid else ", INVALID"
             self._say(
-                f"[{self._done}/{self._total}] {slot.run} {cell.record.label}: {record.rate_ops_per_s:,.0f} ops/s, "
+                f"{self._count()} {slot.run} {cell.record.label}: {record.rate_ops_per_s:,.0f} ops/s, "
                 f"{words}, errors {sum(record.errors.values())}{flag}{self._left(', ')}"
             )
 
@@ -100,16 +101,20 @@ class Line(View):
             say("", before=CLEAR, end="")
 
     def _draw(self, words: str) -> None:
-        line = f"[{self._done}/{self._total}] {words}" if self._total else words
+        line = f"{self._count()} {words}" if self._total else words
         if self._moving:
             left = self._left(" | ")
             say(f"{line[: 118 - len(left)]}{left}", before=CLEAR, end="")
         elif not self._quiet and self._clock() - self._said >= PIPED_EVERY_S:
             self._say(f"{line}{self._left(', ')}")
 
+    def _count(self) -> str:
+        return f"[{self._done}, at most {self._total}]" if self._at_most else f"[{self._done}/{self._total}]"
+
     def _left(self, before: str) -> str:
         """By the mean length of the runs made so far; nothing before the first."""
         if not self._made:
             return ""
         whole_s = (self._ended - self._began) / self._made * (self._total - self._done)
-        return f"{before}{seconds_words(max(0.0, whole_s - (self._clock() - self._ended)))} left"
+        left_s = max(0.0, whole_s - (self._clock() - self._ended))
+        return f"{before}{'at most ' if self._at_most else ''}{seconds_words(left_s)} left"

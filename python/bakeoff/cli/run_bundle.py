@@ -88,10 +88,15 @@ def say_repetitions(options: argparse.Namespace, read: Callable[[], ResolvedPlan
         what = f'"{options.repetitions}" is no number of repetitions'
         raise PlanError(what, where="--repetitions", hint="10 for ten in all; with --resume +5 for five more")
     total = int(match[2])
+    plan = read()
+    if plan.record.search:
+        what = "a search decides itself how often a level is run"
+        hint = f"--set search.runs={max(total, 40)} lets it make more runs, with --resume in the same bundle"
+        raise PlanError(what, where="--repetitions", hint=hint)
     if match[1]:
         if not options.resume:
             raise PlanError("+N adds to a bundle, and none is named", where="--repetitions", hint="say --resume, too")
-        folder = _to_continue(read(), options, lacking=False)
+        folder = _to_continue(plan, options, lacking=False)
         total += Bundle.open(folder).plan.repetitions
         options.resume = options.resume if options.out else str(folder)
     options.said = [*options.said, f"measure.repetitions={total}"]

@@ -313,7 +313,7 @@ def _record(
         warm_up_s=measure.warm_up,
         window_s=windows.pop() if len(windows) == 1 else None,
         operations=operations.pop() if len(operations) == 1 else measure.operations,
-        pacing=_pacing_words(cells),
+        pacing=_pacing_words(cells, search),
         error_budget_ratio=measure.error_budget,
         reset=data.by_system(cells, lambda cell: cell.reset),
         cache=cache,
@@ -332,7 +332,7 @@ def _record(
     )
 
 
-def _pacing_words(cells: list[Cell]) -> str:
+def _pacing_words(cells: list[Cell], search: SearchRecord | None) -> str:
     """ "closed loop", "open loop, 5000/s, Poisson arrivals"."""
     rates = {cell.record.rate_ops_per_s for cell in cells}
     if rates == {None}:
@@ -341,4 +341,6 @@ def _pacing_words(cells: list[Cell]) -> str:
     arrivals = sorted({names[cell.pacing.arrival] for cell in cells if isinstance(cell.pacing, Open)})
     rate = next(iter(rates))
     words = f"{rate:g}/s" if len(rates) == 1 and rate is not None else "the rate is a factor"
+    if search and search.factor == "rate":
+        words = "the rate is sought"
     return f"open loop, {words}, {' or '.join(arrivals)}"

@@ -226,7 +226,7 @@ class _Maker:
         if self.contest.axis is None:
             return sweep.Axis(tuple(self.names))
         levels = self.contest.axis_levels
-        amounts = tuple(found for level in levels if (found := amount(level)) is not None)
+        amounts = tuple(found for level in levels if len(levels) > 1 and (found := amount(level)) is not None)
         return sweep.Axis(tuple(map(level_words, levels)), axis_words(self.contest.axis), amounts)
 
     def _limits(self, name: str) -> list[sweep.Limit]:

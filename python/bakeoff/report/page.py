@@ -79,7 +79,9 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
 
 
 def _lead(bundle: Source, answer: Answer, figures: Figures) -> Figure:
-    """The chart of what was asked: of the first limit's metric, else of the objective."""
+    """The chart of what was asked: what a search tried, else of the first limit's metric, else of the objective."""
+    if figures.searches:
+        return figures.searches[0]
     limits = limits_of_plan(bundle.plan)
     name = limits[0].metric.name if limits else answer.objective
     metrics = {figure.name: figure for figure in figures.metrics}
@@ -88,6 +90,8 @@ def _lead(bundle: Source, answer: Answer, figures: Figures) -> Figure:
 
 
 def _caption(figure: Figure, figures: Figures) -> str:
+    if figure in figures.searches:
+        return search.CAPTION
     if figure is figures.throughput:
         return throughput.CAPTION
     return metric_chart.CAPTION if figure in figures.metrics else latency.CAPTION

@@ -101,7 +101,7 @@ def _capacity(search: SearchRecord, who: str, where: str, outcome: Outcome, *, e
         low=low,
         high=high,
         runs=outcome.runs,
-        words=_outcome_words(search, outcome, ended=ended),
+        words=_outcome_words(search, who, outcome, ended=ended),
     )
 
 
@@ -115,11 +115,14 @@ def _ends(search: SearchRecord, outcome: Outcome) -> tuple[float | None, float |
     return estimate, low, high
 
 
-def _outcome_words(search: SearchRecord, outcome: Outcome, *, ended: bool) -> str:
+def _outcome_words(search: SearchRecord, who: str, outcome: Outcome, *, ended: bool) -> str:
     estimate, low, high = _ends(search, outcome)
     runs = counted(outcome.runs, "run", "runs")
     if outcome.status in ("always", "never"):
         return _end_words(search, outcome, runs)
+    if outcome.margin is not None:
+        flat = _flat_words(search, who, outcome.margin)
+        return f"{flat} ({runs})" if ended else f"cut short after {runs}: {flat}"
     if low is not None and high is not None and estimate is not None:
         between = f"{_level(search, low)} to {_level(search, high)}"
         if outcome.status == "found":
@@ -141,6 +144,16 @@ def _end_words(search: SearchRecord, outcome: Outcome, runs: str) -> str:
     end = _level(search, search.high if up else search.low)
     which = f"the {'highest' if up else 'lowest'} that was allowed"
     return f"still met at {end}, {which} ({runs})" if kept else f"not met even at {end}, {which} ({runs})"
+
+
+def _flat_words(search: SearchRecord, who: str, margin: float) -> str:
+    """The share is rounded up: "within"."""
+    percent = max(1, math.ceil(100 * abs(math.expm1(margin))))
+    where = "with hardly any load" if search.highest else f"far above the {search.sought_words} that may keep it"
+    return (
+        f"the limit is within {percent} % of what {who} takes {where}, so where it is reached cannot be told:"
+        " ask for a limit that load can break"
+    )
 
 
 def _level(search: SearchRecord, value: float) -> str:

@@ -53,7 +53,8 @@ def render_text(answer: Answer) -> str:
 
 def _lines(answer: Answer) -> Iterator[str]:
     yield answer.title
-    yield f"{answer.pacing}; {answer.measured}; judged by {answer.objective_words}"
+    judged = "" if answer.search else f"; judged by {answer.objective_words}"
+    yield f"{answer.pacing}; {answer.measured}{judged}"
     for notice in (answer.demonstration, answer.incomplete):
         if notice:
             yield from _wrapped(notice)

@@ -34,7 +34,8 @@ FAILURES_IN_A_ROW = 3
 class View(one_run.Watcher):
     """What the command line shows. Every method may do nothing."""
 
-    def begin(self, runs: int, done: int) -> None: ...
+    def begin(self, runs: int, done: int, *, at_most: bool = False) -> None:
+        """at_most: a search may need fewer than `runs`."""
 
     def cell_added(self, cell: Cell) -> None: ...
 
@@ -104,7 +105,7 @@ class Conductor:
         begun = with_levels_of(self.plan, Bundle.open(self.writer.folder).plan)
         searching = Searching(begun, lambda run: excess(Bundle.open(self.writer.folder), run, limits))
         searching.add(self.done.values())
-        self.view.begin(self.plan.record.runs_max, len(self.done))
+        self.view.begin(self.plan.record.runs_max, len(self.done), at_most=True)
         while found := searching.next():
             slot, cell = found
             if cell.record not in self.plan.record.cells:
