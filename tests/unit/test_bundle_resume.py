@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from bakeoff.bundle.resume import Present, hashes, refuse_changes, refuse_other_
 from bakeoff.bundle.write import BundleWriter, hold
 from bakeoff.errors import BakeoffError, BundleError
 from bakeoff.model.records import BundleInfo, MachineFacts, PlanRecord
-from builders.bundles import Story, write_bundle
+from builders.bundles import Story, invalid, write_bundle
 
 STORY = Story(threads=(1, 4), presets=("a",), repetitions=1, window_s=1, warm_up_s=0)
 
@@ -62,6 +63,20 @@ def test_a_damaged_run_that_will_be_made_again_is_told(tmp_path: Path) -> None:
     info = Bundle.open(damaged.folder).info
     assert "found when it was continued: b01-c01/result.json cannot be read" in info.messages[1]
     assert info.command == command  # what makes the bundle as it is now
+
+
+def test_runs_are_judged_anew_by_another_error_budget_which_is_told(tmp_path: Path) -> None:
+    strict = write_bundle(tmp_path / "b", replace(STORY, change=invalid))
+    assert not any(run.valid for run in strict.runs)
+    loose = strict.plan.model_copy(update={"error_budget_ratio": 0.05})
+    returned = BundleWriter(strict.folder).resume(present(strict, plan=loose), "title = 't'")
+    found = Bundle.open(strict.folder)
+    for runs in (returned.runs, found.runs):
+        assert all(run.valid for run in runs)
+        assert "the budget is 5.0 %" in " ".join(each.words for each in runs[0].validity)
+    assert "the error budget was 0.1 % and is 5.0 %: those runs are judged anew" in found.info.messages[0]
+    BundleWriter(strict.folder).resume(present(found, plan=strict.plan), "title = 't'")
+    assert not any(run.valid for run in Bundle.open(strict.folder).runs)
 
 
 def test_a_bundle_that_lost_what_a_system_was_set_to_is_not_continued(tmp_path: Path) -> None:

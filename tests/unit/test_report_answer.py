@@ -217,6 +217,34 @@ def test_the_headline_says_of_a_cell_without_a_valid_run_why_in_place_of_a_figur
     assert not all_held(bundle, found)
 
 
+@pytest.mark.parametrize(
+    ("outcome", "retries", "words"),
+    [
+        (
+            "fail_conflict",
+            2_000,
+            "ended in conflict after retries, the budget is 0.1 %: raise error_budget and --resume, or retry more; ",
+        ),
+        (
+            "fail_conflict",
+            0,
+            "ended in conflict, the budget is 0.1 %: raise error_budget and --resume, or retry more; ",
+        ),
+        ("fail_other", 0, "failed, the budget is 0.1 %: raise error_budget and --resume if that is part of the work; "),
+    ],
+)
+def test_too_many_errors_name_the_budget_and_what_to_do(tmp_path: Path, outcome: str, retries: int, words: str) -> None:
+    def too_many(run: RunRecord) -> RunRecord:
+        broken = invalid(run)
+        more = {"retries": retries, "retries_after_conflict": retries}
+        return broken.model_copy(update={"errors": {outcome: broken.errors["fail_other"]}, **more})
+
+    story = replace(SMALL, contenders=(MARIADB,), threads=(1,), change=too_many)
+    _, found = answer(tmp_path, story)
+    assert f"mariadb: no valid run: 2.4 % of the operations {words}" in found.headline[0]
+    assert ("of the attempts were aborted" in found.headline[0]) == (outcome == "fail_conflict")
+
+
 def test_the_headline_gives_the_reason_of_runs_that_failed(tmp_path: Path) -> None:
     story = replace(SMALL, threads=(1,), change=lambda run: failed(run) if only(run, "c02") else run)
     bundle, found = answer(tmp_path, story)

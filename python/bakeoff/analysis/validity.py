@@ -21,6 +21,8 @@ LATENESS_NS_MIN = 100_000
 STEAL_RATIO_MAX = 0.01
 OTHER_CPU_RATIO_MAX = 0.10
 
+#: The check against the error budget.
+ERRORS = "errors"
 #: The check that stands for all of them where none could be made.
 COULD_BE_CHECKED = "data could be checked after the run"
 
@@ -136,9 +138,13 @@ def _errors(run: RunNumbers) -> Finding:
         if run.due == 0:
             words = "nothing fell due in the window: raise the rate, or make the window longer"
         return Finding("operations", False, "invalid", words)
-    ratio, budget = run.error_ratio, run.error_budget_ratio
+    return errors_within(run.error_ratio, run.error_budget_ratio)
+
+
+def errors_within(ratio: float, budget: float) -> Finding:
+    """The one finding of a run that is the plan's judgement, and may be made again with another budget. Shares."""
     figures = f"{percent_words(ratio)} of the operations did not end ok; the budget is {percent_words(budget)}"
-    return Finding("errors", ratio <= budget, "invalid", figures if ratio else "no errors")
+    return Finding(ERRORS, ratio <= budget, "invalid", figures if ratio else "no errors")
 
 
 def _integrity(run: RunNumbers) -> Finding:

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..analysis.validity import ERRORS, errors_within
+from ..analysis.wording import percent_words
 from ..errors import BundleError
-from ..model.records import BundleInfo, FactsRecord, MachineFacts, PlanRecord
+from ..model.records import BundleInfo, FactsRecord, MachineFacts, PlanRecord, RunRecord, Validity
 from .read import Bundle
 
 _ANEW = "run it without --resume, and compare the two bundles"
@@ -118,11 +120,22 @@ def refuse_other_facts(was: FactsRecord, now: FactsRecord, cell: str, folder: Pa
         )
 
 
+def judged_anew(run: RunRecord, error_budget_ratio: float) -> RunRecord:
+    """Its errors held against another budget. Nothing else that is found of a run depends on how the plan judges."""
+    found = errors_within(run.error_ratio, error_budget_ratio)
+    anew = Validity(name=found.name, severity=found.severity, ok=found.ok, words=found.words)
+    return run.model_copy(update={"validity": [anew if each.name == ERRORS else each for each in run.validity]})
+
+
 def words_of_break(bundle: Bundle, now: Present, finished: int) -> str:
     """What a reader of the bundle must know of its runs having been made on two occasions."""
     words = [f"continued {now.info.created} with {finished} runs made before"]
     if added := len(now.plan.cells) - len(bundle.plan.cells):
         words.append(f"new cells: {added}; they shared no block with those runs, so drift lies between them")
+    was, budget = bundle.plan.error_budget_ratio, now.plan.error_budget_ratio
+    if was != budget:
+        change = f"the error budget was {percent_words(was)} and is {percent_words(budget)}"
+        words.append(f"{change}: those runs are judged anew")
     if now.machine.kernel != bundle.machine.kernel:
         words.append(f"the kernel was {bundle.machine.kernel} and is {now.machine.kernel}")
     return "; ".join(words)

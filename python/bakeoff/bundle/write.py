@@ -122,6 +122,7 @@ class BundleWriter:
             f"found when it was continued: {damage} (a run without its result was made again)"
             for damage in bundle.damage
         ]
+        self._judge_anew(bundle, now.plan.error_budget_ratio)  # before the plan says so: it may be cut short
         files.write_text(self.folder, "plan.toml", plan_text)
         self.plan(now.plan)
         changes = {
@@ -135,6 +136,12 @@ class BundleWriter:
         }
         self.update(bundle.info.model_copy(update=changes))
         return bundle
+
+    def _judge_anew(self, bundle: Bundle, error_budget_ratio: float) -> None:
+        if error_budget_ratio != bundle.plan.error_budget_ratio:
+            bundle.runs = [resume.judged_anew(run, error_budget_ratio) for run in bundle.runs]
+            for run in bundle.runs:
+                self.run_result(run)
 
     def looked(self, repetitions: int) -> None:
         """The answer over so many repetitions is given."""

@@ -147,9 +147,10 @@ def _newest(parent: Path, plan: ResolvedPlan, *, lacking: bool) -> Path:
             continue  # damaged, or of another version: not the one to continue
         here = with_levels_of(plan, bundle.plan).record
         then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, here))
-        grown = now > then or plan.record.repetitions > bundle.plan.repetitions
+        grown = now > then or here.repetitions > bundle.plan.repetitions
+        other_budget = here.error_budget_ratio != bundle.plan.error_budget_ratio
         of_plan = text == plan.text or (bundle.info.title == plan.record.title and then <= now)
-        if of_plan and (grown or bundle.info.state != "complete" or not lacking):
+        if of_plan and (grown or other_budget or bundle.info.state != "complete" or not lacking):
             return info.parent
     raise BundleError(
         f"there is no {'unfinished ' if lacking else ''}bundle of this plan in {parent}",

@@ -1,7 +1,8 @@
 """A cell's id is a hash of what the cell is: all that makes its runs what they are, and nothing else.
 
-Not in it: the cell's place in the plan, which other cells there are, how many repetitions, how cells are compared, and
-passwords (where one comes from says nothing about a run). So a plan can grow and its old cells keep their runs.
+Not in it: the cell's place in the plan, which other cells there are, how many repetitions, how runs are judged and
+cells compared, and passwords (where one comes from says nothing about a run). So a plan can grow and its old cells keep
+their runs.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from .source import Source
 #: Of [measure], what is no part of a run, or is in the cell already, resolved. (`data` is in the data set's name.)
 _NOT_IN_A_RUN = {
     *LOAD_FACTORS, "repetitions", "objective", "pacing", "window", "operations", "retry", "data", "reset", "cache",
+    "error_budget",
 }  # fmt: skip
 #: 40 bits: two of 10,000 cells share one by chance in 5 of 100,000 plans.
 _DIGITS = 8

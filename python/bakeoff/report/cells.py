@@ -30,6 +30,7 @@ _COSTS = tuple(
             "server_memory_peak_bytes",
             "size_on_disk_bytes",
             "write_amplification",
+            "abort_ratio",
         ),
     )
 )
@@ -98,7 +99,7 @@ def _cell_answer(
         repetitions_finished=sum(run.state == "done" for run in runs),
         repetitions_valid=sum(run.valid for run in runs),
         valid=any(run.valid for run in runs),
-        no_valid_run=no_valid_run_words(runs),
+        no_valid_run=no_valid_run_words(runs, contest.plan.error_budget_ratio, _value(costs.get("abort_ratio"))),
         invalid_runs=invalid_runs_words(runs),
         rate_ops_per_s=rate,
         response=response,

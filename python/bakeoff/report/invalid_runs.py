@@ -5,9 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from ..analysis.wording import counted
+from ..analysis.wording import counted, percent_words
 from ..model.records import RunRecord
 
+#: Of all operations, or of those that failed.
+_MOSTLY = 0.5
 #: Of a server's words in a sentence of ours.
 _MESSAGE_CHARS = 160
 
@@ -17,15 +19,30 @@ def causes(run: RunRecord) -> frozenset[str]:
     return frozenset(_reasons(run)) or frozenset({"run failed"})
 
 
-def no_valid_run_words(runs: Sequence[RunRecord]) -> str:
-    """ "31 of 31 operations failed"; "" where a run is valid, or where there is none at all."""
+def no_valid_run_words(runs: Sequence[RunRecord], error_budget_ratio: float, abort_ratio: float | None) -> str:
+    """ "31 of 31 operations failed"; "" where a run is valid, or where there is none at all. abort_ratio: of the
+    typical repetition's attempts."""
     if not runs or any(run.valid for run in runs):
         return ""
     if all("errors" in _reasons(run) for run in runs):
-        failed = sum(sum(run.errors.values()) for run in runs)
-        words = f"{failed:,} of {failed + sum(run.ok for run in runs):,} operations failed"
-        return words + _first_error(runs, "errors")
+        return _beyond_budget_words(runs, error_budget_ratio, abort_ratio) + _first_error(runs, "errors")
     return _why(runs)
+
+
+def _beyond_budget_words(runs: Sequence[RunRecord], budget_ratio: float, abort_ratio: float | None) -> str:
+    """Where most of the work was done, what the plan can say of the rest, too."""
+    failed = sum(sum(run.errors.values()) for run in runs)
+    conflicts = sum(run.errors.get("fail_conflict", 0) for run in runs)
+    asked = failed + sum(run.ok for run in runs)
+    if failed > asked * _MOSTLY:
+        return f"{failed:,} of {asked:,} operations failed"
+    in_conflict = conflicts > failed * _MOSTLY
+    retried = " after retries" if any(run.retries for run in runs) else ""
+    ended = f"ended in conflict{retried}" if in_conflict else "failed"
+    aborted = f"; {percent_words(abort_ratio)} of the attempts were aborted" if in_conflict and abort_ratio else ""
+    cure = "raise error_budget and --resume" + (", or retry more" if in_conflict else " if that is part of the work")
+    budget = percent_words(budget_ratio)
+    return f"{percent_words(failed / asked)} of the operations {ended}, the budget is {budget}: {cure}{aborted}"
 
 
 def invalid_runs_words(runs: Sequence[RunRecord]) -> str:
