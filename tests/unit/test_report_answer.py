@@ -19,6 +19,7 @@ from bakeoff.model.records import RunRecord, Validity
 from bakeoff.report.answer import Answer
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
+from bakeoff.report.operation_words import operation_words
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, SQLITE, Contender, Story, failed, invalid, write_bundle
 from hdrh.histogram import HdrHistogram
@@ -556,3 +557,32 @@ def test_a_run_that_was_made_again_later_is_said_to_be_apart_from_its_partner(tm
     assert any(
         note.startswith("in 1 of 5 blocks other blocks' runs lie between") for note in found.comparisons[0].notes
     )
+
+
+def test_the_setting_in_mid_sweep_has_the_interval_of_its_difference(tmp_path: Path) -> None:
+    found = answer_of(write_bundle(tmp_path / "b", Story(noise=0.01, window_s=2, warm_up_s=0)))
+    assert re.search(
+        r" At preset \w, 16 threads: .*: \d+ % (faster|slower) \(.*% interval \S+ % to \S+ %\)\.", found.headline[0]
+    )
+
+
+def test_an_operation_that_goes_the_other_way_than_the_verdict_is_named(tmp_path: Path) -> None:
+    found = answer_of(write_bundle(tmp_path / "b", Story(threads=(8,), presets=("a",), noise=0.01, window_s=2)))
+    (one,) = found.comparisons
+    assert one.better == one.base
+    assert operation_words(one, found.cells) == []
+    cells = []
+    for cell in found.cells:
+        faster = [
+            operation.model_copy(
+                update={"response": operation.response.model_copy(update={"p50_ms": 0.0105, "p99_ms": 0.02})}
+            )
+            if cell.contestant == one.other and operation.operation == "read"
+            else operation.model_copy(update={"response": operation.response.model_copy(update={"p50_ms": 0.375})})
+            for operation in cell.by_operation
+        ]
+        cells.append(cell.model_copy(update={"by_operation": faster}))
+    words = "But its read takes less time: p50 10.5 µs against 375 µs (not tested)."
+    assert operation_words(one, cells) == [words]
+    better = one.model_copy(update={"base": one.other, "other": one.base})
+    assert operation_words(better, cells) == ["But its read takes longer: p50 375 µs against 10.5 µs (not tested)."]

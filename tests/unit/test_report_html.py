@@ -25,6 +25,7 @@ from builders.bundles import MARIADB, SQLITE, Contender, Story, failed, invalid,
 from builders.golden import assert_golden
 
 SMALL = Story(threads=(1, 8), presets=("a",), window_s=20, warm_up_s=2)
+MIXED = replace(SMALL, presets=("a", "c"), noise=0.01)
 HOSTILE = "</script></style><script>alert('1')</script>\"'><img src=x onerror=alert(2)>{{7*7}}{% raw %}\x00"
 
 
@@ -333,3 +334,21 @@ def test_hostile_names_in_a_sweep_and_beside_a_limit_are_never_run(tmp_path: Pat
     assert (tags.count("script"), tags.count("style"), tags.count("img")) == (1, 1, 0)
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
     assert page.text.count("<script>alert('1')</script>") > 20
+
+
+def test_hints_of_a_long_headline_are_folded_and_what_was_asked_is_not(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", MIXED)
+    answer = answer_of(bundle)
+    hint = next(words for words in answer.headline if words.startswith("What else differs"))
+    assert hint in answer.aside
+    for doubt, folded in (("Short.", False), ("A doubt of many words. " * 40, True)):
+        found = answer.model_copy(update={"headline": [answer.headline[0], hint, doubt]})
+        page = write_report(bundle, tmp_path / doubt[:5], found).html.read_text(encoding="utf-8")
+        before, _, after = page.partition("<summary>More</summary>")
+        assert bool(after) == folded
+        assert doubt.strip() in before.replace("\u00a0", " ")
+
+
+def test_a_level_of_a_setting_stays_on_one_line(tmp_path: Path) -> None:
+    page = write_report(write_bundle(tmp_path / "b", MIXED)).html.read_text(encoding="utf-8")
+    assert '<td class="setting"><span class="n">preset a</span>, <span class="n">' in page

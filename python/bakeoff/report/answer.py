@@ -235,6 +235,8 @@ class Answer(Document):
     pacing: str
     measured: str  # warm-up, window and repetitions in words
     headline: list[str]
+    #: Those of them that a page may fold where all are many: hints, and shapes told after pairs.
+    aside: list[str] = Field(default_factory=list)
     comparisons: list[ComparisonAnswer]
     #: One for each contestant whose settings all lean the same way; judged together with `comparisons`.
     over_all: list[ComparisonAnswer] = Field(default_factory=list)

@@ -15,7 +15,7 @@ from .comparisons import Compared, compare_all
 from .config_diff import configuration_of
 from .contest import Contest
 from .differs import Differs
-from .headline import headline_words
+from .headline import aside_words, headline_words
 from .limit_words import limit_findings
 from .limits import limits_of
 from .runs import findings_of, runs_by_cell
@@ -74,6 +74,7 @@ def answer_of(
             *threshold_sentences(judged),
             *headline_words(contest, compared, shapes, neighbours, cells, held, search, bundle.runs),
         ],
+        aside=aside_words(contest, compared, shapes, neighbours),
         thresholds=judged,
         comparisons=compared.by_setting,
         over_all=compared.over_all,

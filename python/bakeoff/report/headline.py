@@ -38,7 +38,7 @@ def headline_words(
         return [*search_sentences(search), *limit_sentences(held)]
     comparisons = compared.by_setting
     answered = [
-        *pair_words(contest, comparisons),
+        *pair_words(contest, comparisons, cells),
         *shape_words(contest, shapes),
         *over_all_words(compared.over_all, comparisons),
     ]
@@ -52,3 +52,11 @@ def headline_words(
         *differs_words(contest, comparisons, neighbours),
         *untested_words(contest.plan, runs),
     ]
+
+
+def aside_words(
+    contest: Contest, compared: Compared, shapes: Sequence[ShapeAnswer], neighbours: Sequence[CellsDiffer]
+) -> list[str]:
+    """The sentences of the headline that answer nothing that was asked."""
+    after_pairs = shape_words(contest, shapes) if compared.by_setting else []
+    return [*after_pairs, *differs_words(contest, compared.by_setting, neighbours)]

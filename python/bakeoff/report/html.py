@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .figures import Figures
     from .joined import Sides
 
+#: Letters of a level that fit into a column of a table.
+_LEVEL_MAX = 34
+
 
 @dataclass(frozen=True)
 class ReportPaths:
@@ -70,6 +73,7 @@ def render_html(bundle: Source, answer: Answer, figures: Figures, sides: Sides |
     )
     script = resources.files(__package__).joinpath("templates", "report.js").read_text(encoding="utf-8")
     environment.filters["breakable"] = _breakable
+    environment.filters["levels"] = _levels
     page: dict[str, Any] = page_of(bundle, answer, figures)
     return environment.get_template("report.html").render(
         **page, sides=sides, script=Markup(script), script_hash=Markup(_hash(script))
@@ -86,6 +90,17 @@ def _breakable(words: str) -> Markup:
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"(=|,)(?=\S)", r"\1<wbr>", str(escape(_shown(words)))))
+
+
+def _levels(words: str) -> Markup:
+    """A line may end between the levels of a setting, and within one only where it is too long for a column."""
+    from markupsafe import Markup, escape
+
+    parts = [
+        f'<span class="n">{escape(_shown(level))}</span>' if len(level) <= _LEVEL_MAX else escape(_shown(level))
+        for level in words.split(", ")
+    ]
+    return Markup(", ".join(parts))
 
 
 def _hash(script: str) -> str:

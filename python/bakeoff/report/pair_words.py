@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..analysis.compare import size_words
 from ..analysis.metric import Metric
+from ..analysis.undecided import estimate_words
 from ..analysis.wording import change_words, points_words
-from .answer import ComparisonAnswer
+from .answer import CellAnswer, ComparisonAnswer
 from .contest import Contest, Setting
+from .operation_words import operation_words
 from .undecided import decide_words, undecided_words
 
 #: So many settings are named; more are only counted.
@@ -15,10 +18,13 @@ NAMED_MAX = 2
 _UNDECIDED = {"no difference shown": ("no difference",), "not compared": ("too few", "invalid runs", "not comparable")}
 
 
-def pair_words(contest: Contest, comparisons: Sequence[ComparisonAnswer]) -> list[str]:
-    """One sentence for each contestant against the baseline, then the figures of a setting in mid-sweep."""
+def pair_words(
+    contest: Contest, comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer] = ()
+) -> list[str]:
+    """One sentence for each contestant against the baseline, then the figures of a setting in mid-sweep, and which
+    operations go the other way there."""
     found = [(name, [c for c in comparisons if c.other == name]) for name in contest.contestants]
-    return [_pair_words(contest, name, theirs) for name, theirs in found if theirs]
+    return [_pair_words(contest, name, theirs, cells) for name, theirs in found if theirs]
 
 
 def value_words(value: float | None, objective: Metric, why: str = "") -> str:
@@ -26,13 +32,14 @@ def value_words(value: float | None, objective: Metric, why: str = "") -> str:
     return why or "not stated" if value is None else objective.words(value)
 
 
-def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> str:
+def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]) -> str:
     """One setting: the comparison itself. Several: in how many, by how much, and the figures in mid-sweep."""
     if len(found) == 1:
         where = f" ({found[0].setting_words})" if found[0].setting_words else ""
         values = _values(contest, found[0])
         sentence = f"{_sentence(found[0])}{where}{f': {values}' if values else ''}."
-        return " ".join([sentence, *undecided_words(found[0], by_rate=contest.objective.name == "rate")])
+        undecided = undecided_words(found[0], by_rate=contest.objective.name == "rate")
+        return " ".join([sentence, *undecided, *operation_words(found[0], cells)])
     clauses = _claims(contest, other, found)
     for words, verdicts in _UNDECIDED.items():
         count = sum(c.verdict in verdicts for c in found)
@@ -44,7 +51,9 @@ def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer])
     middle = _at(found, contest.middle)
     if middle is not None and middle.base_value is not None and middle.other_value is not None:
         doubt = next((f" ({words})" for words, verdicts in _UNDECIDED.items() if middle.verdict in verdicts), "")
-        summary = f"{summary} At {middle.setting_words}{doubt}: {_values(contest, middle)}."
+        size = _size(contest, middle)
+        figures = f"{_values(contest, middle)}{f': {size}' if size else ''}."
+        summary = " ".join([f"{summary} At {middle.setting_words}{doubt}: {figures}", *operation_words(middle, cells)])
     return " ".join([summary, *decide_words(found)])
 
 
@@ -97,6 +106,17 @@ def _values(contest: Contest, found: ComparisonAnswer) -> str:
         return ""
     sides = ((found.other, found.other_value, found.other_why), (found.base, found.base_value, found.base_why))
     return ", ".join(f"{name} {value_words(value, contest.objective, why)}" for name, value, why in sides)
+
+
+def _size(contest: Contest, found: ComparisonAnswer) -> str:
+    """ "119 % faster (2.2 times; 96 % interval 20 % to 299 %)", of what is undecided the estimate."""
+    if found.ratio is None or found.low is None or found.high is None or found.level is None:
+        return ""
+    if not found.claims_difference:
+        return estimate_words(found.ratio, found.low, found.high)
+    size, interval = size_words(found.ratio, found.low, found.high, found.level)
+    ways = ("faster", "slower") if contest.objective.name == "rate" else ("higher", "lower")
+    return f"{size} {ways[found.ratio < 1]} {interval}"
 
 
 def _at(found: Sequence[ComparisonAnswer], setting: Setting) -> ComparisonAnswer | None:
