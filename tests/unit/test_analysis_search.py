@@ -55,6 +55,31 @@ def test_each_end_rests_on_two_runs() -> None:
     assert sum(trial.kept for trial in trials) >= 2
 
 
+SILENT = math.nan
+
+
+def test_runs_of_too_few_operations_say_nothing_and_the_search_goes_up_from_them() -> None:
+    found, trials = searched(lambda level, n: SILENT if level < 3000 else quiet(level, n))
+    assert found.status == "found"
+    assert (found.low or 0) <= CAPACITY <= (found.high or 0)
+    assert [trial.level for trial in trials[:2]] == [1000, 4000]
+    assert found.runs == len(trials)
+
+
+def test_what_is_not_kept_where_it_can_be_judged_is_not_said_of_levels_below() -> None:
+    found, trials = searched(lambda level, n: SILENT if level < 3000 else math.inf)
+    assert found.status == "never"
+    assert found.silent_to == max(trial.level for trial in trials if trial.is_silent)
+    assert 1.5 <= min(trial.level for trial in trials if not trial.is_silent) / found.silent_to < 2
+
+
+def test_where_no_run_has_operations_enough_nothing_is_claimed() -> None:
+    found, trials = searched(lambda level, n: SILENT, Question(low=1, high=64, first=1, whole=True))
+    assert (found.status, found.silent_to) == ("unjudged", 64)
+    assert [trial.level for trial in trials] == [1, 4, 16, 64]
+    assert so_far(RATE, trials[:2]) == Outcome("unjudged", None, None, None, 2, silent_to=4)
+
+
 def test_a_limit_that_is_kept_everywhere_is_said_to_be_and_nothing_is_claimed_beyond() -> None:
     found, trials = searched(lambda level, n: -1.0, Question(low=10, high=50_000, first=1000))
     assert (found.status, found.low, found.high) == ("always", None, None)

@@ -105,6 +105,27 @@ def test_a_page_of_a_search_begins_with_its_chart_and_is_not_judged_by_another_m
     assert "judged by" not in render_text(answer_of(one))
 
 
+def test_too_few_operations_are_no_claim_about_the_limit(tmp_path: Path) -> None:
+    rare = Contender("rare", rate_1=100, rate_max=800)
+    search = SEARCH.model_copy(update={"limits": ["latency_p99 < 1s"], "high": 4})
+    story = replace(STORY, contenders=(rare,), threads=(1, 4), repetitions=1)
+    few = first(answer_of(searched(tmp_path / "few", story, search)))
+    said = (
+        r".*: could not be judged at 4 threads and below \(2 runs\): a window of 2 s has too few operations for a p99"
+        r" \(\d\d\d at most\): make it longer\."
+    )
+    assert re.fullmatch(said, few), few
+
+
+def test_why_runs_did_not_say_whether_they_kept_the_limit_is_told(tmp_path: Path) -> None:
+    story = replace(
+        STORY, threads=(8, 16), repetitions=3, change=lambda run: run.model_copy(update={"due": 2 * run.completed})
+    )
+    search = SEARCH.model_copy(update={"low": 8, "high": 16})
+    found = first(answer_of(searched(tmp_path / "b", story, search)))
+    assert found.endswith("the lowest that was allowed (6 runs); of these runs 6 were overloaded."), found
+
+
 def test_a_search_that_was_cut_short_says_what_it_knew(tmp_path: Path) -> None:
     answer = answer_of(searched(tmp_path / "b", state="interrupted"))
     assert "cut short after 10 runs: between" in first(answer)

@@ -2,7 +2,8 @@
 
 Every run is held against it by itself: repetitions are the evidence, and "in 3 of 5" says more than one mean. A run
 that does not say what the metric is (overloaded, too many failures, not valid) does not keep the limit: what cannot be
-shown is not promised.
+shown is not promised. One of too few operations for the percentile is no evidence against it either, unless half of
+them were beyond the limit.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import ge, gt, le, lt
-from typing import Literal
+from typing import Final, Literal
 
 from ..model.boundary import Rate
 from .metric import Metric, Observed, Unit
@@ -20,7 +21,9 @@ from .registry import metric
 from .response import is_overloaded
 
 Sign = Literal["<", "<=", ">", ">="]
-Status = Literal["met", "not met", "overloaded", "not valid", "not stated"]
+Status = Literal["met", "not met", "overloaded", "not valid", "too few operations", "not stated"]
+
+TOO_FEW: Final = "too few operations"
 
 _LIMIT = re.compile(r"\s*([^\s<>=]+)\s*(<=|>=|<|>)\s*([^\s<>=].*?)\s*", re.ASCII)
 _QUANTITY = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?|\.[0-9]+)\s*(\S*)")
@@ -115,15 +118,27 @@ class Limit:
             return "not valid"
         value = self.metric.of(seen)
         if value is None:
-            return "overloaded" if is_overloaded(seen.run) else "not stated"
+            return "overloaded" if is_overloaded(seen.run) else self._of_few(seen)
         if self.metric.at_least(seen) and self.is_ceiling and self.kept_by(value):
             return "not stated"  # a lower bound below the limit says nothing
         return "met" if self.kept_by(value) else "not met"
 
+    def _of_few(self, seen: Observed) -> Status:
+        """Of a run without a value that was not overloaded."""
+        quantile, part = self.metric.quantile, self.metric.part
+        spread = seen.response_of(part) if part else seen.response
+        if quantile is None or spread is None or not spread.has_too_few(quantile):
+            return "not stated"
+        beyond = self.is_ceiling and quantile > 0.5 and spread.half_exceed(self.bound * 1e6)
+        return "not met" if beyond else TOO_FEW
+
     def excess(self, seen: Observed) -> float:
         """How far beyond the limit a run was: log of value / bound, with the sign turned where more is asked for; below
-        0 it was kept. Infinite where the run does not say, or where one of the two is 0."""
+        0 it was kept. Infinite where the run does not say, or where one of the two is 0; NaN where too few operations
+        are no evidence either way."""
         status = self.status(seen)
+        if status == TOO_FEW:
+            return math.nan
         if status not in ("met", "not met"):
             return math.inf
         value = self.metric.of(seen)

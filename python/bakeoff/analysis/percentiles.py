@@ -70,6 +70,16 @@ class Distribution:
         """Whether at least ten samples lie above it."""
         return self.count >= samples_needed(q)
 
+    def has_too_few(self, q: float) -> bool:
+        """Whether nothing but their number keeps a percentile from being stated."""
+        reached_by_failures = self.count > 0 and rank_of(q, self.count) + self.revoked > self.waited.count
+        return not self.can_state(q) and not reached_by_failures
+
+    def half_exceed(self, value_ns: float) -> bool:
+        """Whether half of all operations took longer, however few they are."""
+        rank = rank_of(0.5, self.count) + self.revoked if self.count else 0
+        return rank > self.waited.count or (rank > 0 and self.waited.value_at_rank(rank) > value_ns)
+
     def spectrum(self, points: int = 200) -> list[SpectrumPoint]:
         return self.waited.spectrum(points, failed=self.failed, revoked=self.revoked)
 

@@ -72,7 +72,8 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One run. excess: log of metric / limit; below 0 the limit was kept; infinite where the run does not say."""
+    """One run. excess: log of metric / limit; below 0 the limit was kept; infinite where the run could not say it; NaN
+    where it had too few operations to be evidence either way."""
 
     level: float
     excess: float
@@ -81,26 +82,34 @@ class Trial:
     def kept(self) -> bool:
         return self.excess < 0
 
+    @property
+    def is_silent(self) -> bool:
+        return math.isnan(self.excess)
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """found: low to high holds the capacity with 95 % confidence. not found: so far as is known when the runs were
     used up; an end is None where nothing bounds it. always, never: the limit was kept, or was not, at all levels, the
     last one allowed included. flat: runs far below the capacity (above, where the lowest is sought) are beyond the
-    limit by no more than `margin`, a log ratio of at most FLAT to either side."""
+    limit by no more than `margin`, a log ratio of at most FLAT to either side. unjudged: at none a run had operations
+    enough; silent_to: the highest level below all others where that was so."""
 
-    status: Literal["found", "not found", "always", "never", "flat"]
+    status: Literal["found", "not found", "always", "never", "flat", "unjudged"]
     estimate: float | None
     low: float | None
     high: float | None
     runs: int
     margin: float | None = None
+    silent_to: float | None = None
 
 
 def next_step(question: Question, trials: Sequence[Trial]) -> float | Outcome:
     """The level to run next, or what was found. trials: in the order in which they were made."""
     if not trials:
         return question.first
+    if any(trial.is_silent for trial in trials):
+        return _beyond_silence(question, trials)
     if all(trial.kept for trial in trials) or not any(trial.kept for trial in trials):
         return _unbracketed(question, trials)
     sought = _Sought(question, trials)
@@ -122,6 +131,23 @@ def so_far(question: Question, trials: Sequence[Trial]) -> Outcome | None:
         step = next_step(replace(question, runs_max=len(trials)), trials)
     assert isinstance(step, Outcome), "no run is left"
     return step
+
+
+def _beyond_silence(question: Question, trials: Sequence[Trial]) -> float | Outcome:
+    """Up from levels whose runs have too few operations, as more load has more; among those that can be judged as if
+    the range began there."""
+    told = [trial for trial in trials if not trial.is_silent]
+    lowest = min((trial.level for trial in told), default=math.inf)
+    silent = max((trial.level for trial in trials if trial.is_silent and trial.level < lowest), default=None)
+    if not told:
+        assert silent is not None, "no run says anything"
+        if silent >= question.high or len(trials) >= question.runs_max:
+            return Outcome("unjudged", None, None, None, len(trials), silent_to=silent)
+        return _rounded(question, min(silent * GROWTH, question.high))
+    low = question.low if silent is None else min(_rounded(question, math.ceil(silent * 1.5)), lowest)
+    runs_max = question.runs_max - (len(trials) - len(told))
+    step = next_step(replace(question, low=low, runs_max=runs_max), told)
+    return replace(step, runs=len(trials), silent_to=silent) if isinstance(step, Outcome) else step
 
 
 def _unbracketed(question: Question, trials: Sequence[Trial]) -> float | Outcome:

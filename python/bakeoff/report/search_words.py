@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
+from ..analysis.limit import TOO_FEW, Limit
 from ..analysis.search import Difference, Outcome, difference, so_far
-from ..analysis.wording import change_words, counted, percent_words, rate_words
+from ..analysis.wording import change_words, count_words, counted, percent_words, rate_words, seconds_words
 from ..model.boundary import Document
-from ..model.records import SearchRecord
+from ..model.records import RunRecord, SearchRecord
 from .contest import Contest, setting_words
 from .limit_words import search_limits
 from .source import Source
-from .trials import question_of, trials_by_subject
+from .trials import question_of, trials_by_subject, unsaid
 
 #: Up to here an interval that is wider than was asked for still tells a capacity.
 USEFUL_RATIO = 1.5
+
+
+_WERE = {
+    "overloaded": "were overloaded",
+    "not valid": "were not valid",
+    "not stated": "could not state it",
+}
 
 
 class Capacity(Document):
@@ -67,7 +76,9 @@ def search_answer(contest: Contest, bundle: Source) -> SearchAnswer | None:
         outcome = so_far(question_of(search), [trial for _, trial in tried])
         if outcome is not None:
             outcomes[who, where] = outcome
-            found.append(_capacity(search, who, where, outcome, ended=bundle.info.state == "complete"))
+            one = _capacity(search, who, where, outcome, ended=bundle.info.state == "complete")
+            why = _why_words(search, outcome, bundle, [run for run, _ in tried], limits)
+            found.append(one.model_copy(update={"words": one.words + why}))
     return SearchAnswer(
         factor=search.factor,
         highest=search.highest,
@@ -123,6 +134,9 @@ def _outcome_words(search: SearchRecord, who: str, outcome: Outcome, *, ended: b
     if outcome.margin is not None:
         flat = _flat_words(search, who, outcome.margin)
         return f"{flat} ({runs})" if ended else f"cut short after {runs}: {flat}"
+    if outcome.status == "unjudged":
+        assert outcome.silent_to is not None
+        return f"could not be judged at {_up_to(search, outcome.silent_to)} ({runs})"
     if low is not None and high is not None and estimate is not None:
         between = f"{_level(search, low)} to {_level(search, high)}"
         if outcome.status == "found":
@@ -141,9 +155,33 @@ def _outcome_words(search: SearchRecord, who: str, outcome: Outcome, *, ended: b
 def _end_words(search: SearchRecord, outcome: Outcome, runs: str) -> str:
     kept = outcome.status == "always"
     up = kept == search.highest
-    end = _level(search, search.high if up else search.low)
-    which = f"the {'highest' if up else 'lowest'} that was allowed"
-    return f"still met at {end}, {which} ({runs})" if kept else f"not met even at {end}, {which} ({runs})"
+    end = "the highest that was allowed" if up else "the lowest that was allowed"
+    where = f"{_level(search, search.high if up else search.low)}, {end}"
+    if not up and outcome.silent_to is not None:
+        where = "the lowest that could be judged"
+    return f"still met at {where} ({runs})" if kept else f"not met even at {where} ({runs})"
+
+
+def _why_words(
+    search: SearchRecord, outcome: Outcome, bundle: Source, runs: Sequence[RunRecord], limits: Sequence[Limit]
+) -> str:
+    """Why runs could not say whether they kept the limits, where that is why nothing was found."""
+    words = ""
+    at_the_low_end = outcome.status == "unjudged" or outcome.status == ("never" if search.highest else "always")
+    if at_the_low_end and outcome.silent_to is not None:
+        window = f"a window of {seconds_words(bundle.plan.window_s)}" if bundle.plan.window_s else "a run"
+        most = max(run.completed for run in runs if unsaid(bundle, run, limits) == TOO_FEW)
+        which = " and ".join(limit.metric.label for limit in limits if limit.metric.quantile is not None)
+        where = ":" if outcome.status == "unjudged" else f"; at {_up_to(search, outcome.silent_to)}"
+        words = f"{where} {window} has too few operations for a {which} ({count_words(most)} at most): make it longer"
+    others = Counter(why for run in runs if (why := unsaid(bundle, run, limits)) not in ("", TOO_FEW))
+    if outcome.status == "never" and others:
+        words += f"; of these runs {', '.join(f'{count} {_WERE.get(why, why)}' for why, count in others.items())}"
+    return words
+
+
+def _up_to(search: SearchRecord, level: float) -> str:
+    return _level(search, level) if level <= search.low else f"{_level(search, level)} and below"
 
 
 def _flat_words(search: SearchRecord, who: str, margin: float) -> str:

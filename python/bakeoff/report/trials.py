@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ..analysis.limit import Limit
@@ -24,9 +25,18 @@ def question_of(search: SearchRecord) -> Question:
 
 
 def excess(bundle: Source, run: RunRecord, limits: Sequence[Limit]) -> float:
-    """Beyond the limit that the run kept least: all are to be kept."""
+    """Beyond the limit that the run kept least: all are to be kept. NaN where one of them could not be judged for too
+    few operations, and none was broken."""
     seen = observed(bundle, run)
-    return max(limit.excess(seen) for limit in limits)
+    found = [limit.excess(seen) for limit in limits]
+    worst = max((one for one in found if not math.isnan(one)), default=math.nan)
+    return math.nan if worst < 0 and any(map(math.isnan, found)) else worst
+
+
+def unsaid(bundle: Source, run: RunRecord, limits: Sequence[Limit]) -> str:
+    """Why the run does not say whether it kept the limits: "overloaded"; "" where it does."""
+    statuses = (limit.status(observed(bundle, run)) for limit in limits)
+    return next((status for status in statuses if status not in ("met", "not met")), "")
 
 
 def trials_by_subject(
