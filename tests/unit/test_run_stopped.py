@@ -17,6 +17,7 @@ from builders.bundles import MARIADB, Story, write_bundle
 SMALL = Story(contenders=(MARIADB,), threads=(8,), presets=("a",), repetitions=2, window_s=3, warm_up_s=1)
 OPTIONS = {"events": False, "dry_run": False, "json": False, "no_report": False, "quiet": True, "beside": "refuse"}
 RESUME = {
+    "resume": None,
     "plans": [Path("p.toml")],
     "said": [],
     "only": [],
@@ -85,3 +86,23 @@ def test_an_answer_that_cannot_be_told_does_not_hide_what_ended_the_plan(
     with pytest.raises(ServerError, match="gone"):
         stopped(monkeypatch, tmp_path, SMALL, ServerError("gone", hint=""))
     assert "the answer of the finished runs could not be told: no way" in capsys.readouterr().err
+
+
+def test_a_bundle_that_has_all_its_runs_needs_no_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def busy(*_: object) -> None:
+        raise ServerError("another bakeoff run is measuring", hint="")
+
+    bundle = write_bundle(tmp_path / "bundle", SMALL)
+    monkeypatch.setattr(cores, "cores_of_all", lambda _: [])
+    monkeypatch.setattr(cores, "claim", busy)
+    monkeypatch.setattr(command, "open_bundle", lambda *_: (BundleWriter(bundle.folder), {}, {}))
+    monkeypatch.setattr(command, "_make_runs", lambda *_: None)
+    options = argparse.Namespace(**{**OPTIONS, **RESUME, "resume": str(bundle.folder), "no_report": True})
+    plan = SimpleNamespace(warnings=[], skipped={}, record=bundle.plan)
+    assert command.carry_out(plan, options) == ExitCode.DONE  # type: ignore[arg-type]
+    assert "* mariadb" in capsys.readouterr().out
+    more = SimpleNamespace(**{**vars(plan), "record": bundle.plan.model_copy(update={"repetitions": 3})})
+    with pytest.raises(ServerError, match="another bakeoff run"):
+        command.carry_out(more, options)  # type: ignore[arg-type]

@@ -15,7 +15,17 @@ from .. import interrupts
 from ..errors import ExitCode, PlanError
 from .dry_run import dry_run
 from .output import add_json, say
-from .run_bundle import RESULTS, beside_plan, finished_runs, kept, open_bundle, place, refused, say_repetitions
+from .run_bundle import (
+    RESULTS,
+    beside_plan,
+    finished_runs,
+    is_whole,
+    kept,
+    open_bundle,
+    place,
+    refused,
+    say_repetitions,
+)
 
 if TYPE_CHECKING:
     from ..bundle.read import Bundle
@@ -159,11 +169,14 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     for key, values in plan.record.differences.items():
         say(f"note: the plans differ in {key}: {'; '.join(f'{name}: {value}' for name, value in values.items())}")
     with ExitStack() as held:
-        cores = held.enter_context(claim(cores_of_all(plan), plan.record.title, options.beside, say))
+        cores = None
+        if not is_whole(plan, options):
+            cores = held.enter_context(claim(cores_of_all(plan), plan.record.title, options.beside, say))
         writer, done, facts = open_bundle(plan, options, held)
         try:
             _make_runs(plan, writer, done, facts, cores, options)
-            cores.free()  # the report disturbs, but it is no measurement
+            if cores is not None:
+                cores.free()  # the report disturbs, but it is no measurement
             return _answer(writer, options)
         except (KeyboardInterrupt, Exception) as error:
             if options.events:
@@ -195,17 +208,17 @@ def _make_runs(
     writer: BundleWriter,
     done: dict[str, RunRecord],
     facts: dict[str, FactsRecord],
-    cores: Claim,
+    cores: Claim | None,
     options: argparse.Namespace,
 ) -> None:
     from ..schedule.conduct import Conductor
     from .events import Events
     from .progress import Line
 
-    quiet = options.quiet
+    quiet, others = options.quiet, cores.others if cores is not None else tuple
     view = Events(plan, writer.folder, quiet=quiet) if options.events else Line(quiet=quiet)
     try:
-        Conductor(plan, writer, view, options.allow_drop, options.work_dir, done, facts, cores.others).carry_out()
+        Conductor(plan, writer, view, options.allow_drop, options.work_dir, done, facts, others).carry_out()
     finally:
         view.close()
 

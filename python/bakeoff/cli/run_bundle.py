@@ -78,6 +78,19 @@ def place(options: argparse.Namespace) -> Path:
     return found
 
 
+def is_whole(plan: ResolvedPlan, options: argparse.Namespace) -> bool:
+    """Whether the bundle that is to be continued has every run already, so that none will be made. (What is left of a
+    search its runs decide.)"""
+    from ..bundle.read import Bundle
+    from ..schedule.order import schedule
+
+    if not options.resume or plan.record.search:
+        return False
+    record, bundle = plan.record, Bundle.open(_to_continue(plan, options))
+    made = {run.id for run in bundle.runs if run.state == "done"}
+    return made >= {slot.run for slot in schedule([cell.id for cell in record.cells], record.repetitions, record.seed)}
+
+
 def say_repetitions(options: argparse.Namespace, read: Callable[[], ResolvedPlan]) -> None:
     """Puts --repetitions among what is said beside the plan. "+5" is five more than the bundle has that is continued,
     which is then named. read: reads the plan."""
