@@ -151,7 +151,8 @@ def main() -> None:
     parser.add_argument("--searches", type=int, default=200, help="of each kind (default: 200)")
     searches = parser.parse_args().searches
     print(f"{'':<46} {'holds':>6} {'found':>6} {'flat':>6} {'runs':>5} {'most':>5} {'width':>7}")
-    places = [(1, 0.5), (1, 0.7), (1, 0.8), (1, 0.9), (4, 0.5), (4, 0.6), (4, 0.7), (4, 0.8), (4, 0.9), (16, 0.9)]
+    places = [(1, 0.5), (1, 0.7), (1, 0.8), (1, 0.9), (4, 0.5), (4, 0.6), (4, 0.7), (4, 0.8), (4, 0.9)]
+    places += [(16, 0.8), (16, 0.9)]
     queues = [Queue(4, 0.8, arrivals=5_000), *(Queue(4, 0.8, noise=noise) for noise in (0.02, 0.05))]
     queues += [Queue(*place) for place in places]
     for queue in queues:
