@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from bakeoff.bundle import read
 from bakeoff.cli import main
 from bakeoff.cli.dry_run import WIDTH, _one_line
 from bakeoff.errors import ExitCode, PlanError, ServerError
@@ -29,6 +31,32 @@ def test_it_names_every_cell_and_every_load(tmp_path: Path) -> None:
     ids = [line.id for line in found.cells]
     assert [(load.system, load.rows, load.cells) for load in found.loads] == [("sqlite", 1000, ids)]
     assert (found.runs, found.repetitions, found.reset, found.cache) == (10, 5, "restore", "warm")
+
+
+def test_of_a_bundle_that_is_continued_it_tells_what_is_left_to_do(tmp_path: Path) -> None:
+    text = "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\npreset = 'a'\n[factors]\nthreads = [1, 4]\n"
+    plan = resolve(text, tmp_path)
+    first, second = (cell.record.id for cell in plan.cells)
+    whole = describe.describe(plan, tmp_path)
+    left = describe.describe(plan, tmp_path, there={first: 5, second: 3})
+    assert ([line.runs for line in left.cells], left.runs, left.runs_there) == ([0, 2], 2, 8)
+    loads_s = sum(load.load_s for load in whole.loads)
+    assert left.time_s - loads_s == pytest.approx((whole.time_s - loads_s) / 5, rel=0.05)
+
+
+def test_a_run_that_failed_is_left_to_do_and_the_dry_run_says_what_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "title = 't'\n[systems.sqlite]\n[workload]\nkind = 'ycsb'\npreset = 'a'\n[factors]\nthreads = [1, 4]\n"
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    plan = resolve(text, tmp_path)
+    first, second = (cell.record.id for cell in plan.cells)
+    runs = [SimpleNamespace(cell=cell, state=state) for cell, state in ((first, "done"), (second, "failed"))]
+    bundle = SimpleNamespace(plan=plan.record, runs=runs, folder=tmp_path)
+    monkeypatch.setattr(read.Bundle, "open", lambda folder: bundle)
+    assert main(["run", str(path), "--resume", str(tmp_path), "--dry-run"]) == ExitCode.DONE
+    assert "9 runs: 2 cells x 5 repetitions; 1 run is there already, " in capsys.readouterr().out
 
 
 def test_it_is_one_json_document(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,15 +23,16 @@ WIDTH = 110
 _TABLES_HEAD = ("on", "table", "now", "in a run")
 
 
-def dry_run(plan: ResolvedPlan, results: Path, *, as_json: bool) -> int:
-    """Prints what a run would do. Raises what it would be refused for by an existing system, when all is printed."""
+def dry_run(plan: ResolvedPlan, results: Path, there: Mapping[str, int], *, as_json: bool) -> int:
+    """Prints what a run would do. there: by cell, runs of the bundle that is continued. Raises what it would
+    be refused for by an existing system, when all is printed."""
     from ..plan.describe import describe
     from ..plan.preview import previews
     from ..plan.tables import look
 
     tables, errors = look(plan)
     errors = errors or _looked_into(plan)
-    dry = describe(plan, results, tables, previews(plan))
+    dry = describe(plan, results, tables, previews(plan), there)
     for warning in dry.warnings:
         say(f"warning: {warning}")
     if as_json:
@@ -83,9 +85,10 @@ def _show(dry: DryRun) -> None:
     if dry.tables:
         show("\n" * bool(dry.loads) + table([[t.system, t.names, t.there, t.fate] for t in dry.tables], _TABLES_HEAD))
     often = f"{counted(len(dry.cells), 'cell', 'cells')} x {counted(dry.repetitions, 'repetition', 'repetitions')}"
+    left = f"; {counted(dry.runs_there, 'run is', 'runs are')} there already" if dry.runs_there else ""
     show(
-        f"\n{'at most ' if dry.search_words else ''}{counted(dry.runs, 'run', 'runs')}: {dry.search_words or often},"
-        f" {dry.pacing},"
+        f"\n{'at most ' if dry.search_words else ''}{counted(dry.runs, 'run', 'runs')}: {dry.search_words or often}"
+        f"{left}, {dry.pacing},"
         f" warm-up {seconds_words(dry.warm_up_s)}, {dry.limit_words}, data {dry.data}, reset {dry.reset},"
         f" cache {dry.cache}\n{dry.comparison_words}"
         f"\nabout {dry.time_words} and {dry.disk_words} of disk, of which the bundle keeps"

@@ -25,6 +25,7 @@ from .run_bundle import (
     place,
     refused,
     say_repetitions,
+    with_runs_there,
 )
 
 if TYPE_CHECKING:
@@ -163,7 +164,8 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     for warning in [] if options.dry_run else plan.warnings:
         say(f"warning: {warning}")
     if options.dry_run:
-        return dry_run(plan, place(options), as_json=options.json)
+        plan, there = with_runs_there(plan, options)
+        return dry_run(plan, place(options), there, as_json=options.json)
     for name, why in plan.skipped.items():
         say(f"note: {name} is left out: {why}")
     for key, values in plan.record.differences.items():

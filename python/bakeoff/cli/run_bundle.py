@@ -6,6 +6,7 @@ import argparse
 import re
 import shlex
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -70,6 +71,18 @@ def open_bundle(
     several = options.plans if len(options.plans) > 1 else []
     writer.keep_files({path for cell in plan.cells for path in cell.workload.sources} | {*several})
     return writer, done, facts
+
+
+def with_runs_there(plan: ResolvedPlan, options: argparse.Namespace) -> tuple[ResolvedPlan, Counter[str]]:
+    """The plan as it would be continued, and by cell the runs that are there already and are not made again; none of a
+    new bundle."""
+    from ..bundle.read import Bundle
+    from ..plan.search import with_levels_of
+
+    if not options.resume:
+        return plan, Counter()
+    bundle = Bundle.open(_to_continue(plan, options))
+    return with_levels_of(plan, bundle.plan), Counter(run.cell for run in bundle.runs if run.state == "done")
 
 
 def place(options: argparse.Namespace) -> Path:

@@ -3,9 +3,10 @@ or as JSON. Times and sizes are estimates made from the figures below, and say s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ..analysis.limit import parse
@@ -77,6 +78,8 @@ class DryRun:
     #: What a search looks for and where; empty: the plan is no search.
     search_words: str
     runs: int
+    #: Of the bundle that is continued; `runs`, each cell's and the time are of what is left to do.
+    runs_there: int
     warm_up_s: float
     window_s: float | None
     operations: int | None
@@ -123,12 +126,18 @@ class DryRun:
 
 
 def describe(
-    plan: ResolvedPlan, results: Path, tables: Sequence[TablesLine] = (), previews: Sequence[WorkloadPreview] = ()
+    plan: ResolvedPlan,
+    results: Path,
+    tables: Sequence[TablesLine] = (),
+    previews: Sequence[WorkloadPreview] = (),
+    there: Mapping[str, int] = MappingProxyType({}),
 ) -> DryRun:
     """The plan's cells, repetitions, estimated time and disk. results: the folder that bundles go to. tables: what was
-    seen on existing systems. previews: what users will ask first."""
+    seen on existing systems. previews: what users will ask first. there: by cell, the runs of a bundle that is
+    continued."""
     record = plan.record
-    cells = [_cell_line(plan, cell) for cell in plan.cells]
+    cells = [_cell_line(plan, cell, there.get(cell.record.id, 0)) for cell in plan.cells]
+    runs_there = sum(there.get(cell.record.id, 0) for cell in plan.cells)
     lines = [_load_line(cells) for cells in loads(plan.cells) if cells[0].data == "load"]
     time_s = sum(line.load_s for line in lines) + sum(line.runs * line.run_s for line in cells)
     bundle = bundle_bytes(plan)
@@ -155,7 +164,8 @@ def describe(
         baseline=record.baseline,
         objective=record.objective,
         repetitions=record.repetitions,
-        runs=record.runs_max,
+        runs=max(0, record.runs_max - runs_there),
+        runs_there=runs_there,
         search_words=_search_words(record.search, record.rates) if record.search else "",
         warm_up_s=record.warm_up_s,
         window_s=record.window_s,
@@ -200,7 +210,7 @@ def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
     return total_s
 
 
-def _cell_line(plan: ResolvedPlan, cell: Cell) -> CellLine:
+def _cell_line(plan: ResolvedPlan, cell: Cell, there: int) -> CellLine:
     record = cell.record
     return CellLine(
         id=record.id,
@@ -213,7 +223,7 @@ def _cell_line(plan: ResolvedPlan, cell: Cell) -> CellLine:
         rate_ops_per_s=record.rate_ops_per_s,
         durability=record.durability,
         isolation=record.isolation,
-        runs=plan.record.repetitions,
+        runs=max(0, plan.record.repetitions - there),
         run_s=round(estimate_run_s(plan, cell), 2),
     )
 
