@@ -67,6 +67,8 @@ def test_from_and_to_bound_the_levels() -> None:
         ("[search]\nhighest = 'rate'", "while", ""),
         ("[search]\nhighest = 'preset'\nwhile = 'rate > 1/s'", "`preset` cannot be sought", "rate, threads, sessions"),
         ("[search]\nhighest = 'rate'\nwhile = 'latency_p99 < 2'", "2 has no unit", '"2ms"'),
+        (SEARCH.replace("< 2ms", "< 0ms"), "no limit: every time is above 0", "raise it"),
+        (SEARCH.replace("<", ">"), "no level is the highest that keeps it", 'lowest = "rate"'),
         (f"{SEARCH}\nruns = 3", "`runs` is 3, and must be at least 8", ""),
         (f"{SEARCH}\nfrom = 5000\nto = 5000", "`to` (5000) is not above where the search begins (5000)", ""),
         (f"{SEARCH}\nto = 'fast'", "`rate`", "5000"),
@@ -94,6 +96,13 @@ def test_what_could_not_be_run_at_the_end_of_the_range_is_refused_before_anythin
     error = refused(rest="[search]\nhighest = 'sessions'\nwhile = 'latency_p99 < 2ms'", measure="threads = 4")
     assert error.what == "sqlite / sessions=1: sqlite has no pool of fewer sessions than threads"
     assert "name a range in which all can be run" in error.hint
+
+
+@pytest.mark.parametrize("condition", ["fail_if = 'rte < 5/s'", "limit = 'latency_p99 < 2'"])
+def test_what_is_wrong_beside_the_search_is_told_where_it_stands(condition: str) -> None:
+    error = refused(rest=f"{SEARCH}\n[compare]\n{condition}")
+    assert error.where.endswith(f"[compare] {condition.partition(' ')[0]}")
+    assert "range" not in error.hint
 
 
 def test_the_plan_grows_by_the_levels_that_were_tried_and_cells_stay_what_they_are() -> None:

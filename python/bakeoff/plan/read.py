@@ -31,7 +31,7 @@ from .nearest import explain
 from .only import choose
 from .overrides import note, override
 from .resolved import Cell, ResolvedPlan
-from .search import Sought, read_search
+from .search import Sought, read_search, refuse_pointless
 from .source import Source
 from .workload import PlanWorkloads
 
@@ -214,25 +214,31 @@ class _Reading:
         assert self.sought is not None
         if tried is None:
             try:
-                self.finish(self.sought.ends())
+                self._cells(self.sought.ends())
             except PlanError as error:
                 hint = f"{error.hint}; or name a range in which all can be run with `from` and `to`"
                 raise self.builder.source.error(error.what, "search", hint=hint) from None
         return self.finish(self.sought.tried(tried or {}))
 
+    def _cells(self, combinations: list[Combination]) -> list[Cell]:
+        """Refuses those that no system could run."""
+        cells = list(self.builder.cells(combinations))
+        for cell in cells:
+            check.check_cell(cell, self.builder.capabilities(cell.record.system), self.builder.source)
+            check.check_io(cell, self.builder.source)
+        return cells
+
     def finish(self, combinations: list[Combination]) -> ResolvedPlan:
         document, builder, search = self.document, self.builder, self.sought.record if self.sought else None
         source, measure, warnings = builder.source, document.measure, list(self.warnings)
-        cells = list(builder.cells(combinations))
-        for cell in cells:
-            name = cell.record.system
-            check.check_cell(cell, builder.capabilities(name), source)
-            check.check_io(cell, source)
+        cells = self._cells(combinations)
         warnings += check.check_objective(measure.objective, cells, source)
         warnings += check.check_limits(document.compare.limit, cells, source, "compare", "limit")
         check.check_thresholds(document.compare.fail_if, cells, source, "compare", "fail_if")
         check.check_thresholds(self.fail_if, cells, source, "--fail-if")
-        warnings += check.check_limits(search.limits if search else [], cells, source, "search", "while")
+        if search:
+            warnings += check.check_limits(search.limits, cells, source, "search", "while")
+            refuse_pointless(search, check.rates_of(cells), source)
         private = check.configure_once(cells, builder.kinds, measure, source)
         cells = data.with_resets(cells, document, private, builder.kinds, source)
         if search:

@@ -3,7 +3,7 @@ are tried one after the other, and the plan grows by a cell for each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from ..analysis.limit import LimitError, parse
 from ..analysis.percentiles import samples_needed
 from ..analysis.registry import UnknownMetric
+from ..model.boundary import Rate
 from ..model.records import PlanRecord, Scalar, SearchRecord, subject_of
 from ..nearest import one_of
 from .document import MeasureTable, PlanDocument, SearchTable
@@ -75,6 +76,17 @@ def read_search(document: PlanDocument, factors: dict[str, Factor], source: Sour
         raise source.error("a search decides itself how often a level is run", "measure", "repetitions", hint=hint)
     factors[name] = Factor(name, "load", (name,), None)
     return _record(table, factors[name], way == "highest", document, source)
+
+
+def refuse_pointless(search: SearchRecord, rates: Iterable[Rate], source: Source) -> None:
+    """What no level can break or keep, and what is looked for at the wrong end. rates: the workloads' own metrics."""
+    for limit in (parse(text, rates) for text in search.limits):
+        if limit.metric.unit in ("ms", "s") and limit.bound == 0:
+            raise source.error(f'"{limit}" is no limit: every time is above 0', "search", "while", hint="raise it")
+        if search.highest and limit.metric.better == "lower" and not limit.is_ceiling:
+            other = f'write while = "{limit.metric.name} < ...", or seek lowest = "{search.factor}"'
+            what = f'"{limit}" is kept the better the more load there is, so no level is the highest that keeps it'
+            raise source.error(what, "search", "while", hint=other)
 
 
 def with_levels_of(plan: ResolvedPlan, was: PlanRecord) -> ResolvedPlan:

@@ -19,8 +19,7 @@ def undecided_words(found: ComparisonAnswer, *, by_rate: bool) -> list[str]:
     estimate, *edges = (f"{size_words(value)} {ways[value < 1]}" for value in (ratio, low, high))
     more = _sentence(more_words(found.more_repetitions)) + _resumed(found.more_repetitions)
     if found.more_repetitions is None:
-        largest = max(low, high, key=lambda edge: abs(edge - 1))
-        more = f"{more}: a difference, if there is one, is below {size_words(largest)}"
+        more = f"{more}: a difference, if there is one, lies between {' and '.join(edges)}"
     return [
         f"The estimate is {estimate} ({level_words(level)} interval {' to '.join(edges)});"
         f" a difference of {seen_words(seen)} would have been seen.",
