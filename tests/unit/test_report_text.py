@@ -88,3 +88,23 @@ def test_what_the_plan_does_not_declare_is_told_with_what_decides_first(tmp_path
     assert "memory differs (mariadb: 1 GiB; sqlite_full: 64 MiB)" in said[0]
     assert len(said) == 5
     assert "- and 4 more such differences: see the report" in render_text(answer_of(bundle))
+
+
+def test_an_open_loop_that_did_all_its_work_says_so_in_place_of_an_interval(tmp_path: Path) -> None:
+    def paced(lacking: int) -> Story:
+        return replace(
+            SMALL,
+            contenders=(MARIADB,),
+            threads=(8,),
+            change=lambda run: run.model_copy(update={"due": run.ok + lacking, "backlog": lacking}),
+        )
+
+    bundle = write_bundle(tmp_path / "all", paced(lacking=0))
+    cells = [cell.model_copy(update={"rate_ops_per_s": 20_000.0}) for cell in bundle.plan.cells]
+    bundle.plan = bundle.plan.model_copy(update={"cells": cells})
+    answer = answer_of(bundle)
+    assert answer.cells[0].rate_ops_per_s is not None
+    assert answer.cells[0].due_and_done_ops_per_s == answer.cells[0].rate_ops_per_s.value
+    assert "all that fell due" in render_text(answer)
+    assert "/s fell due, all done; 20,000/s offered" in write_report(bundle, answer=answer).html.read_text()
+    assert "all that fell due" not in rendered(tmp_path / "less", paced(lacking=5_000))

@@ -51,6 +51,9 @@ class CellAnswer(Document):
     threads: int
     clients: int
     offered_ops_per_s: float | None
+    #: What fell due in an open loop, where every repetition did all of it: arrivals are drawn, so it is not what was
+    #: offered, and a rate that follows from them has no interval.
+    due_and_done_ops_per_s: float | None = None
     repetitions_planned: int
     repetitions_finished: int
     repetitions_valid: int

@@ -34,6 +34,8 @@ _COSTS = tuple(
         ),
     )
 )
+#: Of what fell due in a window: some of it is under way when it ends.
+_AT_THE_EDGE = 0.005
 
 
 def cell_answers(
@@ -95,6 +97,7 @@ def _cell_answer(
         threads=cell.threads,
         clients=cell.clients,
         offered_ops_per_s=cell.rate_ops_per_s,
+        due_and_done_ops_per_s=_due_and_done(used),
         repetitions_planned=planned,
         repetitions_finished=sum(run.state == "done" for run in runs),
         repetitions_valid=sum(run.valid for run in runs),
@@ -122,6 +125,14 @@ def _cell_answer(
         validity=_validity_of(planned, runs, findings),
         findings=findings,
     )
+
+
+def _due_and_done(runs: Sequence[RunRecord]) -> float | None:
+    due = [run.offered_ops_per_s for run in runs if run.offered_ops_per_s]
+    done = len(due) == len(runs) and all(
+        run.rate_ops_per_s >= (1 - _AT_THE_EDGE) * rate for run, rate in zip(runs, due, strict=True)
+    )
+    return _value(spread_of(due)) if done else None
 
 
 def _value(spread: Spread | None) -> float | None:

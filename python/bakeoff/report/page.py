@@ -169,7 +169,7 @@ def _cells(answer: Answer) -> list[dict[str, Any]]:
             "series": answer.contestants.index(cell.contestant),
             "rate": grouped(cell.rate_ops_per_s.value) if cell.rate_ops_per_s else "–",
             "rate_range": _rate_range(cell),
-            "offered": rate_words(cell.offered_ops_per_s) if cell.offered_ops_per_s else "",
+            "offered": _offered_words(cell),
             "times": list(_times(cell.response)),
             "operations": list(_operations(cell)),
             "errors": error_words(cell),
@@ -182,9 +182,16 @@ def _cells(answer: Answer) -> list[dict[str, Any]]:
     ]
 
 
+def _offered_words(cell: CellAnswer) -> str:
+    if cell.offered_ops_per_s is None:
+        return ""
+    due, offered = cell.due_and_done_ops_per_s, rate_words(cell.offered_ops_per_s)
+    return f"of {offered} offered" if due is None else f"{rate_words(due)} fell due, all done; {offered} offered"
+
+
 def _rate_range(cell: CellAnswer) -> str:
     rate = cell.rate_ops_per_s
-    if rate is None or rate.low is None or rate.high is None:
+    if rate is None or rate.low is None or rate.high is None or cell.due_and_done_ops_per_s is not None:
         return ""
     return f"{grouped(rate.low)} – {grouped(rate.high)}"
 

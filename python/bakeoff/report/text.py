@@ -191,6 +191,8 @@ def _figures(cell: CellAnswer) -> list[str]:
     if rate is None:
         return ["-"] * (len(_HEADS) - 1) + [cell.validity]
     interval = "-" if rate.low is None or rate.high is None else f"{grouped(rate.low)}..{grouped(rate.high)}"
+    if cell.due_and_done_ops_per_s is not None:
+        interval = "all that fell due"
     times = [time_words(response, name) for name in (*QUANTILE_WORDS, "max_ms")]
     return [
         grouped(rate.value),
