@@ -14,6 +14,8 @@ from bakeoff.cli.run import all_held
 from bakeoff.cli.run_bundle import beside_plan
 from bakeoff.errors import ExitCode, PlanError
 from bakeoff.plan.read import resolve
+from bakeoff.plan.resolved import ResolvedPlan
+from bakeoff.plan.thresholds import refuse_unjudged
 from bakeoff.report.conclusion import answer_of
 from builders.bundles import MARIADB, Contender, Story, write_bundle
 from builders.plans import read, refused
@@ -87,7 +89,38 @@ def test_a_threshold_of_the_command_line_is_refused_as_one_of_the_plan(
     said = capsys.readouterr().err
     assert "my.toml, --fail-if)" in said
     assert "did you mean `rate`?" in said
-    assert main(["run", str(path), "--dry-run", "--fail-if", "rate < -5%"]) == ExitCode.DONE
+    assert main(["run", str(path), "--dry-run", "--fail-if", "rate < 5/s"]) == ExitCode.DONE
+
+
+@pytest.mark.parametrize(
+    ("plan", "why"),
+    [
+        (read(rest="[compare]\nfail_if = 'rate < -5%'"), "this plan compares nothing with another"),
+        (
+            read("threads = [1, 2, 4]", rest="[compare]\nfail_if = 'rate < -5%'"),
+            "the levels of threads are answered by their shape, without pairs",
+        ),
+        (
+            read(
+                systems="[systems.a]\nkind = 'sqlite'\n[systems.b]\nkind = 'sqlite'",
+                rest="[search]\nhighest = 'rate'\nwhile = 'latency_p99 < 2ms'\n[compare]\nfail_if = 'rate < -5%'",
+            ),
+            "a search compares no pairs",
+        ),
+    ],
+)
+def test_a_change_that_could_never_be_judged_is_refused_before_anything_is_run(plan: ResolvedPlan, why: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        refuse_unjudged(plan)
+    assert caught.value.what == f'"rate < -5%" is a change against a baseline, and {why}'
+    assert caught.value.where == "the plan, [compare] fail_if"
+    assert caught.value.hint == 'write a value, such as "rate < 5000/s"'
+
+
+def test_a_change_between_systems_or_beside_a_sweep_can_be_judged() -> None:
+    two = "[systems.a]\nkind = 'sqlite'\n[systems.b]\nkind = 'sqlite'"
+    for factors in ("", "threads = [1, 2, 4]"):
+        refuse_unjudged(read(factors, systems=two, rest="[compare]\nfail_if = 'rate < -5%'"))
 
 
 def test_how_to_run_it_again_repeats_the_thresholds_of_the_command_line() -> None:

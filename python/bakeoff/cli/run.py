@@ -197,12 +197,15 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
 def _read(options: argparse.Namespace) -> ResolvedPlan:
     from ..plan.read import read_plan
     from ..plan.side_by_side import side_by_side
+    from ..plan.thresholds import refuse_unjudged
 
     plans = [
         read_plan(path, must_run=not options.dry_run, said=options.said, only=options.only, fail_if=options.fail_if)
         for path in options.plans
     ]
-    return side_by_side(plans) if len(plans) > 1 else plans[0]
+    plan = side_by_side(plans) if len(plans) > 1 else plans[0]
+    refuse_unjudged(plan)
+    return plan
 
 
 def _make_runs(
