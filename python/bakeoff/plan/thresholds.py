@@ -7,7 +7,6 @@ from ..errors import PlanError
 from ..report.contest import Contest
 from .resolved import ResolvedPlan
 
-
 #: By the unit of the metric.
 _EXAMPLES = {"ms": "2ms", "s": "2s", "ops/s": "5000/s", "1/s": "5000/s", "rows/s": "5000/s", "ratio": "1%"}
 
