@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .joined import Sides
 
 #: Letters of a level that fit into a column of a table.
-_LEVEL_MAX = 34
+_LEVEL_MAX = 20
 
 
 @dataclass(frozen=True)
