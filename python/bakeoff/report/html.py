@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from .figures import Figures
     from .joined import Sides
 
-#: Letters of a level that fit into a column of a table.
-_LEVEL_MAX = 20
+#: Letters of a level that fit into the least width of its column.
+_LEVEL_MAX = 14
 
 
 @dataclass(frozen=True)
