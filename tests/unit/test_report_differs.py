@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from bakeoff.analysis.hints import hint_of
+from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.records import RunRecord
 from bakeoff.report.answer import Answer
@@ -128,6 +129,28 @@ def test_metrics_that_differ_are_named_once_a_kind_with_both_values(tmp_path: Pa
 def test_what_is_compared_is_not_named_beside_itself(tmp_path: Path) -> None:
     by_tail = answer_of(write_bundle(tmp_path / "b", replace(PAIR, objective="latency_p999")))
     assert not {"latency_p99", "latency_p999"} & set(told(by_tail))
+
+
+def test_how_much_was_done_comes_first_where_something_else_is_judged(tmp_path: Path) -> None:
+    def slower_reads(run: RunRecord) -> RunRecord:
+        cpu_s = 20 * run.client_cpu_s if run.cell == "c02" else run.client_cpu_s
+        return run.model_copy(update={"client_cpu_s": cpu_s})
+
+    found = answer_of(write_bundle(tmp_path / "b", replace(PAIR, objective="size_on_disk_bytes", change=slower_reads)))
+    assert told(found)[0] == "rate"
+    assert "client_cpu_us_per_op" in told(found)
+
+
+def test_hints_say_nothing_of_aborts_where_a_sentence_of_theirs_stands_above(tmp_path: Path) -> None:
+    def aborted(run: RunRecord) -> RunRecord:
+        many = run.ok if run.cell == "c02" else 0
+        return run.model_copy(update={"retries": many, "retries_after_conflict": many})
+
+    found = answer_of(write_bundle(tmp_path / "b", replace(PAIR, change=aborted)), [metric("abort_ratio")])
+    assert "Of the attempts" in " ".join(found.headline)
+    assert "share of aborts" not in " ".join(found.headline)
+    judged = answer_of(write_bundle(tmp_path / "judged", replace(PAIR, objective="abort_ratio", change=aborted)))
+    assert "Of the attempts" not in " ".join(judged.headline)
 
 
 def test_neighbours_of_a_sweep_name_the_counters_that_moved_beyond_the_load(tmp_path: Path) -> None:

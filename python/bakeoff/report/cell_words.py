@@ -8,6 +8,8 @@ from ..analysis.wording import percent_words, rate_words
 from .answer import CellAnswer, time_words
 from .contest import Contest, setting_words
 
+#: The metric that these are told by.
+ABORTS = "abort_ratio"
 #: A share of the attempts that ended in a conflict; from here on it is said first.
 ABORTS_MANY = 0.01
 
@@ -29,11 +31,13 @@ def figure_words(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
 
 
 def abort_words(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
-    """At the middle setting, where they are many."""
+    """At the middle setting, where they are many, unless they are what is judged."""
+    if contest.objective.name == ABORTS:
+        return []
     ratios = {
         cell.contestant: spread.value
         for cell in cells
-        if cell.setting == dict(contest.middle) and cell.valid and (spread := cell.metrics.get("abort_ratio"))
+        if cell.setting == dict(contest.middle) and cell.valid and (spread := cell.metrics.get(ABORTS))
     }
     if not any(ratio >= ABORTS_MANY for ratio in ratios.values()):
         return []

@@ -4,7 +4,7 @@ and most steadily, shown elsewhere or not. A hint at why one is faster, no teste
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 
@@ -27,6 +27,7 @@ NEIGHBOURS_MAX = 3
 _HEADLINE_MAX = 3
 #: By what they are about: of each kind the one that differs most is named.
 _METRICS = {
+    "rate": "rate",
     "latency_p99": "tail",
     "latency_p999": "tail",
     "abort_ratio": "retries",
@@ -134,7 +135,7 @@ class Differs:
             if hint is not None
             and not (_is_counter(hint.name) and (_is_of_the_clock(hint, rates) or _is_of_connecting(hint, asked)))
         ]
-        return sorted(kept, key=lambda hint: -hint.least)
+        return sorted(kept, key=lambda hint: (hint.name != "rate", -hint.least))  # how much was done comes first
 
     def _metrics(self, base: CellRecord, other: CellRecord) -> list[str]:
         """The parts of what client and server take, or where one of the two is embedded the sum."""
@@ -152,14 +153,23 @@ class Differs:
 
 
 def differs_words(
-    contest: Contest, comparisons: Sequence[ComparisonAnswer], neighbours: Sequence[CellsDiffer]
+    contest: Contest,
+    comparisons: Sequence[ComparisonAnswer],
+    neighbours: Sequence[CellsDiffer],
+    *,
+    said: Collection[str] = (),
 ) -> list[str]:
-    """One line: of the comparison that leads, where it shows a difference; in a sweep of the step that moved most."""
-    claimed = [c for c in comparisons if c.claims_difference and c.differs]
+    """One line: of the comparison that leads, where it shows a difference; in a sweep of the step that moved most.
+    said: metrics that another sentence is about."""
+    claimed = [c for c in comparisons if c.claims_difference and _but(c.differs, said)]
     if claimed:
         leading = next((c for c in claimed if c.setting == dict(contest.middle)), claimed[0])
         where = f" at {leading.setting_words}" if leading.setting_words else ""
-        return [_sentence(f"What else differs most between {leading.other} and {leading.base}{where}", leading.differs)]
+        return [
+            _sentence(
+                f"What else differs most between {leading.other} and {leading.base}{where}", _but(leading.differs, said)
+            )
+        ]
     changed = {abs(math.log(step.objective_ratio)): step for step in neighbours if step.objective_ratio}
     if comparisons or not changed:
         return []
@@ -169,6 +179,10 @@ def differs_words(
     where = ", ".join(filter(None, [most.setting_words, f"from {most.base} to {most.other}"]))
     change = f"where the {contest.objective.label} changed most, {_ratio_words(most.objective_ratio)}"
     return [_sentence(f"What {most.contestant} counts and moved most {where}, {change}", most.figures)]
+
+
+def _but(figures: Sequence[FigureDiffers], said: Collection[str]) -> list[FigureDiffers]:
+    return [figure for figure in figures if figure.name not in said]
 
 
 def _sentence(what: str, figures: Sequence[FigureDiffers]) -> str:

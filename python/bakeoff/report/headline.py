@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ..model.records import RunRecord
 from .answer import CellAnswer, CellsDiffer, ShapeAnswer
-from .cell_words import abort_words, figure_words
+from .cell_words import ABORTS, abort_words, figure_words
 from .comparisons import Compared
 from .contest import Contest
 from .differs import differs_words
@@ -42,14 +42,15 @@ def headline_words(
         *shape_words(contest, shapes),
         *over_all_words(compared.over_all, comparisons),
     ]
+    aborts = abort_words(contest, cells)
     return [
         *limit_sentences(held),
         *(answered or figure_words(contest, cells)),
         *look_words(compared),
-        *abort_words(contest, cells),
+        *aborts,
         *not_valid_words(cells),
         *not_compared_words(comparisons, cells),
-        *differs_words(contest, comparisons, neighbours),
+        *differs_words(contest, comparisons, neighbours, said=[ABORTS] if aborts else []),
         *untested_words(contest.plan, runs),
     ]
 

@@ -26,7 +26,7 @@ from .limit_words import limits_of_plan
 from .pair_words import NAMED_MAX, value_words
 from .shape_words import finding_words
 from .source import Source
-from .text import SAME_PLANS, STATEMENT_HEADS, error_words, metric_words, statement_words
+from .text import ALL_DUE, SAME_PLANS, STATEMENT_HEADS, error_words, metric_words, statement_words
 
 ERRORS_MAX = 30
 
@@ -185,13 +185,15 @@ def _cells(answer: Answer) -> list[dict[str, Any]]:
 def _offered_words(cell: CellAnswer) -> str:
     if cell.offered_ops_per_s is None:
         return ""
-    due, offered = cell.due_and_done_ops_per_s, rate_words(cell.offered_ops_per_s)
-    return f"of {offered} offered" if due is None else f"{rate_words(due)} fell due, all done; {offered} offered"
+    offered = f"{rate_words(cell.offered_ops_per_s)} offered"
+    return f"of {offered}" if cell.due_and_done_ops_per_s is None else offered
 
 
 def _rate_range(cell: CellAnswer) -> str:
     rate = cell.rate_ops_per_s
-    if rate is None or rate.low is None or rate.high is None or cell.due_and_done_ops_per_s is not None:
+    if cell.due_and_done_ops_per_s is not None:
+        return ALL_DUE
+    if rate is None or rate.low is None or rate.high is None:
         return ""
     return f"{grouped(rate.low)} – {grouped(rate.high)}"
 

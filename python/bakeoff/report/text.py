@@ -31,6 +31,8 @@ _HEADS = (
     "server",
     "validity",
 )
+#: In place of the interval of a rate that follows from arrivals that were drawn.
+ALL_DUE = "all that fell due"
 SAME_PLANS = "The plans say the same: what differs between their runs is noise."
 STATEMENT_HEADS = (
     "transactions",
@@ -192,7 +194,7 @@ def _figures(cell: CellAnswer) -> list[str]:
         return ["-"] * (len(_HEADS) - 1) + [cell.validity]
     interval = "-" if rate.low is None or rate.high is None else f"{grouped(rate.low)}..{grouped(rate.high)}"
     if cell.due_and_done_ops_per_s is not None:
-        interval = "all that fell due"
+        interval = ALL_DUE
     times = [time_words(response, name) for name in (*QUANTILE_WORDS, "max_ms")]
     return [
         grouped(rate.value),
