@@ -9,6 +9,8 @@ from bakeoff.analysis.wording import (
     change_words,
     count_words,
     duration_words,
+    grouped,
+    interval_words,
     percent_words,
     seconds_words,
     significant,
@@ -110,3 +112,22 @@ def test_bytes_are_in_the_binary_units_that_servers_take_and_whole_numbers_are_w
     value_bytes: float, words: str
 ) -> None:
     assert bytes_words(value_bytes) == words
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (4.7e-10, 356_033_168_511_384.0, "not known"),
+        (1.0, 20_000.0, "not known"),
+        (1.0, 9_999.0, "1..9,999"),
+        (0.0, 20_000.0, "0..20,000"),
+        (95.0, 105.0, "95..105"),
+    ],
+)
+def test_an_interval_that_bounds_nothing_is_not_known(low: float, high: float, words: str) -> None:
+    assert interval_words(low, high, grouped, "..") == words
+
+
+@pytest.mark.parametrize(("value", "words"), [(4.7e-10, "0.00000000047"), (0.00001, "0.00001"), (0.0123, "0.0123")])
+def test_no_number_has_an_exponent(value: float, words: str) -> None:
+    assert grouped(value) == words

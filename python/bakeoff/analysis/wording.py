@@ -1,9 +1,11 @@
 """Numbers in words, the same everywhere: two significant digits for what is uncertain, three for what was measured."""
 
 import math
+from collections.abc import Callable
 
 #: From here on a factor says more than a percentage, of which few see at once that 480 % more is 5.8 times as much.
 _TIMES_FROM = 2.0
+_KNOWN_TIMES = 100.0
 
 
 def percent_words(ratio: float, *, digits: int = 2) -> str:
@@ -81,9 +83,20 @@ def rate_words(value_ops_per_s: float) -> str:
     return f"{grouped(value_ops_per_s)}/s"
 
 
+def interval_words(low: float, high: float, words: Callable[[float], str], between: str = " to ") -> str:
+    """Both ends, each in these words; "not known" where they lie more than _KNOWN_TIMES to either side of their middle:
+    two repetitions that differ widely bound nothing."""
+    if low > 0 and high > low * _KNOWN_TIMES**2:
+        return "not known"
+    return f"{words(low)}{between}{words(high)}"
+
+
 def grouped(value: float) -> str:
-    """Three significant digits below 100, whole and with thousands separated above."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    """Three significant digits below 100, whole and with thousands separated above; never an exponent."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    text = f"{value:.3g}"
+    return significant(value, 3).rstrip("0") if "e" in text else text
 
 
 def count_words(count: int) -> str:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from ..analysis.metric import Metric, same_operation
 from ..analysis.registry import metric
-from ..analysis.wording import bytes_words, grouped, percent_words, rate_words
+from ..analysis.wording import bytes_words, grouped, interval_words, percent_words, rate_words
 from ..charts import latency, search, spectrum, throughput, timeline
 from ..charts import metric as metric_chart
 from ..charts.interval import interval, reach_of
@@ -150,7 +150,7 @@ def _shapes(answer: Answer) -> list[dict[str, Any]]:
 def _interval_words(spread: Spread | None, objective: Metric) -> str:
     if spread is None or spread.low is None or spread.high is None:
         return ""
-    return f"{objective.words(spread.low)} – {objective.words(spread.high)}"
+    return interval_words(spread.low, spread.high, objective.words, " – ")
 
 
 def _picture(c: ComparisonAnswer | None, series: int, reach: float) -> Markup | None:
@@ -195,7 +195,7 @@ def _rate_range(cell: CellAnswer) -> str:
         return ALL_DUE
     if rate is None or rate.low is None or rate.high is None:
         return ""
-    return f"{grouped(rate.low)} – {grouped(rate.high)}"
+    return interval_words(rate.low, rate.high, grouped, " – ")
 
 
 def _operations(cell: CellAnswer) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from ..analysis.compare import size_words
 from ..analysis.estimate import REPETITIONS_MIN
 from ..analysis.metric import Metric
 from ..analysis.undecided import seen_words
-from ..analysis.wording import change_words, counted, points_words
+from ..analysis.wording import change_words, counted, interval_words, points_words
 from ..model.records import Scalar
 from .answer import ComparisonAnswer, ShapeAnswer, ShapeLevel
 from .contest import Contest
@@ -118,9 +118,7 @@ def _value(shape: ShapeAnswer, objective: Metric, *, interval: bool) -> str:
     where = f" at {short_words(shape.axis, shape.top)}" if len(shape.best) > 1 and not _undecided(shape) else ""
     if not interval or top.low is None or top.high is None:
         return f"{objective.words(top.value)}{where}"
-    return (
-        f"{objective.words(top.value)}{where} (95 % interval {objective.words(top.low)} to {objective.words(top.high)})"
-    )
+    return f"{objective.words(top.value)}{where} (95 % interval {interval_words(top.low, top.high, objective.words)})"
 
 
 def _undecided(shape: ShapeAnswer) -> list[ShapeLevel]:

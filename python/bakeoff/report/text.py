@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ..analysis.metric import Metric
 from ..analysis.registry import metric
-from ..analysis.wording import grouped, milliseconds_words
+from ..analysis.wording import grouped, interval_words, milliseconds_words
 from ..columns import aligned, rule
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread, time_words
 from .levels import axis_words
@@ -163,8 +163,9 @@ def metric_words(answer: Answer, cell: CellAnswer) -> list[tuple[str, str]]:
 def _spread_words(shown: Metric, spread: Spread | None) -> tuple[str, str]:
     if spread is None:
         return "-", ""
-    edges = [shown.words(edge) for edge in (spread.low, spread.high) if edge is not None]
-    return shown.words(spread.value), " to ".join(edges) if len(edges) == 2 else ""
+    if spread.low is None or spread.high is None:
+        return shown.words(spread.value), ""
+    return shown.words(spread.value), interval_words(spread.low, spread.high, shown.words)
 
 
 def _with_interval(words: tuple[str, str]) -> str:
@@ -192,7 +193,7 @@ def _figures(cell: CellAnswer) -> list[str]:
     rate, response = cell.rate_ops_per_s, cell.response
     if rate is None:
         return ["-"] * (len(_HEADS) - 1) + [cell.validity]
-    interval = "-" if rate.low is None or rate.high is None else f"{grouped(rate.low)}..{grouped(rate.high)}"
+    interval = "-" if rate.low is None or rate.high is None else interval_words(rate.low, rate.high, grouped, "..")
     if cell.due_and_done_ops_per_s is not None:
         interval = ALL_DUE
     times = [time_words(response, name) for name in (*QUANTILE_WORDS, "max_ms")]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..analysis.fail_if import Condition, parse_threshold, status_of
 from ..analysis.limit import Limit
-from ..analysis.wording import percent_words
+from ..analysis.wording import interval_words, percent_words
 from ..model.records import RunRecord
 from .answer import CellAnswer, ComparisonAnswer, ThresholdAnswer
 from .cells import cell_answers
@@ -44,10 +44,9 @@ def _values(fails: Limit, contest: Contest, bundle: Source, runs: Runs) -> Itera
         if fails.kept_by(spread.value):
             status = "failed" if all(end is not None and fails.kept_by(end) for end in ends) else "undecided"
         said = fails.metric.words(spread.value)
-        between = " to ".join(fails.metric.words(end) for end in ends if end is not None)
-        words = f"{status.capitalize()} on {fails.words}: {where} has {said}" + (
-            f" (95 % interval {between})" if between else ""
-        )
+        if spread.low is not None and spread.high is not None:
+            said += f" (95 % interval {interval_words(spread.low, spread.high, fails.metric.words)})"
+        words = f"{status.capitalize()} on {fails.words}: {where} has {said}"
         yield ThresholdAnswer(condition=str(fails), status=status, words=words)
 
 
