@@ -105,6 +105,20 @@ def test_a_page_of_a_search_begins_with_its_chart_and_is_not_judged_by_another_m
     assert "judged by" not in render_text(answer_of(one))
 
 
+def test_thresholds_of_a_search_are_judged_at_what_was_found_and_not_at_levels_that_were_passed(tmp_path: Path) -> None:
+    story = replace(STORY, fail_if=["rate < 10000/s"])
+    (cell, *_) = (one := answer_of(searched(tmp_path / "found", story))).cells
+    assert cell.rate_ops_per_s
+    assert cell.rate_ops_per_s.value < 10_000, "at 1 thread"
+    (judged,) = one.thresholds
+    assert judged.status == "passed", judged.words
+    assert re.search(r"mariadb at (8|12) threads has", judged.words)
+    never = SEARCH.model_copy(update={"limits": ["latency_p99 < 1us"], "low": 8, "high": 16})
+    none = answer_of(searched(tmp_path / "none", replace(story, threads=(8, 16), repetitions=3), never))
+    words = ["Not judged on rate below 10,000/s: no level was found for mariadb"]
+    assert [found.words for found in none.thresholds] == words
+
+
 def test_too_few_operations_are_no_claim_about_the_limit(tmp_path: Path) -> None:
     rare = Contender("rare", rate_1=100, rate_max=800)
     search = SEARCH.model_copy(update={"limits": ["latency_p99 < 1s"], "high": 4})

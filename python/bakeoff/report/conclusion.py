@@ -59,7 +59,7 @@ def answer_of(
         compared = replace(compared, by_setting=by_setting)
     neighbours = differs.neighbours() if search is None else []
     held = limit_findings(contest, bundle, runs)
-    judged = thresholds(contest, bundle, runs)
+    judged = thresholds(contest, bundle, runs, search)
     return Answer(
         title=plan.title,
         description=plan.description,

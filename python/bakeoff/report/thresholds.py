@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..analysis.fail_if import Condition, parse_threshold, status_of
 from ..analysis.limit import Limit
@@ -11,17 +12,28 @@ from ..model.records import RunRecord
 from .answer import CellAnswer, ComparisonAnswer, ThresholdAnswer
 from .cells import cell_answers
 from .comparisons import compare_all
-from .contest import Contest
+from .contest import Contest, setting_words
+from .search_words import SearchAnswer
 from .source import Source
 
 Runs = Mapping[str, Sequence[RunRecord]]
 
 
-def thresholds(contest: Contest, bundle: Source, runs: Runs) -> list[ThresholdAnswer]:
+def thresholds(
+    contest: Contest, bundle: Source, runs: Runs, search: SearchAnswer | None = None
+) -> list[ThresholdAnswer]:
+    """search: what it found, where the plan is one: its values are judged at the level tried next to what was found,
+    not at levels that were only passed."""
     found: list[ThresholdAnswer] = []
     for text in contest.plan.fail_if:
         one = parse_threshold(text, contest.plan.rates)
-        found += _values(one, contest, bundle, runs) if isinstance(one, Limit) else _changes(one, contest, bundle, runs)
+        if isinstance(one, Condition):
+            found += _changes(one, contest, bundle, runs)
+            continue
+        cells = cell_answers(contest, bundle, runs, [one.metric])
+        found += _values(one, cells if search is None else _next_to_found(cells, search, contest))
+        if search is not None:
+            found += _without_level(one, search)
     return found
 
 
@@ -30,9 +42,29 @@ def threshold_sentences(found: Sequence[ThresholdAnswer]) -> list[str]:
     return [f"{one.words}." for one in found if one.status != "passed"]
 
 
-def _values(fails: Limit, contest: Contest, bundle: Source, runs: Runs) -> Iterator[ThresholdAnswer]:
+def _next_to_found(cells: Sequence[CellAnswer], search: SearchAnswer, contest: Contest) -> Iterator[CellAnswer]:
+    """Of each contestant in each setting the level tried that is next to the one that was found."""
+    levels = {cell.id: float(cell.levels[search.factor]) for cell in contest.plan.cells}
+    settings = {cell.id: setting_words(contest.without_axis(contest.setting(cell))) for cell in contest.plan.cells}
+    for one in search.found:
+        own = [c for c in cells if (c.contestant, settings[c.cell]) == (one.contestant, one.setting_words)]
+        if (estimate := one.estimate) is not None:
+            yield min(own, key=lambda cell: abs(math.log(levels[cell.cell] / estimate)))
+        elif one.status == "always":
+            yield (max if search.highest else min)(own, key=lambda cell: levels[cell.cell])
+
+
+def _without_level(fails: Limit, search: SearchAnswer) -> Iterator[ThresholdAnswer]:
+    for one in search.found:
+        if one.estimate is None and one.status != "always":
+            who = ", ".join(filter(None, (one.contestant, one.setting_words)))
+            words = f"Not judged on {fails.words}: no level was found for {who}"
+            yield ThresholdAnswer(condition=str(fails), status="not judged", words=words)
+
+
+def _values(fails: Limit, cells: Iterable[CellAnswer]) -> Iterator[ThresholdAnswer]:
     """Of each cell the typical value, with its 95 % interval over the repetitions."""
-    for cell in cell_answers(contest, bundle, runs, [fails.metric]):
+    for cell in cells:
         spread = cell.metrics.get(fails.metric.name)
         where = _where(cell)
         if spread is None or not cell.valid:
