@@ -74,7 +74,7 @@ def answer_of(
             *threshold_sentences(judged),
             *headline_words(contest, compared, shapes, neighbours, cells, held, search, bundle.runs),
         ],
-        aside=aside_words(contest, compared, shapes, neighbours),
+        aside=aside_words(contest, compared, shapes, neighbours, cells),
         thresholds=judged,
         comparisons=compared.by_setting,
         over_all=compared.over_all,

@@ -22,6 +22,9 @@ from .search_words import SearchAnswer, search_sentences
 from .shape_words import shape_words
 from .untested_words import untested_words
 
+#: So many pairs are told of on the first screen.
+PAIRS_MAX = 3
+
 
 def headline_words(
     contest: Contest,
@@ -56,8 +59,18 @@ def headline_words(
 
 
 def aside_words(
-    contest: Contest, compared: Compared, shapes: Sequence[ShapeAnswer], neighbours: Sequence[CellsDiffer]
+    contest: Contest,
+    compared: Compared,
+    shapes: Sequence[ShapeAnswer],
+    neighbours: Sequence[CellsDiffer],
+    cells: Sequence[CellAnswer],
 ) -> list[str]:
-    """The sentences of the headline that answer nothing that was asked."""
-    after_pairs = shape_words(contest, shapes) if compared.by_setting else []
-    return [*after_pairs, *differs_words(contest, compared.by_setting, neighbours)]
+    """The sentences of the headline that a first screen can do without: those that answer nothing that was asked, and
+    of many pairs all but the first, because the chart shows them."""
+    comparisons = compared.by_setting
+    said = [ABORTS] if abort_words(contest, cells) else []
+    return [
+        *pair_words(contest, comparisons, cells)[PAIRS_MAX:],
+        *(shape_words(contest, shapes) if comparisons else []),
+        *differs_words(contest, comparisons, neighbours, said=said),
+    ]
