@@ -300,6 +300,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
+        Path(temporary).chmod(0o755)  # servers do not run as root
         for scenario in chosen:
             try:
                 all_seen.append(measure(scenario, arguments.repetitions, folder))

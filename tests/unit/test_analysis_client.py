@@ -45,6 +45,12 @@ def test_a_worker_without_a_core_while_cores_lie_idle_is_held_back_by_something_
     assert words.endswith("while 70 % of the time of the cores lay idle (bound 20 %)")
 
 
+def test_a_worker_that_waits_for_answers_on_shared_cores_is_none_though_others_and_nobody_have_them_in_turn() -> None:
+    """Two users on the server's cores: each wakes the other side, and the kernel moves both about."""
+    two_users = replace(CROWDED, workers=[WorkerNumbers(0.487, 0.355)], idle_ratio=0.27)
+    assert signs(two_users) == []
+
+
 def test_a_client_that_takes_much_of_what_both_use_is_the_limit_of_full_cores() -> None:
     [words] = signs(replace(CROWDED, client_cpu_s=3.0, server_cpu_s=1.0))
     assert words.endswith("and the client took 75 % of the CPU time of both (bound 50 %)")

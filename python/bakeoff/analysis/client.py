@@ -14,8 +14,7 @@ from bakeoff.analysis.wording import percent_words
 
 #: Of the window: a worker worked, or had work to do and no core. Beyond it answers wait for the worker.
 WANTED_RATIO_MAX = 0.9
-#: Of the window: a worker had work to do and no core. On cores of its own, or while cores lie idle, it is not the
-#: server that keeps it from them.
+#: Of the window: a worker had work to do and no core. On cores of its own it is not the server that keeps it from them.
 NO_CORE_RATIO_MAX = 0.3
 #: Of the time of cores that client and server share: cores lie idle while a worker has work to do.
 IDLE_RATIO_MAX = 0.2
@@ -80,7 +79,7 @@ def _workers(client: ClientNumbers) -> str:
         words += f" and had work but no core for {percent_words(worker.run_queue_delay_ratio)}"
     if worker.busy_ratio > WANTED_RATIO_MAX or (not client.shares_cores and (never_waited or held_back)):
         return words
-    if held_back and client.idle_ratio is not None and client.idle_ratio > IDLE_RATIO_MAX:
+    if never_waited and client.idle_ratio is not None and client.idle_ratio > IDLE_RATIO_MAX:
         idle, bound = percent_words(client.idle_ratio), percent_words(IDLE_RATIO_MAX)
         return f"{words}, while {idle} of the time of the cores lay idle (bound {bound})"
     share = cpu_share(client.client_cpu_s, client.server_cpu_s)
