@@ -1,12 +1,13 @@
-"""Runs docs/tutorial.md and writes what its commands print, and pictures of its reports, into it.
+"""Runs docs/tutorial.md, or docs/questions.md, and writes what its commands print, and pictures of its reports, into it.
 
-    python -m benches.tutorial SCRATCH [--wait | --together]
+    python -m benches.tutorial {tutorial,questions} SCRATCH [--wait | --together]
 
 SCRATCH: a folder that is made, or one of an earlier call: what was measured there is told anew, and only what lacks is
 measured. What stands after it is given to every `bakeoff run`, and not shown. Every block of commands that has a block
-of output after it is run there, in the page's order, beside the plans of plans/tutorial. A block of output that ends
-in "..." keeps as many paragraphs as it has. docs/images/tutorial-NAME.png is the first screen of the report in
-SCRATCH/NAME. Needs MariaDB (`bakeoff systems install mariadb`) and chromium, and takes about twenty minutes.
+of output after it is run there, in the page's order, beside the plans of plans/PAGE. A block of output that ends
+in "..." keeps as many paragraphs as it has. docs/images/PAGE-NAME.png is the first screen of the report in
+SCRATCH/NAME. Needs MariaDB (`bakeoff systems install mariadb`) and chromium, the questions PostgreSQL, too; the tutorial
+takes about twenty minutes, the questions twelve.
 """
 
 from __future__ import annotations
@@ -21,31 +22,25 @@ from pathlib import Path
 from tests.builders.chromium import Chromium
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs/tutorial.md"
 IMAGES = ROOT / "docs/images"
-PLANS = ROOT / "plans/tutorial"
 _COMMANDS = re.compile(r"```sh\n([^`]*)```\n\n```text\n([^`]*)```")
-_PICTURE = re.compile(r"images/tutorial-(\w+)\.png")
 #: Where bundles that are continued are kept as they were.
 _BEFORE = "before/"
 #: Of the page: what a reader sees without scrolling.
 SCREEN = (1300, 950)
 
 
-def main(scratch: Path, beside: str) -> None:
-    shutil.copytree(PLANS, scratch, dirs_exist_ok=True)
-    page = PAGE.read_text()
-    page = _COMMANDS.sub(lambda block: _block(block[1], _printed(block[1], block[2], scratch, beside)), page)
-    PAGE.write_text(page)
-    pictures(scratch, dict.fromkeys(_PICTURE.findall(page)))
-
-
-def pictures(scratch: Path, names: dict[str, None]) -> None:
+def main(name: str, scratch: Path, beside: str) -> None:
+    page = ROOT / f"docs/{name}.md"
+    shutil.copytree(ROOT / f"plans/{name}", scratch, dirs_exist_ok=True)
+    text = page.read_text()
+    text = _COMMANDS.sub(lambda block: _block(block[1], _printed(block[1], block[2], scratch, beside)), text)
+    page.write_text(text)
     browser = Chromium(Path(shutil.which("chromium") or "chromium"), {}, scratch)
-    for name in names:
+    for shown in dict.fromkeys(re.findall(rf"images/{name}-(\w+)\.png", text)):
         width, height = SCREEN
-        report = (scratch / name / "report.html").absolute()
-        (IMAGES / f"tutorial-{name}.png").write_bytes(browser.screenshot(report, width=width, height=height))
+        report = (scratch / shown / "report.html").absolute()
+        (IMAGES / f"{name}-{shown}.png").write_bytes(browser.screenshot(report, width=width, height=height))
 
 
 def _block(commands: str, printed: str) -> str:
@@ -85,4 +80,4 @@ def _asked(command: str, scratch: Path) -> str | None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), " ".join(sys.argv[2:]))
+    main(sys.argv[1], Path(sys.argv[2]), " ".join(sys.argv[3:]))
