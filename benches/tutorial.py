@@ -1,4 +1,4 @@
-"""Runs docs/tutorial.md, or docs/questions.md, and writes what its commands print, and pictures of its reports, into it.
+"""Runs docs/tutorial.md or docs/questions.md, and writes what its commands print and pictures of its reports into it.
 
     python -m benches.tutorial {tutorial,questions} SCRATCH [--wait | --together]
 
@@ -6,8 +6,8 @@ SCRATCH: a folder that is made, or one of an earlier call: what was measured the
 measured. What stands after it is given to every `bakeoff run`, and not shown. Every block of commands that has a block
 of output after it is run there, in the page's order, beside the plans of plans/PAGE. A block of output that ends
 in "..." keeps as many paragraphs as it has. docs/images/PAGE-NAME.png is the first screen of the report in
-SCRATCH/NAME. Needs MariaDB (`bakeoff systems install mariadb`) and chromium, the questions PostgreSQL, too; the tutorial
-takes about twenty minutes, the questions twelve.
+SCRATCH/NAME. Needs MariaDB (`bakeoff systems install mariadb`) and chromium, the questions PostgreSQL, too. Takes about
+twenty minutes, the questions twelve.
 """
 
 from __future__ import annotations
