@@ -17,6 +17,7 @@ from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.postgresql import installations as postgresql_installations
 from bakeoff.systems.postgresql.postgresql import PostgreSql
 from builders.systems import configured
+from mariadb_servers import private
 
 from benches.suite.peers.sysbench import PACKAGES
 
@@ -46,6 +47,15 @@ def place() -> Iterator[Path]:
     os.chmod(folder, 0o755)
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def own(place: Path) -> Iterator[MariaDb]:
+    """A server that a test may stop, kill and fill."""
+    system = private(place)
+    system.start()
+    yield system
+    system.stop()
 
 
 @pytest.fixture(scope="session")
