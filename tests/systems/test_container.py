@@ -16,7 +16,7 @@ import pytest
 from bakeoff.provision.instance import remove_stale
 from bakeoff.systems.mysql.mariadb import MariaDb
 from builders.systems import configured, node_of
-from test_mariadb import starter
+from test_mariadb_life import starter
 
 pytestmark = pytest.mark.servers
 
