@@ -135,6 +135,8 @@ class Sources:
     what: str  # "MariaDB server"
     all: tuple[Source, ...]
     in_images: Named | None = None  # None: it is not started from images
+    #: What every one of them needs of this machine; raises ServerError where it is not there.
+    requires: Callable[[], object] = lambda: None
 
     def here(self) -> list[Installation]:
         """Every installation that can be used now, in order of preference."""
@@ -142,6 +144,7 @@ class Sources:
 
     def find(self, version: str | None) -> Installation:
         """The one to use for `version` (`10.11` fits 10.11.19); None: the preferred one."""
+        self.requires()
         there = self.here()
         for one in there:
             if version is None or version_fits(one.version, version):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,23 +99,30 @@ def _named(one: Stored) -> str:
 
 
 def download(artifact: Artifact, scratch: Path) -> Path:
-    """The jar in `scratch`. Maven's own plugins stay in the cache; of the artifact nothing does. Raises ServerError."""
+    """The jar in `scratch`. Of the artifact nothing stays in the cache. Raises ServerError."""
+    asked = [_COPY, f"-Dartifact={artifact}:jar", f"-DoutputDirectory={scratch}", "-Dmdep.useBaseVersion=true"]
+    run_maven(asked, str(artifact), scratch, [Path(*artifact.group.split("."), artifact.artifact)])
+    return scratch / f"{artifact.artifact}-{artifact.version}.jar"
+
+
+def run_maven(asked: Sequence[str], what: str, scratch: Path, forgotten: Iterable[Path]) -> None:
+    """In the folder `scratch`. Maven's own plugins stay in the cache. what: is to be fetched. forgotten: folders of
+    its repository that do not stay. Raises ServerError."""
     repository = cache_dir() / "maven"
     make_passable(repository)
-    argv = ["mvn", "-q", "-B", "-C", f"-Dmaven.repo.local={repository}", _COPY]
-    argv += [f"-Dartifact={artifact}:jar", f"-DoutputDirectory={scratch}", "-Dmdep.useBaseVersion=true"]
+    argv = ["mvn", "-q", "-B", "-C", f"-Dmaven.repo.local={repository}", *asked]
     try:
         done = subprocess.run(
             argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=scratch, timeout=_TIMEOUT_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ServerError(f"could not fetch {artifact}: {error}", hint="check that `mvn` works here") from error
+        raise ServerError(f"could not fetch {what}: {error}", hint="check that `mvn` works here") from error
     finally:
-        shutil.rmtree(repository.joinpath(*artifact.group.split("."), artifact.artifact), ignore_errors=True)
+        for folder in forgotten:
+            shutil.rmtree(repository / folder, ignore_errors=True)
     if done.returncode:
         said = next((line for line in done.stdout.splitlines() if "ERROR" in line), done.stderr.strip()[-300:])
         raise ServerError(
-            f"Maven could not fetch {artifact}: {said.removeprefix('[ERROR] ')[:400]}",
+            f"Maven could not fetch {what}: {said.removeprefix('[ERROR] ')[:400]}",
             hint="check the network and Maven's settings, and try again",
         )
-    return scratch / f"{artifact.artifact}-{artifact.version}.jar"

@@ -1,0 +1,84 @@
+"""Programs of jars, and the Java that runs them.
+
+A Java is looked for where JAVA_HOME says, on the PATH and where packages put it, and asked what it is: the name of a
+folder says nothing for sure.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bakeoff.errors import ServerError
+from bakeoff.provision.installation import Installation
+from bakeoff.provision.on_path import said_by
+
+_PLACES = ("/usr/lib/jvm/*/bin/java", "/opt/*/bin/java")
+
+
+@dataclass(frozen=True)
+class JavaInstallation(Installation):
+    """`program` is the Java. jars: the folder of the program's own."""
+
+    jars: Path = Path()
+
+
+@dataclass(frozen=True)
+class Java:
+    program: Path
+    version: int  # 17
+
+    def __str__(self) -> str:
+        return f"Java {self.version} ({self.program})"
+
+
+@dataclass(frozen=True)
+class JavaNeed:
+    """what: the program. versions: those that run it, best first."""
+
+    what: str
+    versions: tuple[int, ...]
+
+    def find(self) -> Java:
+        """The best that is here. Raises ServerError."""
+        found: list[Java] = []
+        for program in _places():
+            if (version := _version(program)) is not None:
+                found.append(Java(program, version))
+                if version == self.versions[0]:
+                    break
+        usable = [java for java in found if java.version in self.versions]
+        if usable:
+            return min(usable, key=lambda java: self.versions.index(java.version))
+        best, there = self.versions[0], ", ".join(map(str, found)) or "no Java"
+        raise ServerError(
+            f"{self.what} needs Java {' or '.join(map(str, self.versions))}, and this machine has {there}",
+            hint=f"install Java {best} (Debian: apt install openjdk-{best}-jre-headless), or set JAVA_HOME to one",
+        )
+
+    def installation(self, version: str, source: str, described: str, jars: Path) -> list[JavaInstallation]:
+        """Of a program whose jars are here: none without a Java."""
+        try:
+            java = self.find()
+        except ServerError:
+            return []
+        return [JavaInstallation(version, source, described, java.program, jars=jars)]
+
+
+def _places() -> Iterator[Path]:
+    """Each once, in order of preference."""
+    named = [f"{home}/bin/java"] if (home := os.environ.get("JAVA_HOME")) else []
+    on_path = shutil.which("java")
+    packaged = [str(path) for place in _PLACES for path in sorted(Path("/").glob(place.lstrip("/")))]
+    for path in dict.fromkeys(Path(path).resolve() for path in [*named, *([on_path] if on_path else []), *packaged]):
+        if os.access(path, os.X_OK):
+            yield path
+
+
+def _version(program: Path) -> int | None:
+    found = re.match(r"\w+ (\d+)", said_by((str(program), "--version")))
+    return int(found[1]) if found else None

@@ -1,0 +1,1 @@
+"""Apache Cassandra: clusters of our own on this machine, and existing ones."""
