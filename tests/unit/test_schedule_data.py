@@ -62,8 +62,7 @@ def instance(reset: str = "none", *found: Found, private: bool = False) -> Insta
             ledger=lambda: Ledger(*found),
             size_on_disk_bytes=lambda: None,
             restore=lambda path: None,
-            alive=lambda: True,
-            answers=lambda: True,
+            whole=lambda: True,
         ),
     )
     made.logs = cast(Any, None)

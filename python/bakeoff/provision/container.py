@@ -20,6 +20,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -129,6 +130,12 @@ class _ContainerProcess(ServerProcess):
     def server_pid(self) -> int:
         found = _ask(self._runtime, "inspect", "--format", "{{.State.Pid}}", *_containers(self._runtime, self._folder))
         return int(found.stdout) if found.stdout.strip().isdigit() else self.pid
+
+    def freeze(self) -> None:
+        os.kill(self.server_pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        os.kill(self.server_pid, signal.SIGCONT)
 
     def kill(self) -> None:
         if found := _containers(self._runtime, self._folder):

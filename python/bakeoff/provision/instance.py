@@ -2,8 +2,10 @@
 
     mariadb-x1y2/         ours, and closed to others but for passing through
         owner.json        who made it, where, and the servers it started; owner.lock is held while that process lives
-        my.cnf, server.log, snapshot/ ...
-        data/ run/ tmp/   of the account that servers run as
+        snapshot/ ...
+        n1/ n2/ ...       a part for each server, by its node's name, ours as well
+            my.cnf, server.log ...
+            data/ run/ tmp/   of the account that servers run as
 
 When root starts servers they run as another account, which may write in folders of its own only. So nothing that we
 write or read by name lies where that account could put a link. When the owner has ended, the next bakeoff ends the
@@ -18,6 +20,7 @@ import shutil
 import stat
 import tempfile
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,6 +52,7 @@ class InstanceFolder:
         for_servers: servers will run in it, so the account that they run as must be able to get there.
         """
         self.path = path.absolute()
+        self._whole = self.path  # where the record is
         self._for_servers = for_servers
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -58,6 +62,14 @@ class InstanceFolder:
         self._owner = self._take()
         self._owner.write(self.path)
         self._refuse_closed(self.path)
+
+    def part(self, name: str) -> InstanceFolder:
+        """A folder in it for one of its servers: recorded with the whole, and removed with it."""
+        part = copy(self)
+        part.path = self.path / name
+        part.path.mkdir(exist_ok=True, mode=0o700)
+        _own(part.path, passable=self._for_servers)
+        return part
 
     def subfolder(self, name: str) -> Path:
         """A folder in it that servers may write in."""
@@ -95,18 +107,18 @@ class InstanceFolder:
         self._change(replace(self._known(), runtime=runtime))
 
     def remove(self) -> None:
-        """Removes everything, also what other objects for this folder have added."""
-        _remove(self.path, self._known())
-        if lock := _held.pop(self.path, None):
+        """Removes everything (of a part: the whole), also what other objects for this folder have added."""
+        _remove(self._whole, self._known())
+        if lock := _held.pop(self._whole, None):
             lock.free()
 
     def _known(self) -> Owner:
         """The record as it is now: there may be several objects for one folder."""
-        return Owner.read(self.path) or self._owner
+        return Owner.read(self._whole) or self._owner
 
     def _change(self, owner: Owner) -> None:
         self._owner = owner
-        owner.write(self.path)
+        owner.write(self._whole)
 
     def _take(self) -> Owner:
         owner = Owner.read(self.path)

@@ -101,7 +101,8 @@ class Owner:
     def end_servers(self, folder: Path) -> None:
         """Those that still run; process numbers of another boot or container name nobody here."""
         if self.runtime:
-            remove_containers(self.runtime, folder)
+            for part in [folder, *(path for path in folder.iterdir() if path.is_dir())]:
+                remove_containers(self.runtime, part)
         here = Host.here()
         if (self.host.boot_id, self.host.pid_namespace) == (here.boot_id, here.pid_namespace):
             for pid, ticks in self.servers:

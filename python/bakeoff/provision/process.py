@@ -183,6 +183,13 @@ class ServerProcess:
         self._signal(signal.SIGKILL)
         self._process.wait()
 
+    def freeze(self) -> None:
+        """SIGSTOP to the server and whatever it started: it lives, and says nothing more until `thaw`."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
     def _ended_within(self, timeout_s: float) -> bool:
         try:
             self._process.wait(timeout_s)

@@ -17,9 +17,11 @@ A system's own server derives from PrivateServer and says what is its product's;
 
     server.start()          init if there are no data, a free port, start, wait until it answers (or has ended)
     server.stop()           the signal, some seconds, then SIGKILL; idempotent
-    server.snapshot(path)   clean stop, copy, start again;  restore(path): kill, copy back, start
-    server.make_cold()      clean stop, the kernel forgets the files, start
+    server.end()            the signal, and as long as a clean end takes
+    server.kill()           SIGKILL;  freeze(), thaw(): SIGSTOP, SIGCONT
+    server.save_data(path)  a copy, once it has ended;  load_data(path): in place of what it has
 
+A system has one or several of them, and says what snapshots and cold starts are made of (systems/server/started.py).
 All is called from one thread, but for `alive`, `pids` and what `control` connections do.
 """
 
@@ -33,13 +35,13 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
 from bakeoff.errors import BakeoffError, ServerError
 from bakeoff.provision.container import ImageInstallation
-from bakeoff.provision.files import copy_tree, forget_pages, write_private
+from bakeoff.provision.files import copy_tree, write_private
 from bakeoff.provision.installation import Installation
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.process import ServerProcess, free_port, give_to_account, port_is_free
@@ -67,6 +69,23 @@ class Timings:
     copy_s: float = 0.0
 
 
+def _secret() -> str:
+    return secrets.token_urlsafe(18)
+
+
+@dataclass(frozen=True)
+class Passwords:
+    """Made for one system: its servers have the same, as they hold the same data."""
+
+    bench: str = field(default_factory=_secret, repr=False)
+    root: str = field(default_factory=_secret, repr=False)
+
+    def censored(self, text: str) -> str:
+        for secret in astuple(self):
+            text = text.replace(secret, "***")
+        return text
+
+
 @dataclass(frozen=True)
 class ServerSpec:
     """What a private server is asked to be."""
@@ -77,11 +96,14 @@ class ServerSpec:
     port: int | None = None  # None: a free one
     tls: bool = False  # with a certificate of its own
     place: Path | None = None  # the folder under which the data go; None: the instance's own
+    passwords: Passwords = field(default_factory=Passwords)
 
 
 class PrivateServer(ABC):
     product: ClassVar[str]
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
+    #: Options of a start after which nothing is in its memory that was there before.
+    cold_options: ClassVar[tuple[str, ...]] = ()
     #: Of its unix socket; some products fix it.
     socket_name: ClassVar[str] = "server.sock"
     start_timeout_s = 120.0
@@ -96,8 +118,8 @@ class PrivateServer(ABC):
         self.where = where
         self.timings = Timings()
         self.port = 0
-        self.bench_password = secrets.token_urlsafe(18)
-        self.root_password = secrets.token_urlsafe(18)
+        self.bench_password = spec.passwords.bench
+        self.root_password = spec.passwords.root
         self.socket = folder.socket_path(self.socket_name)
         self.log = folder.path / "server.log"
         self._place = folder.outside(spec.place) if spec.place else folder.path
@@ -170,6 +192,7 @@ class PrivateServer(ABC):
                 return
             except PortTaken:
                 self.kill()
+                self.port = 0
                 if self.spec.port is not None or attempt == _PORT_TRIES:
                     raise
             except BaseException:  # Ctrl-C too: nothing half started stays
@@ -185,12 +208,30 @@ class PrivateServer(ABC):
             self._process = None
         self.timings.stop_s = time.monotonic() - begin
 
+    def end(self) -> None:
+        """A clean shutdown, after which all is written, however long that takes. Raises ServerError."""
+        self.disconnect()
+        if self._process is None or not self._process.stop(self.clean_stop_timeout_s, self.stop_signal):
+            raise ServerError(
+                f"the server did not shut down cleanly within {self.clean_stop_timeout_s:.0f} s", where=self.where
+            )
+        self._process = None
+
     def kill(self) -> None:
-        """At once; for data that is thrown away."""
+        """At once: SIGKILL, frozen or not."""
         self.disconnect()
         if self._process is not None:
             self._process.kill()
             self._process = None
+
+    def freeze(self) -> None:
+        """It lives, and says nothing more until `thaw`."""
+        if self._process is not None:
+            self._process.freeze()
+
+    def thaw(self) -> None:
+        if self._process is not None:
+            self._process.thaw()
 
     def alive(self) -> bool:
         return self._process is not None and self._process.alive()
@@ -198,43 +239,20 @@ class PrivateServer(ABC):
     def pids(self) -> list[int]:
         return [self._process.server_pid] if self._process is not None and self._process.alive() else []
 
-    def remove(self) -> None:
-        self.kill()
-        self.folder.remove()
-
     # -- data -------------------------------------------------------------------------------------------------------
 
-    def snapshot(self, path: Path) -> None:
-        """Clean stop with everything written, copy, start again."""
-        self.before_snapshot()
-        self._end_cleanly()
+    def save_data(self, path: Path) -> None:
+        """Copies the data of a server that has ended cleanly."""
         if not self.data_are_whole():
             raise ServerError(f"the data directory {self.data} is not whole", where=self.where)
         self.timings.copy_s = self._copy(self.data, path)
-        self.start()
 
-    def restore(self, path: Path) -> None:
-        """Throws the data away, puts the copy back, starts. Works on a server that has never run."""
+    def load_data(self, path: Path) -> None:
+        """Throws the data away and puts the copy in their place. Works on a server that has never run."""
         if not self.has_data(path):
             raise ServerError(f"there is no snapshot in {path}", where=self.where, hint="load the data again")
         self.kill()
         self.timings.copy_s = self._copy(path, self.data)
-        self.start()
-
-    def make_cold(self, *options: str) -> None:
-        """A clean restart, between whose halves the kernel forgets the data. options: of the start."""
-        folders = self.data_folders()
-        self._end_cleanly()
-        forget_pages(folders)
-        self.start(*options)
-
-    def _end_cleanly(self) -> None:
-        self.disconnect()
-        if self._process is None or not self._process.stop(self.clean_stop_timeout_s, self.stop_signal):
-            raise ServerError(
-                f"the server did not shut down cleanly within {self.clean_stop_timeout_s:.0f} s", where=self.where
-            )
-        self._process = None
 
     def _copy(self, source: Path, target: Path) -> float:
         begin = time.monotonic()
@@ -272,7 +290,7 @@ class PrivateServer(ABC):
         return self._failed(self._log_since(0), f"making its data directory, exit code {done.returncode}")
 
     def _start_once(self, options: Sequence[str]) -> None:
-        self.port = self.spec.port or free_port()
+        self.port = self._next_port()
         begin = time.monotonic()
         files = {self.folder.path / name: text for name, text in self.secret_files().items()}
         log_begin = self.log.stat().st_size if self.log.exists() else 0
@@ -291,6 +309,12 @@ class PrivateServer(ABC):
             for path in files:
                 path.unlink(missing_ok=True)
         self.timings.start_s = time.monotonic() - begin
+
+    def _next_port(self) -> int:
+        """The one it had before, which its neighbours and the load may know, as long as that is free."""
+        if self.spec.port is not None:
+            return self.spec.port
+        return self.port if self.port and port_is_free(self.port) else free_port()
 
     def _wait_until_ready(self, process: ServerProcess, log_begin: int) -> None:
         deadline = time.monotonic() + self.start_timeout_s
@@ -311,15 +335,10 @@ class PrivateServer(ABC):
     # -- its log ----------------------------------------------------------------------------------------------------
 
     def log_tail(self, lines: int) -> str:
-        return self._censored("\n".join(self._log_since(0).splitlines()[-lines:]))
+        return self.spec.passwords.censored("\n".join(self._log_since(0).splitlines()[-lines:]))
 
     def _failed(self, log: str, how: str) -> BakeoffError:
-        return self.explain(self._censored(log), how)
-
-    def _censored(self, text: str) -> str:
-        for secret in (self.root_password, self.bench_password):
-            text = text.replace(secret, "***")
-        return text
+        return self.explain(self.spec.passwords.censored(log), how)
 
     def _log_since(self, offset: int) -> str:
         """At most its last megabyte."""

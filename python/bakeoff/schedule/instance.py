@@ -65,11 +65,8 @@ class Instance:
         return self.data is not None
 
     def start(self) -> None:
-        """Starts a private system unless it runs; looks at an existing one the first time. One that is frozen is ended
-        first."""
-        if self._started and self.system.private and self.system.alive() and not self.system.answers():
-            self.system.stop()
-        if not self._started or (self.system.private and not self.system.alive()):
+        """Starts what of a private system has ended, or is frozen; looks at an existing one the first time."""
+        if not self._started or (self.system.private and not self.system.whole()):
             self.system.start()
             self._started = True
             self._pin()

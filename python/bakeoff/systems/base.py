@@ -19,7 +19,7 @@ raise, `stop` ends the connections. It is never changed outside the schema the p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,6 +27,7 @@ from typing import Any, ClassVar
 from bakeoff.errors import PlanError
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Sources
+from bakeoff.provision.server import PrivateServer
 from bakeoff.systems.storage import Storage
 
 #: Portable isolation levels; the engine sets them per session and reads them back.
@@ -227,17 +228,37 @@ class System(ABC):
         nothing. Raises PlanError."""
 
     @abstractmethod
-    def start(self) -> None: ...
+    def start(self) -> None:
+        """Starts what of it does not run. One that is frozen is ended first."""
 
     @abstractmethod
     def stop(self) -> None: ...
 
     @abstractmethod
-    def alive(self) -> bool: ...
+    def alive(self) -> bool:
+        """Whether anything of it runs."""
 
     def answers(self) -> bool:
-        """Whether it lives and says something within some seconds: a frozen server lives."""
+        """Whether a node of it lives and says something within some seconds: a frozen one lives."""
         return self.alive()
+
+    def whole(self) -> bool:
+        """Whether all its nodes do."""
+        return self.answers()
+
+    def servers(self) -> Mapping[str, PrivateServer]:
+        """Those that a private system starts, by the names of its nodes, in their order: they may be killed, frozen and
+        ended one by one, and `rejoin` brings them back."""
+        return {}
+
+    def rejoin(self, node: str, *options: str) -> None:
+        """Starts one of `servers` that does not run, beside those that do. options: of this one start. Raises
+        ServerError."""
+        raise NotImplementedError(f"{self.kind} has no servers of ours")
+
+    def caught_up(self, timeout_s: float) -> bool:
+        """Waits until all nodes hold what the first has committed. False if they did not within `timeout_s`."""
+        return True
 
     @abstractmethod
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
@@ -268,11 +289,12 @@ class System(ABC):
         return False
 
     def drain_debt(self, timeout_s: float) -> bool:
-        """Waits until the debt is written back (private systems only). False if it was not within `timeout_s`."""
+        """Waits until the debt of all nodes is written back (private systems only). False if it was not within
+        `timeout_s`."""
         return True
 
     def size_on_disk_bytes(self) -> int | None:
-        """Of the plan's data (schema or file), or None where it cannot be had."""
+        """Of the plan's data (schema or file) on all nodes together, or None where it cannot be had."""
         return None
 
     def snapshot(self, path: Path) -> None:

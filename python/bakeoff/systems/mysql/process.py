@@ -58,8 +58,7 @@ class MySqlProcess(DatabaseServer):
     }
     #: Newer servers would make themselves a certificate, which takes seconds.
     without_tls: ClassVar[dict[str, str]] = {}
-    #: Options of a start after which nothing is in its buffer pool that was there before.
-    forgetful: ClassVar[tuple[str, ...]] = ("--innodb-buffer-pool-load-at-startup=OFF",)
+    cold_options: ClassVar[tuple[str, ...]] = ("--innodb-buffer-pool-load-at-startup=OFF",)
 
     def make_control(self) -> Control:
         return Control(Login(self.socket_address(), "root", self.root_password), where=self.where)
@@ -89,10 +88,6 @@ class MySqlProcess(DatabaseServer):
         rows = self.control.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({asked})", *names)
         found = {str(name): str(value) for name, value in rows}
         return {name: found[name] for name in names if name in found}
-
-    def make_cold(self, *options: str) -> None:
-        """The server would read back what it had in its pool before, so it is told not to."""
-        super().make_cold(*options, *self.forgetful)
 
     def size_on_disk_bytes(self) -> int | None:
         folder = self.data / self.spec.schema

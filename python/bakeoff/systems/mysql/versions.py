@@ -59,7 +59,7 @@ class MySql5Process(MySqlProcess):
     """5.5. Its system tables come ready-made with it."""
 
     product = "MySQL"
-    forgetful: ClassVar[tuple[str, ...]] = ()  # it remembers nothing
+    cold_options: ClassVar[tuple[str, ...]] = ()  # it remembers nothing
     defaults: ClassVar[dict[str, str]] = {
         **MySqlProcess.defaults,
         "innodb_log_file_size": "48M",  # two of them

@@ -12,6 +12,7 @@ import os
 import pwd
 import signal
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from bakeoff.errors import BakeoffError, ServerError
@@ -71,6 +72,7 @@ class PostgreSqlProcess(DatabaseServer):
 
     def stop(self) -> None:
         processes = self._processes()
+        self.thaw()  # one that is frozen would keep the first from ending
         super().stop()
         _end(processes)
 
@@ -79,6 +81,20 @@ class PostgreSqlProcess(DatabaseServer):
         processes = self._processes()
         super().kill()
         _end(processes)
+
+    def freeze(self) -> None:
+        """Each process of it has a group of its own; the first starts no other once it is frozen."""
+        super().freeze()
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+        super().thaw()
+
+    def _signal(self, number: signal.Signals) -> None:
+        for pid in self.pids():
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def pids(self) -> list[int]:
         """The first, and all that it has started: one for each connection, and those that write."""

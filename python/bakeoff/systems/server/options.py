@@ -6,7 +6,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import Field, model_validator
 
@@ -61,6 +61,13 @@ class ServerOptions(Options):
         """Variables of the load's connections, by the server's own names."""
         return dict(self.driver[_SESSION])
 
+    @classmethod
+    def start_keys(cls) -> Collection[str]:
+        """What may stand in `start`, or beside it. A kind says more by an own type of that field."""
+        (model,) = (one for one in get_args(cls.model_fields["start"].annotation) if one is not type(None))
+        keys: Collection[str] = model.model_fields
+        return keys
+
     @property
     @abstractmethod
     def tables_in(self) -> str:
@@ -76,10 +83,10 @@ class ServerOptions(Options):
 Read = TypeVar("Read", bound=ServerOptions)
 
 
-def in_one_spelling(options: dict[str, Any], where: str) -> dict[str, Any]:
+def in_one_spelling(options: dict[str, Any], where: str, start_keys: Collection[str]) -> dict[str, Any]:
     """A server without an address is a private one, and what its own table says of it is said in `start`. Raises
     PlanError for what is said in both, and for what only a private server can be told."""
-    beside = {key: options[key] for key in StartOptions.model_fields if key in options}
+    beside = {key: options[key] for key in start_keys if key in options}
     if "address" in options:
         for key in ["start", *beside] if "start" in options else beside:
             raise _not_of_an_existing(key, where)
@@ -103,7 +110,7 @@ def in_one_spelling(options: dict[str, Any], where: str) -> dict[str, Any]:
         start = {**start, "settings": {**outer, **inner}}
     for key in beside.keys() & start.keys():
         raise PlanError(f"`{key}` is said twice", where=where, hint=f"as `{key}` and in `start`: keep one")
-    rest = {key: value for key, value in options.items() if key not in StartOptions.model_fields}
+    rest = {key: value for key, value in options.items() if key not in start_keys}
     return {**rest, "start": {**start, **beside}}
 
 
@@ -123,8 +130,8 @@ def read_server_options(
     model: type[Read], options: dict[str, Any], where: str, *, driver: str, isolation: str | None
 ) -> Read:
     """Checks all; the server is started unless it has an address."""
-    spelled = in_one_spelling(options, where)
-    return read_options(model, spelled, where, driver=driver, isolation=isolation, others=StartOptions.model_fields)
+    spelled = in_one_spelling(options, where, model.start_keys())
+    return read_options(model, spelled, where, driver=driver, isolation=isolation, others=model.start_keys())
 
 
 def refuse_impossible_tls(options: ServerOptions, where: str) -> None:

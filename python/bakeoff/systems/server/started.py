@@ -1,15 +1,29 @@
-"""A private server as a system of a plan. A kind derives from this and names its family, where its programs come from,
-what makes and starts one of its servers by version, and its twin for an existing server."""
+"""Private servers as a system of a plan: one, or several that belong together. A kind derives from this and names its
+family, where its programs come from, what makes and starts one of its servers by version, and its twin for an existing
+server. One of several servers says more:
+
+    def roles(self): ...                    # names and roles of its nodes; the first is written to
+    def make_server(self, name, ...): ...   # one of them
+    def make_node(self, name, ...): ...     # what it is asked, beside what its family asks a server
+    def rejoin(self, node, ...): ...        # how one is started beside those that run
+    def caught_up(self, timeout_s): ...     # whether all hold what the first has committed
+"""
 
 from __future__ import annotations
 
 import re
+import time
 from abc import abstractmethod
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bakeoff.errors import BakeoffError
+from bakeoff.errors import BakeoffError, ServerError
 from bakeoff.provision.container import installation_for
+from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
@@ -33,6 +47,8 @@ class StartedServer(Server):
 
     existing: ClassVar[type[ExistingServer]]
     private = True
+    #: All that a load has written goes to all nodes, and that may take as long as the load.
+    catch_up_timeout_s: ClassVar[float] = 1800.0
 
     @classmethod
     @abstractmethod
@@ -94,88 +110,166 @@ class StartedServer(Server):
         self._place = (base_dir / start.path).absolute() if start.path else None
         self._settings = settings
         self._workdir = workdir
-        self._server: DatabaseServer | None = None
+        self._servers: dict[str, DatabaseServer] = {}
         self._nodes: list[ServerNode] = []
+
+    # -- its servers ------------------------------------------------------------------------------------------------
+
+    def roles(self) -> Mapping[str, str]:
+        """Of its nodes, by their names and in their order."""
+        return {"server": "primary"}
+
+    def make_server(self, name: str, spec: ServerSpec, folder: InstanceFolder) -> DatabaseServer:
+        """Of the node of that name."""
+        return self.process_of(spec.installation, self._where)(spec, folder, where=self._where)
+
+    def make_node(self, name: str, address: str, access: Access) -> ServerNode:
+        return self.family.node(name, self.roles()[name], address, access)
+
+    def servers(self) -> dict[str, DatabaseServer]:
+        """Their folders are made at the first call. With a port of the plan they have that and the next ones."""
+        if not self._servers:
+            found = installation_for(self.sources(), self._start.version, self._start.image)
+            tls = self._options.driver["tls"] is not None
+            spec = ServerSpec(found, self._settings, self._options.tables_in, tls=tls, place=self._place)
+            whole = InstanceFolder(self._workdir)
+            ports = {name: self._start.port and self._start.port + place for place, name in enumerate(self.roles())}
+            self._servers = {
+                name: self.make_server(name, replace(spec, port=port), whole.part(name)) for name, port in ports.items()
+            }
+        return self._servers
 
     @property
     def server(self) -> DatabaseServer:
-        """The instance, its folder made at the first call."""
-        if self._server is None:
-            found = installation_for(self.sources(), self._start.version, self._start.image)
-            tls = self._options.driver["tls"] is not None
-            spec = ServerSpec(found, self._settings, self._options.tables_in, self._start.port, tls, self._place)
-            made = self.process_of(found, self._where)(spec, InstanceFolder(self._workdir), where=self._where)
-            self._server = made
-        return self._server
+        """The first, which is written to."""
+        return next(iter(self.servers().values()))
 
     @property
     def control(self) -> Control:
         return self.server.control
 
+    # -- life -------------------------------------------------------------------------------------------------------
+
     def start(self) -> None:
-        self.server.start()
-        self.family.refuse_session(self.server.bench_login(self._start.connect), self._options, self._where)
+        try:
+            self._start_those_that_do_not_run()
+            self.family.refuse_session(self.server.bench_login(self._start.connect), self._options, self._where)
+        except BaseException:  # nothing half started stays
+            self.stop()
+            raise
+
+    def _start_those_that_do_not_run(self, *, cold: bool = False) -> None:
+        for name, server in self.servers().items():
+            if server.alive() and not server.answers():
+                server.stop()
+            if not server.alive():
+                self.rejoin(name, *(server.cold_options if cold else ()))
+
+    def rejoin(self, node: str, *options: str) -> None:
+        self.servers()[node].start(*options)
 
     def stop(self) -> None:
-        if self._server is not None:
-            self._server.stop()
+        """The last first; all, even if one cannot be stopped."""
+        with ExitStack() as stopping:
+            for server in self._servers.values():
+                stopping.callback(server.stop)
 
     def alive(self) -> bool:
-        return self._server is not None and self._server.alive()
+        return any(server.alive() for server in self._servers.values())
 
     def declared(self) -> dict[str, str]:
         return dict(self._settings)
 
     def nodes(self) -> list[ServerNode]:
         """A server may have another port after another start."""
-        if self._server is None:
-            return []
-        address = str(self._server.bench_address(self._start.connect))
-        if [node.address for node in self._nodes] != [address]:
-            access = Access(lambda: self.control, self._server.pids, self._own_facts, private=True)
-            self._nodes = [self.family.node("server", "primary", address, access)]
+        addresses = {name: str(server.bench_address(self._start.connect)) for name, server in self._servers.items()}
+        if {node.name: node.address for node in self._nodes} != addresses:
+            self._nodes = [
+                self.make_node(name, address, self._access(self._servers[name])) for name, address in addresses.items()
+            ]
         return self._nodes
+
+    def _access(self, server: DatabaseServer) -> Access:
+        return Access(lambda: server.control, server.pids, partial(self._own_facts, server), private=True)
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
         login = self.server.bench_login(self._start.connect)
         variable = "BAKEOFF_PASSWORD_" + re.sub(r"\W", "_", self.name).upper()
         return self._driver(login, {"env": variable}), {variable: self.server.bench_password}
 
+    # -- data -------------------------------------------------------------------------------------------------------
+
     def drain_debt(self, timeout_s: float) -> bool:
-        return self.server.drain_debt(timeout_s)
+        """Of the servers that live."""
+        deadline = time.monotonic() + timeout_s
+        drained = [self.caught_up(timeout_s)]
+        for server in self.servers().values():
+            if server.alive():
+                drained.append(server.drain_debt(max(0.0, deadline - time.monotonic())))
+        return all(drained)
 
     def size_on_disk_bytes(self) -> int | None:
-        return self.server.size_on_disk_bytes()
+        sizes = [server.size_on_disk_bytes() if server.alive() else None for server in self.servers().values()]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if len(known) == len(sizes) else None
 
     def snapshot(self, path: Path) -> None:
-        self.server.snapshot(path)
+        """A folder in it for each server."""
+        if not self.caught_up(self.catch_up_timeout_s):
+            raise ServerError(
+                f"not all nodes held what was loaded within {self.catch_up_timeout_s:.0f} s", where=self._where
+            )
+        for server in self.servers().values():
+            server.before_snapshot()
+        self._end()
+        for name, server in self.servers().items():
+            server.save_data(path / name)
+        self.start()
 
     def restore(self, path: Path) -> None:
-        self.server.restore(path)
+        for name, server in self.servers().items():
+            server.load_data(path / name)
+        self.start()
 
     def data_paths(self) -> list[Path]:
-        return self.server.data_folders()
+        return [folder for server in self.servers().values() for folder in server.data_folders()]
 
     def make_cold(self) -> None:
-        self.server.make_cold()
+        """A clean restart, between whose halves the kernel forgets the data."""
+        folders = self.data_paths()
+        self._end()
+        forget_pages(folders)
+        self._start_those_that_do_not_run(cold=True)
+
+    def _end(self) -> None:
+        """The last first."""
+        for server in reversed(self.servers().values()):
+            server.end()
+
+    # -- what it says -----------------------------------------------------------------------------------------------
 
     def log_tail(self, lines: int = 40) -> str:
-        return self._server.log_tail(lines) if self._server else ""
+        """Of several servers each, by the names of their nodes."""
+        tails = {name: server.log_tail(lines) for name, server in self._servers.items()}
+        return (
+            "\n\n".join(f"==> {name} <==\n{tail}" for name, tail in tails.items())
+            if len(tails) > 1
+            else "".join(tails.values())
+        )
 
-    def _own_facts(self) -> dict[str, str]:
-        server = self.server
+    def _own_facts(self, server: DatabaseServer) -> dict[str, str]:
         adjusted = server.adjusted()
         return {
             **self._asked_isolation(),
-            "tls": self._cipher() or "off",
+            "tls": self._cipher(server) or "off",
             "transport": self._start.connect,
             "installation": server.spec.installation.described,
             **({"adjusted": "; ".join(adjusted)} if adjusted else {}),
         }
 
-    def _cipher(self) -> str:
+    def _cipher(self, server: DatabaseServer) -> str:
         """Of the connections that the load makes: ours goes over the socket."""
-        login = self.server.bench_login(self._start.connect)
+        login = server.bench_login(self._start.connect)
         control = self.family.control(login, self._options, self._where, 5.0)
         try:
             return self._nodes[0].cipher(control)

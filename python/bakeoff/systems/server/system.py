@@ -34,7 +34,7 @@ class Server(System):
 
     @classmethod
     def in_one_spelling(cls, options: dict[str, Any], where: str) -> dict[str, Any]:
-        return in_one_spelling(options, where)
+        return in_one_spelling(options, where, cls.family.options.start_keys())
 
     @classmethod
     def place(cls, options: dict[str, Any]) -> tuple[str, ...] | None:
@@ -55,6 +55,9 @@ class Server(System):
     def nodes(self) -> Sequence[ServerNode]: ...
 
     def answers(self) -> bool:
+        return self.alive() and any(node.control.answers() for node in self.nodes())
+
+    def whole(self) -> bool:
         return self.alive() and all(node.control.answers() for node in self.nodes())
 
     def _driver(self, login: Login, secret: dict[str, str] | None) -> dict[str, Any]:
