@@ -259,7 +259,8 @@ def _write_run(
     rows = _intervals(story, random, rate, threads)
     server = _server(story, random, contender, rate, writes)
     writer.run_folder(run)
-    writer.run_tables(run, rows, _second_histograms(random, rows) if story.histograms else [], server)
+    histograms = _second_histograms(random, rows) if story.histograms else []
+    writer.run_tables(run, {"intervals": rows, "server": server}, histograms)
     writer.run_result(record)
 
 

@@ -119,6 +119,7 @@ WRONG_NODES: dict[str, Callable[[dict[str, Any]], Any]] = {
         d["nodes"][1].update(operations=d["nodes"][1]["operations"] + 9),
         d["nodes"][0].update(operations=d["nodes"][0]["operations"] - 9),
     ),
+    "nodes.0: its outcomes count 7 of ": put("nodes", 0, "outcomes", value={"ok": 7}),
     "nodes.1.response.p99_ns is 1, but": put("nodes", 1, "response", "p99_ns", value=1),
     "figures of the nodes none, and the plan's are a, b": put("nodes", value=[]),
     "figures of the nodes a, a, and the plan's are a, b": put("nodes", 1, "name", value="a"),

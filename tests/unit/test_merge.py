@@ -11,8 +11,6 @@ from bakeoff.model.boundary import (
     ClientCost,
     ClientSpec,
     HistogramDoc,
-    Interval,
-    IntervalSeries,
     NodeResult,
     QueryCounts,
     RunResult,
@@ -20,7 +18,7 @@ from bakeoff.model.boundary import (
 )
 from bakeoff.model.records import RunRecord
 from bakeoff.report.page import node_words
-from bakeoff.schedule.merge import merge_intervals, merge_results
+from bakeoff.schedule.merge import merge_results
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -150,35 +148,26 @@ def test_an_overloaded_run_leads_with_no_percentile() -> None:
     assert "overloaded" in stated.words["p50_ms"]
 
 
-def test_seconds_of_all_clients_are_one_row() -> None:
-    def second(number: int, times_ns: list[int]) -> Interval:
-        one = IntervalSeries(operation="READ", part=False, outcome="ok", response=document(times_ns))
-        return Interval(
-            second=number,
-            length_s=1.0,
-            warm_up=number == 0,
-            series=[one],
-            queries=QueryCounts(),
-            retries=0,
-            retries_after_conflict=0,
-            reconnects=0,
-        )
-
-    timeline = merge_intervals([second(0, [10] * 3), second(1, [20] * 4), second(0, [1000] * 5), second(1, [30] * 6)])
-    assert [row["ok"] for row in timeline.rows] == [8, 10]
-    assert [row["warm_up"] for row in timeline.rows] == [True, False]
-    assert timeline.rows[0]["max_ms"] == pytest.approx(1e-3, rel=1e-3)
-    assert len(timeline.histograms) == 2
-
-
 def test_nodes_of_all_clients_are_one_line_and_a_single_node_is_none() -> None:
     def node(name: str, operations: int, *times_ns: int) -> NodeResult:
-        return NodeResult(name=name, role="replica", operations=operations, response=document(list(times_ns)))
+        ok = len(times_ns)
+        return NodeResult(
+            name=name,
+            role="replica",
+            operations=operations,
+            outcomes={"ok": ok, "unknown": operations - ok},
+            response=document(list(times_ns)),
+            reconnects=operations - ok,
+        )
 
     here = [node("a", 3, 1_000_000, 1_000_000), node("b", 1)]
     there = [node("a", 2, 1_000_000), node("b", 5, 2_000_000)]
     merged = merge_results([result(series([1000]), nodes=here), result(series([1000]), client=1, nodes=there)])
     assert [(n.name, n.operations, n.response.count) for n in merged.nodes] == [("a", 5, 3), ("b", 6, 1)]
+    assert [(n.outcomes, n.reconnects) for n in merged.nodes] == [
+        ({"ok": 3, "unknown": 2}, 2),
+        ({"ok": 1, "unknown": 5}, 5),
+    ]
     run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1, nodes=merged.nodes)
     assert node_words(run) == "a (replica) 5 operations, p99 1 ms; b (replica) 6 operations, p99 2 ms"
     assert merge_results([result(series([1000]), nodes=here[:1])]).nodes == []

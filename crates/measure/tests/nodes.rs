@@ -1,8 +1,10 @@
 //! Which of a system's nodes users go to, and what is told of each.
 #![allow(clippy::unwrap_used)] // test code throughout
 mod bench;
+use bakeoff_model::event::Interval;
 use bakeoff_model::outcome::{FailClass, Outcome, Trouble, TroubleKind};
-use bench::{Ran, Reply, TestWorkload, spec, try_run_of};
+use bakeoff_model::workload::Operation;
+use bench::{Operations, Ran, Reply, TestWorkload, spec, try_run_of};
 use std::sync::Arc;
 
 const ONE_AND_TWO: [(&str, &str); 3] = [("a", "primary"), ("b", "replica"), ("c", "replica")];
@@ -60,6 +62,76 @@ fn response_times_of_a_node_are_of_what_it_answered_right() {
         assert_eq!((all.iter().sum::<u64>(), ok.iter().sum::<u64>()), (40, 20));
         assert_eq!(ran.count(Outcome::Ok), 20);
     }
+}
+
+#[test]
+fn a_node_tells_how_its_operations_ended_and_so_does_each_of_its_seconds() {
+    let outcomes = |n| if n % 4 == 1 { Reply::Lost } else { Reply::Right };
+    for nodes in [&ONE_AND_TWO[..], &ONE_AND_TWO[..1]] {
+        let ran = run(nodes, r#","error_budget_ratio":1"#, outcomes).unwrap();
+        for (place, node) in ran.result.nodes.iter().enumerate() {
+            assert_eq!(node.outcomes.values().sum::<u64>(), node.operations);
+            assert_eq!(node.outcomes.get(&Outcome::Ok), Some(&node.response.count));
+            let seconds = ran.intervals().into_iter();
+            let of_node = seconds
+                .flat_map(|second| second.nodes.get(place))
+                .collect::<Vec<_>>();
+            assert_eq!(of_node.is_empty(), nodes.len() == 1, "all is of the only one");
+            for (told, sum) in [
+                (
+                    of_node
+                        .iter()
+                        .map(|n| n.outcomes.values().sum::<u64>())
+                        .sum::<u64>(),
+                    node.operations,
+                ),
+                (
+                    of_node.iter().map(|n| n.response.count).sum(),
+                    node.response.count,
+                ),
+                (of_node.iter().map(|n| n.reconnects).sum(), node.reconnects),
+            ] {
+                assert!(of_node.is_empty() || told == sum, "{}: {told} {sum}", node.name);
+            }
+        }
+        let of_all = |read: fn(&bakeoff_model::event::NodeResult) -> u64| {
+            ran.result.nodes.iter().map(read).sum::<u64>()
+        };
+        assert_eq!(
+            of_all(|n| *n.outcomes.get(&Outcome::Unknown).unwrap_or(&0)),
+            ran.count(Outcome::Unknown)
+        );
+        assert_eq!(of_all(|n| n.reconnects), ran.result.reconnects);
+        assert!(ran.result.reconnects > 0);
+    }
+}
+
+#[test]
+fn tenths_of_seconds_are_told_of_all_that_ended_ok_and_of_what_writes() {
+    let workload = TestWorkload {
+        operations: Operations(vec![
+            Operation::new("set"),
+            Operation::new("get").reading_only(true),
+            Operation::new("list").reading_only(true),
+        ]),
+        ..TestWorkload::default()
+    };
+    let spec = spec(&bench::operations(300));
+    let fails_at_times = |n| {
+        if n % 10 == 0 {
+            Reply::Fail(FailClass::Other)
+        } else {
+            Reply::Right
+        }
+    };
+    let ran = try_run_of(&spec, Arc::default(), workload, fails_at_times).unwrap();
+    let sum = |read: fn(&Interval) -> &Vec<u64>| ran.intervals().into_iter().flat_map(read).sum::<u64>();
+    assert_eq!((sum(|i| &i.tenths.ok), sum(|i| &i.tenths.writes)), (270, 90));
+    assert!(
+        ran.intervals()
+            .iter()
+            .all(|i| i.tenths.ok.len() == 10 && i.tenths.writes.len() == 10)
+    );
 }
 
 #[test]

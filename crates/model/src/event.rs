@@ -4,6 +4,7 @@ use crate::outcome::{Outcome, Trouble};
 use crate::run::{ClientSpec, IoKind, Phase, RunnerKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -58,6 +59,31 @@ pub struct Interval {
     pub retries: u64,
     /// Those of them that followed a conflict.
     pub retries_after_conflict: u64,
+    pub reconnects: u64,
+    pub tenths: Tenths,
+    /// Where a system has several, in the order of its endpoints; else empty, for all is of the one.
+    pub nodes: Vec<IntervalNode>,
+}
+
+/// Whole operations that ended ok in each tenth of a second; ten of each, of a shorter second too.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq, Default)]
+#[serde(deny_unknown_fields)]
+pub struct Tenths {
+    pub ok: Vec<u64>,
+    /// Those of them that write, or may.
+    pub writes: Vec<u64>,
+}
+
+/// What came from one node in one second.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct IntervalNode {
+    pub name: String,
+    /// Operations that ended there, by outcome; what did not occur is left out.
+    pub outcomes: BTreeMap<Outcome, u64>,
+    /// Of those that ended ok.
+    pub response: Histogram,
+    /// Sessions opened there again.
     pub reconnects: u64,
 }
 
@@ -211,8 +237,12 @@ pub struct NodeResult {
     pub role: String,
     /// Operations ended there that the series count, of whatever outcome.
     pub operations: u64,
+    /// The same by outcome; what did not occur is left out.
+    pub outcomes: BTreeMap<Outcome, u64>,
     /// Of those that ended ok.
     pub response: Histogram,
+    /// Sessions opened there again in the window.
+    pub reconnects: u64,
 }
 
 /// What the client itself cost, over the window.

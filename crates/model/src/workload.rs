@@ -17,21 +17,29 @@ pub struct Operation {
     pub name: String,
     /// A part of another operation (the read of a read-modify-write): recorded, but not counted in totals.
     pub part_of: Option<String>,
+    /// It changes nothing, so a node that only reads may carry it out.
+    pub reads_only: bool,
 }
 
 impl Operation {
+    /// One that writes, or may.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             part_of: None,
+            reads_only: false,
         }
     }
 
     pub fn part_of(name: impl Into<String>, whole: impl Into<String>) -> Self {
         Self {
-            name: name.into(),
             part_of: Some(whole.into()),
+            ..Self::new(name)
         }
+    }
+
+    pub fn reading_only(self, reads_only: bool) -> Self {
+        Self { reads_only, ..self }
     }
 }
 

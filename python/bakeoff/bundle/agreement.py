@@ -103,6 +103,8 @@ def _of_nodes(run: RunRecord) -> Iterator[str]:
     for index, node in enumerate(run.nodes):
         if node.response.count > node.operations:
             yield f"nodes.{index}: {node.response.count} ended ok of {node.operations} operations"
+        if node.outcomes and sum(node.outcomes.values()) != node.operations:
+            yield f"nodes.{index}: its outcomes count {sum(node.outcomes.values())} of {node.operations} operations"
 
 
 def _ratios(run: RunRecord, achieved: int) -> Iterator[str]:

@@ -117,6 +117,12 @@ class Bundle:
     def server(self, run: str, pick: Pick | None = None) -> pa.Table | None:
         return self._table(run, "server.parquet", pick)
 
+    def tenths(self, run: str) -> pa.Table | None:
+        return self._table(run, "tenths.parquet", None)
+
+    def nodes(self, run: str, pick: Pick | None = None) -> pa.Table | None:
+        return self._table(run, "nodes.parquet", pick)
+
     def _names(self, folder: str) -> list[str]:
         return sorted(path.stem for path in (self.folder / folder).glob("*.json"))
 

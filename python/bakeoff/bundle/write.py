@@ -170,17 +170,14 @@ class BundleWriter:
         return files.write_text(self.run_folder(run), name, dumps(spec))
 
     def run_tables(
-        self,
-        run: str,
-        intervals: Sequence[Mapping[str, Any]],
-        histograms: Sequence[Mapping[str, Any]],
-        server: Sequence[Mapping[str, float]],
+        self, run: str, tables: Mapping[str, Sequence[Mapping[str, Any]]], histograms: Sequence[Mapping[str, Any]]
     ) -> None:
+        """Tables without rows are left out."""
         folder = self.run_folder(run)
-        files.write_bytes(folder, "intervals.parquet", parquet(intervals))
+        for name, rows in tables.items():
+            if rows:
+                files.write_bytes(folder, f"{name}.parquet", parquet(rows))
         files.write_gzip(folder, "histograms.json.gz", json.dumps({"format": 1, "intervals": list(histograms)}))
-        if server:
-            files.write_bytes(folder, "server.parquet", parquet(server))
 
     def run_result(self, record: RunRecord) -> None:
         """The last file of a run."""

@@ -348,6 +348,26 @@ class QueryCounts(Document):
     other: int = 0
 
 
+class Tenths(Document):
+    """Whole operations that ended ok in each tenth of a second."""
+
+    ok: list[int] = Field(default_factory=list)
+    #: Those of them that write, or may.
+    writes: list[int] = Field(default_factory=list)
+
+
+class IntervalNode(Document):
+    """What came from one node in one second."""
+
+    name: str
+    #: What did not occur is left out.
+    outcomes: dict[OutcomeName, int]
+    #: Of those that ended ok.
+    response: HistogramDoc
+    #: Sessions opened there again.
+    reconnects: int
+
+
 class Interval(Document):
     event: Literal["interval"] = "interval"
     second: int
@@ -359,6 +379,9 @@ class Interval(Document):
     #: Those of them that followed a conflict.
     retries_after_conflict: int
     reconnects: int
+    tenths: Tenths = Field(default_factory=Tenths)
+    #: Where a system has several; else all is of the one.
+    nodes: list[IntervalNode] = Field(default_factory=list)
 
 
 class Mark(Document):
@@ -405,8 +428,12 @@ class NodeResult(Document):
     role: str
     #: Ended there, of whatever outcome.
     operations: int
+    #: The same by outcome, without what did not occur; empty: nobody counted it.
+    outcomes: dict[OutcomeName, int] = Field(default_factory=dict)
     #: Of those that ended ok.
     response: HistogramDoc
+    #: Sessions opened there again in the window; None: nobody counted them.
+    reconnects: int | None = None
 
 
 class WorkerCost(Document):

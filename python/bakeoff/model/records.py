@@ -11,6 +11,11 @@
     runs/<run>/intervals.parquet   one row per second: second, warm_up, length_s, ok, errors, p50_ms to
                                    max_ms, statements (reads, writes, others), retries,
                                    retries_after_conflict, reconnects
+    runs/<run>/tenths.parquet      one row for each tenth of a second: at_s (since the epoch), ok, and writes, those of
+                                   them that write, or may
+    runs/<run>/nodes.parquet       of a system of several nodes, one row per second: second, then of each "NODE.ok",
+                                   "NODE.errors" and these by outcome, "NODE.p50_ms" (of ok) to "NODE.max_ms",
+                                   "NODE.reconnects"
     runs/<run>/histograms.json.gz  per second HDR histograms of ok responses, merged over clients
     runs/<run>/server.parquet      one row per second: second, then columns "os.*" and "db.*"; of a system of several
                                    nodes "os.NODE.*" and "db.NODE.*", too, and debt and facts by NODE in the same way

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..analysis.encode import to_document
 from ..analysis.histograms import Histogram, merge
 from ..analysis.percentiles import Distribution, distribution
 from ..analysis.response import decode, merge_documents
-from ..model.boundary import HistogramDoc, Interval, NodeResult, QueryCounts, RunResult, Series
+from ..model.boundary import HistogramDoc, NodeResult, OutcomeName, QueryCounts, RunResult, Series
 
 
 @dataclass(frozen=True)
@@ -110,10 +109,20 @@ def merge_nodes(clients: Sequence[Sequence[NodeResult]]) -> list[NodeResult]:
             name=same[0].name,
             role=same[0].role,
             operations=sum(node.operations for node in same),
+            outcomes=add_outcomes(node.outcomes for node in same),
             response=merge_documents([node.response for node in same]),
+            reconnects=sum(node.reconnects or 0 for node in same),
         )
         for same in (zip(*clients, strict=True) if len(clients[0]) > 1 else ())
     ]
+
+
+def add_outcomes(counts: Iterable[Mapping[OutcomeName, int]]) -> dict[OutcomeName, int]:
+    total: dict[OutcomeName, int] = defaultdict(int)
+    for counted in counts:
+        for outcome, count in counted.items():
+            total[outcome] += count
+    return dict(total)
 
 
 def add_queries(counts: Iterable[QueryCounts]) -> QueryCounts:
@@ -136,65 +145,4 @@ def merge_series(series: Iterable[Series]) -> list[Series]:
         )
         for group in groups.values()
         for first in group[:1]
-    ]
-
-
-@dataclass(frozen=True)
-class Timeline:
-    """The run second by second, all clients merged."""
-
-    rows: list[dict[str, Any]]
-    histograms: list[dict[str, Any]]
-
-
-def merge_intervals(intervals: Sequence[Interval]) -> Timeline:
-    """`intervals` of all clients, in any order. A second's row counts whole operations only (no parts)."""
-    seconds: dict[int, list[Interval]] = defaultdict(list)
-    for interval in intervals:
-        seconds[interval.second].append(interval)
-    rows, histograms = [], []
-    for second in sorted(seconds):
-        group = seconds[second]
-        rows.append(_interval_row(second, group))
-        histograms += _interval_histograms(second, group)
-    return Timeline(rows, histograms)
-
-
-def _interval_row(second: int, group: Sequence[Interval]) -> dict[str, Any]:
-    whole = [s for interval in group for s in interval.series if not s.part]
-    ok = [s.response for s in whole if s.outcome == "ok" and s.response.count]
-    length_s = max(interval.length_s for interval in group)
-    merged = merge_documents(ok) if ok else None
-    count = sum(h.count for h in ok)
-    queries = add_queries(interval.queries for interval in group)
-    return {
-        "second": second,
-        "length_s": length_s,
-        "warm_up": any(interval.warm_up for interval in group),
-        "ok": count,
-        "errors": sum(s.response.count for s in whole if s.outcome != "ok"),
-        "rate_ops_per_s": count / length_s if length_s > 0 else 0.0,
-        "mean_ms": None if merged is None else merged.mean_ns / 1e6,
-        "p50_ms": None if merged is None else merged.p50_ns / 1e6,
-        "p95_ms": None if merged is None else merged.p95_ns / 1e6,
-        "p99_ms": None if merged is None else merged.p99_ns / 1e6,
-        "max_ms": None if merged is None else merged.max_ns / 1e6,
-        "reads": queries.read,
-        "writes": queries.write,
-        "others": queries.other,
-        "retries": sum(interval.retries for interval in group),
-        "retries_after_conflict": sum(interval.retries_after_conflict for interval in group),
-        "reconnects": sum(interval.reconnects for interval in group),
-    }
-
-
-def _interval_histograms(second: int, group: Sequence[Interval]) -> list[dict[str, Any]]:
-    by_series: dict[tuple[str, str], list[HistogramDoc]] = defaultdict(list)
-    for interval in group:
-        for s in interval.series:
-            if s.response.count:
-                by_series[(s.operation, s.outcome)].append(s.response)
-    return [
-        {"second": second, "operation": operation, "outcome": outcome, "hdr": merge_documents(documents).hdr}
-        for (operation, outcome), documents in by_series.items()
     ]

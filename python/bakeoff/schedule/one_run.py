@@ -20,11 +20,12 @@ from ..systems.base import System
 from . import judge
 from .cores import Others, cores_of, shares_cores
 from .instance import Instance
-from .merge import Merged, merge_intervals, merge_results
+from .merge import Merged, merge_results
 from .nodes import by_node
 from .order import Slot
 from .phases import spec
 from .sampler import Sampler
+from .timeline import merge_intervals
 
 #: Engines open their sessions before the clock starts; 2,500 of them on a slow server take a while.
 READY_TIMEOUT_S = 120.0
@@ -85,7 +86,8 @@ def make(
     checks = _check(cell, plan, instance, folder, measured)
     write_text(folder, "server.log", system.log_tail(200))
     timeline = merge_intervals(measured.intervals)
-    writer.run_tables(slot.run, timeline.rows, timeline.histograms, measured.sampler.rows())
+    seconds = {"intervals": timeline.rows, "tenths": timeline.tenths, "nodes": timeline.nodes}
+    writer.run_tables(slot.run, {**seconds, "server": measured.sampler.rows()}, timeline.histograms)
     record = _record(slot, cell, plan, started, measured, merged, server, checks)
     record.disk_was_quiet = disk_was_quiet
     record.engine_warnings += instance.phases.warnings()

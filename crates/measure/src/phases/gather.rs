@@ -4,6 +4,7 @@ use crate::job::Terms;
 use crate::pace::schedule::Schedule;
 use crate::phases::result::empty_result;
 use crate::record::merged::{Merged, error_ratio, merge_series, outcome_of};
+use crate::record::nodes::NodeTotals;
 use crate::record::recorder::{Extra, Recorder};
 use crate::record::samples::earliest;
 use crate::record::tally::Totals;
@@ -15,6 +16,7 @@ use bakeoff_model::event::{NodeResult, RunResult, Series};
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::run::Pacing;
 use bakeoff_model::workload::Operation;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -84,7 +86,7 @@ pub fn gather(
         stream_hashes: measured.stream_hashes.clone(),
         completed: counted + sum(&|r| r.counters.late_from_warm_up.load(Relaxed)),
         ok_from_warm_up: sum(&|r| r.counters.ok_from_warm_up.load(Relaxed)),
-        nodes: nodes(job, recorders, &merged),
+        nodes: nodes(job, recorders, &merged, totals.reconnects),
         cost: cost_between(&measured.before, &measured.after),
         witness,
         ..empty_result(&job.spec)
@@ -101,27 +103,39 @@ fn ended(merged: &[Merged], operations: &[Operation], so: impl Fn(Outcome) -> bo
 }
 
 /// What came from each node. Where there is but one, all did.
-fn nodes(job: &Terms, recorders: &[Arc<Recorder>], merged: &[Merged]) -> Vec<NodeResult> {
+fn nodes(job: &Terms, recorders: &[Arc<Recorder>], merged: &[Merged], reconnects: u64) -> Vec<NodeResult> {
     let endpoints = job.spec.driver.endpoints();
-    let response = |place: usize, so: &dyn Fn(Outcome) -> bool| {
-        if endpoints.len() == 1 {
-            return ended(merged, &job.operations, so);
-        }
-        let mut total = Times::default();
-        for outcome in Outcome::ALL.into_iter().filter(|outcome| so(*outcome)) {
-            recorders
-                .iter()
-                .for_each(|recorder| recorder.at_endpoint(place, outcome, &mut total));
-        }
-        total
-    };
-    let node = |(place, endpoint): (usize, &Endpoint)| NodeResult {
+    if let [only] = endpoints {
+        let count = |outcome| (outcome, ended(merged, &job.operations, |o| o == outcome).count());
+        let counted = Outcome::ALL
+            .into_iter()
+            .map(count)
+            .filter(|(_, count)| *count > 0);
+        let response = ended(merged, &job.operations, |outcome| outcome == Outcome::Ok);
+        return vec![node_result(only, counted.collect(), &response, reconnects)];
+    }
+    let mut totals = NodeTotals::of_several(endpoints.len());
+    recorders.iter().for_each(|recorder| recorder.nodes(&mut totals));
+    let nodes = endpoints.iter().zip(&totals);
+    nodes
+        .map(|(endpoint, node)| node_result(endpoint, node.outcomes(), &node.response, node.reconnects()))
+        .collect()
+}
+
+fn node_result(
+    endpoint: &Endpoint,
+    outcomes: BTreeMap<Outcome, u64>,
+    response: &Times,
+    reconnects: u64,
+) -> NodeResult {
+    NodeResult {
         name: endpoint.name.clone(),
         role: endpoint.role.clone(),
-        operations: response(place, &|_| true).count(),
-        response: response(place, &|outcome| outcome == Outcome::Ok).to_event(),
-    };
-    endpoints.iter().enumerate().map(node).collect()
+        operations: outcomes.values().sum(),
+        outcomes,
+        response: response.to_event(),
+        reconnects,
+    }
 }
 
 fn series_events(merged: &[Merged], operations: &[Operation]) -> Vec<Series> {

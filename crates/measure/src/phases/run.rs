@@ -307,6 +307,7 @@ fn start_reporter(
     let reporter = Reporter {
         recorders: recorders.to_vec(),
         operations: job.operations.clone(),
+        endpoints: job.spec.driver.endpoints().to_vec(),
         axis: axis.clone(),
         sink: job.sink.clone(),
     };

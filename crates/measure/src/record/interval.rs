@@ -1,9 +1,11 @@
 //! Reports each second of the run's time axis, also when nothing ended in it. A thread of its own, off the hot path:
 //! it merges the workers' buffers of that second and hands the event to the sink.
 use crate::control::{Axis, Control, Sink};
+use crate::record::merged::outcome_of;
 use crate::record::recorder::{Recorder, series};
-use crate::record::seconds::SecondTotals;
-use bakeoff_model::event::{Event, Interval, IntervalSeries};
+use crate::record::seconds::{SecondTotals, Size};
+use bakeoff_model::endpoint::Endpoint;
+use bakeoff_model::event::{Event, Interval, IntervalNode, IntervalSeries, Tenths};
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Operation;
@@ -19,6 +21,7 @@ const NAP_NS: u64 = 50_000_000;
 pub struct Reporter {
     pub recorders: Vec<Arc<Recorder>>,
     pub operations: Vec<Operation>,
+    pub endpoints: Vec<Endpoint>,
     pub axis: Arc<Axis>,
     pub sink: Sink,
 }
@@ -51,7 +54,10 @@ impl Reporter {
     }
 
     fn report(&self, second: u64, begin_ns: u64, length_ns: u64) {
-        let mut all = SecondTotals::new(self.operations.len() * Outcome::COUNT);
+        let mut all = SecondTotals::new(Size {
+            series: self.operations.len() * Outcome::COUNT,
+            endpoints: self.endpoints.len(),
+        });
         for recorder in &self.recorders {
             recorder.harvest(second, &mut all);
         }
@@ -77,7 +83,30 @@ impl Reporter {
             retries: all.totals.retries,
             retries_after_conflict: all.totals.retries_after_conflict,
             reconnects: all.totals.reconnects,
+            tenths: self.tenths(&all),
+            nodes: self.nodes(&all),
         }));
+    }
+
+    fn tenths(&self, all: &SecondTotals) -> Tenths {
+        let operation = |series: usize| &self.operations[series / Outcome::COUNT];
+        let ok = |series| outcome_of(series) == Outcome::Ok && operation(series).part_of.is_none();
+        Tenths {
+            ok: all.in_tenths(ok),
+            writes: all.in_tenths(|series| ok(series) && !operation(series).reads_only),
+        }
+    }
+
+    fn nodes(&self, all: &SecondTotals) -> Vec<IntervalNode> {
+        let nodes = self.endpoints.iter().zip(&all.nodes);
+        nodes
+            .map(|(endpoint, node)| IntervalNode {
+                name: endpoint.name.clone(),
+                outcomes: node.outcomes(),
+                response: node.response.to_event(),
+                reconnects: node.reconnects(),
+            })
+            .collect()
     }
 }
 

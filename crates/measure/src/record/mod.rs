@@ -1,6 +1,7 @@
 //! Times and counts, from one operation to all workers' sums.
 pub mod interval;
 pub mod merged;
+pub mod nodes;
 pub mod pages;
 pub mod recorder;
 pub mod samples;

@@ -1,10 +1,11 @@
 //! One recorder per OS thread of the engine, allocated before the window. [`Recorder`] is the memory, which others
 //! may read at any time (a session blocked for ever must not hide what came before it); [`Writer`] is the one thread's
-//! right to write. Cost per operation: three histogram records and two flag stores, about 15 ns; it never allocates or
+//! right to write. Cost per operation: three histogram records, one more count and two flag stores, about 15 ns; it never allocates or
 //! locks but for one swap of buffers a second.
 use crate::control::Axis;
+use crate::record::nodes::{NodeSet, NodeTotals};
 use crate::record::samples::Samples;
-use crate::record::seconds::{Second, SecondTotals, Seconds};
+use crate::record::seconds::{Second, SecondTotals, Seconds, Size, TENTHS};
 use crate::record::tally::Tally;
 use crate::record::times::{HIGHEST_NS, Times, TimesSet, add, bucket};
 use bakeoff_model::outcome::{FailClass, Outcome};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const SECOND_NS: u64 = 1_000_000_000;
+const TENTH_NS: u64 = SECOND_NS / TENTHS as u64;
 
 /// Times that belong to no operation x outcome.
 #[derive(Clone, Copy)]
@@ -46,8 +48,8 @@ pub struct Recorder {
     /// Response and service of each series, in turn.
     run: TimesSet,
     extra: TimesSet,
-    /// Response by endpoint and outcome; `None`: there is but one, or none.
-    nodes: Option<TimesSet>,
+    /// `None`: there is but one node, or none.
+    nodes: Option<NodeSet>,
     /// Per user of this worker: due time of the operation in flight, 0 if none.
     in_flight: Box<[AtomicU64]>,
     pub counters: Counters,
@@ -72,13 +74,16 @@ impl Recorder {
         Self {
             run: TimesSet::new(2 * all),
             extra: TimesSet::new(4),
-            nodes: (endpoints > 1).then(|| TimesSet::new(endpoints * Outcome::COUNT)),
+            nodes: NodeSet::of_several(endpoints),
             in_flight: zeros(users),
             counters: Counters::default(),
             tally: Tally::default(),
             samples: Samples::default(),
             recording: AtomicBool::new(false),
-            seconds: Seconds::new(all),
+            seconds: Seconds::new(Size {
+                series: all,
+                endpoints,
+            }),
         }
     }
 
@@ -94,11 +99,9 @@ impl Recorder {
         self.extra.add_to(which as usize, total);
     }
 
-    /// Response of what ended so at one of several endpoints.
-    pub fn at_endpoint(&self, endpoint: usize, outcome: Outcome, total: &mut Times) {
-        if let Some(nodes) = &self.nodes {
-            nodes.add_to(series(endpoint, outcome), total);
-        }
+    /// Of several nodes; `totals`: one for each.
+    pub fn nodes(&self, totals: &mut [NodeTotals]) {
+        self.nodes.iter().for_each(|nodes| nodes.add_to(totals));
     }
 
     /// Due times of operations begun and not ended.
@@ -125,6 +128,9 @@ pub struct Writer {
     pub axis: Arc<Axis>,
     current: RefCell<Arc<Second>>,
     current_end_ns: Cell<u64>,
+    tenth_end_ns: Cell<u64>,
+    /// Place of the first series in the tenth of the second that it is.
+    tenth: Cell<usize>,
 }
 
 impl Writer {
@@ -133,8 +139,13 @@ impl Writer {
             recorder,
             axis,
             // Replaced by the first record, because every end lies after 0.
-            current: RefCell::new(Arc::new(Second::new(0))),
+            current: RefCell::new(Arc::new(Second::new(Size {
+                series: 0,
+                endpoints: 0,
+            }))),
             current_end_ns: Cell::new(0),
+            tenth_end_ns: Cell::new(0),
+            tenth: Cell::new(0),
         }
     }
 
@@ -168,20 +179,27 @@ impl Writer {
         }
         let response_ns = end_ns.saturating_sub(due_ns).max(1);
         let bucket = bucket(response_ns.min(HIGHEST_NS));
-        self.second(end_ns).times.record_in(series, response_ns, bucket);
+        let outcome = series % Outcome::COUNT;
+        {
+            let second = self.second(end_ns);
+            second.times.record_in(series, response_ns, bucket);
+            second.in_tenth(self.tenth.get() + series);
+            if let Some(nodes) = &second.nodes {
+                nodes.operation(endpoint, outcome, response_ns, bucket);
+            }
+        }
         if end_ns < self.axis.window_start_ns {
             return false;
         }
         if due_ns < self.axis.due_from_ns {
             add(&recorder.counters.late_from_warm_up, 1);
-            if series % Outcome::COUNT == Outcome::Ok.index() {
+            if outcome == Outcome::Ok.index() {
                 add(&recorder.counters.ok_from_warm_up, 1);
             }
             return false;
         }
         if let Some(nodes) = &recorder.nodes {
-            let at_node = endpoint as usize * Outcome::COUNT + series % Outcome::COUNT;
-            nodes.record_in(at_node, response_ns, bucket);
+            nodes.operation(endpoint, outcome, response_ns, bucket);
         }
         recorder.run.record_in(2 * series, response_ns, bucket);
         recorder
@@ -221,44 +239,54 @@ impl Writer {
     /// `failed`: how the attempt before it ended.
     pub fn retry(&self, failed: Outcome) {
         let after_conflict = failed == Outcome::Fail(FailClass::Conflict);
-        self.count(|tally| {
+        self.count(|tally, _| {
             add(&tally.retries, 1);
             add(&tally.retries_after_conflict, u64::from(after_conflict));
         });
     }
 
-    pub fn reconnect(&self) {
-        self.count(|tally| add(&tally.reconnects, 1));
+    pub fn reconnect(&self, endpoint: u32) {
+        self.count(|tally, nodes| {
+            add(&tally.reconnects, 1);
+            nodes.iter().for_each(|nodes| nodes.reconnect(endpoint));
+        });
     }
 
     /// One more, in the second that it is and, if that is in the window, in the run. The clock is read while recording:
     /// a thread kept from running in between holds up the second's report.
-    fn count(&self, one_more: impl Fn(&Tally)) {
+    fn count(&self, one_more: impl Fn(&Tally, &Option<NodeSet>)) {
         self.begin_recording();
         let now = now_ns();
-        one_more(&self.second(now).tally);
+        let second = self.second(now);
+        one_more(&second.tally, &second.nodes);
+        drop(second);
         self.end_recording();
         if self.axis.in_window(now) {
-            one_more(&self.recorder.tally);
+            one_more(&self.recorder.tally, &self.recorder.nodes);
         }
     }
 
     /// The buffer of the second that has this time in it.
     #[inline]
     fn second(&self, end_ns: u64) -> Ref<'_, Arc<Second>> {
-        if end_ns >= self.current_end_ns.get() {
-            self.next_second(end_ns);
+        if end_ns >= self.tenth_end_ns.get() {
+            self.next_tenth(end_ns);
         }
         self.current.borrow()
     }
 
-    /// Once a second.
+    /// Ten times a second.
     #[cold]
-    fn next_second(&self, end_ns: u64) {
-        let second = end_ns.saturating_sub(self.axis.epoch_ns) / SECOND_NS;
-        self.current_end_ns
-            .set(self.axis.epoch_ns + (second + 1) * SECOND_NS);
-        *self.current.borrow_mut() = self.recorder.seconds.begin(second);
+    fn next_tenth(&self, end_ns: u64) {
+        let tenth = end_ns.saturating_sub(self.axis.epoch_ns) / TENTH_NS;
+        let end_of = |tenths: u64| self.axis.epoch_ns + tenths * TENTH_NS;
+        let (second, within) = (tenth / TENTHS as u64, tenth % TENTHS as u64);
+        if end_ns >= self.current_end_ns.get() {
+            self.current_end_ns.set(end_of((second + 1) * TENTHS as u64));
+            *self.current.borrow_mut() = self.recorder.seconds.begin(second);
+        }
+        self.tenth_end_ns.set(end_of(tenth + 1));
+        self.tenth.set(within as usize * self.recorder.seconds.series());
     }
 
     #[inline]
@@ -281,6 +309,11 @@ mod tests {
     use crate::record::tally::Totals;
 
     const S: u64 = SECOND_NS;
+    /// Operation at one endpoint.
+    const ONE: Size = Size {
+        series: Outcome::COUNT,
+        endpoints: 1,
+    };
 
     /// Epoch at 10 s, window from 12 s to 15 s.
     fn writer(open: bool) -> Writer {
@@ -363,8 +396,8 @@ mod tests {
             let axis = Arc::new(Axis::new(now_ns(), 0, warm_up_ns, Some(hour), false));
             let writer = Writer::new(Arc::new(Recorder::new(1, 1, 1)), axis);
             writer.retry(Outcome::Unknown);
-            writer.reconnect();
-            let mut totals = SecondTotals::new(Outcome::COUNT);
+            writer.reconnect(0);
+            let mut totals = SecondTotals::new(ONE);
             (0..60).for_each(|second| writer.recorder.harvest(second, &mut totals));
             assert_eq!((totals.totals.retries, totals.totals.reconnects), (1, 1));
             let mut run = Totals::default();
@@ -389,10 +422,43 @@ mod tests {
             record(&writer, end - 5, end);
         }
         let harvest = |second| {
-            let mut totals = SecondTotals::new(Outcome::COUNT);
+            let mut totals = SecondTotals::new(ONE);
             writer.recorder.harvest(second, &mut totals);
             totals.times[0].as_ref().map_or(0, Times::count)
         };
         assert_eq!([harvest(0), harvest(1), harvest(2), harvest(3)], [2, 1, 0, 1]);
+    }
+
+    #[test]
+    fn tenths_of_a_second_count_whole_operations_by_when_they_ended() {
+        let writer = writer(true);
+        let tenth = S / 10;
+        for end in [
+            10 * S,
+            10 * S + tenth - 1,
+            10 * S + tenth,
+            11 * S - 1,
+            13 * S + 5 * tenth,
+        ] {
+            record(&writer, end - 5, end);
+        }
+        writer.part(0, Outcome::Ok, 13 * S, 13 * S + 5 * tenth);
+        let failed = series(0, Outcome::Unknown);
+        writer.operation(failed, 0, 13 * S, 13 * S, 13 * S + 9 * tenth);
+        let harvest = |second| {
+            let mut totals = SecondTotals::new(ONE);
+            writer.recorder.harvest(second, &mut totals);
+            [0, failed].map(|wanted| totals.in_tenths(|series| series == wanted))
+        };
+        let none = vec![0; TENTHS];
+        assert_eq!(harvest(0), [vec![2, 1, 0, 0, 0, 0, 0, 0, 0, 1], none.clone()]);
+        assert_eq!(harvest(2), [none.clone(), none]);
+        assert_eq!(
+            harvest(3),
+            [
+                vec![0, 0, 0, 0, 0, 1, 0, 0, 0, 0],
+                vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+            ]
+        );
     }
 }

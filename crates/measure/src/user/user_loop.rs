@@ -392,7 +392,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         let (job, cell) = (&worker.job, &self.user.cell);
         let replaced = reopen(job, &worker.client, cell, self.axis(), place, since).await;
         if replaced {
-            worker.writer.reconnect();
+            worker.writer.reconnect(place.endpoint);
         }
         replaced
     }

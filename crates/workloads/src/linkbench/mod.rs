@@ -79,7 +79,7 @@ impl Linkbench {
         let reads = [Kind::GetLinkList, Kind::GetNode, Kind::CountLink, Kind::GetLink];
         let draws = Draws::new(spec, u64::from(users.unwrap_or(1)) * u64::from(client.count));
         Ok(Self {
-            operations: Kind::ALL.map(|kind| Operation::new(kind.name())).to_vec(),
+            operations: Kind::ALL.map(Kind::operation).to_vec(),
             witnessed: reads.into_iter().find(|kind| kind.share(spec) > 0.0),
             heavy: Heavy::new(&draws.graph, spec.loader_chunk_size),
             draws,

@@ -4,6 +4,7 @@ use super::graph::Graph;
 use crate::rng::Random;
 use bakeoff_model::run::linkbench::{LinkbenchCompat, LinkbenchSpec};
 use bakeoff_model::value::Value;
+use bakeoff_model::workload::Operation;
 
 /// In the order of the workload's operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,10 @@ impl Kind {
             Kind::DeleteNode => "deletenode",
             Kind::GetNode => "getnode",
         }
+    }
+
+    pub fn operation(self) -> Operation {
+        Operation::new(self.name()).reading_only(!self.writes())
     }
 
     pub fn writes(self) -> bool {

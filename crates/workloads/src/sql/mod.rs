@@ -114,7 +114,7 @@ impl Sql {
             operations: scripts
                 .all
                 .iter()
-                .map(|script| Operation::new(&*script.name))
+                .map(|script| Operation::new(&*script.name).reading_only(script.program.reads_only))
                 .collect(),
             schema: Schema::new(&whole, dialect)?,
             counts: rows::counts(&whole, seed)?,

@@ -81,8 +81,8 @@ impl Sysbench {
         let draws = Draws::new(spec);
         Ok(Self {
             statements: Statements::new(spec, &draws.script),
+            operation: [Operation::new(script::name(spec.script)).reading_only(draws.script.reads_only)],
             draws,
-            operation: [Operation::new(script::name(spec.script))],
             users: users.unwrap_or(1).max(1),
             ids: Permutation::new(1 << 32),
             accounts: Accounts::default(),

@@ -30,9 +30,14 @@ impl Transaction {
 
     /// By their places, and after them what a delivery may come to in parts.
     pub fn operations() -> Vec<Operation> {
-        let mut all: Vec<Operation> = Self::ALL.map(|it| Operation::new(it.name())).into();
+        let mut all: Vec<Operation> = Self::ALL.map(Self::operation).into();
         all.push(Operation::part_of("district_skipped", Self::Delivery.name()));
         all
+    }
+
+    fn operation(self) -> Operation {
+        let reads_only = matches!(self, Self::OrderStatus | Self::StockLevel);
+        Operation::new(self.name()).reading_only(reads_only)
     }
 
     pub fn name(self) -> &'static str {

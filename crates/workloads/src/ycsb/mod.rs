@@ -68,6 +68,9 @@ pub const COMMIT: usize = 7;
 fn operations(groups: bool) -> Vec<Operation> {
     let whole = "READ-MODIFY-WRITE";
     let mut all = Vec::from(["READ", "UPDATE", "INSERT", "SCAN", whole].map(Operation::new));
+    [READ, SCAN]
+        .into_iter()
+        .for_each(|reads| all[reads].reads_only = true);
     all.extend(["READ", "UPDATE"].map(|half| Operation::part_of(format!("{whole}:{half}"), whole)));
     if groups {
         // Belongs to whichever operation completed the group, hence to no operation by name.
