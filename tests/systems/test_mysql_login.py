@@ -60,8 +60,9 @@ def server(said: list[bytes], path: Path | None = None) -> Iterator[tuple[Addres
         serving.join(timeout=60)
 
 
-def failure(address: Address, key_file: Path | None = None) -> ServerError:
-    control = Control(Login(address, "bench", PASSWORD, server_key_file=key_file), where="systems.ours", timeout_s=60)
+def failure(address: Address, key_file: Path | None = None, timeout_s: float = 60) -> ServerError:
+    login = Login(address, "bench", PASSWORD, server_key_file=key_file)
+    control = Control(login, where="systems.ours", timeout_s=timeout_s)
     with pytest.raises(ServerError) as failed:
         control.value("SELECT 1")
     return failed.value
@@ -109,7 +110,7 @@ def test_a_file_without_a_key_is_refused_by_name(tmp_path: Path) -> None:
 )
 def test_who_is_no_server_is_told_as_such(said: bytes) -> None:
     with server([said]) as (address, _):
-        error = failure(address)
+        error = failure(address, timeout_s=2)  # two of them wait for more than they are told
     assert str(address) in error.what
     assert "proxy" in error.hint
     assert "died" not in error.what
