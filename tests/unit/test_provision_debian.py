@@ -12,7 +12,7 @@ import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision import apt, debian
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Sources, version_fits
+from bakeoff.provision.installation import Offer, Size, Sources, version_fits
 from bakeoff.provision.store import Progress, Stored
 
 MARIADB = PackageSet(("mariadb-server-core", "mariadb-client-core"), "usr/sbin/mariadbd")
@@ -291,3 +291,16 @@ def test_a_suite_with_one_major_is_not_asked_for_another(monkeypatch: pytest.Mon
     assert suite.offer() == "the newest 15"
     with pytest.raises(ServerError, match=r"has postgresql 15, not 16\.4"):
         suite.fetch("16.4", lambda _: None)
+
+
+@pytest.mark.parametrize(("codename", "newest"), [("bookworm", "10.11"), ("trixie", "11.8"), ("", "")])
+def test_what_a_suite_has_is_known_before_it_is_asked(
+    monkeypatch: pytest.MonkeyPatch, codename: str, newest: str
+) -> None:
+    monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"VERSION_CODENAME": codename})
+    packages = PackageSet(("mariadb-server-core",), "bin/db", series={"bookworm": "10.11", "trixie": "11.8"})
+    own, suite = Debian("mariadb", packages), Debian("mariadb", packages, suite="trixie", size=Size(21, 110))
+    assert own.versions() == ([newest] if newest else [])
+    assert own.offer() == (f"the newest {newest}" if newest else "what this machine's apt sources have")
+    assert suite.versions() == ["11.8"]
+    assert suite.offers() == [Offer("the newest 11.8", Size(21, 110))]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import ServerError
-from bakeoff.provision.installation import Installation, NotOffered, Source, Sources
+from bakeoff.provision.installation import Installation, NotOffered, Offer, Source, Sources
 from bakeoff.provision.store import Progress, Stored
 
 
@@ -30,8 +30,8 @@ class Scripted(Source):
     def versions(self) -> list[str]:
         return [self.has] if self.known else []
 
-    def offer(self) -> str:
-        return "something"
+    def offers(self) -> list[Offer]:
+        return [Offer("something")]
 
     def fetch(self, version: str | None, say: Progress) -> Stored:
         self.asked += 1

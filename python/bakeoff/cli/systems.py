@@ -12,7 +12,7 @@ from ..errors import ExitCode, PlanError
 from .output import add_json, print_json, say, show, table
 
 if TYPE_CHECKING:
-    from ..provision.installation import Sources
+    from ..provision.installation import Offer, Sources
     from ..systems.base import System
 
 
@@ -55,10 +55,10 @@ def run_list(options: argparse.Namespace) -> int:
     if rows:
         show()
         show(table(rows, ["here", "version", "from", "program"]))
-    rows = [[s["kind"], one["source"], _offer(one)] for s in systems for one in s["sources"]]
+    rows = [row for s in systems for one in s["sources"] for row in _offered(s["kind"], one)]
     if rows:
         show()
-        show(table(rows, ["can be installed", "--from", "versions"]))
+        show(table(rows, ["can be installed", "--from", "version", "download", "on disk", "needs"]))
     return ExitCode.DONE
 
 
@@ -75,7 +75,12 @@ def _described(kind: str, system: type[System]) -> dict[str, Any]:
             for one in (sources.here() if sources else ())
         ],
         "sources": [
-            {"source": one.name, "offer": one.offer(), "missing": one.lacks()}
+            {
+                "source": one.name,
+                "offers": [_offer(offer) for offer in one.offers()],
+                "needs": one.needs,
+                "missing": one.lacks(),
+            }
             for one in (sources.fetching() if sources else ())
         ],
     }
@@ -87,8 +92,26 @@ def _private(system: Mapping[str, Any]) -> str:
     return "ready" if system["missing"] is None else f"not here: {system['missing']}"
 
 
-def _offer(source: Mapping[str, Any]) -> str:
-    return f"{source['offer']} (not here: {source['missing']})" if source["missing"] else str(source["offer"])
+def _offer(offer: Offer) -> dict[str, Any]:
+    size = offer.size
+    return {
+        "version": offer.version,
+        "download_bytes": size and size.download_mib << 20,
+        "on_disk_bytes": size and size.unpacked_mib << 20,
+    }
+
+
+def _offered(kind: str, source: Mapping[str, Any]) -> list[list[str]]:
+    """A line for each version."""
+    needs = f"not here: {source['missing']}" if source["missing"] else source["needs"]
+    return [
+        [kind, source["source"], one["version"], _size(one["download_bytes"]), _size(one["on_disk_bytes"]), needs]
+        for one in source["offers"]
+    ]
+
+
+def _size(size_bytes: int | None) -> str:
+    return bytes_words(size_bytes) if size_bytes else ""
 
 
 def run_install(options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ run by its path like any other, also by the tools that come with it.
 
 from __future__ import annotations
 
+import platform
 import shlex
 import subprocess
 from collections.abc import Mapping
@@ -17,7 +18,16 @@ from pathlib import Path
 from bakeoff.errors import ServerError
 from bakeoff.provision.apt import Candidate, PrivateApt, missing
 from bakeoff.provision.cache import make_passable
-from bakeoff.provision.installation import Installation, NotOffered, Source, newest_first, version_fits, version_key
+from bakeoff.provision.installation import (
+    Installation,
+    NotOffered,
+    Offer,
+    Size,
+    Source,
+    newest_first,
+    version_fits,
+    version_key,
+)
 from bakeoff.provision.store import Content, Part, Progress, Stored, folder_of, sha256_of, store, stored
 
 #: Not unpacked from the machine's own sources: see the module's text.
@@ -41,16 +51,23 @@ class PackageSet:
     environment: Mapping[str, str] = field(default_factory=dict)
     #: Of the version, where the packages' names have it; "": not.
     major: str = ""
+    #: Of the version that suites have, by their names: `{"bookworm": "10.11"}`. No promise: it says whom to ask first.
+    series: Mapping[str, str] = field(default_factory=dict)
 
 
 class Debian(Source):
     """One package set from the machine's own sources, or from a suite of the same mirror with the same keys."""
 
-    def __init__(self, product: str, packages: PackageSet, suite: str | None = None) -> None:
+    needs = "apt and dpkg"
+
+    def __init__(
+        self, product: str, packages: PackageSet, suite: str | None = None, *, size: Size | None = None
+    ) -> None:
         self.name = suite or "debian"
         self._product = product
         self._set = packages
         self._suite = suite
+        self._size = size
 
     def here(self) -> list[Installation]:
         return [self._installation(one) for one in newest_first(self.stored())]
@@ -61,10 +78,16 @@ class Debian(Source):
     def lacks(self) -> str | None:
         return missing()
 
-    def offer(self) -> str:
-        if self._set.major:
-            return f"the newest {self._set.major}"
-        return "what its packages have" if self._suite else "what this machine's apt sources have"
+    def versions(self) -> list[str]:
+        series = self._set.series.get(self._suite or _own_suite())
+        return [series] if series else []
+
+    def offers(self) -> list[Offer]:
+        if newest := self._set.major or "".join(self.versions()):
+            words = f"the newest {newest}"
+        else:
+            words = "what its packages have" if self._suite else "what this machine's apt sources have"
+        return [Offer(words, self._size)]
 
     def fetch(self, version: str | None, say: Progress) -> Stored:
         major = self._set.major
@@ -114,6 +137,14 @@ class Debian(Source):
                 f"{offerer} {self._product} {candidate.upstream}, not {version}",
                 hint=f"ask for {candidate.upstream}, or put a {self._product} {version} on the PATH",
             )
+
+
+def _own_suite() -> str:
+    """This machine's; "" where it has no such name."""
+    try:
+        return platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    except OSError:
+        return ""
 
 
 def library_folders(root: Path, packages: PackageSet) -> list[Path]:

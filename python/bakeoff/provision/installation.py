@@ -79,10 +79,28 @@ class Installation:
         return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", **kept, **self.environment}
 
 
+@dataclass(frozen=True)
+class Size:
+    """Of what a source gives, in MiB: what comes over the network, and what it is once unpacked. As it
+    was when it was tried."""
+
+    download_mib: int
+    unpacked_mib: int
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What can be fetched: a version, or in words which one it will be."""
+
+    version: str
+    size: Size | None = None  # None: nobody knows before
+
+
 class Source(ABC):
-    """One way to have installations of one program. `name` is what `--from` says."""
+    """One way to have installations of one program. `name` is what `--from` says, `needs` what it fetches with."""
 
     name: str
+    needs: str = ""
 
     @abstractmethod
     def here(self) -> Sequence[Installation]:
@@ -100,9 +118,13 @@ class Source(ABC):
         """Those that it is known to have before it is asked; empty: nobody knows."""
         return ()
 
+    def offers(self) -> Sequence[Offer]:
+        """What can be fetched from it; empty: nothing, on no machine."""
+        return [Offer(version) for version in self.versions()]
+
     def offer(self) -> str:
-        """What can be fetched from it, in words."""
-        return ", ".join(self.versions())
+        """The same in words."""
+        return ", ".join(one.version for one in self.offers())
 
     def fetch(self, version: str | None, say: Progress) -> Stored:
         """Fetches that version (None: the newest) unless it is here. Raises NotOffered, ServerError."""
@@ -166,7 +188,7 @@ class Sources:
 
     def fetching(self) -> list[Source]:
         """Those that can fetch something on some machine."""
-        return [source for source in self.all if source.offer()]
+        return [source for source in self.all if source.offers()]
 
     def source(self, name: str) -> Source:
         """Raises PlanError, which names those that fetch."""
@@ -177,7 +199,7 @@ class Sources:
         raise PlanError(f"{self.kind} does not come from {name!r}", hint=f"known: {known}" if known else "")
 
     def install(self, version: str | None, source: str | None, say: Progress) -> Stored:
-        """From the source named, else from the first that has it; those that surely do are asked first."""
+        """From the source named, else from the first that has it; those that are known to are asked first."""
         asked = [self.source(source)] if source else sorted(self.fetching(), key=lambda one: not _has(one, version))
         refusals: list[ServerError] = []
         for one in asked:

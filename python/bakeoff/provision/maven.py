@@ -13,7 +13,16 @@ from pathlib import Path
 
 from bakeoff.errors import ServerError
 from bakeoff.provision.cache import cache_dir, make_passable
-from bakeoff.provision.installation import Installation, NotOffered, Source, newest_first, version_fits, version_key
+from bakeoff.provision.installation import (
+    Installation,
+    NotOffered,
+    Offer,
+    Size,
+    Source,
+    newest_first,
+    version_fits,
+    version_key,
+)
 from bakeoff.provision.store import Content, Part, Progress, Stored, sha256_of, store, stored
 
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
@@ -28,6 +37,7 @@ class Artifact:
     artifact: str
     version: str
     sha256: str
+    size: Size | None = None
 
     def __str__(self) -> str:
         return f"{self.group}:{self.artifact}:{self.version}"
@@ -35,23 +45,32 @@ class Artifact:
 
 class Maven(Source):
     """artifacts: by the version of the program in them. unpack(jar, root): puts the program's files into `root`.
-    program: its path in there."""
+    program: its path in there. libraries: the folder of those that it brings with it."""
 
     name = "maven"
+    needs = "Maven"
 
     def __init__(
-        self, product: str, artifacts: Mapping[str, Artifact], unpack: Callable[[Path, Path], None], program: str
+        self,
+        product: str,
+        artifacts: Mapping[str, Artifact],
+        unpack: Callable[[Path, Path], None],
+        program: str,
+        libraries: str = "",
     ) -> None:
         self._product = product
         self._artifacts = artifacts
         self._unpack = unpack
         self._program = program
+        self._libraries = libraries
 
     def here(self) -> list[Installation]:
-        return [
-            Installation(one.version, self.name, f"Maven Central: {_named(one)}", one.root / self._program)
-            for one in newest_first(self.stored())
-        ]
+        return [self._installation(one) for one in newest_first(self.stored())]
+
+    def _installation(self, one: Stored) -> Installation:
+        environment = {"LD_LIBRARY_PATH": str(one.root / self._libraries)} if self._libraries else {}
+        described = f"Maven Central: {_named(one)}"
+        return Installation(one.version, self.name, described, one.root / self._program, environment)
 
     def stored(self) -> list[Stored]:
         return [one for one in stored(self._product, self.name) if (one.root / self._program).exists()]
@@ -61,6 +80,9 @@ class Maven(Source):
 
     def versions(self) -> list[str]:
         return sorted(self._artifacts, key=version_key)
+
+    def offers(self) -> list[Offer]:
+        return [Offer(version, self._artifacts[version].size) for version in self.versions()]
 
     def fetch(self, version: str | None, say: Progress) -> Stored:
         fitting = [one for one in self.versions() if version is None or version_fits(one, version)]

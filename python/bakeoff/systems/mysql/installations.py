@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Named, Sources
+from bakeoff.provision.installation import Named, Size, Sources
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.provision.on_path import OnPath
 
@@ -19,6 +19,7 @@ _JAR = Artifact(
     "mysql-connector-mxj-db-files",
     "5.0.12",
     "02525626a05bbbf8018662e77b17335c90f290c885a6b87a556ff1671fe76f97",
+    Size(134, 51),
 )
 #: Its ready-made system tables, which stand in for an initialisation.
 TABLES = "data"
@@ -48,7 +49,7 @@ SOURCES = Sources(
     "MySQL server",
     (
         OnPath("mysqld", version_of, ("/usr/local/mysql/bin",), flags="--no-defaults"),
-        Debian("mysql", _PACKAGES, suite="sid"),
+        Debian("mysql", _PACKAGES, suite="sid", size=Size(60, 402)),
         Maven("mysql", {"5.5.9": _JAR}, unpack, "bin/mysqld"),
     ),
     Named(("mysqld",), version_of, ("--no-defaults",)),

@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bakeoff.provision.installation import Installation, Sources
+from bakeoff.systems.mysql import mariadb_process
 from bakeoff.systems.mysql.family import FAMILY
 from bakeoff.systems.mysql.mariadb_installations import SOURCES
-from bakeoff.systems.mysql.mariadb_process import MariaDbProcess
 from bakeoff.systems.mysql.storage import MARIADB
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.process import DatabaseServer
@@ -46,4 +46,4 @@ class MariaDb(StartedServer):
 
     @classmethod
     def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
-        return MariaDbProcess
+        return mariadb_process.process_of(installation.version, where)

@@ -13,7 +13,7 @@ import re
 import subprocess
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -30,13 +30,6 @@ from bakeoff.systems.server.process import BENCH_USER, DatabaseServer
 
 #: What a shell or a configuration file would read as something else than a letter of a name.
 _ODD = re.compile(r"""[\s"'`\\#$*?!&|;<>(){}\[\]]""")
-#: In the order that servers take them; not every version has all.
-_DRAINING = {
-    "innodb_max_dirty_pages_pct_lwm": 0,
-    "innodb_max_dirty_pages_pct": 0,
-    "innodb_io_capacity_max": 200_000,
-    "innodb_io_capacity": 100_000,
-}
 #: Where an unpacked copy has what it was built to find elsewhere.
 _OWN_FILES = {
     "plugin_dir": ("lib/mysql/plugin", "lib/plugin"),
@@ -46,8 +39,6 @@ _OWN_FILES = {
 
 
 class MySqlProcess(DatabaseServer):
-    #: Section of the option file.
-    section: ClassVar[str] = "mysqld"
     #: Of a whole data directory.
     redo: ClassVar[str] = "ib_logfile0"
     #: Differences from the server's own defaults, all for a fair and repeatable throwaway; a plan may set any of them.
@@ -59,6 +50,14 @@ class MySqlProcess(DatabaseServer):
     #: Newer servers would make themselves a certificate, which takes seconds.
     without_tls: ClassVar[dict[str, str]] = {}
     cold_options: ClassVar[tuple[str, ...]] = ("--innodb-buffer-pool-load-at-startup=OFF",)
+
+    #: Settings under which dirty pages are written at once, in the order that servers take them; no version has all.
+    draining: ClassVar[Mapping[str, float]] = {
+        "innodb_max_dirty_pages_pct_lwm": 0,
+        "innodb_max_dirty_pages_pct": 0,
+        "innodb_io_capacity_max": 200_000,
+        "innodb_io_capacity": 100_000,
+    }
 
     def make_control(self) -> Control:
         return Control(Login(self.socket_address(), "root", self.root_password), where=self.where)
@@ -95,10 +94,10 @@ class MySqlProcess(DatabaseServer):
 
     def drain_debt(self, timeout_s: float) -> bool:
         """Writes back all dirty pages, by settings changed for that time and put back."""
-        before = self.variables(tuple(_DRAINING))
+        before = self.variables(tuple(self.draining))
         try:
             for name in before:
-                self.control.rows(f"SET GLOBAL {name} = {_DRAINING[name]}")
+                self.control.rows(f"SET GLOBAL {name} = {self.draining[name]}")
             return self._dirty_pages_gone(timeout_s)
         finally:
             if self.alive():
@@ -185,7 +184,7 @@ class MySqlProcess(DatabaseServer):
         }
         options = {**self.defaults, **fixed, **self.tls_settings(), **self.spec.settings}
         lines = [f"{name} = {_config_value(self.spelled(value))}" for name, value in options.items()]
-        write_private(self.config, f"[{self.section}]\n" + "\n".join(lines) + "\n", mode=0o644)
+        write_private(self.config, "[mysqld]\n" + "\n".join(lines) + "\n", mode=0o644)
 
     def spelled(self, value: str) -> str:
         """A setting's value as this version's option file wants it."""

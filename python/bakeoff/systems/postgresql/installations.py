@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.provision.installation import Named, Source, Sources
+from bakeoff.provision.installation import Named, Size, Source, Sources
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.provision.on_path import OnPath
 
@@ -25,6 +25,7 @@ _JARS = {
     "18.6": "008ee189eaa7ca2b58bd01dd950291e638b998392cf982297acd4779ec898ac1",
 }
 
+_SIZE = Size(15, 55)  # of each, within 3 MiB
 
 #: What a Debian suite has, for machines without Maven.
 _SUITES = {"bookworm": "15", "trixie": "17"}
@@ -49,7 +50,9 @@ def _sources() -> tuple[Source, ...]:
     if platform.machine() != "x86_64":
         return (on_path,)
     suites = (Debian("postgresql", _packages(major), suite) for suite, major in _SUITES.items())
-    artifacts = {version: Artifact(_GROUP, _BINARIES, f"{version}.0", sha256) for version, sha256 in _JARS.items()}
+    artifacts = {
+        version: Artifact(_GROUP, _BINARIES, f"{version}.0", sha256, _SIZE) for version, sha256 in _JARS.items()
+    }
     return on_path, Maven("postgresql", artifacts, _unpack, "bin/postgres"), *suites
 
 
