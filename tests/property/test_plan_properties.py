@@ -163,6 +163,8 @@ def test_an_unknown_key_always_names_a_known_one(place: tuple[str, ...], data: s
     for part in place:
         table = table.setdefault(part, {})
     table[key] = 1
+    if place == ("faults",):
+        tree["faults"] = [table]
     with pytest.raises(PlanError) as caught:
         resolve(toml(tree), Path("."))
     assert caught.value.what == f"unknown key `{key}`"

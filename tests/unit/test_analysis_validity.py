@@ -216,3 +216,33 @@ def test_what_an_existing_server_here_uses_is_not_called_somebody_elses() -> Non
     found = finding(replace(GOOD, server_not_told_apart=True, other_cpu_ratio=None), "neighbours")
     assert (found.ok, found.severity) == (None, "note")
     assert "seems to run on this machine" in found.words
+
+
+PLANNED = replace(GOOD, faults=["kill n3 at 20 s"], connections_lost=4, unknown=4)
+
+
+def test_what_was_planned_speaks_against_no_run() -> None:
+    found = findings(PLANNED)
+    assert usable(found)
+    assert not [f.name for f in found if f.ok is False and f.severity == "warning"]
+    assert finding(PLANNED, "planned faults").words == "as planned: kill n3 at 20 s"
+    assert finding(PLANNED, "connections").words == "4 connections were lost; faults were planned"
+    assert finding(PLANNED, "errors").words == "no errors outside of the planned faults"
+
+
+def test_errors_outside_of_planned_faults_still_count() -> None:
+    run = replace(PLANNED, error_ratio=0.02)
+    assert not usable(findings(run))
+    assert "2.0 % of the operations outside of the planned faults did not end ok" in finding(run, "errors").words
+
+
+def test_a_fault_that_was_not_carried_out_makes_another_run_than_was_planned() -> None:
+    run = replace(PLANNED, fault_failures=["kill n3 at 20 s: the run had ended before"])
+    assert not usable(findings(run))
+    assert "was not carried out as planned: kill n3 at 20 s: the run had ended" in finding(run, "planned faults").words
+
+
+def test_a_node_that_nobody_hurt_and_that_did_not_answer_is_named() -> None:
+    run = replace(GOOD, silences=["n2 did not answer from second 4 of the window to second 9"])
+    assert finding(run, "nodes").severity == "warning"
+    assert finding(run, "nodes").words.startswith("n2 did not answer from second 4")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 import pytest
 from bakeoff.errors import EngineError
 from bakeoff.fleet.local import LocalEngines
-from bakeoff.schedule.one_run import SERVER_SILENCE_S, Watcher, notice_frost
-from bakeoff.schedule.order import Slot
-from bakeoff.schedule.sampler import Sampler
+from bakeoff.schedule.frost import SERVER_SILENCE_S, Frost
 
 
 def engine(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,32 +28,41 @@ def test_an_engine_that_only_warns_is_silent(tmp_path: Path, monkeypatch: pytest
     assert engines.warnings
 
 
-class Looks:
-    """A sampler whose server has been silent for as long as it is told."""
+class Clock:
+    """As the monotonic one, when the test says so."""
 
     def __init__(self) -> None:
-        self.silent_s = 0.0
+        self.now_s = 100.0
 
-    def server_silent_s(self) -> float:
-        return self.silent_s
-
-
-class Told(Watcher):
-    def __init__(self) -> None:
-        self.messages: list[str] = []
-
-    def message(self, words: str) -> None:
-        self.messages.append(words)
+    def __call__(self) -> float:
+        return self.now_s
 
 
 def test_a_silent_server_is_told_once_and_its_return_too() -> None:
-    looks, told, frozen = Looks(), Told(), False
-    slot = Slot(order=0, block=1, cell="c")
+    told: list[str] = []
+    frost = Frost(told.append, Clock())
     for silent_s in (0.0, 1.0, SERVER_SILENCE_S, SERVER_SILENCE_S + 1, SERVER_SILENCE_S + 2, 0.5, 0.5):
-        looks.silent_s = silent_s
-        frozen = notice_frost(cast(Sampler, looks), frozen, slot, told)
-        assert frozen == (silent_s > SERVER_SILENCE_S)
-    assert told.messages == [
-        f"{slot.run}: the server has not answered for 9 s",
-        f"{slot.run}: the server answers again",
-    ]
+        frost.notice({"server": silent_s}, away=())
+        assert frost.all_frozen == (silent_s > SERVER_SILENCE_S)
+    assert told == ["the server has not answered for 9 s", "the server answers again"]
+
+
+def test_of_several_nodes_the_silent_one_is_named_and_the_others_are_not_frozen() -> None:
+    told: list[str] = []
+    frost = Frost(told.append, Clock())
+    frost.notice({"n1": 0.2, "n2": SERVER_SILENCE_S + 1, "n3": 0.4}, away=())
+    assert told == ["n2 has not answered for 9 s"]
+    assert (frost.frozen, frost.all_frozen) == ({"n2"}, False)
+
+
+def test_what_a_planned_fault_makes_of_a_node_is_no_frost_nor_is_the_time_until_it_is_asked_again() -> None:
+    told: list[str] = []
+    clock = Clock()
+    frost = Frost(told.append, clock)
+    frost.notice({"server": SERVER_SILENCE_S + 5}, away={"server"})
+    clock.now_s += 1
+    frost.notice({"server": SERVER_SILENCE_S + 6}, away=())
+    assert not told
+    clock.now_s += SERVER_SILENCE_S
+    frost.notice({"server": 2 * SERVER_SILENCE_S + 6}, away=())
+    assert told == ["the server has not answered for 9 s"]

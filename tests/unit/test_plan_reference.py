@@ -27,6 +27,7 @@ HEADINGS = {
     ("measure", "placement"): "### `placement = { ... }`",
     ("compare",): "## `[compare]`",
     ("search",): "## `[search]`",
+    ("faults",): "## `[[faults]]`",
 }
 
 

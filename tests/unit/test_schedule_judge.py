@@ -8,10 +8,11 @@ import pytest
 from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.histograms import Histogram
 from bakeoff.model.boundary import Series
+from bakeoff.model.faults import FaultRecord, PlannedFault
 from bakeoff.model.records import RunRecord
 from bakeoff.plan.read import resolve
 from bakeoff.schedule.cores import shares_cores
-from bakeoff.schedule.judge import client_verdict, steadiness
+from bakeoff.schedule.judge import _before_faults, client_verdict, steadiness
 from bakeoff.schedule.phases import spec
 from bakeoff.systems.base import System
 
@@ -99,3 +100,12 @@ def test_every_run_of_a_plan_is_told_of_the_largest_and_spins_on_cores_of_its_ow
     pooled = read(systems=MARIADB, rest="[[cells]]\nthreads = 64\nsessions = 4")
     document, _ = spec(pooled, pooled.cells[0], system(), "run")
     assert (document.sessions_of_largest_run, document.spin) == (4, False)
+
+
+def test_steady_state_is_that_of_the_seconds_before_the_first_fault() -> None:
+    seconds = [second(at, 100 if at < 30 else 0, warm_up=at < 10) for at in range(80)]
+    record = RunRecord(id="b01-c", block=1, cell="c", order=0, started="", state="done", seed=1)
+    plan: Any = SimpleNamespace(warm_up_s=10.0)
+    assert len(_before_faults(record, plan, seconds)) == 80
+    record.faults = [FaultRecord(planned=PlannedFault(at_s=20, node="server", do="kill"), begun_s=20.3)]
+    assert [row["second"] for row in _before_faults(record, plan, seconds)] == list(range(30))

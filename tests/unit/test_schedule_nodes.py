@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from typing import Any, cast
 
 import numpy as np
 from bakeoff.charts.series import Series
 from bakeoff.charts.server import metrics_of
+from bakeoff.model.records import NodeSilence
+from bakeoff.schedule.node_watch import Look, NodeWatch, Processes
 from bakeoff.schedule.nodes import by_node, facts_of
 from bakeoff.schedule.sampler import Sampler
 from bakeoff.systems.base import Facts
@@ -40,11 +43,75 @@ def test_of_other_nodes_the_facts_say_what_they_have_otherwise() -> None:
 
 def test_the_figures_of_each_second_are_kept_by_node_and_those_of_all_beside_them() -> None:
     sampler = Sampler(cast(Any, system(nodes=lambda: TWO)), [os.getpid()], time.time_ns(), 0.0, 1.0, [0])
+    sampler._looks = [Look(at_s, {"machine.dirty": at_s}, tick=tick) for tick, at_s in enumerate((0.0, 1.0, 2.0))]
+    a, b = sampler._watches
+    a.looks = [Look(0.1 + tick, {"commits": 5.0 * tick}, {"dirty": 1.0}, tick) for tick in range(3)]
+    b.looks = [Look(2.5, {"commits": 7.0}, {"dirty": 2.0}, 2)]
+    first, second = sampler.rows()
+    assert (first["db.a.commits_per_s"], first["db.a.dirty"]) == (5.0, 1.0)
+    assert not any(column.startswith("db.b") for column in first), "it did not answer yet"
+    assert (second["db.a.commits_per_s"], second["db.b.dirty"]) == (5.0, 2.0)
+    assert "db.b.commits_per_s" not in second, "there is nothing before it"
     sampler.last_look()
-    (look,) = sampler._looks
-    assert (look.counters["db.a.commits"], look.counters["db.b.commits"]) == (5.0, 7.0)
-    assert (look.gauges["db.a.dirty"], look.gauges["db.b.dirty"]) == (1.0, 2.0)
-    assert {"os.cpu_user_s", "os.a.cpu_user_s", "os.b.cpu_user_s"} <= set(look.counters)
+    assert {"os.cpu_user_s", "os.a.cpu_user_s", "os.b.cpu_user_s"} <= set(sampler._looks[-1].counters)
+
+
+def test_a_counter_that_begins_again_has_no_rate_below_nothing() -> None:
+    sampler = Sampler(cast(Any, system(nodes=lambda: TWO[:1])), [os.getpid()], time.time_ns(), 0.0, 1.0, [0])
+    sampler._looks = [Look(at_s, tick=tick) for tick, at_s in enumerate((0.0, 1.0, 2.0))]
+    sampler._watches[0].looks = [
+        Look(float(tick), {"commits": value}, tick=tick) for tick, value in enumerate((9, 2, 5))
+    ]
+    assert [row.get("db.commits_per_s") for row in sampler.rows()] == [None, 3.0]
+
+
+def test_what_a_server_used_before_it_was_started_again_is_not_forgotten() -> None:
+    processes = Processes()
+    seen = [
+        processes.counted(pids, {"cpu_s": value} if value is not None else {})
+        for pids, value in (([7], 3.0), ([7], 5.0), ([], None), ([9], 0.5), ([9], 1.0))
+    ]
+    assert [counters["cpu_s"] for counters in seen] == [3.0, 5.0, 5.0, 5.5, 6.0]
+
+
+class Slow(Told):
+    """Answers when it is told to."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, counters={"commits": 1.0})
+        self.may = threading.Event()
+
+    def counters(self) -> dict[str, float]:
+        assert self.may.wait(30)
+        return super().counters()
+
+
+def test_a_frozen_node_keeps_no_other_waiting_and_is_named() -> None:
+    slow, quick = Slow("b"), Told("a", counters={"commits": 1.0})
+    watches = [NodeWatch(node, time.time()) for node in (slow, quick)]
+    for watch in watches:
+        watch.start()
+        watch.ask(0)
+    assert watches[1].stop(30)
+    assert not watches[0].stop(0.01)
+    assert [len(watch.looks) for watch in watches] == [0, 1]
+    slow.may.set()
+    assert watches[0].stop(30)
+
+
+def test_a_node_was_silent_when_it_was_asked_several_times_and_told_nothing() -> None:
+    watch = NodeWatch(Told("n2"), 0.0)
+    watch.looks = [Look(float(tick), {} if 5 <= tick < 9 else {"commits": 1.0}, tick=tick) for tick in range(21)]
+    watch.last_asked = Look(23.0, tick=23)
+    assert watch.silences(2.0) == [
+        NodeSilence(node="n2", from_s=2.0, to_s=7.0),
+        NodeSilence(node="n2", from_s=18.0),
+    ]
+    watch.last_asked = None
+    watch.looks = [Look(5.0 * tick, {"commits": 1.0}, tick=tick) for tick in range(5)]
+    assert watch.silences(0.0) == [], "nobody asked it more often"
+    watch.looks = [Look(float(tick)) for tick in range(9)]
+    assert watch.silences(0.0) == [], "it tells of nothing"
 
 
 def test_the_report_shows_the_panels_of_each_node_by_its_name() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from bakeoff.provision import os_metrics
 from bakeoff.schedule import sampler as sampler_module
-from bakeoff.schedule.sampler import Look, Sampler
+from bakeoff.schedule.node_watch import Look
+from bakeoff.schedule.sampler import Sampler
 from bakeoff.systems.null import Null
 
 

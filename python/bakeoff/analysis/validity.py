@@ -61,6 +61,8 @@ class RunNumbers:
     throttled_s: our control group had used up its share of the CPU. disk_was_quiet: what was written before the run had
     reached the disk. watching_failure: why the watching of server and machine ended early.
     beside: other bakeoff runs that measured on the same cores.
+    faults: what was done to servers as planned, in words; error_ratio is then of the operations that ended while it was
+    not felt. fault_failures: why one was not done so. silences: of nodes that nobody hurt, in words.
     """
 
     error_ratio: float
@@ -98,6 +100,9 @@ class RunNumbers:
     watching_failure: str = ""
     engine_warnings: Sequence[str] = ()
     debt_drained: bool | None = None
+    faults: Sequence[str] = ()
+    fault_failures: Sequence[str] = ()
+    silences: Sequence[str] = ()
 
 
 def findings(run: RunNumbers) -> list[Finding]:
@@ -138,13 +143,30 @@ def _errors(run: RunNumbers) -> Finding:
         if run.due == 0:
             words = "nothing fell due in the window: raise the rate, or make the window longer"
         return Finding("operations", False, "invalid", words)
-    return errors_within(run.error_ratio, run.error_budget_ratio)
+    return errors_within(run.error_ratio, run.error_budget_ratio, beside_faults=bool(run.faults))
 
 
-def errors_within(ratio: float, budget: float) -> Finding:
-    """The one finding of a run that is the plan's judgement, and may be made again with another budget. Shares."""
-    figures = f"{percent_words(ratio)} of the operations did not end ok; the budget is {percent_words(budget)}"
-    return Finding(ERRORS, ratio <= budget, "invalid", figures if ratio else "no errors")
+def errors_within(ratio: float, budget: float, *, beside_faults: bool) -> Finding:
+    """The one finding of a run that is the plan's judgement, and may be made again with another budget. Shares.
+    beside_faults: of the operations that ended while no planned fault was felt."""
+    where = " outside of the planned faults" if beside_faults else ""
+    figures = f"{percent_words(ratio)} of the operations{where} did not end ok; the budget is {percent_words(budget)}"
+    return Finding(ERRORS, ratio <= budget, "invalid", figures if ratio else f"no errors{where}")
+
+
+def _faults(run: RunNumbers) -> Finding | None:
+    if not run.faults:
+        return None
+    if run.fault_failures:
+        words = f"a fault was not carried out as planned: {run.fault_failures[0]}"
+        return Finding("planned faults", False, "invalid", words)
+    return Finding("planned faults", True, "note", f"as planned: {'; '.join(run.faults)}")
+
+
+def _silences(run: RunNumbers) -> Finding | None:
+    if not run.silences:
+        return None
+    return Finding("nodes", False, "warning", f"{'; '.join(run.silences)}, and nobody had planned that")
 
 
 def _integrity(run: RunNumbers) -> Finding:
@@ -232,9 +254,10 @@ def _steady(run: RunNumbers) -> Finding:
 def _connections(run: RunNumbers) -> Finding | None:
     if run.connections_lost == 0:
         return None
-    return Finding(
-        "connections", False, "warning", f"{counted(run.connections_lost, 'connection was', 'connections were')} lost"
-    )
+    words = f"{counted(run.connections_lost, 'connection was', 'connections were')} lost"
+    if run.faults:
+        return Finding("connections", False, "note", f"{words}; faults were planned")
+    return Finding("connections", False, "warning", words)
 
 
 def _lateness(run: RunNumbers) -> Finding | None:
@@ -323,7 +346,8 @@ def _engine(run: RunNumbers) -> Finding | None:
     if not run.engine_warnings:
         return None
     more = f" (and {len(run.engine_warnings) - 1} more)" if len(run.engine_warnings) > 1 else ""
-    return Finding("engine", False, "warning", f"the engine warned: {run.engine_warnings[0]}{more}")
+    severity: Severity = "note" if run.faults else "warning"
+    return Finding("engine", False, severity, f"the engine warned: {run.engine_warnings[0]}{more}")
 
 
 def _debt(run: RunNumbers) -> Finding | None:
@@ -340,6 +364,8 @@ def _debt(run: RunNumbers) -> Finding | None:
 CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     _completed,
     _server_alive,
+    _faults,
+    _silences,
     _errors,
     _integrity,
     _wrong_answers,

@@ -94,6 +94,8 @@ def _show(dry: DryRun) -> None:
         f"\nabout {dry.time_words} and {dry.disk_words} of disk, of which the bundle keeps"
         f" {bytes_words(dry.bundle_bytes)} ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
     )
+    for system, faults in dry.faults.items():
+        show(f"done to {system} in each run: {'; '.join(faults)}")
     if dry.differences:
         names = list(next(iter(dry.differences.values())))
         rows = [[key, *values.values()] for key, values in dry.differences.items()]

@@ -18,7 +18,7 @@ from ..model.boundary import Event, Ready, RunResult, Warning
 
 class Engines(Protocol):
     """The clients of one phase of one run. Leaving the context ends them all, whatever happened. Errors are
-    EngineError, or EngineTrouble with the engine's own words; all is called from one thread."""
+    EngineError, or EngineTrouble with the engine's own words; all but `mark` is called from one thread."""
 
     #: What the clients warned of so far, and which of them did.
     warnings: list[tuple[int, Warning]]
@@ -36,6 +36,10 @@ class Engines(Protocol):
 
     def begin(self, unix_ns: int) -> None:
         """All clients begin (with the warm-up) at this time of the real-time clock."""
+
+    def mark(self, number: int) -> None:
+        """Something planned happens now: every client writes it down on its own time axis, as an event. From any
+        thread."""
 
     def stop(self) -> None:
         """Ends the run now, without waiting for what is in flight; results come as ever."""

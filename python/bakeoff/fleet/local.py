@@ -53,6 +53,7 @@ class LocalEngines:
         self.warnings: list[tuple[int, Warning]] = []
         self._clients: list[_Client] = []
         self._grace_s = _GRACE_S
+        self._sending = threading.Lock()
         self._lines: queue.Queue[tuple[int, str | None]] = queue.Queue()
 
     def __enter__(self) -> LocalEngines:
@@ -100,6 +101,9 @@ class LocalEngines:
 
     def begin(self, unix_ns: int) -> None:
         self._send(f'{{"control":"start_at","unix_ns":{unix_ns}}}')
+
+    def mark(self, number: int) -> None:
+        self._send(f'{{"control":"mark","id":{number}}}')
 
     def stop(self) -> None:
         self._send('{"control":"stop"}\n{"control":"stop"}')
@@ -189,13 +193,14 @@ class LocalEngines:
             ) from error
 
     def _send(self, line: str) -> None:
-        for client in self._clients:
-            try:
-                assert client.process.stdin is not None
-                client.process.stdin.write(line + "\n")
-                client.process.stdin.flush()
-            except (BrokenPipeError, ValueError):
-                continue  # it has ended; `events` says how
+        with self._sending:
+            for client in self._clients:
+                try:
+                    assert client.process.stdin is not None
+                    client.process.stdin.write(line + "\n")
+                    client.process.stdin.flush()
+                except (BrokenPipeError, ValueError):
+                    continue  # it has ended; `events` says how
 
 
 class LocalHost:

@@ -47,6 +47,7 @@ from .boundary import (
     Series,
     Witness,
 )
+from .faults import FaultRecord, PlannedFault
 
 #: 2: in a closed loop an operation counts where it ended, in rates and percentiles alike.
 BUNDLE_FORMAT = 2
@@ -98,6 +99,8 @@ class CellRecord(Document):
     #: The workload's own figures.
     rates: list[Rate] = Field(default_factory=list)
     limits: list[ResponseLimit] = Field(default_factory=list)
+    #: What is done to its servers in the window of every run.
+    faults: list[PlannedFault] = Field(default_factory=list)
     #: A hash of what is asked, however the plan spelled it; "" in a bundle from before cells had it.
     work: str = ""
 
@@ -290,6 +293,16 @@ class MachineSide(Document):
     pressure_ratio: dict[str, float] = Field(default_factory=dict)
 
 
+class NodeSilence(Document):
+    """A node that was asked once a second and told nothing, seconds since the window's start; to_s: None where it never
+    did again. planned: a fault of the plan's, or what it takes to recover from one."""
+
+    node: str
+    from_s: float
+    to_s: float | None = None
+    planned: bool = False
+
+
 class ClientVerdict(Document):
     """The client may have been the limit: figures say at most what this client could ask."""
 
@@ -337,6 +350,12 @@ class RunRecord(Document):
     pool_wait: HistogramDoc = Field(default_factory=HistogramDoc.empty)
     #: Of a system with more than one.
     nodes: list[NodeResult] = Field(default_factory=list)
+    #: Those of its cell, as they were carried out, in the order of time; and of the operations that ended while none of
+    #: them was felt, the share that did not end ok. None: there were none.
+    faults: list[FaultRecord] = Field(default_factory=list)
+    error_ratio_beside_faults: float | None = None
+    #: When nodes told nothing of themselves.
+    silences: list[NodeSilence] = Field(default_factory=list)
     #: Statements of the operations counted in the window; zeros where the workload does not say.
     queries: QueryCounts = Field(default_factory=QueryCounts)
     retries: int = 0
@@ -389,6 +408,11 @@ class RunRecord(Document):
             rest = {key: value for key, value in record.items() if key != "state_report"}
             return rest | {"evidence": [report], "user_bytes_written": report.get("bytes_written", 0)}
         return record
+
+    @property
+    def budgeted_error_ratio(self) -> float:
+        """That the plan's error budget is for."""
+        return self.error_ratio if self.error_ratio_beside_faults is None else self.error_ratio_beside_faults
 
     @property
     def valid(self) -> bool:

@@ -94,6 +94,8 @@ class DryRun:
     bundle_bytes: int  # what stays
     disk_free_bytes: int
     skipped: dict[str, str]
+    #: By system: what is done to its servers in each run.
+    faults: dict[str, list[str]]
     #: Of several plans side by side, by key: what each says.
     differences: dict[str, dict[str, str]]
     #: Of the plan, on existing systems.
@@ -181,6 +183,11 @@ def describe(
         bundle_bytes=bundle,
         disk_free_bytes=free,
         skipped=dict(plan.skipped),
+        faults={
+            cell.record.system: [fault.words for fault in cell.record.faults]
+            for cell in plan.cells
+            if cell.record.faults
+        },
         differences=record.differences,
         tables=list(tables),
         previews=list(previews),

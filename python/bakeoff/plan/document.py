@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from ..analysis.search import RUNS_MIN
+from ..model.faults import FaultKind
 from ..systems.options import PLAN_KEYS
 from .secrets import names_a_secret
 from .units import UnitError, format_duration, parse_cores, parse_duration_s, parse_rate_ops_per_s, parse_ratio
@@ -206,6 +207,26 @@ class MeasureTable(Table):
     witness: Annotated[Any, BeforeValidator(_witness)] = False
     vary_seed: bool = False
     check_sample: int = Field(default=100, ge=0, le=10**15)
+    on_node_failure: Literal["go on", "end"] = "go on"
+
+
+class FaultTable(Table):
+    """[[faults]]."""
+
+    at: Seconds
+    node: str | None = None
+    do: FaultKind
+    for_: Annotated[Seconds | None, Field(alias="for")] = None
+    system: str | None = None
+
+    @model_validator(mode="after")
+    def _ends_once(self) -> FaultTable:
+        if self.do == "restart" and self.for_ is not None:
+            hint = 'a server that is to be away for a while is do = "stop" with `for`'
+            raise UnitError("a `restart` stops a server and starts it at once, so it has no `for`", hint)
+        if self.for_ == 0:
+            raise UnitError("`for` is how long the server stays away, and 0 is no time", 'do = "restart" is at once')
+        return self
 
 
 def _texts(value: Any) -> Any:
@@ -290,6 +311,7 @@ class PlanDocument(Table):
     measure: MeasureTable = Field(default_factory=MeasureTable)
     compare: CompareTable = Field(default_factory=CompareTable)
     search: SearchTable | None = None
+    faults: list[FaultTable] = Field(default_factory=list)
 
 
 #: Every table by its place in the file: for messages and for the reference page's test.
@@ -304,6 +326,7 @@ TABLES: dict[tuple[str, ...], type[Table]] = {
     ("measure", "placement"): PlacementTable,
     ("compare",): CompareTable,
     ("search",): SearchTable,
+    ("faults",): FaultTable,
 }
 
 
@@ -315,7 +338,8 @@ def keys_of(table: type[Table]) -> list[str]:
 def plan_tree(document: PlanDocument) -> dict[str, Any]:
     """The document as a tree that is itself a plan: defaults filled in, None left out, secrets as names only."""
     tree: dict[str, Any] = document.model_dump(by_alias=True, exclude_none=True)
-    if not document.workloads:
-        del tree["workloads"]
+    for name in ("workloads", "faults"):
+        if not tree[name]:
+            del tree[name]
     tree["measure"].setdefault("pacing", "closed")
     return tree

@@ -23,7 +23,7 @@ from .source import Source
 #: Of [measure], what is no part of a run, or is in the cell already, resolved. (`data` is in the data set's name.)
 _NOT_IN_A_RUN = {
     *LOAD_FACTORS, "repetitions", "objective", "pacing", "window", "operations", "retry", "data", "reset", "cache",
-    "error_budget",
+    "error_budget", "on_node_failure",
 }  # fmt: skip
 #: 40 bits: two of 10,000 cells share one by chance in 5 of 100,000 plans.
 _DIGITS = 8
@@ -70,6 +70,7 @@ def _content(cell: Cell) -> dict[str, Any]:
         "pacing": cell.pacing.model_dump(),
         "limit": cell.limit.model_dump(),
         "retry": cell.retry.model_dump(),
+        **({"faults": [fault.model_dump() for fault in cell.record.faults]} if cell.record.faults else {}),
     }
 
 

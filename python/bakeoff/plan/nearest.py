@@ -19,6 +19,8 @@ _EXAMPLES = {
     "systems": "at least one table such as [systems.sqlite]",
     "workload": 'a table [workload] with kind = "ycsb"',
     "kind": 'kind = "ycsb"',
+    "at": 'at = "20s", since the start of the window',
+    "do": 'do = "kill", "stop", "freeze" or "restart"',
 }
 
 
@@ -51,7 +53,7 @@ def _unknown_key(key: str, table: Place) -> tuple[str, str]:
     own = keys_of(TABLES[_pattern(table)])
     what = f"unknown key `{key}`"
     for place, model in TABLES.items():
-        if key in keys_of(model) and place:
+        if key in keys_of(model) and place not in ((), ("faults",)):  # whose keys are words of other tables, too
             return what, f"`{key}` belongs in {_table(place)}"
     if key in keys_of(TABLES[()]) and TABLES[()].model_fields[key].annotation in (str, bool, int):
         return what, f"`{key}` belongs at the top of the plan"
@@ -63,7 +65,7 @@ def _unknown_key(key: str, table: Place) -> tuple[str, str]:
 
 
 def _missing(key: str, table: Place) -> tuple[str, str]:
-    inside = words_of(table) or "the plan"
+    inside = _table(_pattern(table)) if table[:1] == ("faults",) else words_of(table) or "the plan"
     return f"{inside} needs `{key}`", f"write {_EXAMPLES[key]}" if key in _EXAMPLES else ""
 
 
@@ -73,11 +75,14 @@ def _key(place: Place) -> str:
 
 def _pattern(table: Place) -> tuple[str, ...]:
     keys = [str(part) for part in table]
+    if keys[:1] == ["faults"]:
+        return ("faults",)
     return (keys[0], "*") if keys[:1] in (["systems"], ["workloads"]) else tuple(keys)
 
 
 def _table(place: tuple[str, ...]) -> str:
-    return f"[{'.'.join(place).replace('*', 'NAME')}]"
+    name = ".".join(place).replace("*", "NAME")
+    return "[[faults]]" if name == "faults" else f"[{name}]"
 
 
 #: Load parameters: factors that are neither options of a system nor of a workload.

@@ -25,6 +25,7 @@ from .constants import move_constants
 from .document import MeasureTable, PlanDocument, plan_tree
 from .expand import Builder
 from .factors import known_name, read_constants
+from .faults import with_faults
 from .grid import Combination, read_grid, varying
 from .identity import with_ids
 from .nearest import explain
@@ -243,6 +244,7 @@ class _Reading:
         cells = data.with_resets(cells, document, private, builder.kinds, source)
         if search:
             data.refuse_leftovers(cells, source)
+        cells = with_faults(cells, document, builder.kinds, source)
         cache = data.decide_cache(measure, private, source)
         cells = with_ids(cells, document, cache, source)
         factors = varying(combinations)
@@ -268,6 +270,7 @@ class _Reading:
             client_cores=measure.placement.client,
             server_cores=measure.placement.server,
             check_sample=measure.check_sample,
+            ends_with_a_node=measure.on_node_failure == "end",
             sessions_of_largest_run=max(
                 *(cell.sessions or cell.threads for cell in cells),
                 *map(builder.sessions, builder.grid.combinations),

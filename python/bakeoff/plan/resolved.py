@@ -98,6 +98,8 @@ class ResolvedPlan:
     client_cores: list[int]
     server_cores: list[int]
     check_sample: int
+    #: A run ends as soon as one of its nodes fails that nobody planned to hurt.
+    ends_with_a_node: bool
     #: Of one client, cells that are left out this time included. What suits these is what every run is asked with: a
     #: sweep that changed its way of asking the kernel in the middle would show a step of the client's.
     sessions_of_largest_run: int

@@ -24,7 +24,7 @@ class Source:
     #: Where the file says what was moved to where it belongs: place -> the file's place.
     moved: Mapping[Place, Place] = field(default_factory=dict)
 
-    def error(self, what: str, *place: str, hint: str = "") -> PlanError:
+    def error(self, what: str, *place: str | int, hint: str = "") -> PlanError:
         return PlanError(what, where=self.where(place), hint=hint)
 
     def where(self, place: Place) -> str:
@@ -41,17 +41,22 @@ class Source:
         """The line where the key stands, or the line of its table; None if neither can be found (inline tables
         vary)."""
         keys = [str(part) for part in place if isinstance(part, str)]
+        wanted = next((part for part in place if isinstance(part, int)), None)  # which of the tables in a list
         found: int | None = None
         matched = 0
         table: list[str] = []
+        of_list = 0
         for number, line in enumerate(self.text.splitlines(), 1):
             stripped = line.strip()
             if header := re.match(r"\[\[?\s*([^\]]+?)\s*\]", stripped):
                 table = _dotted(header[1])
+                of_list += table == keys[:1] and stripped.startswith("[[")
                 path = table
             elif assign := re.match(r"([\w.\-\"' ]+?)\s*=", stripped):
                 path = table + _dotted(assign[1])
             else:
+                continue
+            if table == keys[:1] and wanted not in (None, of_list - 1):
                 continue
             if len(path) > matched and path == keys[: len(path)]:
                 found, matched = number, len(path)
@@ -81,6 +86,8 @@ def words_of(place: Place) -> str:
     if len(keys) < 2:
         return "".join(keys)
     depth = 2 if keys[0] in ("systems", "workloads") else 1
+    if isinstance(place[1], int):
+        return f"[[{keys[0]}]] {'.'.join(keys[1:])}"
     return f"[{'.'.join(keys[:depth])}] {'.'.join(keys[depth:])}".strip()
 
 

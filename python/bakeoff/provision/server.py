@@ -218,11 +218,11 @@ class PrivateServer(ABC):
         self._process = None
 
     def kill(self) -> None:
-        """At once: SIGKILL, frozen or not."""
-        self.disconnect()
+        """At once: SIGKILL, frozen or not. Only then our own connections, which may just be waiting for its answer."""
         if self._process is not None:
             self._process.kill()
             self._process = None
+        self.disconnect()
 
     def freeze(self) -> None:
         """It lives, and says nothing more until `thaw`."""

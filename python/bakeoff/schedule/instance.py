@@ -288,6 +288,11 @@ class Instance:
         finally:
             self.folder.remove()
 
+    def rejoin(self, node: str) -> None:
+        """Starts one of its servers again, beside those that run."""
+        self.system.rejoin(node)
+        self._pin()
+
     def _pin(self) -> None:
         """Keeps the server on the cores that the plan gives it: every thread it has now, and so those it starts."""
         if not self.plan.server_cores or not self.system.private:

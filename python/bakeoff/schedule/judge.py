@@ -9,7 +9,7 @@ from typing import Any
 from ..analysis import client, steady
 from ..analysis import validity as analysis
 from ..model.boundary import RunResult
-from ..model.records import ClientVerdict, RunRecord, Validity
+from ..model.records import ClientVerdict, NodeSilence, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
 from ..systems import SYSTEMS
 
@@ -50,7 +50,7 @@ def validity(
 ) -> list[Validity]:
     open_loop = record.due is not None
     numbers = analysis.RunNumbers(
-        error_ratio=record.error_ratio,
+        error_ratio=record.budgeted_error_ratio,
         error_budget_ratio=plan.error_budget_ratio,
         wrong=record.errors.get("wrong", 0),
         unknown=record.errors.get("unknown", 0),
@@ -67,7 +67,7 @@ def validity(
         client_limited=record.verdict.client_limited,
         client_signs=record.verdict.signs,
         witness_missing=plan.witness_rate_ops_per_s is not None and not record.witness,
-        steady=steadiness(seconds, open_loop=open_loop),
+        steady=steadiness(_before_faults(record, plan, seconds), open_loop=open_loop),
         checks=[analysis.IntegrityCheck(c.name, c.ok, c.expected, c.actual) for c in record.checks],
         connections_lost=_connections_lost(record, cell),
         lateness_p99_ns=record.lateness.p99_ns if open_loop and record.lateness.count else None,
@@ -84,8 +84,24 @@ def validity(
         watching_failure=record.watching_failure,
         engine_warnings=record.engine_warnings,
         debt_drained=record.server.debt_drained if cell.workload.writes else None,
+        faults=[fault.planned.words for fault in record.faults],
+        fault_failures=[f"{fault.planned.words}: {fault.failure}" for fault in record.faults if fault.failure],
+        silences=[_silence_words(silence) for silence in record.silences if not silence.planned],
     )
     return [Validity(name=f.name, severity=f.severity, ok=f.ok, words=f.words) for f in analysis.findings(numbers)]
+
+
+def _silence_words(silence: NodeSilence) -> str:
+    until = "to its end" if silence.to_s is None else f"to second {silence.to_s:.0f}"
+    return f"{silence.node} did not answer from second {silence.from_s:.0f} of the window {until}"
+
+
+def _before_faults(
+    record: RunRecord, plan: ResolvedPlan, seconds: Sequence[Mapping[str, Any]]
+) -> Sequence[Mapping[str, Any]]:
+    """The seconds in which nothing had been done to a server yet: what follows is meant to be unsteady."""
+    begun = [fault.begun_s for fault in record.faults if fault.begun_s is not None]
+    return [row for row in seconds if not begun or row["second"] + 1 <= plan.warm_up_s + min(begun)]
 
 
 def _connections_lost(record: RunRecord, cell: Cell) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from ..model.faults import FaultRecord
+from ..model.records import NodeSilence
 from ..systems.base import Facts, Node
 
 Value = TypeVar("Value")
@@ -17,6 +19,21 @@ def by_node(nodes: Sequence[Node], read: Callable[[Node], Mapping[str, Value]]) 
     if len(nodes) == 1:
         return dict(read(nodes[0]))
     return {f"{node.name}.{name}": value for node in nodes for name, value in read(node).items()}
+
+
+def silences(found: Sequence[NodeSilence], faults: Sequence[FaultRecord]) -> list[NodeSilence]:
+    """Those that a fault of that node explains are marked as planned."""
+
+    def planned(silence: NodeSilence) -> bool:
+        return any(
+            fault.planned.node == silence.node
+            and fault.begun_s is not None
+            and (silence.to_s is None or fault.begun_s < silence.to_s)
+            and (fault.back_s is None or fault.back_s > silence.from_s)
+            for fault in faults
+        )
+
+    return [silence.model_copy(update={"planned": planned(silence)}) for silence in found]
 
 
 def facts_of(nodes: Sequence[Node]) -> Facts:

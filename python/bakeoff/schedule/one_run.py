@@ -10,18 +10,23 @@ from ..analysis.response import operation_summaries, percentiles
 from ..analysis.validity import COULD_BE_CHECKED, overloaded
 from ..bundle.files import write_text
 from ..bundle.write import BundleWriter, utc_now
-from ..errors import BakeoffError, EngineError
-from ..model.boundary import Check, CheckSpec, Interval, Open, OperationsLimit, Ready, RunResult, TimeLimit
+from ..errors import BakeoffError, EngineError, ServerError
+from ..fleet.host import Engines
+from ..model.boundary import Check, CheckSpec, Interval, Mark, Open, OperationsLimit, Ready, RunResult, TimeLimit
 from ..model.boundary import Warning as EngineWarning
+from ..model.faults import FaultRecord
 from ..model.records import RunRecord, ServerSide
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.os_metrics import wait_for_writeback
 from ..systems.base import System
 from . import judge
 from .cores import Others, cores_of, shares_cores
+from .faulted import error_ratio_beside, with_effects
+from .faults import Faults
+from .frost import SERVER_SILENCE_S, Frost
 from .instance import Instance
 from .merge import Merged, merge_results
-from .nodes import by_node
+from .nodes import by_node, silences
 from .order import Slot
 from .phases import spec
 from .sampler import Sampler
@@ -33,8 +38,6 @@ READY_TIMEOUT_S = 120.0
 LEAD_S = 0.05
 #: An engine tells of every second, and twice a second that it waits for the last operations.
 ENGINE_SILENCE_S = 10.0
-#: A server that says nothing to the looks beside the load for so long is called frozen.
-SERVER_SILENCE_S = 8.0
 WRITEBACK_TIMEOUT_S = 60.0
 DRAIN_TIMEOUT_S = 120.0
 
@@ -47,6 +50,7 @@ class Measured:
     results: list[RunResult]
     intervals: list[Interval]
     sampler: Sampler
+    faults: list[FaultRecord]
     warnings: list[str]
     alive_after: bool
     beside: list[str]
@@ -89,6 +93,8 @@ def make(
     seconds = {"intervals": timeline.rows, "tenths": timeline.tenths, "nodes": timeline.nodes}
     writer.run_tables(slot.run, {**seconds, "server": measured.sampler.rows()}, timeline.histograms)
     record = _record(slot, cell, plan, started, measured, merged, server, checks)
+    record.faults = with_effects(measured.faults, timeline, measured.intervals, measured.results, plan.warm_up_s)
+    record.error_ratio_beside_faults = error_ratio_beside(record.faults, measured.intervals, plan.warm_up_s)
     record.disk_was_quiet = disk_was_quiet
     record.engine_warnings += instance.phases.warnings()
     record.shares_cores = shares_cores(plan, system)
@@ -124,64 +130,71 @@ def _measure(
     where = f"run {slot.run}, {cell.record.label}"
     intervals: list[Interval] = []
     with instance.host.engines(where) as engines:
-        for client in range(cell.clients):
-            document, env = spec(plan, cell, system, "run", client)
-            document.workload = instance.work(cell, slot.block)
-            document.threads = cell.threads
-            document.sessions = cell.sessions
-            document.pacing = cell.pacing
-            document.limit = cell.limit
-            document.warm_up_s = plan.warm_up_s
-            document.retry = cell.retry
-            document.error_budget_ratio = plan.error_budget_ratio
-            document.witness_rate_ops_per_s = plan.witness_rate_ops_per_s if client == 0 else None
-            document.seed = plan.seed_of_block(slot.block)
-            path = writer.run_spec(slot.run, client, document)
-            engines.start(path, env, path.parent / "engine.log")
+        _start_clients(engines, slot, cell, plan, instance, writer)
         ready = engines.wait_ready(READY_TIMEOUT_S)
         begin_ns = time.time_ns() + int(LEAD_S * 1e9)
         engines.begin(begin_ns)
+        window_unix_s = begin_ns / 1e9 + plan.warm_up_s
+        faults = Faults(cell.record.faults, system.servers(), instance.rejoin, engines.mark, window_unix_s)
         cores = cores_of(plan, server=system.private and not system.capabilities().embedded)
         sampler = Sampler(system, engines.pids(), begin_ns, plan.warm_up_s, _window_s(cell), cores)
         sampler.start()
-        beside, frozen = set(others()), False
+        faults.start()
+        beside, frost, whole = set(others()), Frost(lambda words: watcher.message(f"{slot.run}: {words}")), False
         try:
             for _, event in engines.events(_deadline(cell, plan), silence_s=ENGINE_SILENCE_S):
                 if isinstance(event, Interval):
                     intervals.append(event)
                     watcher.interval(event)
                     beside.update(others())
-                frozen = notice_frost(sampler, frozen, slot, watcher)
-                if frozen and _has_nothing_to_wait_for(cell, plan, begin_ns):
+                if isinstance(event, Mark):
+                    faults.marked(event.id, event.at_s - plan.warm_up_s)
+                frost.notice(sampler.silent_s(), faults.away())
+                if frost.frozen and (plan.ends_with_a_node or _has_nothing_to_wait_for(frost, cell, plan, begin_ns)):
                     engines.stop()
+            whole = True
         finally:
-            sampler.stop(frozen=frozen)
+            faults.end(at_once=not whole)
+            sampler.stop(excused=frost.frozen | faults.away())
         results, warnings = engines.results(), [_in_words(*warning, cell) for warning in engines.warnings]
-        alive = not frozen and system.answers()
         if len(results) < cell.clients:
             raise EngineError(
                 f"{cell.clients - len(results)} of {cell.clients} clients did not end in time",
                 where=where,
                 hint="the engine's log is in the run's folder",
             )
+    if plan.ends_with_a_node and frost.frozen:
+        words = f"{', '.join(sorted(frost.frozen))} did not answer for {SERVER_SILENCE_S:.0f} s"
+        raise ServerError(words, where=where, hint='the plan says on_node_failure = "end"; "go on" measures on')
     sampler.window_ended(max(r.window_end_s for r in results))
-    return Measured(ready, results, intervals, sampler, warnings, alive, sorted(beside))
+    faults.heal()
+    alive = not frost.all_frozen and system.answers()
+    return Measured(ready, results, intervals, sampler, faults.records, warnings, alive, sorted(beside))
 
 
-def notice_frost(sampler: Sampler, frozen: bool, slot: Slot, watcher: Watcher) -> bool:
-    """Whether the server has not answered for so long that it counts as frozen; told when that begins and ends."""
-    silent_s = sampler.server_silent_s()
-    if (silent_s > SERVER_SILENCE_S) == frozen:
-        return frozen
-    words = "answers again" if frozen else f"has not answered for {silent_s:.0f} s"
-    watcher.message(f"{slot.run}: the server {words}")
-    return not frozen
+def _start_clients(
+    engines: Engines, slot: Slot, cell: Cell, plan: ResolvedPlan, instance: Instance, writer: BundleWriter
+) -> None:
+    for client in range(cell.clients):
+        document, env = spec(plan, cell, instance.system, "run", client)
+        document.workload = instance.work(cell, slot.block)
+        document.threads = cell.threads
+        document.sessions = cell.sessions
+        document.pacing = cell.pacing
+        document.limit = cell.limit
+        document.warm_up_s = plan.warm_up_s
+        document.retry = cell.retry
+        document.error_budget_ratio = plan.error_budget_ratio
+        document.witness_rate_ops_per_s = plan.witness_rate_ops_per_s if client == 0 else None
+        document.seed = plan.seed_of_block(slot.block)
+        path = writer.run_spec(slot.run, client, document)
+        engines.start(path, env, path.parent / "engine.log")
 
 
-def _has_nothing_to_wait_for(cell: Cell, plan: ResolvedPlan, begin_ns: int) -> bool:
-    """Of a frozen server. Within a window it may wake up, and the window will end; a number of operations will not."""
+def _has_nothing_to_wait_for(frost: Frost, cell: Cell, plan: ResolvedPlan, begin_ns: int) -> bool:
+    """Where all nodes are frozen. In a window they may wake up, and it will end; a number of operations will not."""
     window_s = _window_s(cell)
-    return window_s is None or time.time_ns() > begin_ns + (plan.warm_up_s + window_s) * 1e9
+    return frost.all_frozen and (window_s is None or time.time_ns() > begin_ns + (plan.warm_up_s + window_s) * 1e9)
 
 
 def _in_words(client: int, warning: EngineWarning, cell: Cell) -> str:
@@ -294,6 +307,7 @@ def _record(
         lateness=merged.lateness,
         pool_wait=merged.pool_wait,
         nodes=merged.nodes,
+        silences=silences(measured.sampler.silences(), measured.faults),
         queries=merged.queries,
         retries=sum(r.retries for r in results),
         retries_after_conflict=sum(r.retries_after_conflict for r in results),

@@ -1,40 +1,31 @@
-"""Looking at the server once a second, on the run's own time axis, from the outside (operating system) and the inside
-(its own counters). A thread of the controller: the measuring process knows nothing of it."""
+"""Looking at the servers once a second, on the run's own time axis, from the outside (operating system) and the inside
+(their own counters: node_watch). Threads of the controller: the measuring process knows nothing of them."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
-from ..errors import BakeoffError
-from ..model.records import MachineSide
+from ..model.records import MachineSide, NodeSilence
 from ..provision import neighbours
 from ..provision.os_metrics import cores_idle_s, process_table, sample_machine, sample_processes
 from ..systems.base import System
-from .nodes import by_node
+from .node_watch import Look, NodeWatch, Processes
 
 #: In a shorter one the kernel's ticks are too coarse to say who used the processor.
 _SHARE_WINDOW_MIN_S = 1.0
 #: A look meant for the window's end may be so late.
 _LATE_MAX_S = 0.5
-#: How long the last look is waited for: as long as a server's answer is.
+#: How long the last look is waited for: as long as a server's answer is; and of a node that is known not to answer.
 _LAST_LOOK_S = 6.0
+_EXCUSED_LOOK_S = 0.5
 _PRESSURES = ("cpu", "memory", "io")
 _OTHERS = "machine.others_cpu_s"
 _IDLE = "machine.cores_idle_s"
-
-
-@dataclass
-class Look:
-    """One sample. `at_s` since the epoch; counters only grow."""
-
-    at_s: float
-    counters: dict[str, float] = field(default_factory=dict)
-    gauges: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,31 +62,43 @@ class Sampler:
         self._ours = [*engine_pids, *system.pids()]
         self._tables: list[neighbours.Table] = []  # the first of the window and the latest
         self._embedded = system.capabilities().embedded
-        self._pids = list(engine_pids) if self._embedded else system.pids()
-        nodes = system.nodes()
-        self._pids_of_nodes = {node.name: node.pids() for node in nodes} if len(nodes) > 1 else {}
+        self._engine_pids = list(engine_pids)
         self._epoch_s = epoch_unix_ns / 1e9
+        self._watches = [NodeWatch(node, self._epoch_s) for node in system.nodes()]
+        self._processes = {watch.node.name: Processes() for watch in self._watches}
         self._start_s = warm_up_s
         self._end_s = None if window_s is None else warm_up_s + window_s
-        self._answered_at: float | None = None  # monotonic; None: the server has never told of anything
         self._looks: list[Look] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="sampler", daemon=True)
 
     def start(self) -> None:
+        for watch in self._watches:
+            watch.start()
         self._thread.start()
 
-    def stop(self, *, frozen: bool = False) -> None:
-        """frozen: the server answers nobody, so its last look is not waited for."""
+    def stop(self, excused: Collection[str] = ()) -> None:
+        """excused: nodes that answer nobody, so that their last look is not waited for."""
         self._over.set()
-        self._thread.join(timeout=0.5 if frozen else _LAST_LOOK_S)
-        if self._thread.is_alive():
-            self.failure = "the server did not answer the last look"
+        self._thread.join()
+        for watch in self._watches:
+            name = watch.node.name
+            answered = watch.stop(_EXCUSED_LOOK_S if name in excused else _LAST_LOOK_S)
+            self.failure = self.failure or watch.failure
+            if not answered and name not in excused:
+                self.failure = self.failure or f"{self._named(name)} did not answer the last look"
 
-    def server_silent_s(self) -> float:
-        """How long the server has not answered; 0.0 where it never tells of anything, or nobody asks."""
-        asked = self._answered_at is not None and self._thread.is_alive()
-        return time.monotonic() - (self._answered_at or 0.0) if asked else 0.0
+    def silent_s(self) -> dict[str, float]:
+        """By node, how long it has not answered; 0.0 where it never tells of anything, or nobody asks."""
+        return {watch.node.name: watch.silent_s() for watch in self._watches}
+
+    def silences(self) -> list[NodeSilence]:
+        """When stopped: of each node, when it did not answer."""
+        found = [silence for watch in self._watches for silence in watch.silences(self._start_s)]
+        return sorted(found, key=lambda silence: silence.from_s)
+
+    def _named(self, node: str) -> str:
+        return node if len(self._watches) > 1 else "the server"
 
     def window_ended(self, end_s: float) -> None:
         """The window's true end, seconds since the epoch: not known before where operations limit it."""
@@ -103,7 +106,7 @@ class Sampler:
 
     def last_look(self) -> None:
         """One more, when everything has ended, for what was written until then."""
-        self._note_failure(self._look)
+        self._note_failure(self._look_at_machine)
 
     def rows(self) -> list[dict[str, float]]:
         """Per second: counters as rates (`os.write_bytes_per_s`, `db.Com_select_per_s`), gauges as they were."""
@@ -113,15 +116,26 @@ class Sampler:
             if length_s < 0.2:
                 continue  # the extra looks at the window's ends are too close for a rate
             row = {"second": before.at_s, "length_s": length_s}
-            for name in before.counters.keys() & after.counters.keys():
-                row[f"{name}_per_s"] = (after.counters[name] - before.counters[name]) / length_s
-            rows.append({**row, **after.gauges})
+            row |= _rates(before, after, "") | after.gauges
+            for watch in self._watches:
+                row |= self._told(watch, before.tick, after.tick)
+            rows.append(row)
         return [dict(sorted(row.items())) for row in rows]
+
+    def _told(self, watch: NodeWatch, before: int, after: int) -> dict[str, float]:
+        """By a node between two looks. Of a counter that fell it was begun again, and no rate is known."""
+        looks = {look.tick: look for look in watch.looks}
+        prefix = f"db.{watch.node.name}." if len(self._watches) > 1 else "db."
+        if after not in looks:
+            return {}
+        rates = _rates(looks[before], looks[after], prefix) if before in looks else {}
+        grown = {name: rate for name, rate in rates.items() if rate >= 0}
+        return grown | {f"{prefix}{name}": value for name, value in looks[after].gauges.items()}
 
     def window_usage(self) -> Usage:
         return Usage(
             cpu_s=None if self._embedded else self._cpu_s(),
-            memory_peak_bytes=None if self._embedded or not self._pids else self._memory_peak_bytes(),
+            memory_peak_bytes=None if self._embedded or not self._system.pids() else self._memory_peak_bytes(),
             io_read_bytes=_whole(self._grown("os.read_bytes")),
             io_write_bytes=_whole(self._grown("os.write_bytes")),
         )
@@ -205,37 +219,55 @@ class Sampler:
             self._look()
         self._look()
 
+    def _look(self) -> None:
+        for watch in self._watches:
+            watch.ask(len(self._looks))
+        self._look_at_machine()
+
     def _times(self) -> list[float]:
         """When to look, seconds since the epoch: a day of whole seconds, and the window's ends between them."""
         ends = {self._start_s} | ({self._end_s} if self._end_s is not None else set())
         return sorted({float(s) for s in range(86_400)} | ends)
 
-    def _look(self) -> None:
-        look = Look(time.time() - self._epoch_s)
+    def _look_at_machine(self) -> None:
+        look = Look(time.time() - self._epoch_s, tick=len(self._looks))
         table = process_table()
-        processes, machine = sample_processes(self._pids, table), sample_machine()
+        machine = sample_machine()
         others_cpu_s = neighbours.look(self._cores, self._ours, table)
         if others_cpu_s is not None and not self._server_unseen:
             look.counters[_OTHERS] = others_cpu_s
             if look.at_s >= self._start_s:
                 self._tables = [*self._tables[:1], table]
-        watched = {"os": processes}
-        watched |= {f"os.{node}": sample_processes(pids, table) for node, pids in self._pids_of_nodes.items() if pids}
-        for what, sample in watched.items():
-            look.counters |= {f"{what}.{name}": value for name, value in sample.counters.items()}
-            look.gauges |= {f"{what}.{name}": value for name, value in sample.gauges.items()}
+        self._look_at_processes(look, table)
         look.counters |= {f"machine.{name}": value for name, value in machine.counters.items()}
         look.counters[_IDLE] = cores_idle_s(self._cores)
         look.gauges |= {f"machine.{name}": value for name, value in machine.gauges.items()}
-        try:
-            nodes = self._system.nodes()
-            told = by_node(nodes, lambda node: node.counters())
-            self._answered_at = time.monotonic() if told else self._answered_at
-            look.counters |= {f"db.{name}": value for name, value in told.items()}
-            look.gauges |= {f"db.{name}": value for name, value in by_node(nodes, lambda node: node.gauges()).items()}
-        except BakeoffError:
-            pass  # a frozen or dead server tells nothing; that its figures are absent shows it
         self._looks.append(look)
+
+    def _look_at_processes(self, look: Look, table: neighbours.Table) -> None:
+        """Of each node, where there are several, and of all. A server that was started again has others."""
+        pids = {watch.node.name: watch.node.pids() for watch in self._watches}
+        if self._embedded:
+            pids = dict.fromkeys(pids, self._engine_pids)
+        every = sample_processes([pid for those in pids.values() for pid in those], table)
+        look.gauges |= {f"os.{name}": value for name, value in every.gauges.items()}
+        for node, those in pids.items():
+            sample = every if len(pids) == 1 else sample_processes(those, table)
+            counted = self._processes[node].counted(those, sample.counters)
+            for name, value in counted.items():
+                look.counters[f"os.{name}"] = look.counters.get(f"os.{name}", 0.0) + value
+            if len(pids) > 1:
+                look.counters |= {f"os.{node}.{name}": value for name, value in counted.items()}
+                look.gauges |= {f"os.{node}.{name}": value for name, value in sample.gauges.items()}
+
+
+def _rates(before: Look, after: Look, prefix: str) -> dict[str, float]:
+    """Of what both have, per second of the time between them."""
+    length_s = max(after.at_s - before.at_s, 1e-9)
+    return {
+        f"{prefix}{name}_per_s": (after.counters[name] - before.counters[name]) / length_s
+        for name in before.counters.keys() & after.counters.keys()
+    }
 
 
 def _whole(value: float | None) -> int | None:

@@ -268,6 +268,10 @@ class System(ABC):
     def nodes(self) -> Sequence[Node]:
         """Its servers, once it has started; the first is the one that is written to."""
 
+    def nodes_of_ours(self) -> tuple[str, ...]:
+        """Names of the servers that we start for it, known before we do: what a planned fault may be done to."""
+        return ()
+
     def ledger(self) -> Ledger | None:
         """Of an existing system, whether it was started or not; None: all that is there is ours."""
         return None

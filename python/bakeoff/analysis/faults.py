@@ -1,0 +1,133 @@
+"""What a fault did to the load, from the run's own series: docs/method/faults.md defines every figure.
+
+All is seen in tenths of a second, so no figure is better than that. Times are seconds since the window's start; those
+before it (the warm-up) are negative. Arrays have one value for each tenth, and stand in the order of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.faults import FaultEffect
+
+TENTH_S = 0.1
+#: Back at the full rate: every second's rate at most so much below what it was, or as low as it had been at times,
+SLOWER_RATIO_MAX = 0.1
+#: which is not taken to be lower than this,
+LOW_RATIO_MIN = 0.5
+#: for so long, as far as the load was watched.
+STAYS_S = 3.0
+_SECOND = round(1 / TENTH_S)
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tenths:
+    """start_s: of each tenth. ok: operations that ended ok in it; writes: those of them that write, or may."""
+
+    start_s: Array
+    ok: Array
+    writes: Array
+
+
+@dataclass(frozen=True)
+class Second:
+    """What ended in one second. longest_ms: of the response times, whatever their outcome."""
+
+    start_s: float
+    ok: int
+    failed: int
+    unknown: int
+    longest_ms: float
+
+
+@dataclass(frozen=True)
+class Fault:
+    """begun_s: it was done. over_s: the server served again; None: it did not while the load was watched. until_s: the
+    next fault of the run began, or its window ended."""
+
+    begun_s: float
+    over_s: float | None
+    until_s: float
+
+
+def effect(
+    fault: Fault, first_s: float, tenths: Tenths, seconds: Sequence[Second], failures_s: Sequence[float]
+) -> FaultEffect:
+    """first_s: when the first fault of the run began, before which all was as it should be. failures_s: times at which
+    operations are known to have failed, the first of each kind among them."""
+    before = (tenths.start_s >= 0) & (tenths.start_s + TENTH_S <= first_s)
+    rates = second_rates(tenths.ok[before])
+    usual = float(np.median(rates)) if len(rates) else None
+    full_s = None if usual is None else _full_again(fault, tenths, usual, float(rates.min()))
+    felt_until_s = fault.until_s if full_s is None else min(fault.until_s, max(full_s, fault.over_s or 0.0))
+    felt = [s for s in seconds if fault.begun_s - 1 < s.start_s <= felt_until_s and s.start_s < fault.until_s]
+    writing = bool(tenths.writes.any())
+    return FaultEffect(
+        detect_s=_detected_s(fault, felt, failures_s),
+        without_success_s=longest_gap_s(tenths.start_s, tenths.ok, fault.begun_s, felt_until_s),
+        without_writes_s=longest_gap_s(tenths.start_s, tenths.writes, fault.begun_s, felt_until_s) if writing else None,
+        gap_before_s=longest_gap_s(tenths.start_s, tenths.writes if writing else tenths.ok, 0.0, first_s - TENTH_S),
+        rate_before_ops_per_s=usual,
+        full_rate_s=None if full_s is None else full_s - fault.begun_s,
+        felt_s=felt_until_s - fault.begun_s,
+        watched_s=fault.until_s - fault.begun_s,
+        longest_wait_s=max((s.longest_ms / 1e3 for s in felt), default=None),
+        failed=sum(s.failed for s in felt),
+        unknown=sum(s.unknown for s in felt),
+    )
+
+
+def error_ratio_beside(felt: Sequence[tuple[float, float]], seconds: Sequence[Second]) -> float:
+    """Of what ended in the window in seconds in which no fault was felt, the share that did not end ok. felt: from and
+    to, seconds since the window's start."""
+    quiet = [s for s in seconds if s.start_s >= 0 and not any(a < s.start_s + 1 and s.start_s <= b for a, b in felt)]
+    failed = sum(s.failed + s.unknown for s in quiet)
+    ended = failed + sum(s.ok for s in quiet)
+    return failed / ended if ended else 0.0
+
+
+def longest_gap_s(start_s: Array, counts: Array, from_s: float, to_s: float) -> float:
+    """The longest time without anything counted, of those that reach into [from_s, to_s). A gap is its empty tenths and
+    half of the two at its ends, in which the last before and the first after it lie anywhere. 0: no tenth was empty."""
+    empty = np.concatenate([[False], counts == 0, [False]])
+    begins, ends = (np.flatnonzero(empty[1:] != empty[:-1])[which::2] for which in (0, 1))
+    lengths = [
+        end - begin + 0.5 * (begin > 0) + 0.5 * (end < len(counts))
+        for begin, end in zip(begins, ends, strict=True)
+        if start_s[end - 1] + TENTH_S > from_s and start_s[begin] < to_s
+    ]
+    return float(max(lengths)) * TENTH_S if lengths else 0.0
+
+
+def second_rates(ok: Array) -> Array:
+    """Operations per second, over every second that begins with a tenth; none of less than a second."""
+    sums = np.cumsum(np.insert(ok, 0, 0.0))
+    return np.asarray(sums[_SECOND:] - sums[:-_SECOND], dtype=np.float64) if len(ok) >= _SECOND else np.array([])
+
+
+def _full_again(fault: Fault, tenths: Tenths, usual: float, lowest: float) -> float | None:
+    """When the first second began from which on the rate stayed; None: that was not seen."""
+    least = min((1 - SLOWER_RATIO_MAX) * usual, max(lowest, LOW_RATIO_MIN * usual))
+    watched = (tenths.start_s + TENTH_S > fault.begun_s) & (tenths.start_s + TENTH_S <= fault.until_s + 1e-6)
+    rates = second_rates(tenths.ok[watched])
+    full = rates >= least
+    begun = tenths.ok[watched][: len(rates)] >= LOW_RATIO_MIN * least * TENTH_S  # not in the last tenths of a stall
+    stays = round(STAYS_S / TENTH_S)
+    for place in np.flatnonzero(full & begun):
+        if full[place : place + stays].all():
+            return max(float(tenths.start_s[watched][place]), fault.begun_s)
+    return None
+
+
+def _detected_s(fault: Fault, felt: Sequence[Second], failures_s: Sequence[float]) -> float | None:
+    """Until the first failure; where its time is not known, until the end of its second."""
+    counted = [second.start_s + 1 for second in felt if second.failed + second.unknown]
+    if not counted:
+        return None
+    return min(at_s for at_s in (*failures_s, counted[0]) if at_s >= fault.begun_s) - fault.begun_s

@@ -1,0 +1,86 @@
+"""Faults that a plan asks for, and what became of them. docs/method/faults.md defines every figure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from .boundary import Document
+
+FaultKind = Literal["kill", "stop", "freeze", "restart"]
+
+
+class PlannedFault(Document):
+    """What a plan does to one server. at_s: since the window's start. for_s: until it is thawed, or started again;
+    None: it stays as it is until the load has ended (a `restart` starts it again at once)."""
+
+    at_s: float
+    node: str
+    do: FaultKind
+    for_s: float | None = None
+
+    @property
+    def label(self) -> str:
+        """ "kill n3"."""
+        return f"{self.do} {self.node}"
+
+    @property
+    def words(self) -> str:
+        """ "kill n3 at 20 s, start it again after 5 s"."""
+        left = {"freeze": "thaw it", "kill": "start it again", "stop": "start it again"}.get(self.do, "")
+        after = f", {left} after {self.for_s:g} s" if self.for_s is not None else ""
+        return f"{self.label} at {self.at_s:g} s{after}"
+
+    @property
+    def end_label(self) -> str:
+        """What ends it: "thaw n3"."""
+        return f"{'thaw' if self.do == 'freeze' else 'start'} {self.node}"
+
+
+class FaultEffect(Document):
+    """What the load saw of a fault, seconds. None: it cannot be told, or did not happen while it was watched."""
+
+    #: From the fault until an operation failed.
+    detect_s: float | None = None
+    #: The longest time in which no operation ended ok, and none that writes; None: the work writes nothing.
+    without_success_s: float = 0.0
+    without_writes_s: float | None = None
+    #: The same (of writes, where there are any) before the first fault.
+    gap_before_s: float = 0.0
+    #: The rate before the first fault, and the time from the fault until the rate was that again and stayed so.
+    rate_before_ops_per_s: float | None = None
+    full_rate_s: float | None = None
+    #: How long it was felt: until the rate was back and the server, too; else for as long as it was watched.
+    felt_s: float = 0.0
+    #: How long the load was watched after the fault: until the next one, or the window's end.
+    watched_s: float = 0.0
+    #: The longest response time of an operation that ended while the fault was felt.
+    longest_wait_s: float | None = None
+    #: Operations that ended so while it was felt.
+    failed: int = 0
+    unknown: int = 0
+
+
+class FaultRecord(Document):
+    """A planned fault as it was carried out, seconds since the window's start. begun_s: the node was hurt; ended_s: it
+    was thawed, or its start was asked for; back_s: it served again. None: that has not happened."""
+
+    planned: PlannedFault
+    begun_s: float | None = None
+    ended_s: float | None = None
+    back_s: float | None = None
+    #: It was made whole only when the load had ended.
+    after_load: bool = False
+    #: How it came back, in its system's words: "incremental state transfer"; "" where there is but one way.
+    rejoined: str = ""
+    #: When each client wrote it down, by its own clock.
+    marked_s: list[float] = Field(default_factory=list)
+    #: Why it was not carried out as planned.
+    failure: str = ""
+    effect: FaultEffect | None = None
+
+    @property
+    def rejoin_s(self) -> float | None:
+        """From the start that was asked for until it served again; None: it was never started again."""
+        return None if self.ended_s is None or self.back_s is None else self.back_s - self.ended_s

@@ -1,0 +1,132 @@
+"""Asking one node what it tells of itself, in a thread of its own: one that is frozen keeps no other waiting."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from ..errors import BakeoffError
+from ..model.records import NodeSilence
+from ..systems.base import Node
+
+#: A node that has told nothing for so long, though it was asked so often, was silent.
+SILENT_S = 2.5
+SILENT_ASKED = 2
+
+
+@dataclass
+class Look:
+    """One sample. `at_s` since the epoch; counters only grow. tick: which look of the run it belongs to."""
+
+    at_s: float
+    counters: dict[str, float] = field(default_factory=dict)
+    gauges: dict[str, float] = field(default_factory=dict)
+    tick: int = -1
+
+    @property
+    def told(self) -> bool:
+        """Whether whoever was asked said anything."""
+        return bool(self.counters or self.gauges)
+
+
+class NodeWatch:
+    """Of one node, until `stop`. An answer that never comes ends nothing."""
+
+    def __init__(self, node: Node, epoch_s: float) -> None:
+        self.node = node
+        self.looks: list[Look] = []
+        #: Without what it told, if it did.
+        self.last_asked: Look | None = None
+        #: Why it ended early, in words.
+        self.failure = ""
+        self._epoch_s = epoch_s
+        self._answered_at: float | None = None  # monotonic; None: it has never told of anything
+        self._asked: list[int] = []
+        self._turn = threading.Condition()
+        self._over = False
+        self._thread = threading.Thread(target=self._answer_all, name=f"watch {node.name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def ask(self, tick: int) -> None:
+        """For the look of this number, unless it is still busy with an earlier one."""
+        with self._turn:
+            self._asked = [tick]
+            self.last_asked = Look(time.time() - self._epoch_s, tick=tick)
+            self._turn.notify()
+
+    def stop(self, timeout_s: float) -> bool:
+        """Whether all that was asked has been answered, in that time."""
+        with self._turn:
+            self._over = True
+            self._turn.notify()
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def silent_s(self) -> float:
+        """For how long it has not answered; 0.0 where it never tells of anything, or nobody asks."""
+        asked = self._answered_at is not None and not self._over
+        return time.monotonic() - (self._answered_at or 0.0) if asked else 0.0
+
+    def silences(self, window_start_s: float) -> list[NodeSilence]:
+        """Of a node that does tell: between its last answer and the next, if there was one."""
+        answered = [look for look in self.looks if look.told]
+        last = [self.last_asked] if self.last_asked and answered and self.last_asked.tick > answered[-1].tick else []
+        return [
+            NodeSilence(
+                node=self.node.name,
+                from_s=before.at_s - window_start_s,
+                to_s=after.at_s - window_start_s if after.told else None,
+            )
+            for before, after in pairwise([*answered, *last])
+            if after.at_s - before.at_s > SILENT_S and after.tick - before.tick > SILENT_ASKED
+        ]
+
+    def _answer_all(self) -> None:
+        while (tick := self._next()) is not None:
+            try:
+                self._look(tick)
+            except Exception as error:  # whatever it was: the run goes on, and its record says what it lacks
+                self.failure = f"{type(error).__name__}: {error}"
+                return
+
+    def _next(self) -> int | None:
+        with self._turn:
+            while not self._asked and not self._over:
+                self._turn.wait()
+            return self._asked.pop() if self._asked else None
+
+    def _look(self, tick: int) -> None:
+        look = Look(time.time() - self._epoch_s, tick=tick)
+        with suppress(
+            BakeoffError
+        ):  # one that is frozen or has gone tells nothing; that its figures are absent shows it
+            look.counters, look.gauges = self.node.counters(), self.node.gauges()
+        if look.told:
+            self._answered_at = time.monotonic()
+        self.looks.append(look)
+
+
+@dataclass
+class Processes:
+    """Counters of a node's processes, which go on where those that ran before them ended."""
+
+    _pids: list[int] = field(default_factory=list)
+    _ended: dict[str, float] = field(default_factory=dict)
+    _last: dict[str, float] = field(default_factory=dict)
+
+    def counted(self, pids: Iterable[int], counters: dict[str, float]) -> dict[str, float]:
+        """The sums, from what those that run now (if any) have counted."""
+        now = list(pids)
+        if now and now != self._pids:
+            for name, value in self._last.items():
+                self._ended[name] = self._ended.get(name, 0.0) + value
+            self._pids, self._last = now, {}
+        self._last |= counters
+        names = self._ended.keys() | self._last.keys()
+        return {name: self._ended.get(name, 0.0) + self._last.get(name, 0.0) for name in names}

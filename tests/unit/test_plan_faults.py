@@ -1,0 +1,111 @@
+"""Faults of a plan: what may be planned, what is refused, and what they make of a cell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bakeoff.errors import PlanError
+from bakeoff.model.faults import PlannedFault
+from bakeoff.plan.describe import describe
+from bakeoff.plan.read import resolve
+from bakeoff.plan.resolved import ResolvedPlan
+from bakeoff.systems.mysql.mariadb import MariaDb
+from builders.plans import MARIADB, OLD, SQLITE, read, refused
+
+WINDOW = "window = '30s'"
+
+
+@pytest.fixture(autouse=True)
+def _every_kind_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MariaDb, "available", classmethod(lambda cls, options: None))
+
+
+def fault(**said: str) -> str:
+    return "\n[[faults]]\n" + "\n".join(f'{key} = "{value}"' for key, value in said.items())
+
+
+def plan(*faults: str, systems: str = MARIADB) -> ResolvedPlan:
+    return read(systems=systems, measure=WINDOW, rest="".join(faults))
+
+
+def test_a_fault_is_of_a_server_at_a_time_of_the_window() -> None:
+    (cell,) = plan(fault(at="20s", node="server", do="kill", **{"for": "5s"})).cells
+    assert cell.record.faults == [PlannedFault(at_s=20, node="server", do="kill", for_s=5)]
+    assert cell.record.faults[0].words == "kill server at 20 s, start it again after 5 s"
+
+
+def test_the_only_server_of_a_system_need_not_be_named_and_faults_come_in_the_order_of_time() -> None:
+    (cell,) = plan(fault(at="20s", do="restart"), fault(at="500ms", do="freeze", **{"for": "2s"})).cells
+    assert [one.words for one in cell.record.faults] == [
+        "freeze server at 0.5 s, thaw it after 2 s",
+        "restart server at 20 s",
+    ]
+
+
+def test_a_fault_of_one_system_leaves_the_others_alone() -> None:
+    found = plan(fault(at="1s", do="kill", system="mariadb"), systems=f"{MARIADB}\n{SQLITE}")
+    assert {cell.record.system: len(cell.record.faults) for cell in found.cells} == {"mariadb": 1, "sqlite": 0}
+
+
+def test_a_fault_is_part_of_what_a_cell_is() -> None:
+    ids = {
+        found.cells[0].record.id for found in (plan(), plan(fault(at="1s", do="kill")), plan(fault(at="2s", do="kill")))
+    }
+    assert len(ids) == 3
+
+
+def test_what_is_done_when_a_node_fails_is_no_part_of_a_cell() -> None:
+    ended = read(systems=MARIADB, measure=f"{WINDOW}\non_node_failure = 'end'")
+    assert ended.ends_with_a_node
+    assert ended.cells[0].record.id == plan().cells[0].record.id
+
+
+def test_a_dry_run_and_the_bundle_know_the_faults(tmp_path: Path) -> None:
+    found = plan(fault(at="2s", do="freeze", **{"for": "1s"}))
+    assert describe(found, tmp_path).faults == {"mariadb": ["freeze server at 2 s, thaw it after 1 s"]}
+    assert found.record.resolved["faults"] == [{"at": "2s", "do": "freeze", "for": "1s"}]
+    assert "faults" not in plan().record.resolved
+
+
+@pytest.mark.parametrize(
+    ("faults", "what", "hint"),
+    [
+        (fault(at="1s", node="sever", do="kill"), "mariadb has no node `sever`", "did you mean `server`?"),
+        (fault(at="30s", do="kill"), "a fault is planned at 30 s of a window of 30 s", "after the warm-up"),
+        (fault(at="28s", do="kill", **{"for": "2s"}), "would last longer than the window, 30 s", "make `for` shorter"),
+        (fault(at="1s", do="burn"), '`do` cannot be the text "burn"', "kill, stop, freeze, restart"),
+        (fault(at="1s", do="kill", system="mariadbb"), "there is no such system", "did you mean `mariadb`?"),
+        (fault(at="1s", do="restart", **{"for": "2s"}), "it has no `for`", 'do = "stop"'),
+        (fault(at="1s", do="kill", **{"for": "0s"}), "0 is no time", '"restart" is at once'),
+        (fault(do="kill"), "[[faults]] needs `at`", 'at = "20s"'),
+        (fault(at="1s", do="kill", nod="server"), "unknown key `nod`", "did you mean `node`?"),
+        (fault(at="1s", do="kill") + fault(at="2s", do="freeze"), "still away (kill server at 1 s)", "after `for`"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(faults: str, what: str, hint: str) -> None:
+    error = refused(systems=MARIADB, measure=WINDOW, rest=faults)
+    assert what in error.what
+    assert hint in error.hint
+
+
+def test_the_place_that_is_named_is_that_of_the_fault_that_is_meant() -> None:
+    text = (
+        f"title = 't'\n{MARIADB}\n[workload]\nkind = 'ycsb'\n{fault(at='1s', do='restart')}{fault(at='40s', do='kill')}"
+    )
+    with pytest.raises(PlanError) as caught:
+        resolve(text, Path())
+    line = 1 + text.splitlines().index('at = "40s"')
+    assert caught.value.where == f"the plan, line {line}, [[faults]] at"
+
+
+@pytest.mark.parametrize("systems", [SQLITE, OLD, "[systems.null]"])
+def test_only_servers_of_ours_are_hurt(systems: str) -> None:
+    error = refused(systems=systems, measure=WINDOW, rest=fault(at="1s", do="kill"))
+    assert "it is no server of ours" in error.what
+
+
+def test_a_fault_of_every_system_must_be_one_of_each() -> None:
+    error = refused(systems=f"{MARIADB}\n{SQLITE}", measure=WINDOW, rest=fault(at="1s", do="kill"))
+    assert "nothing can be done to sqlite" in error.what
+    assert "name the system that is meant" in error.hint

@@ -1,0 +1,218 @@
+"""Planned faults as they are carried out, on servers that only write down what is done to them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from bakeoff.analysis.encode import to_document
+from bakeoff.analysis.histograms import Histogram
+from bakeoff.errors import ServerError
+from bakeoff.model.boundary import HistogramDoc, Interval, IntervalSeries, QueryCounts, Tenths
+from bakeoff.model.faults import FaultRecord, PlannedFault
+from bakeoff.model.records import NodeSilence
+from bakeoff.schedule.faulted import error_ratio_beside, with_effects
+from bakeoff.schedule.faults import Faults
+from bakeoff.schedule.nodes import silences
+from bakeoff.schedule.timeline import merge_intervals
+
+WAIT_S = 30.0
+
+
+class Server:
+    """Writes down what is done to it. A start waits until `started` is set, or the server is killed."""
+
+    def __init__(self, name: str, done: list[str]) -> None:
+        self.name = name
+        self.done = done
+        self.started = threading.Event()
+        self.started.set()
+        self.killed = threading.Event()
+
+    def kill(self) -> None:
+        self.done.append(f"kill {self.name}")
+        self.killed.set()
+
+    def stop(self) -> None:
+        self.done.append(f"stop {self.name}")
+
+    def freeze(self) -> None:
+        self.done.append(f"freeze {self.name}")
+
+    def thaw(self) -> None:
+        self.done.append(f"thaw {self.name}")
+
+    def start(self) -> None:
+        self.killed.clear()
+        self.done.append(f"start {self.name}")
+        while not self.started.wait(0.01):
+            if self.killed.is_set():
+                raise ServerError("killed by SIGKILL")
+
+
+class Run:
+    """Of servers n1 and n2, whose window begins now."""
+
+    def __init__(self, *planned: PlannedFault) -> None:
+        self.done: list[str] = []
+        self.marks: list[int] = []
+        self.servers = {name: Server(name, self.done) for name in ("n1", "n2")}
+        servers = cast(Any, self.servers)
+        self.faults = Faults(planned, servers, self._rejoin, self.marks.append, time.time())
+
+    def _rejoin(self, node: str) -> None:
+        self.servers[node].start()
+
+    def until(self, words: str) -> None:
+        self.wait_for(lambda: words in self.done)
+
+    def wait_for(self, true: Callable[[], bool]) -> None:
+        give_up = time.monotonic() + WAIT_S
+        while not true():
+            assert time.monotonic() < give_up, self.done
+            time.sleep(0.001)
+
+    def carried_out(self) -> list[FaultRecord]:
+        """To the end of all that is planned."""
+        self.faults.start()
+        self.wait_for(lambda: not any(thread.is_alive() for thread in self.faults._threads))
+        self.faults.end()
+        self.faults.heal()
+        return self.faults.records
+
+
+def fault(do: Any, node: str = "n1", at_s: float = 0.05, for_s: float | None = None) -> PlannedFault:
+    return PlannedFault(at_s=at_s, node=node, do=do, for_s=for_s)
+
+
+@pytest.mark.parametrize(
+    ("planned", "done"),
+    [
+        (fault("freeze", for_s=0.02), ["freeze n1", "thaw n1"]),
+        (fault("kill", for_s=0.02), ["kill n1", "start n1"]),
+        (fault("stop", for_s=0.02), ["stop n1", "start n1"]),
+        (fault("restart"), ["stop n1", "start n1"]),
+    ],
+)
+def test_a_fault_is_done_at_its_time_and_ended_at_its_time(planned: PlannedFault, done: list[str]) -> None:
+    run = Run(planned)
+    (record,) = run.carried_out()
+    assert run.done == done
+    assert run.marks == [0]
+    assert record.begun_s is not None
+    assert record.ended_s is not None
+    assert record.back_s is not None
+    assert planned.at_s <= record.begun_s <= record.ended_s <= record.back_s
+    assert record.ended_s >= planned.at_s + (planned.for_s or 0)
+    assert not record.failure
+    assert not record.after_load
+    assert not run.faults.away()
+
+
+@pytest.mark.parametrize(("do", "back"), [("kill", "start"), ("stop", "start")])
+def test_what_stays_as_it_was_left_is_made_whole_when_the_load_has_ended(do: str, back: str) -> None:
+    run = Run(fault(do))
+    run.faults.start()
+    run.until(f"{do} n1")
+    run.faults.end()
+    assert run.faults.away() == {"n1"}
+    run.faults.heal()
+    (record,) = run.faults.records
+    assert record.after_load
+    assert record.back_s is not None
+    assert run.done[-1] == f"{back} n1"
+    assert not run.faults.away()
+
+
+def test_nothing_stays_frozen_when_the_load_has_ended() -> None:
+    run = Run(fault("freeze"))
+    run.faults.start()
+    run.until("freeze n1")
+    run.faults.end()
+    assert run.done == ["freeze n1", "thaw n1"]
+    assert run.faults.records[0].after_load
+
+
+def test_a_start_that_takes_long_delays_no_other_fault() -> None:
+    run = Run(fault("restart", "n1"), fault("kill", "n2", at_s=0.06))
+    run.servers["n1"].started.clear()
+    run.faults.start()
+    run.until("kill n2")
+    assert run.faults.away() == {"n1", "n2"}
+    run.servers["n1"].started.set()
+    run.faults.end()
+
+
+def test_a_run_that_is_broken_off_kills_what_is_being_started_and_thaws_what_is_frozen() -> None:
+    run = Run(fault("restart", "n1"), fault("freeze", "n2"), fault("kill", "n2", at_s=3600))
+    run.servers["n1"].started.clear()
+    run.faults.start()
+    run.until("start n1")
+    run.until("freeze n2")
+    run.faults.end(at_once=True)
+    assert "kill n1" in run.done
+    assert run.done[-1] == "thaw n2"
+    assert "n1 did not come back: killed by SIGKILL" in run.faults.records[0].failure
+
+
+def test_a_fault_that_a_run_did_not_last_for_is_told() -> None:
+    run = Run(fault("kill", at_s=3600))
+    run.faults.start()
+    run.faults.end()
+    run.faults.heal()
+    assert run.faults.records[0].failure == "the run had ended before"
+    assert not run.done
+
+
+def second(at: int, ok: list[int], unknown: int = 0) -> Interval:
+    ended = {"ok": [1_000_000] * sum(ok), "unknown": [700_000_000] * unknown}
+    return Interval(
+        second=at,
+        length_s=1.0,
+        warm_up=at < 2,
+        series=[
+            IntervalSeries(operation="update", part=False, outcome=cast(Any, outcome), response=_histogram(times_ns))
+            for outcome, times_ns in ended.items()
+        ],
+        queries=QueryCounts(),
+        retries=0,
+        retries_after_conflict=0,
+        reconnects=0,
+        tenths=Tenths(ok=ok, writes=ok),
+    )
+
+
+def _histogram(times_ns: list[int]) -> HistogramDoc:
+    return to_document(Histogram.from_values(times_ns))
+
+
+def test_the_clients_seconds_become_what_a_fault_did() -> None:
+    """2 s of warm-up, 10 s of window, two clients. Killed at 4.2 s; for 0.7 s nothing ends but one that is lost."""
+    full, hole = [10] * 10, [10, 10, *[0] * 7, 10]
+    intervals = [second(at, hole if at == 6 else full, unknown=int(at == 6)) for at in range(12) for _ in range(2)]
+    killed = FaultRecord(planned=fault("kill", at_s=4.2), begun_s=4.21, ended_s=4.7, back_s=4.88)
+    never = FaultRecord(planned=fault("kill", at_s=9.9), failure="the run had ended before")
+    result: Any = SimpleNamespace(window_end_s=12.0, errors=[])
+    found = with_effects([killed, never], merge_intervals(intervals), intervals, [result], 2.0)
+    assert found[1].effect is None
+    effect = found[0].effect
+    assert effect is not None
+    assert effect.without_writes_s == pytest.approx(0.8)
+    assert effect.full_rate_s == pytest.approx(0.6, abs=0.11)
+    assert (effect.unknown, effect.longest_wait_s) == (2, 0.7)
+    assert error_ratio_beside(found, intervals, 2.0) == 0.0
+    assert error_ratio_beside([never], intervals, 2.0) is None
+
+
+def test_silence_of_the_node_that_was_hurt_is_planned_and_that_of_another_is_not() -> None:
+    hurt = FaultRecord(planned=fault("kill", "n1"), begun_s=4.0, ended_s=6.0, back_s=7.0)
+    found = [
+        NodeSilence(node="n1", from_s=3.5, to_s=8.0),
+        NodeSilence(node="n1", from_s=9.0, to_s=12.0),
+        NodeSilence(node="n2", from_s=4.5),
+    ]
+    assert [silence.planned for silence in silences(found, [hurt])] == [True, False, False]
