@@ -19,21 +19,29 @@ nodes = [
 """
 
 
-def test_a_route_is_any_node_a_role_or_a_name() -> None:
+def test_a_route_is_any_node_a_role_a_name_or_split() -> None:
     assert Routing.parse("any").document() == "any"
-    assert Routing.parse("role:replica").document() == RoleRoute(role="replica")
+    assert Routing.parse("split").document() == "split"
+    assert Routing.parse("role:standby").document() == RoleRoute(role="standby")
     assert Routing.parse("name:db:1").document() == NameRoute(name="db:1")
-    for route in ("any", "role:replica", "name:a"):
+    for route in ("any", "split", "role:replica", "name:a"):
         assert str(Routing.parse(route)) == route
-    for wrong in ("replica", "role:", "role", "any:", "", 3, True):
+    for wrong in ("role:", "role", "any:", "split:a", "", ":a", 3, True):
         with pytest.raises(UnitError):
             Routing.parse(wrong)
 
 
+def test_a_word_alone_is_a_role_that_is_usual_or_the_name_of_a_node() -> None:
+    for role in ("writer", "reader", "primary", "replica"):
+        assert Routing.parse(role) == Routing.parse(f"role:{role}")
+    for name in ("n1", "replica2", "db:3306"):
+        assert Routing.parse(name) == Routing.parse(f"name:{name}")
+
+
 def test_routing_is_a_factor_and_makes_cells_of_their_own() -> None:
-    plan = read("routing = ['any', 'role:replica']", systems=NODES)
-    assert [str(cell.routing) for cell in plan.cells] == ["any", "role:replica"]
-    assert len({cell.record.id for cell in plan.cells}) == 2
+    plan = read("routing = ['any', 'replica', 'split']", systems=NODES)
+    assert [str(cell.routing) for cell in plan.cells] == ["any", "role:replica", "split"]
+    assert len({cell.record.id for cell in plan.cells}) == 3
     assert len({cell.load_key for cell in plan.cells}) == 1
     (fixed,) = read(systems=NODES, measure="routing = 'name:b'").cells
     assert str(fixed.routing) == "name:b"
@@ -44,13 +52,21 @@ def test_routing_is_a_factor_and_makes_cells_of_their_own() -> None:
     [
         ("role:replicas", "no node of pair is on the route role:replicas", "did you mean `replica`?"),
         ("name:replica", "no node of pair is on the route name:replica", "one of: a, b"),
-        ("replica", "'replica' is no route", '"role:" and a role'),
+        ("replicas", "no node of pair is on the route name:replicas", "one of: a, b"),
+        ("role:", "'role:' is no route", 'a role ("replica"'),
     ],
 )
 def test_a_route_that_no_node_is_on_is_refused(routing: str, what: str, hint: str) -> None:
     error = refused(f"routing = ['{routing}']", systems=NODES)
     assert what in error.what
     assert hint in error.hint
+
+
+def test_reads_and_writes_are_not_split_where_all_nodes_are_alike() -> None:
+    for systems in (MARIADB, NODES.replace('role = "replica", ', "")):
+        error = refused("routing = ['split']", systems=systems)
+        assert "all its nodes have the same role" in error.hint
+    assert "runs inside the client" in refused("routing = ['split']", systems='[systems.s]\nkind = "sqlite"\n').hint
 
 
 @pytest.mark.parametrize(

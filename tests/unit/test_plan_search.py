@@ -40,6 +40,11 @@ def test_every_run_of_a_search_draws_its_own_operations_and_arrivals_from_the_sa
     plan = sought()
     assert [plan.seed_of_block(block) for block in (1, 2, 3)] == [2, 3, 4]
     assert [read(measure=f"vary_seed = {vary}").seed_of_block(3) for vary in ("true", "false")] == [4, 1]
+
+
+def test_every_repetition_of_any_plan_meets_other_arrivals_the_same_for_all_cells() -> None:
+    for plan in (read(), read(measure="vary_seed = true")):
+        assert [plan.arrival_seed_of_block(block) for block in (1, 2, 3)] == [2, 3, 4]
     assert plan.cells[0].workload.spec == read().cells[0].workload.spec, "which holds the seed of the data"
 
 

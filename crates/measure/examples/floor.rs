@@ -43,6 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             runners: &[RunnerKind::Tokio],
             opened: Arc::default(),
             opens: u64::MAX,
+            nodes: Arc::default(),
         };
         alone = alone.min(cost_ns(&spec, nothing, TestWorkload::default())?);
         let reads = Ycsb::new(options, spec.seed, spec.client).map_err(|trouble| trouble.to_string())?;

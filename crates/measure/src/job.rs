@@ -1,6 +1,7 @@
 //! What is to be done, as every thread of a phase sees it.
 use crate::control::{Control, Sink};
 use crate::routes::Routes;
+use crate::serving::Serving;
 use bakeoff_model::run::{RunSpec, RunnerKind};
 use bakeoff_model::workload::Operation;
 use std::ops::Deref;
@@ -27,6 +28,7 @@ pub struct Terms {
     pub client: &'static str,
     /// Of the run's sessions.
     pub routes: Routes,
+    pub serving: Serving,
     pub operations: Vec<Operation>,
 }
 

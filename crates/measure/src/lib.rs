@@ -8,7 +8,7 @@
 //! - [`threads`] are the operating system's;
 //! - [`user`] is one user's loop, with its session and the watchdog that ends what takes too long;
 //! - [`runner`] is what futures run on; [`record`] keeps times and counts; [`pace`] says when an operation is due;
-//! - [`job`], [`control`], [`spec`], [`routes`], [`words`] and [`clock`] are small and on the ground.
+//! - [`job`], [`control`], [`spec`], [`routes`], [`serving`], [`words`] and [`clock`] are small and on the ground.
 pub mod clock;
 pub mod control;
 pub mod job;
@@ -17,6 +17,7 @@ pub mod phases;
 pub mod record;
 pub mod routes;
 pub mod runner;
+pub mod serving;
 pub mod spec;
 pub mod threads;
 pub mod user;

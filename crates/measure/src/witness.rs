@@ -8,7 +8,7 @@ use crate::record::times::Times;
 use crate::runner::Runner;
 use crate::threads::team::{wait_for_axis, watched_cells};
 use crate::user::probe::RecordProbe;
-use crate::user::session::{Place, Since, open, reopen};
+use crate::user::session::{Seat, Since, open, reopen};
 use crate::user::watchdog::timed;
 use crate::words::server_trouble;
 use bakeoff_model::driver::Driver;
@@ -107,12 +107,10 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
     let cells = watched_cells::<R>(&job, 1);
     let cell = &cells[0];
     let client = job.driver.open(worker).await?;
-    let opened = open(&job, &client, cell, job.routes.first()).await;
+    let endpoint = job.routes.reader_of(0).unwrap_or(job.routes.first());
+    let opened = open(&job, &client, cell, endpoint).await;
     let session = opened.map_err(|e| server_trouble(&e, "opening the witness's session"))?;
-    let mut place = Place {
-        session: Some(session),
-        endpoint: job.routes.first(),
-    };
+    let mut seat = Seat::new(session, endpoint, 0);
     let _ = messages.send(Message::Ready);
     let mut times = Times::default();
     let Some(axis) = wait_for_axis(&job).await else {
@@ -143,7 +141,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
         if !wait(due_ns, &axis).await {
             return Ok(times);
         }
-        let Some(session) = &mut place.session else {
+        let Some(session) = &mut seat.session else {
             return Ok(times);
         };
         job.workload.next(&state, &mut thread);
@@ -164,7 +162,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
         if outcome == Outcome::Ok && axis.counts(due_ns, end_ns) {
             times.record(end_ns.saturating_sub(begin_ns));
         }
-        if lost && !reopen(&job, &client, cell, &axis, &mut place, Since::Lost).await {
+        if lost && !reopen(&job, &client, cell, &probe.writer, &mut seat, Since::Lost).await {
             return Ok(times);
         }
     }

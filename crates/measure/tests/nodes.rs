@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used)] // test code throughout
 mod bench;
 use bakeoff_model::event::Interval;
+use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{FailClass, Outcome, Trouble, TroubleKind};
 use bakeoff_model::workload::Operation;
-use bench::{Operations, Ran, Reply, TestWorkload, spec, try_run_of};
+use bench::{Nodes, Operations, Ran, Reply, TestWorkload, spec, try_run_of};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 
 const ONE_AND_TWO: [(&str, &str); 3] = [("a", "primary"), ("b", "replica"), ("c", "replica")];
 
@@ -154,6 +156,166 @@ fn a_node_that_will_not_serve_is_left_for_another_of_the_same_route() {
         (vec![0, 40, 0], false, 0),
         "there is no other"
     );
+}
+
+const THREE: [(&str, &str); 3] = [("n1", "writer"), ("n2", "reader"), ("n3", "reader")];
+
+/// Users of three nodes that pause a while before each operation; `fate` is told the number of each.
+fn of_three(extra: &str, fate: &Arc<Nodes>, tell: impl Fn(&Nodes, u64) + Send + Sync + 'static) -> Ran {
+    let workload = TestWorkload {
+        nodes: THREE.to_vec(),
+        fate: fate.clone(),
+        pause_ns: 10_000_000,
+        ..TestWorkload::default()
+    };
+    let told = fate.clone();
+    let script = move |n| {
+        tell(&told, n);
+        Reply::Right
+    };
+    try_run_of(&spec(extra), Arc::default(), workload, script).unwrap()
+}
+
+#[test]
+fn sessions_of_a_node_that_dies_go_to_all_others_and_come_back_when_it_does() {
+    let fate = Arc::default();
+    // A thousand operations of six users with pauses of 10 ms last longer than a session stays away.
+    let extra = format!(
+        r#","threads":6,"error_budget_ratio":1{}"#,
+        bench::operations(1500)
+    );
+    let ran = of_three(&extra, &fate, |nodes, n| match n {
+        120 => nodes.down.store(0b100, SeqCst),
+        600 => nodes.down.store(0, SeqCst),
+        _ => {}
+    });
+    // Two users were in or came to an operation on it, and each lost that one only.
+    let lost = ran.count(Outcome::Unknown);
+    assert!((1..=2).contains(&lost), "{lost} lost");
+    let answered = fate.answered.lock().unwrap();
+    let at = |from: usize, to: usize| {
+        [0, 1, 2].map(|node| answered[from..to].iter().filter(|(at, _)| *at == node).count())
+    };
+    assert_eq!(at(150, 590)[2], 0, "it is down");
+    assert!(
+        at(150, 590)[..2].iter().all(|n| *n > 150),
+        "its users are dealt over both others: {:?}",
+        at(150, 590)
+    );
+    assert!(
+        at(1200, 1480).iter().all(|n| *n > 60),
+        "each has its users again: {:?}",
+        at(1200, 1480)
+    );
+    let node = &ran.result.nodes[2];
+    assert_eq!(
+        (node.outcomes.get(&Outcome::Unknown), node.reconnects),
+        (Some(&lost), lost)
+    );
+}
+
+#[test]
+fn a_node_that_is_down_is_not_hammered_however_many_sessions_it_had() {
+    let fate = Arc::default();
+    let extra = format!(
+        r#","threads":90,"error_budget_ratio":1{}"#,
+        bench::operations(9000)
+    );
+    let ran = of_three(&extra, &fate, |nodes, n| {
+        if n == 90 {
+            nodes.down.store(0b100, SeqCst);
+        }
+    });
+    assert!(
+        ran.result.connections_lost >= 25,
+        "{}",
+        ran.result.connections_lost
+    );
+    // One at a time, after 5, 10, 20, 40, 80 ms and then every 100 ms; in flight when it went down: one at once.
+    let (refused, most) = (
+        fate.refused.load(SeqCst),
+        8 + (ran.result.elapsed_s * 10.0) as u64,
+    );
+    assert!((1..=most).contains(&refused), "{refused} tries, {most} at most");
+}
+
+#[test]
+fn what_reads_is_split_from_what_writes_and_a_lost_session_is_replaced_alone() {
+    let operations = || {
+        Operations(vec![
+            Operation::new("set"),
+            Operation::new("get").reading_only(true),
+            Operation::new("list").reading_only(true),
+        ])
+    };
+    let fate: Arc<Nodes> = Arc::default();
+    let split = |extra: &str, sessions: u64| {
+        fate.answered.lock().unwrap().clear();
+        let workload = TestWorkload {
+            operations: operations(),
+            nodes: THREE.to_vec(),
+            fate: fate.clone(),
+            ..TestWorkload::default()
+        };
+        let spec = spec(&format!(r#","routing":"split","error_budget_ratio":1{extra}"#));
+        // The first user's second operation is a read, and loses its session.
+        let ran = try_run_of(&spec, Arc::default(), workload, |n| {
+            if n == 1 { Reply::Lost } else { Reply::Right }
+        });
+        let ran = ran.unwrap();
+        assert_eq!(ran.opened, 2 * sessions + 1, "{extra}");
+        assert!(
+            fate.answered
+                .lock()
+                .unwrap()
+                .iter()
+                .all(|(node, operation)| (*node == 0) == (*operation == 0))
+        );
+        let of_nodes: Vec<u64> = ran.result.nodes.iter().map(|node| node.operations).collect();
+        assert_eq!(
+            of_nodes[0],
+            ran.result
+                .series
+                .iter()
+                .find(|s| s.operation == "set")
+                .unwrap()
+                .count
+        );
+        assert!(of_nodes.iter().all(|n| *n > 0) || sessions == 1, "{of_nodes:?}");
+        let reconnects: Vec<u64> = ran.result.nodes.iter().map(|node| node.reconnects).collect();
+        assert_eq!((reconnects[0], reconnects[1] + reconnects[2]), (0, 1), "{extra}");
+    };
+    split(&bench::operations(300), 1);
+    split(&format!(r#","threads":4{}"#, bench::operations(300)), 4);
+    split(
+        &format!(r#","threads":4,"sessions":2{}"#, bench::operations(300)),
+        2,
+    );
+}
+
+#[test]
+fn nothing_is_split_where_all_nodes_are_alike_or_transactions_span_operations() {
+    let refused = |nodes: &[(&'static str, &'static str)], own_session| {
+        let workload = TestWorkload {
+            nodes: nodes.to_vec(),
+            needs: Needs {
+                own_session,
+                ..Needs::default()
+            },
+            ..TestWorkload::default()
+        };
+        let spec = spec(r#","routing":"split""#);
+        let trouble = try_run_of(&spec, Arc::default(), workload, |_| Reply::Right)
+            .err()
+            .unwrap();
+        assert_eq!(
+            (trouble.kind, &*trouble.place),
+            (TroubleKind::Usage, "run.json: routing")
+        );
+        trouble.what
+    };
+    assert!(refused(&THREE[1..], false).contains("the same role"));
+    assert!(refused(&THREE, true).contains("transactions open over several operations"));
 }
 
 #[test]

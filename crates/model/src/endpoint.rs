@@ -25,26 +25,71 @@ pub enum Routing {
     Role(String),
     /// The one of this name.
     Name(String),
+    /// Two for each place: an operation that only reads goes to a node of another role than the first node's, every other
+    /// one to a node of the first node's role.
+    Split,
+}
+
+/// Places in a system's list of endpoints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// At least one.
+    pub places: Vec<u32>,
+    /// Those of them that only read, which then are not among the others; empty: what reads goes where everything goes.
+    pub readers: Vec<u32>,
 }
 
 impl Routing {
-    /// Places in `endpoints`, at least one; of a system without any (it lives in the engine) the first. Refused: what no
-    /// endpoint has.
-    pub fn among(&self, endpoints: &[Endpoint]) -> Result<Vec<u32>, Trouble> {
-        let wanted = |endpoint: &Endpoint| match self {
-            Self::Any => true,
-            Self::Role(role) => endpoint.role == *role,
-            Self::Name(name) => endpoint.name == *name,
+    /// Of a system without endpoints (it lives in the engine) the first. Refused: what no endpoint has.
+    pub fn among(&self, endpoints: &[Endpoint]) -> Result<Route, Trouble> {
+        let places = |wanted: &dyn Fn(&Endpoint) -> bool| -> Vec<u32> {
+            let found = (0u32..).zip(endpoints).filter(|(_, endpoint)| wanted(endpoint));
+            found.map(|(place, _)| place).collect()
         };
-        let places = (0u32..).zip(endpoints).filter(|(_, endpoint)| wanted(endpoint));
-        let found: Vec<u32> = places.map(|(place, _)| place).collect();
+        let route = |places: Vec<u32>, otherwise: &dyn Fn() -> Result<Route, Trouble>| match places.is_empty()
+        {
+            true => otherwise(),
+            false => Ok(Route {
+                places,
+                readers: vec![],
+            }),
+        };
+        let all = |part: fn(&Endpoint) -> &str| endpoints.iter().map(part).collect();
         match self {
-            _ if !found.is_empty() => Ok(found),
-            Self::Any => Ok(vec![0]),
-            Self::Role(role) => Err(none("role", role, endpoints.iter().map(|e| &*e.role).collect())),
-            Self::Name(name) => Err(none("name", name, endpoints.iter().map(|e| &*e.name).collect())),
+            Self::Any => route(places(&|_| true), &|| {
+                Ok(Route {
+                    places: vec![0],
+                    readers: vec![],
+                })
+            }),
+            Self::Role(role) => route(places(&|e| e.role == *role), &|| {
+                Err(none("role", role, all(|e| &e.role)))
+            }),
+            Self::Name(name) => route(places(&|e| e.name == *name), &|| {
+                Err(none("name", name, all(|e| &e.name)))
+            }),
+            Self::Split => {
+                let first = endpoints.first().map_or("", |endpoint| &*endpoint.role);
+                let readers = places(&|e| e.role != first);
+                match readers.is_empty() {
+                    true => Err(one_role()),
+                    false => Ok(Route {
+                        places: places(&|e| e.role == first),
+                        readers,
+                    }),
+                }
+            }
         }
     }
+}
+
+fn one_role() -> Trouble {
+    Trouble::new(
+        TroubleKind::Usage,
+        "all nodes of this system have the same role: there are none that only read",
+        "run.json: routing",
+        "leave `routing` out, or ask for a system with replicas or readers",
+    )
 }
 
 fn none(what: &str, word: &str, mut known: Vec<&str>) -> Trouble {
@@ -75,10 +120,14 @@ mod tests {
         });
         let role = |role: &str| Routing::Role(role.into());
         let name = |name: &str| Routing::Name(name.into());
-        assert_eq!(Routing::Any.among(&nodes), Ok(vec![0, 1, 2]));
-        assert_eq!(role("replica").among(&nodes), Ok(vec![1, 2]));
-        assert_eq!(name("c").among(&nodes), Ok(vec![2]));
-        assert_eq!(Routing::Any.among(&[]), Ok(vec![0]));
+        let places = |routing: Routing, nodes: &[Endpoint]| {
+            routing.among(nodes).map(|route| (route.places, route.readers))
+        };
+        assert_eq!(places(Routing::Any, &nodes), Ok((vec![0, 1, 2], vec![])));
+        assert_eq!(places(role("replica"), &nodes), Ok((vec![1, 2], vec![])));
+        assert_eq!(places(name("c"), &nodes), Ok((vec![2], vec![])));
+        assert_eq!(places(Routing::Any, &[]), Ok((vec![0], vec![])));
+        assert_eq!(places(Routing::Split, &nodes), Ok((vec![0], vec![1, 2])));
         let refused = |routing: Routing, nodes: &[Endpoint]| {
             let trouble = routing.among(nodes).err();
             trouble.map(|trouble| (trouble.what, trouble.hint))
@@ -88,5 +137,7 @@ mod tests {
         assert!(hint.starts_with("did you mean `replica`?"), "{hint}");
         assert!(refused(name("primary"), &nodes).is_some(), "a role is no name");
         assert!(refused(name("a"), &[]).is_some());
+        assert!(refused(Routing::Split, &nodes[1..]).is_some(), "all are replicas");
+        assert!(refused(Routing::Split, &[]).is_some());
     }
 }

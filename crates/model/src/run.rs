@@ -30,6 +30,9 @@ pub struct RunSpec {
     pub client: ClientSpec,
     #[serde(default)]
     pub seed: u64,
+    /// Of Poisson arrivals, so that repetitions of one run may differ in them alone. Default: `seed`.
+    #[serde(default)]
+    pub arrival_seed: Option<u64>,
     /// Users, each with at most one operation in flight.
     #[serde(default = "one")]
     pub threads: u32,

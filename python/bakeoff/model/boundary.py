@@ -72,7 +72,7 @@ class NameRoute(Document):
 
 
 #: The nodes that sessions are dealt over, in turn.
-Routing = Literal["any"] | RoleRoute | NameRoute
+Routing = Literal["any", "split"] | RoleRoute | NameRoute
 
 
 class CheckSpec(Document):
@@ -93,6 +93,8 @@ class RunSpec(Document):
     seed: int = 0
     threads: int = 1
     sessions: int | None = None
+    #: Of Poisson arrivals; None: `seed`.
+    arrival_seed: int | None = None
     routing: Routing = "any"
     workers: int = 0
     runner: RunnerName | None = None

@@ -194,7 +194,7 @@ def configure_once(cells: Iterable[Cell], kinds: Kinds, measure: MeasureTable, s
         with placed(name, kinds[name].kind, source):
             system = cell.configure(kinds[name], workdir=NOWHERE, timeout_s=measure.timeout, base_dir=source.base_dir)
         private[name] = system.private
-        if hint := "" if system.private else cell.routing.missing(system.nodes()):
+        if hint := cell.routing.missing(system.roles()):
             what = f"{cell.record.label}: no node of {name} is on the route {cell.routing}"
             raise source.error(what, "factors", "routing", hint=hint)
     return private

@@ -110,10 +110,14 @@ class ResolvedPlan:
     with_levels: Callable[[Mapping[str, Sequence[Scalar]]], ResolvedPlan] | None = None
 
     def seed_of_block(self, block: int) -> int:
-        """Of its runs' operations and arrivals, the same for all cells; the data have the plan's. A search varies it:
-        runs that all meet the same arrivals are no evidence of what others would do, and its interval would be of that
-        one draw."""
+        """Of its runs' operations, the same for all cells; the data have the plan's. A search varies it: runs that all
+        draw the same operations are no evidence of what others would do, and its interval would be of that one draw."""
         return self.record.seed + block if self.vary_seed or self.record.search else self.record.seed
+
+    def arrival_seed_of_block(self, block: int) -> int:
+        """Of its runs' arrivals, the same for all cells: repetitions that all met one draw of them would agree about
+        that draw."""
+        return self.record.seed + block
 
     @property
     def base_dir(self) -> Path:

@@ -1,20 +1,22 @@
-"""Which of a system's nodes the users of a run go to: "any", "role:replica", "name:db2"."""
+"""Which of a system's nodes the users of a run go to: "any", "replica", "db2", "split"."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..model import boundary
 from ..nearest import one_of
-from ..systems.base import Node
 from .units import UnitError
+
+#: Roles that a plan may name by the word alone; any other word is a node's name.
+ROLES = ("primary", "replica", "reader", "writer")
 
 
 @dataclass(frozen=True)
 class Routing:
-    #: any | role | name
+    #: any | role | name | split
     by: str = "any"
     word: str = ""
 
@@ -22,9 +24,14 @@ class Routing:
     def parse(cls, text: Any) -> Routing:
         """Raises UnitError."""
         by, separator, word = text.partition(":") if isinstance(text, str) else ("", "", "")
-        if (by, separator) == ("any", "") or (by in ("role", "name") and word):
+        if by in ("any", "split") and not separator:
+            return cls(by)
+        if by in ("role", "name") and word:
             return cls(by, word)
-        raise UnitError(f"{text!r} is no route", 'it is "any", "role:" and a role, or "name:" and a name')
+        if by and by not in ("role", "name", "any", "split"):
+            return cls("role" if text in ROLES else "name", text)
+        hint = 'it is "any", "split", a role ("replica", "role:standby") or the name of a node ("db2", "name:any")'
+        raise UnitError(f"{text!r} is no route", hint)
 
     def __str__(self) -> str:
         return f"{self.by}:{self.word}" if self.word else self.by
@@ -36,11 +43,19 @@ class Routing:
                 return boundary.RoleRoute(role=self.word)
             case "name":
                 return boundary.NameRoute(name=self.word)
+            case "split":
+                return "split"
         return "any"
 
-    def missing(self, nodes: Sequence[Node]) -> str:
-        """What to write instead, where none of the nodes is on this route; "" where one is."""
+    def missing(self, roles: Mapping[str, str]) -> str:
+        """Why the nodes of a system, given by their names and roles, have no such route, and what to write instead; ""
+        where they have."""
         if self.by == "any":
             return ""
-        known = list(dict.fromkeys(getattr(node, self.by) for node in nodes))
+        if not roles:
+            return "leave `routing` out: this system runs inside the client"
+        if self.by == "split":
+            split = len(set(roles.values())) > 1
+            return "" if split else "all its nodes have the same role: leave `routing` out, or ask for replicas"
+        known = list(dict.fromkeys(roles.values() if self.by == "role" else roles))
         return "" if self.word in known else one_of(self.word, known)

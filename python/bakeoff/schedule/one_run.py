@@ -187,6 +187,7 @@ def _start_clients(
         document.error_budget_ratio = plan.error_budget_ratio
         document.witness_rate_ops_per_s = plan.witness_rate_ops_per_s if client == 0 else None
         document.seed = plan.seed_of_block(slot.block)
+        document.arrival_seed = plan.arrival_seed_of_block(slot.block)
         path = writer.run_spec(slot.run, client, document)
         engines.start(path, env, path.parent / "engine.log")
 

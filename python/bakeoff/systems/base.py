@@ -268,6 +268,10 @@ class System(ABC):
     def nodes(self) -> Sequence[Node]:
         """Its servers, once it has started; the first is the one that is written to."""
 
+    def roles(self) -> Mapping[str, str]:
+        """Of its servers, by their names and in their order, known before it starts; empty: it lives in the engine."""
+        return {} if self.capabilities().embedded else {node.name: node.role for node in self.nodes()}
+
     def nodes_of_ours(self) -> tuple[str, ...]:
         """Names of the servers that we start for it, known before we do: what a planned fault may be done to."""
         return ()

@@ -7,9 +7,11 @@ use crate::runner::Runner;
 use crate::runner::reactor::{self, ReactorRunner};
 use crate::runner::thread::ThreadRunner;
 use crate::runner::tokio::TokioRunner;
+use crate::serving::Serving;
 use crate::threads::{affinity, team};
 use crate::words::usage;
 use bakeoff_model::driver::Driver;
+use bakeoff_model::endpoint::Routing;
 use bakeoff_model::event::RunResult;
 use bakeoff_model::needs::{Capabilities, Needs};
 use bakeoff_model::outcome::Trouble;
@@ -39,6 +41,7 @@ pub fn execute<D: Driver, W: Workload<D::Session>>(
         runner,
         client: driver.client(),
         routes: Routes::new(spec.routing.among(spec.driver.endpoints())?),
+        serving: Serving::new(spec.driver.endpoints().len()),
         operations: workload.operations().to_vec(),
     };
     let job = Arc::new(Job {
@@ -145,6 +148,13 @@ fn check_capabilities(spec: &RunSpec, can: &Capabilities, needs: Needs) -> Resul
             "this workload keeps transactions open over several operations, so sessions cannot be pooled",
             "run.json: sessions",
             "leave `sessions` out, or set the workload's operations per transaction to 1",
+        ));
+    }
+    if needs.own_session && spec.routing == Routing::Split {
+        return Err(usage(
+            "this workload keeps transactions open over several operations, so they cannot go to different nodes",
+            "run.json: routing",
+            "leave `routing` out, or set the workload's operations per transaction to 1",
         ));
     }
     Ok(())

@@ -207,8 +207,8 @@ struct Loading<D: Driver, W> {
 
 impl<D: Driver, W: Workload<D::Session>> Loading<D, W> {
     async fn load(self, state: Rc<W::Worker>, place: Place<D::Session>) -> Result<(), Trouble> {
-        let endpoint = place.endpoint;
-        let Some(mut session) = place.session else {
+        let endpoint = place.seat.endpoint;
+        let Some(mut session) = place.seat.session else {
             return Ok(());
         };
         let ended = self.load_and_follow(&state, &mut session, endpoint).await;

@@ -148,6 +148,7 @@ fn new_schedules(spec: &RunSpec, placements: &[Placement], blocking: bool) -> Sc
         return vec![];
     };
     let threads = u64::from(spec.threads);
+    let arrivals = spec.arrival_seed.unwrap_or(spec.seed);
     let groups: Vec<Vec<u32>> = match arrival {
         Arrival::PerSession => (0..spec.threads).map(|thread| vec![thread]).collect(),
         _ if blocking => vec![(0..spec.threads).collect()],
@@ -159,7 +160,7 @@ fn new_schedules(spec: &RunSpec, placements: &[Placement], blocking: bool) -> Sc
         let pacer = match arrival {
             Arrival::Poisson => Pacer::poisson(
                 rate_ops_per_s * count as f64 / threads as f64,
-                seed(&[spec.seed, u64::from(spec.client.index), index as u64]),
+                seed(&[arrivals, u64::from(spec.client.index), index as u64]),
             ),
             Arrival::Constant | Arrival::PerSession => Pacer::constant(Share {
                 rate_ops_per_s,
@@ -388,4 +389,27 @@ fn watch_window(
         stream_hashes: hashes.iter().map(|(_, hash)| format!("{hash:016x}")).collect(),
         all_done,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // test code throughout
+    use super::*;
+
+    #[test]
+    fn arrivals_have_a_seed_of_their_own_or_that_of_the_run() {
+        let due = |seeds: &str| {
+            let spec = crate::spec::parse(&format!(
+                r#"{{"format":1,"phase":"run","driver":{{"kind":"null"}},"workload":{{"kind":"ycsb"}},
+                    "pacing":{{"kind":"open","rate_ops_per_s":1000,"arrival":"poisson"}}{seeds}}}"#
+            ));
+            let schedules = new_schedules(&spec.unwrap(), &[], true);
+            (0..100)
+                .map(|_| schedules[0].1.claim().unwrap())
+                .collect::<Vec<_>>()
+        };
+        let run = due(r#","seed":7"#);
+        assert_eq!(due(r#","seed":1,"arrival_seed":7"#), run);
+        assert_ne!(due(r#","seed":7,"arrival_seed":8"#), run);
+    }
 }

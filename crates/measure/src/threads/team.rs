@@ -7,10 +7,11 @@ use crate::runner::{Erased, Runner};
 use crate::threads::affinity;
 use crate::threads::client_cost::write_down;
 use crate::threads::thread_limits;
-use crate::user::session::{Place, open};
+use crate::user::session::{Place, Seat, open};
 use crate::user::watchdog::{self, UserCell};
+use crate::words::server_trouble;
 use bakeoff_model::driver::Driver;
-use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
+use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::run::{Pacing, RunSpec};
 use bakeoff_model::time::{now_ns, sleep};
 use bakeoff_model::workload::Workload;
@@ -265,22 +266,37 @@ pub async fn open_sessions<R: Runner, D: Driver, W: Workload<D::Session>>(
     {
         let opening = group.iter().map(|(session, cell)| {
             let (job, client, cell) = (job.clone(), client.clone(), Rc::clone(cell));
-            let endpoint = job.routes.of(shift.wrapping_add(**session));
-            let open = async move { (endpoint, open(&job, &client, &cell, endpoint).await) };
-            Box::pin(open) as Erased<'static, (u32, Result<D::Session, OpError>)>
+            let number = shift.wrapping_add(**session);
+            let place = async move { open_place(&job, &client, &cell, number).await };
+            Box::pin(place) as Erased<'static, Result<Place<D::Session>, Trouble>>
         });
-        for (endpoint, opened) in R::join_all(opening.collect()).await {
-            places.push(Place {
-                session: Some(opened.map_err(|e| not_opened(&e, endpoint))?),
-                endpoint,
-            });
+        for place in R::join_all(opening.collect()).await {
+            places.push(place?);
         }
     }
     Ok(places)
 }
 
-fn not_opened(error: &OpError, endpoint: u32) -> Trouble {
-    crate::words::server_trouble(error, format!("opening a session at endpoint {endpoint}"))
+async fn open_place<D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+    client: &D::Client,
+    cell: &UserCell,
+    number: u32,
+) -> Result<Place<D::Session>, Trouble> {
+    let seat = async |endpoint| match open(job, client, cell, endpoint).await {
+        Ok(session) => Ok(Seat::new(session, endpoint, number)),
+        Err(e) => Err(server_trouble(
+            &e,
+            format!("opening a session at endpoint {endpoint}"),
+        )),
+    };
+    Ok(Place {
+        seat: seat(job.routes.of(number)).await?,
+        reader: match job.routes.reader_of(number) {
+            Some(endpoint) => Some(Box::new(seat(endpoint).await?)),
+            None => None,
+        },
+    })
 }
 
 /// The cells of one worker's users, and a watchdog over them.

@@ -3,7 +3,7 @@
 use crate::record::samples::Fault;
 use crate::user::pool::Ticket;
 use crate::user::probe::RecordProbe;
-use crate::user::session::{Place, open_by};
+use crate::user::session::{Place, Seat, open_by};
 use crate::user::watchdog::{UserCell, timed};
 use crate::user::worker::Worker;
 use bakeoff_model::driver::Driver;
@@ -35,10 +35,11 @@ pub async fn finish<D: Driver, W: Workload<D::Session>>(
             "no session was free for the last statements",
         )),
         Some(mut place) => {
-            endpoint = place.endpoint;
-            let ended = send(worker, cell, &mut place, deadline_ns, thread, probe).await;
+            let seat = &mut place.seat; // what is owed was written
+            endpoint = seat.endpoint;
+            let ended = send(worker, cell, seat, deadline_ns, thread, probe).await;
             if ended.as_ref().is_err_and(|error| error.connection_lost) {
-                place.session = None;
+                seat.session = None;
             }
             if let Some(pool) = &worker.pool {
                 pool.release(place);
@@ -74,17 +75,17 @@ async fn own_or_pooled<D: Driver, W: Workload<D::Session>>(
 async fn send<D: Driver, W: Workload<D::Session>>(
     worker: &Worker<D, W>,
     cell: &UserCell,
-    place: &mut Place<D::Session>,
+    seat: &mut Seat<D::Session>,
     deadline_ns: u64,
     thread: &mut W::Thread,
     probe: &mut RecordProbe,
 ) -> Result<(), OpError> {
     let job = &worker.job;
-    let session = match place.session.take() {
+    let session = match seat.session.take() {
         Some(session) => session,
-        None => open_by(job, &worker.client, cell, place.endpoint, deadline_ns).await?,
+        None => open_by(job, &worker.client, cell, seat.endpoint, deadline_ns).await?,
     };
-    let session = place.session.insert(session);
+    let session = seat.session.insert(session);
     let finish = pin!(job.workload.finish(&worker.state, thread, session, probe));
     let answer = timed(cell, deadline_ns, finish).await;
     answer.unwrap_or_else(|| Err(OpError::lost("timeout", "no answer to the last statements")))

@@ -76,18 +76,20 @@ impl<S> Pool<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::user::session::Seat;
     use std::future::Future;
     use std::task::Context;
 
+    fn place(session: &str) -> Place<&str> {
+        Place {
+            seat: Seat::new(session, 0, 0),
+            reader: None,
+        }
+    }
+
     #[test]
     fn a_session_goes_to_whoever_has_waited_longest() {
-        let pool = Pool::new(
-            vec![Place {
-                session: Some("a"),
-                endpoint: 0,
-            }],
-            3,
-        );
+        let pool = Pool::new(vec![place("a")], 3);
         let tickets: Vec<Rc<Ticket<&str>>> = (0..3).map(|_| Rc::default()).collect();
         let mut cx = Context::from_waker(Waker::noop());
         let mut asked: Vec<_> = tickets.iter().map(|t| Box::pin(pool.acquire(t))).collect();
@@ -103,10 +105,7 @@ mod tests {
 
     #[test]
     fn whoever_leaves_the_queue_takes_no_session_along() {
-        let place = Place {
-            session: Some("a"),
-            endpoint: 0,
-        };
+        let place = place("a");
         let pool = Pool::new(vec![], 2);
         let tickets: Vec<Rc<Ticket<&str>>> = (0..2).map(|_| Rc::default()).collect();
         let mut cx = Context::from_waker(Waker::noop());

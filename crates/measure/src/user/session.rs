@@ -3,18 +3,86 @@
 use crate::control::Axis;
 use crate::job::{Job, Terms};
 use crate::pace::pacer::SplitMix64;
+use crate::record::recorder::Writer;
 use crate::runner::Erased;
+use crate::serving::{HELD_NS, LONGEST_PAUSE_NS};
 use crate::user::watchdog::{UserCell, timed};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_model::workload::Workload;
 
-/// A place for one session; empty while a lost one is being replaced.
+/// A user's sessions, or those of a place in a pool.
 pub struct Place<S> {
-    pub session: Option<S>,
-    pub endpoint: u32,
+    pub seat: Seat<S>,
+    /// Of a split route: where what only reads is asked.
+    pub reader: Option<Box<Seat<S>>>,
 }
+
+impl<S> Place<S> {
+    /// Where an operation is asked.
+    #[inline]
+    pub fn seat_for(&mut self, reads_only: impl FnOnce() -> bool) -> &mut Seat<S> {
+        match &mut self.reader {
+            Some(reader) if reads_only() => reader,
+            _ => &mut self.seat,
+        }
+    }
+}
+
+/// Of one session.
+pub struct Seat<S> {
+    /// `None` while a lost one is being replaced.
+    pub session: Option<S>,
+    /// Where it is.
+    pub endpoint: u32,
+    /// Where it was dealt to, and belongs.
+    home: u32,
+    /// The session's number in its process.
+    number: u32,
+    /// When it looks whether its own endpoint serves again; `u64::MAX`: it is there.
+    look_ns: u64,
+}
+
+impl<S> Seat<S> {
+    pub fn new(session: S, endpoint: u32, number: u32) -> Self {
+        Self {
+            session: Some(session),
+            endpoint,
+            home: endpoint,
+            number,
+            look_ns: u64::MAX,
+        }
+    }
+
+    /// Whether it is away from its own endpoint, and has been for a while.
+    #[inline]
+    pub fn looks_home(&self, now: u64) -> bool {
+        now >= self.look_ns
+    }
+
+    fn sit(&mut self, session: S, endpoint: u32) {
+        self.session = Some(session);
+        self.endpoint = endpoint;
+        self.stay();
+    }
+
+    /// Where it is, for now.
+    fn stay(&mut self) {
+        self.look_ns = match self.endpoint == self.home {
+            true => u64::MAX,
+            false => now_ns() + half_to_whole(AWAY_NS, &mut self.random()),
+        }
+    }
+
+    fn random(&self) -> SplitMix64 {
+        SplitMix64(now_ns() ^ u64::from(self.number))
+    }
+}
+
+/// How long a session is away from its own endpoint before it looks for it again, at most. A system that was restarted has
+/// all its sessions back after that.
+const AWAY_NS: u64 = 500_000_000;
 
 /// Connects and attaches, within the run's timeout.
 pub async fn open<D: Driver, W: Workload<D::Session>>(
@@ -82,102 +150,142 @@ pub enum Since {
     Left,
     /// The workload asked for it.
     Wanted,
+    /// It is not at its own endpoint, which may serve again.
+    Away,
 }
 
-/// How long an endpoint may refuse before the others are tried in turn: longer than a server takes to restart, so that a
-/// session comes back to its own node where it can, and no longer than a run can bear to leave a share of its users idle.
-const LOYAL_NS: u64 = 5_000_000_000;
-
-/// Closes the session there is and tries again and again until there is another (true) or the window ends (false): at the
-/// same endpoint for 5 s, unless that one says that it will not serve, then at the next one of the route each time (what follows is
-/// recorded as that endpoint's). The first try after a loss waits a little; one that was asked for does not.
+/// Closes the session there is and tries until there is another (true) or the window ends (false): at any endpoint of the
+/// route that serves, as far as is known, that of the last one before others; at one that does not, when its pause is over
+/// and nobody else is trying. What follows is recorded as that endpoint's. A session that is away keeps what it has unless
+/// its own endpoint gives it another.
 pub async fn reopen<D: Driver, W: Workload<D::Session>>(
     job: &Job<D, W>,
     client: &D::Client,
     cell: &UserCell,
-    axis: &Axis,
-    place: &mut Place<D::Session>,
+    writer: &Writer,
+    seat: &mut Seat<D::Session>,
     since: Since,
 ) -> bool {
-    replace(job, cell, axis, place, since, &|endpoint| {
-        connect(job, client, endpoint)
-    })
-    .await
+    let connect = |endpoint| connect(job, client, endpoint);
+    match since {
+        Since::Away => {
+            go_home(job, cell, writer, seat, &connect).await;
+            true
+        }
+        _ => replace(job, cell, writer, seat, since, &connect).await,
+    }
 }
+
+/// Connects to an endpoint.
+type Connect<'c, 'a, S> = &'c dyn Fn(u32) -> Erased<'a, Result<S, OpError>>;
 
 async fn replace<'a, S>(
     job: &Terms,
     cell: &UserCell,
-    axis: &Axis,
-    place: &mut Place<S>,
+    writer: &Writer,
+    seat: &mut Seat<S>,
     since: Since,
-    connect: &dyn Fn(u32) -> Erased<'a, Result<S, OpError>>,
+    connect: Connect<'_, 'a, S>,
 ) -> bool {
-    place.session = None;
-    if since == Since::Left {
-        place.endpoint = job.routes.after(place.endpoint);
+    seat.session = None;
+    match since {
+        Since::Lost => job.serving.lost(seat.endpoint, now_ns()),
+        Since::Left => job.serving.refused(seat.endpoint, now_ns()),
+        Since::Wanted | Since::Away => {}
     }
-    let mut backoff = Backoff::new(now_ns() ^ u64::from(place.endpoint));
-    let mut pauses = since != Since::Wanted;
-    let begun_ns = now_ns();
+    let mut backoff = Backoff::new(seat.random());
     loop {
-        let pause_ns = if std::mem::replace(&mut pauses, true) {
-            backoff.next_ns()
-        } else {
-            0
-        };
-        let at_ns = now_ns() + pause_ns;
-        if !wait_in_window(at_ns, axis).await {
+        let now = now_ns();
+        if now >= writer.axis.window_end_ns() {
             return false;
         }
-        let by_ns = now_ns() + job.timeout_ns;
-        let error = match ended_by(job, cell, by_ns, connect(place.endpoint)).await {
-            Ok(session) => {
-                place.session = Some(session);
-                return true;
-            }
-            Err(error) => error,
+        let mut places = job.routes.from(seat.endpoint, seat.number);
+        let Some(endpoint) = places.find(|endpoint| job.serving.may_try(*endpoint, now)) else {
+            wait_in_window(now + backoff.next_ns(), &writer.axis).await;
+            continue;
         };
-        if error.leave_node || now_ns() - begun_ns >= LOYAL_NS {
-            place.endpoint = job.routes.after(place.endpoint);
+        if try_at(job, cell, writer, seat, endpoint, now + job.timeout_ns, connect).await {
+            return true;
+        }
+    }
+}
+
+async fn go_home<'a, S>(
+    job: &Terms,
+    cell: &UserCell,
+    writer: &Writer,
+    seat: &mut Seat<S>,
+    connect: Connect<'_, 'a, S>,
+) {
+    let now = now_ns();
+    let by_ns = now + job.timeout_ns.min(HELD_NS);
+    if !job.serving.may_try(seat.home, now)
+        || !try_at(job, cell, writer, seat, seat.home, by_ns, connect).await
+    {
+        seat.stay();
+    }
+}
+
+/// Whether there is now a session at this endpoint.
+async fn try_at<'a, S>(
+    job: &Terms,
+    cell: &UserCell,
+    writer: &Writer,
+    seat: &mut Seat<S>,
+    endpoint: u32,
+    by_ns: u64,
+    connect: Connect<'_, 'a, S>,
+) -> bool {
+    match ended_by(job, cell, by_ns, connect(endpoint)).await {
+        Ok(session) => {
+            job.serving.serves(endpoint);
+            seat.sit(session, endpoint);
+            writer.reconnect(endpoint);
+            true
+        }
+        Err(_) => {
+            job.serving.refused(endpoint, now_ns());
+            false
         }
     }
 }
 
 /// Sleeps in steps short enough to notice that the window was brought forward.
-async fn wait_in_window(until_ns: u64, axis: &Axis) -> bool {
+async fn wait_in_window(until_ns: u64, axis: &Axis) {
     const STEP_NS: u64 = 50_000_000;
     loop {
         let now = now_ns();
-        if now >= axis.window_end_ns() {
-            return false;
-        }
-        if now >= until_ns {
-            return true;
+        if now >= until_ns.min(axis.window_end_ns()) {
+            return;
         }
         sleep_until(until_ns.min(now + STEP_NS)).await;
     }
 }
 
-/// 10 ms doubling to 1 s, each between half and the whole, so that many users do not come back as one.
+/// 10 ms doubling to the longest pause of an endpoint, each between half and the whole, so that many users do not come back
+/// as one.
 struct Backoff {
     ceiling_ns: u64,
     random: SplitMix64,
 }
 
 impl Backoff {
-    fn new(seed: u64) -> Self {
+    fn new(random: SplitMix64) -> Self {
         Self {
             ceiling_ns: 10_000_000,
-            random: SplitMix64(seed),
+            random,
         }
     }
 
     fn next_ns(&mut self) -> u64 {
-        let pause_ns = self.ceiling_ns / 2 + self.random.draw() % (self.ceiling_ns / 2);
-        self.ceiling_ns = (self.ceiling_ns * 2).min(1_000_000_000);
+        let pause_ns = half_to_whole(self.ceiling_ns, &mut self.random);
+        self.ceiling_ns = (self.ceiling_ns * 2).min(LONGEST_PAUSE_NS);
         pause_ns
     }
+}
+
+fn half_to_whole(ns: u64, random: &mut SplitMix64) -> u64 {
+    ns / 2 + random.draw() % (ns / 2)
 }
 
 #[cfg(test)]
@@ -185,9 +293,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn back_off_doubles_from_10_ms_to_1_s() {
-        let mut backoff = Backoff::new(1);
-        for ceiling_ms in [10, 20, 40, 80, 160, 320, 640, 1000, 1000] {
+    fn back_off_doubles_from_10_to_100_ms() {
+        let mut backoff = Backoff::new(SplitMix64(1));
+        for ceiling_ms in [10, 20, 40, 80, 100, 100] {
             let pause_ms = backoff.next_ns() as f64 / 1e6;
             assert!(
                 (ceiling_ms as f64 / 2.0..=ceiling_ms as f64).contains(&pause_ms),

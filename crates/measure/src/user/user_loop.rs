@@ -14,7 +14,7 @@ use crate::user::finish::finish;
 use crate::user::gate::Gate;
 use crate::user::pool::{Pool, Ticket};
 use crate::user::probe::RecordProbe;
-use crate::user::session::{Place, Since, reopen};
+use crate::user::session::{Place, Seat, Since, reopen};
 use crate::user::watchdog::UserCell;
 use crate::user::worker::Worker;
 use bakeoff_model::driver::Driver;
@@ -134,23 +134,30 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
                 break;
             };
             if let Some(pool) = pool {
-                place = self.acquire(pool, due_ns).await;
+                place = self.acquire(pool, operation, due_ns).await;
             }
             // By reference: sessions are large, and a move would cost more than the loop.
-            let Some(session) = &mut place else {
+            let Some(held) = &mut place else {
                 break;
             };
-            let how = self.operation(operation, due_ns, session).await;
+            let seat = self.seat_for(operation, held);
+            let how = self.operation(operation, due_ns, seat).await;
             free_at_ns = self.ended_ns;
             if let Pace::Closed { left } = &mut self.user.pace {
                 *left -= u64::from(free_at_ns >= worker.writer.axis.window_start_ns);
             }
-            let goes_on = if how.session_lost() {
-                self.replace(session, since(how), free_at_ns).await
+            let another = if how.session_lost() {
+                Some(since(how))
             } else if worker.job.workload.wants_new_session(&self.thread) {
-                self.replace(session, Since::Wanted, free_at_ns).await
+                Some(Since::Wanted)
+            } else if seat.looks_home(free_at_ns) && !self.is_in_transaction() {
+                Some(Since::Away)
             } else {
-                true
+                None
+            };
+            let goes_on = match another {
+                Some(since) => self.replace(seat, since, free_at_ns).await,
+                None => true,
             };
             if let Some(pool) = pool {
                 place.take().into_iter().for_each(|place| pool.release(place));
@@ -218,15 +225,33 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         }
     }
 
+    #[inline]
+    fn seat_for<'p>(&self, operation: usize, place: &'p mut Place<D::Session>) -> &'p mut Seat<D::Session> {
+        place.seat_for(|| self.worker.job.operations[operation].reads_only)
+    }
+
+    /// Whether what this user has done so far would be gone with its session.
+    #[cold]
+    fn is_in_transaction(&self) -> bool {
+        let workload = &self.worker.job.workload;
+        workload.needs().own_session && workload.owes(&self.thread)
+    }
+
     /// A session from the pool; `None` when the window ended first.
-    async fn acquire(&self, pool: &Pool<D::Session>, due_ns: u64) -> Option<Place<D::Session>> {
+    async fn acquire(
+        &self,
+        pool: &Pool<D::Session>,
+        operation: usize,
+        due_ns: u64,
+    ) -> Option<Place<D::Session>> {
         let asked_ns = now_ns();
         let mut place = pool.acquire(&self.ticket).await;
         let (worker, now) = (self.worker, now_ns());
         let mut usable = now < self.axis().window_end_ns();
-        if usable && place.session.is_none() {
+        let seat = self.seat_for(operation, &mut place);
+        if usable && seat.session.is_none() {
             // Lost with somebody's last statements, or not to be had any more then.
-            usable = self.reopen(&mut place, Since::Lost).await;
+            usable = self.reopen(seat, Since::Lost).await;
         }
         if !usable {
             pool.release(place);
@@ -242,7 +267,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     /// Sees the operation drawn last through to its end, retries included. One function with few others to wait for,
     /// because what one that is waited for takes and keeps goes through memory.
     #[inline]
-    async fn operation(&mut self, operation: usize, due_ns: u64, place: &mut Place<D::Session>) -> How {
+    async fn operation(&mut self, operation: usize, due_ns: u64, seat: &mut Seat<D::Session>) -> How {
         let worker = self.worker;
         let workload = &worker.job.workload;
         worker.writer.set_in_flight(self.user.index, due_ns);
@@ -253,7 +278,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             let mut how = How::RIGHT;
             let cell = &*self.user.cell;
             cell.arm(begin_ns + worker.job.timeout_ns);
-            let right = match &mut place.session {
+            let right = match &mut seat.session {
                 Some(session) => {
                     let execute = workload.execute(&worker.state, &mut self.thread, session, &mut self.probe);
                     Attempt {
@@ -271,15 +296,15 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             };
             cell.disarm();
             if !right {
-                how = self.fault(operation, place.endpoint, &failed);
+                how = self.fault(operation, seat.endpoint, &failed);
                 if self.again(how, attempts) {
                     attempts += 1;
-                    if self.prepare_retry(how, attempts, place).await {
+                    if self.prepare_retry(how, attempts, seat).await {
                         continue;
                     }
                 }
             }
-            self.record(operation, how, place.endpoint, due_ns, begin_ns);
+            self.record(operation, how, seat.endpoint, due_ns, begin_ns);
             return how;
         }
     }
@@ -336,8 +361,8 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         let at_s = self.axis().seconds(now_ns());
         let name = &self.worker.job.workload.operations()[operation].name;
         recorder.samples.offer(name, outcome, endpoint, at_s, &fault);
-        let leaves =
-            matches!(failed, Some(Err(error)) if error.leave_node) && self.worker.job.routes.are_several();
+        let leaves = matches!(failed, Some(Err(error)) if error.leave_node)
+            && self.worker.job.routes.has_others(endpoint);
         if lost || leaves {
             self.tell_lost(&fault, endpoint, at_s);
             add(
@@ -369,32 +394,28 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     }
 
     /// The pause before a retry, and a new session if the last attempt cost it; false when the window ended first.
-    async fn prepare_retry(&self, how: How, attempts: u32, place: &mut Place<D::Session>) -> bool {
+    async fn prepare_retry(&self, how: How, attempts: u32, seat: &mut Seat<D::Session>) -> bool {
         self.worker.writer.retry(how.outcome());
         let pause_s = self.worker.job.spec.retry.backoff_s * f64::from(attempts);
         sleep(Duration::from_secs_f64(pause_s)).await;
-        !how.session_lost() || self.replace(place, since(how), u64::MAX).await
+        !how.session_lost() || self.replace(seat, since(how), u64::MAX).await
     }
 
     /// Opens another session in the place of this one; false when the window ended first. In a closed loop the next
     /// operation fell due at `due_ns`, and if it was never begun it is owed at its age.
     #[cold]
-    async fn replace(&self, place: &mut Place<D::Session>, since: Since, due_ns: u64) -> bool {
-        let replaced = self.reopen(place, since).await;
+    async fn replace(&self, seat: &mut Seat<D::Session>, since: Since, due_ns: u64) -> bool {
+        let replaced = self.reopen(seat, since).await;
         if !replaced && matches!(self.user.pace, Pace::Closed { .. }) {
             self.worker.writer.owed(Extra::Backlog, due_ns);
         }
         replaced
     }
 
-    async fn reopen(&self, place: &mut Place<D::Session>, since: Since) -> bool {
+    async fn reopen(&self, seat: &mut Seat<D::Session>, since: Since) -> bool {
         let worker = self.worker;
         let (job, cell) = (&worker.job, &self.user.cell);
-        let replaced = reopen(job, &worker.client, cell, self.axis(), place, since).await;
-        if replaced {
-            worker.writer.reconnect(place.endpoint);
-        }
-        replaced
+        reopen(job, &worker.client, cell, &worker.writer, seat, since).await
     }
 
     /// Operations that wait for nothing (null driver) would starve their worker's other users.

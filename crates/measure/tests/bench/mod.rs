@@ -42,9 +42,31 @@ pub struct TestDriver {
     pub opened: Arc<AtomicU64>,
     /// From this session on none is opened: the system is asked, and says nothing.
     pub opens: u64,
+    pub nodes: Arc<Nodes>,
 }
 
-pub struct TestSession(Script);
+/// Which nodes are down, and what came to each.
+#[derive(Default)]
+pub struct Nodes {
+    /// A bit for each.
+    pub down: AtomicU64,
+    /// Sessions that one has refused.
+    pub refused: AtomicU64,
+    /// Of each operation that was answered, in turn: where, and which it was.
+    pub answered: Mutex<Vec<(usize, usize)>>,
+}
+
+impl Nodes {
+    fn is_down(&self, endpoint: usize) -> bool {
+        self.down.load(SeqCst) & (1 << endpoint) != 0
+    }
+}
+
+pub struct TestSession {
+    script: Script,
+    endpoint: usize,
+    nodes: Arc<Nodes>,
+}
 
 impl Driver for TestDriver {
     const RUNNERS: &'static [RunnerKind] = &[RunnerKind::Tokio, RunnerKind::Thread, RunnerKind::Reactor];
@@ -72,11 +94,19 @@ impl Driver for TestDriver {
     async fn open(&self, _: usize) -> Result<(), Trouble> {
         Ok(())
     }
-    async fn session(&self, _: &(), _: usize, _: Needs) -> Result<TestSession, OpError> {
+    async fn session(&self, _: &(), endpoint: usize, _: Needs) -> Result<TestSession, OpError> {
+        if self.nodes.is_down(endpoint) {
+            self.nodes.refused.fetch_add(1, SeqCst);
+            return Err(OpError::fail(FailClass::Other, "D", "the node is down"));
+        }
         if self.opened.fetch_add(1, SeqCst) >= self.opens {
             std::future::pending::<()>().await;
         }
-        Ok(TestSession(self.script.clone()))
+        Ok(TestSession {
+            script: self.script.clone(),
+            endpoint,
+            nodes: self.nodes.clone(),
+        })
     }
 }
 
@@ -104,6 +134,8 @@ pub struct TestWorkload {
     pub needs: Needs,
     /// Of its system, by name and role; empty: it has none.
     pub nodes: Vec<(&'static str, &'static str)>,
+    /// What becomes of them; asked about each operation where there are several.
+    pub fate: Arc<Nodes>,
     /// Before every operation of a user but its first.
     pub pause_ns: u64,
     /// Users whose state has been made.
@@ -131,7 +163,8 @@ pub struct Done {
 pub struct TestThread {
     stream: u64,
     drawn: u64,
-    /// The operation that is next.
+    /// The operation drawn last, and the next.
+    asked: usize,
     turn: usize,
     owed: u64,
 }
@@ -155,6 +188,7 @@ impl Workload<TestSession> for TestWorkload {
         TestThread {
             stream: id.stream,
             drawn: 0,
+            asked: 0,
             turn: 0,
             owed: 0,
         }
@@ -165,6 +199,7 @@ impl Workload<TestSession> for TestWorkload {
     fn next(&self, _: &(), thread: &mut TestThread) -> usize {
         thread.drawn += 1;
         let operation = thread.turn;
+        thread.asked = operation;
         // No remainder of a division: the harness's floor is measured with this.
         thread.turn = if operation + 1 < self.operations.0.len() {
             operation + 1
@@ -179,7 +214,7 @@ impl Workload<TestSession> for TestWorkload {
     async fn execute<P: Probe>(
         &self,
         _: &(),
-        _: &mut TestThread,
+        thread: &mut TestThread,
         session: &mut TestSession,
         probe: &mut P,
     ) -> Result<Answer<'_>, OpError> {
@@ -187,7 +222,15 @@ impl Workload<TestSession> for TestWorkload {
             probe.queries(queries);
         }
         let number = self.executed.fetch_add(1, SeqCst);
-        match session.0(number) {
+        let reply = (session.script)(number);
+        if self.nodes.len() > 1 {
+            if session.nodes.is_down(session.endpoint) {
+                return Err(OpError::lost("D", "the node is down"));
+            }
+            let answered = &session.nodes.answered;
+            answered.lock().unwrap().push((session.endpoint, thread.asked));
+        }
+        match reply {
             Reply::Right => {}
             Reply::Wrong => return Ok(Answer::Wrong(&self.reason)),
             Reply::Fail(class) => return Err(OpError::fail(class, "F", "told to fail").with_statement("ask")),
@@ -298,7 +341,7 @@ impl Workload<TestSession> for TestWorkload {
 impl TestWorkload {
     /// Of a chunk, a step or the last statements, which are never wrong.
     async fn answer(&self, session: &TestSession, number: u64) -> Result<(), OpError> {
-        match session.0(number) {
+        match (session.script)(number) {
             Reply::Fail(class) => return Err(OpError::fail(class, "F", "told to fail")),
             Reply::Lost => return Err(OpError::lost("L", "told to hang up")),
             Reply::Leave => return Err(OpError::fail(FailClass::Refused, "R", "read-only").leaving_node()),
@@ -379,6 +422,7 @@ pub fn try_run_of(
         runners: &[RunnerKind::Tokio, RunnerKind::Thread],
         opened: Arc::default(),
         opens: workload.opens.unwrap_or(u64::MAX),
+        nodes: workload.fate.clone(),
     };
     let (opened, executed, settled) = (
         driver.opened.clone(),
