@@ -21,6 +21,7 @@ from bakeoff.analysis.response import is_overloaded, merged_distribution, percen
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Rate, ResponseLimit, Series
+from bakeoff.model.faults import PlannedFault
 from bakeoff.model.records import (
     BundleInfo,
     CellRecord,
@@ -101,6 +102,8 @@ class Story:
     rates: Sequence[Rate] = ()
     rates_of: str | None = None
     limits: Sequence[ResponseLimit] = ()
+    #: What is done to the servers of these contenders, as planned.
+    faults: dict[str, Sequence[PlannedFault]] = field(default_factory=dict)
     #: That the plan asks for: "latency_p99 < 2ms".
     asked: Sequence[str] = ()
     fail_if: Sequence[str] = ()
@@ -130,6 +133,7 @@ class Story:
             isolation="read-committed",
             rates=list(self.rates) if self.rates_of in (None, preset) else [],
             limits=list(self.limits),
+            faults=list(self.faults.get(contender.name, ())),
         )
 
 

@@ -10,7 +10,8 @@ from bakeoff.model.durability import FACTS, LEVELS, NOTHING, Survival, kind_of_l
 from bakeoff.report.answer import ComparisonAnswer
 from bakeoff.report.conclusion import answer_of
 from bakeoff.systems import SYSTEMS
-from bakeoff.systems.durability import of_innodb, of_postgresql, of_sqlite
+from bakeoff.systems.cassandra.options import acknowledging as of_level
+from bakeoff.systems.durability import of_cassandra, of_innodb, of_postgresql, of_sqlite
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 
 SECOND = "commits of the last 1 s"
@@ -40,6 +41,27 @@ def test_how_long_innodb_waits_is_in_the_words() -> None:
 def test_a_binary_log_that_is_not_synced_loses_commits_with_the_power() -> None:
     found = of_innodb({"innodb_flush_log_at_trx_commit": "1", "log_bin": "ON", "sync_binlog": "0"})
     assert (found.lost_when_killed, found.level) == (NOTHING, "relaxed")
+
+
+@pytest.mark.parametrize(
+    ("settings", "acknowledging", "killed", "power"),
+    [
+        ({"commitlog_sync": "batch"}, 1, NOTHING, NOTHING),
+        ({"commitlog_sync": "group"}, 1, NOTHING, NOTHING),
+        ({"commitlog_sync": "periodic"}, 1, "commits of about the last 0.1 s", "commits of the last 10 s"),
+        ({"commitlog_sync_period": "500ms"}, 2, NOTHING, "commits of the last 0.5 s"),
+    ],
+)
+def test_cassandra(settings: dict[str, str], acknowledging: int, killed: str, power: str) -> None:
+    assert of_cassandra(settings, acknowledging=acknowledging) == Survival(killed, power)
+
+
+@pytest.mark.parametrize(
+    ("consistency", "copies", "acknowledging"),
+    [("one", 3, 1), ("any", 3, 1), ("two", 3, 2), ("local_quorum", 3, 2), ("quorum", 1, 1), ("all", 3, 3)],
+)
+def test_how_many_nodes_of_cassandra_have_a_write(consistency: str, copies: int, acknowledging: int) -> None:
+    assert of_level(consistency, copies) == acknowledging
 
 
 @pytest.mark.parametrize(

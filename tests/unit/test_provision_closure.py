@@ -9,7 +9,7 @@ import pytest
 from bakeoff.errors import ServerError
 from bakeoff.provision import java
 from bakeoff.provision.closure import Jar, MavenClosure, read_list
-from bakeoff.provision.installation import Sources
+from bakeoff.provision.installation import Size, Sources
 from bakeoff.provision.java import JavaNeed
 
 NEED = JavaNeed("Database", (17, 11))
@@ -49,7 +49,7 @@ def put_java(folder: Path, version: str) -> None:
 
 
 def sources(lists: Path) -> Sources:
-    return Sources("db", "database", (MavenClosure("db", lists, NEED),), requires=NEED.find)
+    return Sources("db", "database", (MavenClosure("db", lists, NEED, {"1.0": 3}),), requires=NEED.find)
 
 
 def test_the_jars_of_the_list_lie_together_and_java_runs_them(lists: Path, tmp_path: Path) -> None:
@@ -88,6 +88,19 @@ def test_a_machine_without_java_is_told(lists: Path, tmp_path: Path, monkeypatch
     with pytest.raises(ServerError, match="Database needs Java 17 or 11, and this machine has no Java") as caught:
         sources(lists).find(None)
     assert "openjdk-17" in caught.value.hint
+
+
+def test_nothing_is_fetched_that_could_not_run(lists: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin" / "java").unlink()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(ServerError, match="maven: Database needs Java 17 or 11"):
+        sources(lists).install("1.0", None, lambda _: None)
+
+
+def test_what_can_be_fetched_is_told_with_its_size_and_what_it_takes(lists: Path) -> None:
+    (source,) = sources(lists).fetching()
+    assert [(one.version, one.size) for one in source.offers()] == [("1.0", Size(3, 3))]
+    assert source.needs == "Maven; Java 17 or 11"
 
 
 def test_a_fitting_java_elsewhere_is_taken(lists: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from typing import Literal
 from ..model.boundary import Rate
 from ..model.records import LoadRecord
 from ..nearest import meant
+from .fault_figures import FAULT_FIGURES, FULL_RATE, was_not_seen_back
 from .metric import Better, Metric, Observed, Unit
 from .percentiles import Distribution
 
@@ -38,9 +39,11 @@ class Entry:
     per: Literal["run", "load"] = "run"
     #: Of the percentile at this quantile.
     quantile: float | None = None
+    #: Whether the value is only the least that it can be, where that is not a percentile's.
+    at_least: Callable[[Observed], bool] | None = None
 
     def metric(self) -> Metric:
-        at_least = partial(_at_least, self.quantile, "")
+        at_least = self.at_least or partial(_at_least, self.quantile, "")
         return Metric(
             self.name,
             self.unit,
@@ -401,6 +404,18 @@ METRICS: tuple[Entry, ...] = (
         "Rows loaded per second.",
         _load(lambda load: load.rows_per_s or None),
         per="load",
+    ),
+    *(
+        Entry(
+            figure.name,
+            figure.unit,
+            "lower",
+            figure.label,
+            figure.about,
+            figure.of_run,
+            at_least=was_not_seen_back if figure.name == FULL_RATE else None,
+        )
+        for figure in FAULT_FIGURES
     ),
 )
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from bakeoff.errors import ServerError
-from bakeoff.provision.installation import Installation, newest_first
+from bakeoff.provision.installation import Installation, Size, newest_first
 from bakeoff.provision.java import JavaNeed
 from bakeoff.provision.maven import Artifact, Maven, run_maven
 from bakeoff.provision.store import Content, Part, Progress, Stored, sha256_of
@@ -54,14 +54,22 @@ class Jar:
 
 class MavenClosure(Maven):
     """lists: a folder of lists of jars, each named by the version of the program. Of a list the first is the program's
-    own."""
+    own. sizes_mib: of all jars of a list together."""
 
-    def __init__(self, product: str, lists: Path, java: JavaNeed) -> None:
+    def __init__(self, product: str, lists: Path, java: JavaNeed, sizes_mib: Mapping[str, int]) -> None:
         self._lists = {path.stem: path for path in lists.glob("*.txt")}
+        sizes = {version: Size(mib, mib) for version, mib in sizes_mib.items()}
         heads = {version: read_list(path)[0] for version, path in self._lists.items()}
-        artifacts = {v: Artifact(jar.group, jar.artifact, jar.version, jar.sha256) for v, jar in heads.items()}
+        artifacts = {
+            version: Artifact(jar.group, jar.artifact, jar.version, jar.sha256, sizes.get(version))
+            for version, jar in heads.items()
+        }
         super().__init__(product, artifacts, lambda _, __: None, _JARS)
         self._java = java
+        self.needs = f"Maven; {java}"
+
+    def lacks(self) -> str | None:
+        return super().lacks() or self._java.lacks()
 
     def here(self) -> list[Installation]:
         return [

@@ -43,6 +43,17 @@ class JavaNeed:
     what: str
     versions: tuple[int, ...]
 
+    def __str__(self) -> str:
+        return f"Java {' or '.join(map(str, self.versions))}"
+
+    def lacks(self) -> str | None:
+        """Why it does not run here; None: it does."""
+        try:
+            self.find()
+        except ServerError as error:
+            return error.what
+        return None
+
     def find(self) -> Java:
         """The best that is here. Raises ServerError."""
         found: list[Java] = []
@@ -56,17 +67,15 @@ class JavaNeed:
             return min(usable, key=lambda java: self.versions.index(java.version))
         best, there = self.versions[0], ", ".join(map(str, found)) or "no Java"
         raise ServerError(
-            f"{self.what} needs Java {' or '.join(map(str, self.versions))}, and this machine has {there}",
+            f"{self.what} needs {self}, and this machine has {there}",
             hint=f"install Java {best} (Debian: apt install openjdk-{best}-jre-headless), or set JAVA_HOME to one",
         )
 
     def installation(self, version: str, source: str, described: str, jars: Path) -> list[JavaInstallation]:
         """Of a program whose jars are here: none without a Java."""
-        try:
-            java = self.find()
-        except ServerError:
+        if self.lacks():
             return []
-        return [JavaInstallation(version, source, described, java.program, jars=jars)]
+        return [JavaInstallation(version, source, described, self.find().program, jars=jars)]
 
 
 def _places() -> Iterator[Path]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -23,6 +24,10 @@ from typing import Any
 
 from bakeoff.errors import ServerError
 from bakeoff.locks import open_plain
+
+#: Below are ports that other programs are known by.
+_PORT_MIN = 15_000
+_PORTS_TRIED = 200
 
 #: We may have died before setpriv asked for that signal; then nobody would send it. $1 is our pid, the rest the server.
 _ONLY_WITH_PARENT = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
@@ -82,11 +87,28 @@ def free_port() -> int:
         return port
 
 
-def port_is_free(port: int) -> bool:
+def free_port_on(hosts: Sequence[str], *, but: int = 0) -> int:
+    """A TCP port that is free on all of these addresses, and that the kernel gives to nobody by itself: it may be a
+    while until the last of several servers takes it. but: not this one."""
+    for port in random.SystemRandom().sample(range(_PORT_MIN, _first_port_of_the_kernel()), _PORTS_TRIED):
+        if port != but and all(port_is_free(port, host) for host in hosts):
+            return port
+    raise ServerError(f"no port is free on all of {', '.join(hosts)}", hint="name one by `port`")
+
+
+def _first_port_of_the_kernel() -> int:
+    """Of those that it gives to connections that ask for none."""
+    try:
+        return max(_PORT_MIN + _PORTS_TRIED, int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0]))
+    except (OSError, ValueError):
+        return 32_768
+
+
+def port_is_free(port: int, host: str = "127.0.0.1") -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((host, port))
         except OSError:
             return False
         return True

@@ -102,6 +102,8 @@ class ServerSpec:
 class PrivateServer(ABC):
     product: ClassVar[str]
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
+    #: It listens at this address of loopback, and at no other of the machine.
+    host = "127.0.0.1"
     #: Options of a start after which nothing is in its memory that was there before.
     cold_options: ClassVar[tuple[str, ...]] = ()
     #: Of its unix socket; some products fix it.
@@ -180,7 +182,7 @@ class PrivateServer(ABC):
         start, beside those of its configuration."""
         if self.alive():
             return
-        if self.spec.port is not None and not port_is_free(self.spec.port):
+        if self.spec.port is not None and not port_is_free(self.spec.port, self.host):
             raise PortTaken(self.spec.port, self.where)
         self.folder.subfolder("tmp")
         self.write_config()
@@ -314,7 +316,7 @@ class PrivateServer(ABC):
         """The one it had before, which its neighbours and the load may know, as long as that is free."""
         if self.spec.port is not None:
             return self.spec.port
-        return self.port if self.port and port_is_free(self.port) else free_port()
+        return self.port if self.port and port_is_free(self.port, self.host) else free_port()
 
     def _wait_until_ready(self, process: ServerProcess, log_begin: int) -> None:
         deadline = time.monotonic() + self.start_timeout_s

@@ -212,6 +212,30 @@ class Difference(Document):
     cause: str = ""
 
 
+class FaultAnswer(Document):
+    """One planned fault in one cell, over the runs that are shown. fault: in words; label: "kill n3". figures: by the
+    metric's name, without those that not every run has. gap_before_s: the longest before the first fault. not_back:
+    runs in which the rate was not seen to come back; not_noticed: in which no operation failed."""
+
+    cell: str
+    contestant: str
+    setting: dict[str, Scalar]
+    setting_words: str
+    fault: str
+    label: str
+    runs: int
+    figures: dict[str, Spread] = Field(default_factory=dict)
+    gap_before_s: float = 0.0
+    not_back: int = 0
+    not_noticed: int = 0
+    #: Over all of those runs.
+    failed: int = 0
+    unknown: int = 0
+    #: How the server came back, each way once: "incremental state transfer".
+    rejoined: list[str] = Field(default_factory=list)
+    after_load: bool = False
+
+
 class ThresholdAnswer(Document):
     """Of the plan's `fail_if`, in one cell or of one contestant. status: failed, undecided (the interval reaches to
     either side), passed, not judged."""
@@ -252,6 +276,8 @@ class Answer(Document):
     thresholds: list[ThresholdAnswer] = Field(default_factory=list)
     #: What the plan's search found.
     search: SearchAnswer | None = None
+    #: What was done to servers as planned, and what that did to the load.
+    faults: list[FaultAnswer] = Field(default_factory=list)
     #: How each contestant stood to the limits of the plan.
     held: list[LimitFinding] = Field(default_factory=list)
     cells: list[CellAnswer]

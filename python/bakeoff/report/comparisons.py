@@ -137,12 +137,19 @@ def _refusal(base: CellRecord, other: CellRecord, runs: Runs, facts: Facts) -> s
     """What makes a comparison of the two meaningless; "" if nothing does."""
     if base.dataset != other.dataset:
         return "their data sets differ"
+    if _times_and_kinds(base) != _times_and_kinds(other):
+        return "not the same faults were planned for both"
     if _survive_otherwise(base, other, facts) and not _durability_is_declared(base, other, facts):
         how = f"{_durability(other, facts)} against {_durability(base, facts)}"
         return f"durability is {how}, and the plan does not say so for each"
     if _different_work(base, other, runs):
         return "the two were not asked for the same operations (the hashes of their streams differ)"
     return ""
+
+
+def _times_and_kinds(cell: CellRecord) -> list[tuple[float, str, float | None]]:
+    """What is done and when; nodes have names of their own in each system."""
+    return [(fault.at_s, fault.do, fault.for_s) for fault in cell.faults]
 
 
 def _survive_otherwise(base: CellRecord, other: CellRecord, facts: Facts) -> bool:

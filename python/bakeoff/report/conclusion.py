@@ -15,6 +15,7 @@ from .comparisons import Compared, compare_all
 from .config_diff import configuration_of
 from .contest import Contest
 from .differs import Differs
+from .fault_words import fault_answers
 from .headline import aside_words, headline_words
 from .limit_words import limit_findings
 from .limits import limits_of
@@ -60,6 +61,7 @@ def answer_of(
     neighbours = differs.neighbours() if search is None else []
     held = limit_findings(contest, bundle, runs)
     judged = thresholds(contest, bundle, runs, search)
+    faults = fault_answers(contest, runs)
     return Answer(
         title=plan.title,
         description=plan.description,
@@ -72,7 +74,7 @@ def answer_of(
         measured=_measured_words(bundle),
         headline=[
             *threshold_sentences(judged),
-            *headline_words(contest, compared, shapes, neighbours, cells, held, search, bundle.runs),
+            *headline_words(contest, compared, shapes, neighbours, cells, held, search, bundle.runs, faults),
         ],
         aside=aside_words(contest, compared, shapes, neighbours, cells),
         thresholds=judged,
@@ -82,6 +84,7 @@ def answer_of(
         look=compared.look,
         shapes=shapes,
         search=search,
+        faults=faults,
         held=held,
         cells=cells,
         metrics=[

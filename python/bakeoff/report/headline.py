@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..model.records import RunRecord
-from .answer import CellAnswer, CellsDiffer, ShapeAnswer
+from .answer import CellAnswer, CellsDiffer, FaultAnswer, ShapeAnswer
 from .cell_words import ABORTS, abort_words, figure_words
 from .comparisons import Compared
 from .contest import Contest
 from .differs import differs_words
+from .fault_words import fault_sentences
 from .left_out import not_compared_words, not_valid_words
 from .limit_words import LimitFinding, limit_sentences
 from .look_words import look_words
@@ -35,6 +36,7 @@ def headline_words(
     held: Sequence[LimitFinding],
     search: SearchAnswer | None,
     runs: Sequence[RunRecord],
+    faults: Sequence[FaultAnswer],
 ) -> list[str]:
     """A search is asked one thing; that levels beyond what it found fail is how it finds it."""
     if search is not None:
@@ -49,6 +51,7 @@ def headline_words(
     return [
         *limit_sentences(held),
         *(answered or figure_words(contest, cells)),
+        *fault_sentences(faults, dict(contest.middle)),
         *look_words(compared),
         *aborts,
         *not_valid_words(cells),

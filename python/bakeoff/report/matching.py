@@ -109,6 +109,8 @@ def _parts(bundle: Source, cell: CellRecord, factors: Collection[str]) -> dict[s
     levels = {name: level_of(bundle.plan, cell, bundle.facts.get(cell.id), name) for name in factors}
     of_work = {name: level for name, level in levels.items() if is_of_work(name)}
     load = {"kind": cell.kind, "threads": cell.threads, "clients": cell.clients, "rate": cell.rate_ops_per_s}
+    if cell.faults:
+        load["faults"] = "; ".join(fault.words for fault in cell.faults)
     return {
         "": {**load, **{name: level for name, level in levels.items() if name not in of_work}},
         "system": {"system": cell.system},

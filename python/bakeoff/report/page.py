@@ -20,6 +20,8 @@ from ..model.records import LoadRecord, OperationSummary, Percentiles, RunRecord
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread, time_words
 from .config_diff import configuration_of
 from .contest import Contest, setting_words
+from .fault_words import HEADS as FAULT_HEADS
+from .fault_words import row_words
 from .figures import Figure, Figures
 from .levels import axis_words
 from .limit_words import limits_of_plan
@@ -60,6 +62,11 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         # A word is written as column heads are, a place in the plan ("mariadb.client") as in the plan.
         "compared": answer.compared if "." in answer.compared else answer.compared[:1].upper() + answer.compared[1:],
         "statement_heads": STATEMENT_HEADS,
+        "fault_heads": FAULT_HEADS,
+        "faults": [
+            {"found": one, "series": answer.contestants.index(one.contestant), "words": row_words(one)}
+            for one in answer.faults
+        ],
         "objective_short": metric(answer.objective, answer.rates).label,
         "comparisons": _comparisons(answer),
         "shapes": _shapes(answer),

@@ -10,6 +10,8 @@ from ..analysis.registry import metric
 from ..analysis.wording import grouped, interval_words, milliseconds_words
 from ..columns import aligned, rule
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread, time_words
+from .fault_words import HEADS as FAULT_HEADS
+from .fault_words import row_words
 from .levels import axis_words
 from .pair_words import value_words
 from .response_limits import LimitAnswer
@@ -67,6 +69,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield from _between_plans(answer)
     yield from _table(answer)
     yield from _statements(answer)
+    yield from _faults(answer)
     yield from _metrics(answer)
     yield from _limits(answer)
     yield from _comparisons(answer)
@@ -115,6 +118,19 @@ def _statements(answer: Answer) -> Iterator[str]:
     head = [*(["setting"] if settings else []), answer.compared, *STATEMENT_HEADS]
     rows = [[*([cell.setting_words] if settings else []), cell.contestant, *statement_words(cell)] for cell in counted]
     yield from table(head, rows, left=set(range(len(head) - len(STATEMENT_HEADS))))
+
+
+def _faults(answer: Answer) -> Iterator[str]:
+    if not answer.faults:
+        return
+    yield ""
+    yield "What the planned faults did (with the 95 % interval over the repetitions):"
+    settings = any(fault.setting_words for fault in answer.faults)
+    head = [*(["setting"] if settings else []), answer.compared, *FAULT_HEADS]
+    rows = [
+        [*([fault.setting_words] if settings else []), fault.contestant, *row_words(fault)] for fault in answer.faults
+    ]
+    yield from table(head, rows, left=set(range(len(head) - len(FAULT_HEADS) + 1)))
 
 
 def _metrics(answer: Answer) -> Iterator[str]:

@@ -38,4 +38,9 @@ def _version_in(home: Path) -> str | None:
     return next((found[1] for name in names if (found := re.fullmatch(r"apache-cassandra-([\d.]+)\.jar", name))), None)
 
 
-SOURCES = Sources("cassandra", "Cassandra", (Unpacked(), MavenClosure("cassandra", _LISTS, JAVA)), requires=JAVA.find)
+SOURCES = Sources(
+    "cassandra",
+    "Cassandra",
+    (Unpacked(), MavenClosure("cassandra", _LISTS, JAVA, {"4.1.10": 47, "5.0.9": 62})),
+    requires=JAVA.find,
+)

@@ -11,7 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from bakeoff.errors import BakeoffError, ServerError
 from bakeoff.systems.server.login import CERTIFICATE_HINT, Login
@@ -38,6 +38,9 @@ class Control(ABC):
 
     on_open: what every new connection is asked first. If it raises, the connection is closed.
     """
+
+    #: A statement that every server of the kind takes, and answers by a row.
+    probe: ClassVar[str] = "SELECT 1"
 
     def __init__(
         self,
@@ -86,7 +89,7 @@ class Control(ABC):
 
     def answers(self) -> bool:
         try:
-            return bool(self.value("SELECT 1") == 1)
+            return bool(self.rows(self.probe))
         except ServerError:
             return False
 

@@ -134,19 +134,23 @@ class ExistingServer(Server):
     def start(self) -> None:
         """Checks that it answers, is as durable as the plan says, and lets nobody else of ours work with its tables."""
         self.refuse_session()
-        self.control.value("SELECT 1")
+        self.control.rows(self.control.probe)
         self._refuse_other_durability()
         self._ledger.claim()
 
     def _refuse_other_durability(self) -> None:
         if self._durability is None:
             return
-        if (found := self.family.level(self.control)) != self._durability:
+        if (found := self.level()) != self._durability:
             raise PlanError(
                 f"the plan asks for durability {self._durability!r}, and {self._address} runs with {found!r}",
                 where=self._where,
                 hint="bakeoff does not change the settings of an existing server: change them there, or the plan",
             )
+
+    def level(self) -> str:
+        """Of durability, that it runs with."""
+        return self.family.level(self.control)
 
     def stop(self) -> None:
         if "_ledger" in vars(self):  # made at the start

@@ -99,7 +99,7 @@ class ServerLedger(Ledger):
             return
         if self._key not in self._claims:
             control = self._control(_TIMEOUT_S, self._take_lock)
-            control.rows("SELECT 1")
+            control.rows(control.probe)
             self._claims[self._key] = _Claim(control)
         self._claims[self._key].ledgers += 1
         self._claimed = True
@@ -131,7 +131,7 @@ class ServerLedger(Ledger):
     def _wake(self) -> None:
         """A connection that was lost while nobody asked is replaced."""
         if not self._connection.answers():
-            self._rows("SELECT 1")
+            self._rows(self._connection.probe)
 
     # -- the tables -------------------------------------------------------------------------------------------------
 
@@ -159,7 +159,10 @@ class ServerLedger(Ledger):
         self._rows(f"CREATE TABLE IF NOT EXISTS {self._quoted(TABLE)} {self.columns}")
         before = self._mark_before()
         one, two, three = (self._parameter(number) for number in (1, 2, 3))
-        insert = f"INSERT INTO {self._quoted(TABLE)} VALUES ({one}, {two}, {three}, 'loading', {before})"
+        insert = (
+            f"INSERT INTO {self._quoted(TABLE)} (name, dataset, bundle, state, {self.mark})"
+            f" VALUES ({one}, {two}, {three}, 'loading', {before})"
+        )
         for name in tables:
             self._forget(name)
             self._rows(insert, self._stored(name), dataset[:255], bundle[:255])
@@ -179,7 +182,7 @@ class ServerLedger(Ledger):
         if TABLE in self._marks():
             for name in tables:
                 self._forget(name)
-            if not self._rows(f"SELECT 1 FROM {self._quoted(TABLE)} LIMIT 1"):
+            if not self._rows(f"SELECT name FROM {self._quoted(TABLE)} LIMIT 1"):
                 self._rows(f"DROP TABLE {self._quoted(TABLE)}")
 
     def drop_words(self, tables: Sequence[str]) -> str:

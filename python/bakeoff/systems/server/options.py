@@ -73,8 +73,13 @@ class ServerOptions(Options):
     def tables_in(self) -> str:
         """The schema or database of the plan's tables."""
 
+    @property
+    def asked_tls(self) -> dict[str, Any] | None:
+        """As the plan has it; None: none is asked for, or the driver has none."""
+        return self.driver.get("tls")
+
     def encryption(self, base_dir: Path) -> Tls | None:
-        tls = self.driver["tls"]
+        tls = self.asked_tls
         if tls is None:
             return None
         return Tls(ca_file=tls["ca_file"] and str((base_dir / tls["ca_file"]).absolute()), verify=tls["verify"])
@@ -136,7 +141,7 @@ def read_server_options(
 
 def refuse_impossible_tls(options: ServerOptions, where: str) -> None:
     """Of a private server."""
-    tls = options.driver["tls"]
+    tls = options.asked_tls
     if tls is not None and tls != Tls().model_dump():
         hint = "write tls = true: its certificate is made and trusted for you"
         raise PlanError("a private server has no certificate of yours", where=f"{where}.tls", hint=hint)

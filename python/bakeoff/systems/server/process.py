@@ -56,7 +56,7 @@ class DatabaseServer(PrivateServer):
         return Login(self.bench_address(connect), BENCH_USER, self.bench_password, tls, self.server_key_file())
 
     def bench_address(self, connect: str) -> Address:
-        return self.socket_address() if connect == "socket" else Address("127.0.0.1", self.port)
+        return self.socket_address() if connect == "socket" else Address(self.host, self.port)
 
     def socket_address(self) -> Address:
         return Address(socket=str(self.socket))

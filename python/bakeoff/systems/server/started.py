@@ -130,7 +130,7 @@ class StartedServer(Server):
         """Their folders are made at the first call. With a port of the plan they have that and the next ones."""
         if not self._servers:
             found = installation_for(self.sources(), self._start.version, self._start.image)
-            tls = self._options.driver["tls"] is not None
+            tls = self._options.asked_tls is not None
             spec = ServerSpec(found, self._settings, self._options.tables_in, tls=tls, place=self._place)
             whole = InstanceFolder(self._workdir)
             ports = {name: self._start.port and self._start.port + place for place, name in enumerate(self.roles())}

@@ -1,0 +1,133 @@
+"""What the planned faults did, over the repetitions of each cell: as figures, as a row of a table, as a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ..analysis.fault_figures import FAULT_FIGURES, FULL_RATE
+from ..analysis.wording import counted, grouped, interval_words, milliseconds_words, seconds_words
+from ..model.faults import FaultRecord
+from ..model.records import RunRecord, Scalar
+from .answer import FaultAnswer, Spread
+from .contest import Contest, setting_words
+from .runs import used_runs
+from .typical import spread_of
+
+HEADS = (
+    "fault",
+    "noticed after",
+    "no writes for",
+    "full rate after",
+    "back after",
+    "longest wait",
+    "failed",
+    "unknown",
+)
+#: Sentences of the headline.
+SAID_MAX = 3
+
+
+def fault_answers(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> list[FaultAnswer]:
+    """Setting by setting, in the order of time."""
+    places = [(name, setting) for setting in contest.settings for name in contest.contestants]
+    found = []
+    for cell in (cell for place in places if (cell := contest.cell(*place)) is not None):
+        used = used_runs(runs[cell.id])
+        for number, planned in enumerate(cell.faults):
+            done = [run.faults[number] for run in used if len(run.faults) > number]
+            setting = contest.setting(cell)
+            answer = FaultAnswer(
+                cell=cell.id,
+                contestant=contest.contestant(cell),
+                setting=dict(setting),
+                setting_words=setting_words(setting),
+                fault=planned.words,
+                label=planned.label,
+                runs=len(done),
+            )
+            found.append(_with_figures(answer, [fault for fault in done if fault.effect is not None]))
+    return found
+
+
+def _with_figures(answer: FaultAnswer, faults: Sequence[FaultRecord]) -> FaultAnswer:
+    effects = [fault.effect for fault in faults if fault.effect is not None]
+    figures = {}
+    for figure in FAULT_FIGURES:
+        found = [figure.of(fault, effect) for fault, effect in zip(faults, effects, strict=True)]
+        values = [value for value in found if value is not None]
+        if len(values) == len(faults) and (spread := spread_of(values)):
+            figures[figure.name] = spread
+    return answer.model_copy(
+        update={
+            "figures": figures,
+            "gap_before_s": max((effect.gap_before_s for effect in effects), default=0.0),
+            "not_back": sum(effect.full_rate_s is None for effect in effects),
+            "not_noticed": sum(effect.detect_s is None for effect in effects),
+            "failed": sum(effect.failed for effect in effects),
+            "unknown": sum(effect.unknown for effect in effects),
+            "rejoined": sorted({fault.rejoined for fault in faults} - {""}),
+            "after_load": any(fault.after_load for fault in faults),
+        }
+    )
+
+
+def row_words(answer: FaultAnswer) -> list[str]:
+    """As HEADS names them."""
+    noticed = "by no failure" if answer.not_noticed == answer.runs else _words(answer, "time_to_detect_s", _precisely)
+    usual = f", before it up to {seconds_words(answer.gap_before_s)}" if answer.gap_before_s > 0 else ""
+    least = "at least " if answer.not_back else ""
+    back = _words(answer, "rejoin_s", _precisely)
+    how = f" ({', '.join(answer.rejoined)})" if answer.rejoined else ""
+    return [
+        answer.fault,
+        noticed,
+        _words(answer, "time_without_writes_s", seconds_words) + usual,
+        f"{least}{_words(answer, FULL_RATE, seconds_words)}",
+        "after the load" if answer.after_load else f"{back}{how}",
+        _words(answer, "longest_wait_s", _precisely),
+        f"{answer.failed:,}",
+        f"{answer.unknown:,}",
+    ]
+
+
+def fault_sentences(answers: Sequence[FaultAnswer], middle: Mapping[str, Scalar]) -> list[str]:
+    """Of the middle setting."""
+    told = [_sentence(answer) for answer in answers if answer.setting == dict(middle) and answer.figures]
+    left = len(told) - SAID_MAX
+    more = [f"{counted(left, 'more fault is', 'more faults are')} in the table of planned faults."] if left > 0 else []
+    return [*told[:SAID_MAX], *more]
+
+
+def _sentence(answer: FaultAnswer) -> str:
+    gap = answer.figures.get("time_without_writes_s")
+    idle = f"nothing was written for {_spread(gap, seconds_words)}" if gap and gap.value else "no pause was seen"
+    rate = answer.figures.get(FULL_RATE)
+    if rate is None:
+        again = ""
+    elif answer.not_back:
+        again = f"; the rate was not back within {seconds_words(rate.maximum)}"
+    elif rate.maximum == 0:
+        again = "; the rate never fell"
+    else:
+        again = f"; the rate was back after {_spread(rate, seconds_words)}"
+    lost = answer.failed + answer.unknown
+    per_run = grouped(lost / answer.runs)
+    errors = f"; {per_run} operations failed or are unknown{' in each run' if answer.runs > 1 else ''}" if lost else ""
+    where = f" at {answer.setting_words}" if answer.setting_words else ""
+    return f"{answer.contestant}{where}, {answer.label}: {idle}{again}{errors}."
+
+
+def _precisely(value_s: float) -> str:
+    return milliseconds_words(value_s * 1e3)
+
+
+def _words(answer: FaultAnswer, name: str, words: Callable[[float], str]) -> str:
+    spread = answer.figures.get(name)
+    return "-" if spread is None else _spread(spread, words)
+
+
+def _spread(spread: Spread, words: Callable[[float], str]) -> str:
+    """With its interval, where there is one."""
+    if spread.low is None or spread.high is None or spread.low == spread.high:
+        return words(spread.value)
+    return f"{words(spread.value)} ({interval_words(spread.low, spread.high, words)})"

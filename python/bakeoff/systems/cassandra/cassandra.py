@@ -1,0 +1,215 @@
+"""Cassandra: a private throwaway cluster of one to five nodes, or an existing one by the addresses of its nodes.
+
+[systems.cassandra]
+start = { version = "5.0", nodes = 3, heap = "1GiB", settings = { concurrent_writes = 64 } }
+consistency = "local_quorum"
+
+[systems.production_like]
+kind = "cassandra"
+address = "db1:9042"
+nodes = [{ name = "n1", address = "db1:9042" }, { name = "n2", address = "db2:9042" }]
+user = "bench"
+password = { env = "DB_PASSWORD" }
+keyspace = "bakeoff"
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+from bakeoff.errors import PlanError
+from bakeoff.model.durability import Survival
+from bakeoff.provision.installation import Installation, Sources
+from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.server import Passwords, ServerSpec
+from bakeoff.systems.base import System
+from bakeoff.systems.cassandra import accounts, facts
+from bakeoff.systems.cassandra.family import FAMILY
+from bakeoff.systems.cassandra.installations import SOURCES
+from bakeoff.systems.cassandra.member import Member, members
+from bakeoff.systems.cassandra.node import CassandraNode
+from bakeoff.systems.cassandra.options import CassandraOptions, CassandraStart
+from bakeoff.systems.cassandra.process import CassandraProcess
+from bakeoff.systems.cassandra.storage import STORAGE
+from bakeoff.systems.durability import of_cassandra
+from bakeoff.systems.server.existing import ExistingServer
+from bakeoff.systems.server.login import Login
+from bakeoff.systems.server.node import Access
+from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.server.started import StartedServer
+from bakeoff.systems.server.system import Server
+
+#: Who may log in is in the data, which other clusters of this process may begin with.
+_PASSWORDS = Passwords()
+_POLL_S = 0.2
+#: Of what nodes that have started still have to do.
+_TIMEOUT_S = 120.0
+
+
+class _Cluster(Server):
+    """What is said of a cluster, private or existing."""
+
+    _options: CassandraOptions
+
+    @classmethod
+    def in_one_spelling(cls, options: dict[str, Any], where: str) -> dict[str, Any]:
+        """`nodes` is how many are started, or a list of those that are there."""
+        if "address" not in options or not isinstance(options.get("nodes"), list):
+            return super().in_one_spelling(options, where)
+        rest = {key: value for key, value in options.items() if key != "nodes"}
+        return {**super().in_one_spelling(rest, where), "nodes": options["nodes"]}
+
+    def _driver(self, login: Login, secret: dict[str, str] | None) -> dict[str, Any]:
+        return {
+            **self._options.driver,
+            "kind": self.driver,
+            "endpoints": [node.endpoint() for node in self.nodes()],
+            "user": login.user or None,
+            "password": secret,
+            **self.family.document(login, self._options),
+        }
+
+    def _survival(self) -> Survival:
+        """Of the first node, at the level that the load asks for."""
+        control = self.nodes()[0].control
+        found = facts.read_copies(control, self._options.keyspace)
+        copies = found[0] if found else self._options.copies or 1
+        return of_cassandra(facts.read_settings(control), acknowledging=self._options.acknowledging(copies))
+
+    def _asked(self) -> dict[str, str]:
+        """Portable facts of what the load asks for."""
+        driver = self._options.driver
+        reads = driver["read_consistency"] or driver["consistency"]
+        writes = driver["consistency"]
+        return {
+            **self._survival().facts(),
+            "consistency": writes if reads == writes else f"{writes}, of reads {reads}",
+            "serial_consistency": driver["serial_consistency"],
+        }
+
+
+class ExistingCassandra(_Cluster, ExistingServer):
+    kind: ClassVar[str] = "cassandra"
+    driver: ClassVar[str] = FAMILY.driver
+    family = FAMILY
+
+    def level(self) -> str:
+        return self._survival().level
+
+    def _own_facts(self) -> dict[str, str]:
+        return {**super()._own_facts(), **self._asked()}
+
+    def size_on_disk_bytes(self) -> int | None:
+        """Of the nodes that the plan names."""
+        return sum(facts.disk_usage_bytes(node.control, self._options.keyspace) for node in self.nodes())
+
+
+class Cassandra(_Cluster, StartedServer):
+    kind: ClassVar[str] = "cassandra"
+    driver: ClassVar[str] = FAMILY.driver
+    summary: ClassVar[str] = "Apache Cassandra: a private cluster of one to five nodes, or an existing one by `address`"
+    storage = STORAGE
+    setting_example: ClassVar[str] = "concurrent_writes = 64"
+    family = FAMILY
+    existing: ClassVar[type[ExistingServer]] = ExistingCassandra
+    _start: CassandraStart
+
+    @classmethod
+    def sources(cls) -> Sources:
+        return SOURCES
+
+    @classmethod
+    def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
+        return CassandraProcess
+
+    @classmethod
+    def configure(cls, name: str, options: dict[str, Any], *, durability: str | None, **further: Any) -> System:
+        made = super().configure(name, options, durability=durability, **further)
+        if isinstance(made, Cassandra):
+            made._refuse(durability)
+        return made
+
+    def _refuse(self, durability: str | None) -> None:
+        """What cannot be had with that many nodes. Raises PlanError."""
+        nodes, copies = self._start.nodes, self._options.copies or 1
+        if copies > nodes:
+            raise PlanError(
+                f"{copies} copies of each row cannot lie on {nodes} node{'s' if nodes > 1 else ''}",
+                where=f"{self._where}.replication_factor",
+                hint="start as many nodes at least: start = { nodes = 3 }",
+            )
+        if durability == "relaxed" and self._options.acknowledging(copies) == 1:
+            raise PlanError(
+                "a write that one node alone acknowledges is never of durability 'relaxed' on Cassandra: a node that is"
+                " killed loses the last 0.1 s, or nothing at all",
+                where=self._where,
+                hint="write 'full' or 'none', or start three nodes, of which two acknowledge",
+            )
+
+    # -- its servers ------------------------------------------------------------------------------------------------
+
+    def roles(self) -> Mapping[str, str]:
+        return {f"n{number}": "node" for number in range(1, self._start.nodes + 1)}
+
+    @cached_property
+    def _members(self) -> dict[str, Member]:
+        start = self._start
+        return dict(zip(self.roles(), members(start.nodes, start.heap_mib, start.port), strict=True))
+
+    def make_server(self, name: str, spec: ServerSpec, folder: InstanceFolder) -> DatabaseServer:
+        member = self._members[name]
+        own = replace(spec, port=member.port, passwords=_PASSWORDS)
+        return CassandraProcess(own, folder, where=self._where, member=member)
+
+    def _start_those_that_do_not_run(self, *, cold: bool = False) -> None:
+        """One after the other, and then until they are one."""
+        super()._start_those_that_do_not_run(cold=cold)
+        nodes = self._processes()
+        if any(node.is_new for node in nodes):
+            accounts.make(nodes[0], self._options.copies or 1, _TIMEOUT_S)
+        accounts.wait_until_one(nodes, _TIMEOUT_S)
+        for node in nodes:
+            node.is_new = False
+
+    def caught_up(self, timeout_s: float) -> bool:
+        """No node keeps writes for another that was away."""
+        deadline = time.monotonic() + timeout_s
+        while any(facts.hint_files(node.control) for node in self._processes() if node.alive()):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_POLL_S)
+        return True
+
+    def drain_debt(self, timeout_s: float) -> bool:
+        self._flush()
+        return super().drain_debt(timeout_s)
+
+    def size_on_disk_bytes(self) -> int | None:
+        self._flush()
+        return super().size_on_disk_bytes()
+
+    def _flush(self) -> None:
+        """What is in memory is on disk, on all nodes that live."""
+        living = [node for node in self._processes() if node.alive()]
+        deadline = time.monotonic() + _TIMEOUT_S
+        for node in living[:1]:
+            node.flush()
+        while not all(node.has_flushed() for node in living) and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+
+    def _processes(self) -> list[CassandraProcess]:
+        return [server for server in self.servers().values() if isinstance(server, CassandraProcess)]
+
+    # -- what it says -----------------------------------------------------------------------------------------------
+
+    def _own_facts(self, server: DatabaseServer) -> dict[str, str]:
+        heap = {"memory_bytes": str(self._start.heap_mib << 20)}
+        return {**super()._own_facts(server), **self._asked(), **heap}
+
+    def make_node(self, name: str, address: str, access: Access) -> CassandraNode:
+        data = self.servers()[name].data
+        return CassandraNode(name, self.roles()[name], address, access, further=self._settings, data=data)

@@ -1,0 +1,139 @@
+"""Which tables of an existing keyspace are ours. A table's mark is its id, which the cluster makes of the time.
+
+Cassandra has no lock that ends with a connection. In its place stands a row that ends by itself: whoever works here
+writes it anew before that, and a bakeoff that was killed leaves it for half a minute at most.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from bakeoff.errors import PlanError, ServerError
+from bakeoff.systems.cassandra import facts
+from bakeoff.systems.cassandra.control import Control, quoted
+from bakeoff.systems.cassandra.cql import QUORUM
+from bakeoff.systems.server.control import Connection
+from bakeoff.systems.server.ledger import TABLE, ServerLedger
+from bakeoff.systems.server.login import Login
+
+_CLAIM = "bakeoff_claim"
+_LEASE_S = 30
+_RENEWED_EVERY_S = 10.0
+
+
+class _Lease(Control):
+    """A connection with the claim, for as long as it is open."""
+
+    def __init__(self, login: Login, keyspace: str, *, where: str, timeout_s: float) -> None:
+        super().__init__(login, keyspace, where=where, timeout_s=timeout_s, consistency=QUORUM, on_open=self._take)
+        self._table = f"{quoted(keyspace)}.{quoted(_CLAIM)}"
+        self._holder = f"pid {os.getpid()} on {socket.gethostname()}, {uuid.uuid4()}"
+        self._closed = threading.Event()
+        self._renewing = threading.Thread(target=self._renew, name="claim of a keyspace", daemon=True)
+
+    def _take(self, connection: Connection) -> None:
+        connection.rows(f"CREATE TABLE IF NOT EXISTS {self._table} (id text PRIMARY KEY, holder text)", ())
+        insert = f"INSERT INTO {self._table} (id, holder) VALUES ('claim', ?) IF NOT EXISTS USING TTL {_LEASE_S}"
+        ((applied, *there),) = connection.rows(insert, (self._holder,))
+        if not applied and self._holder not in there:
+            raise ServerError(
+                f"another bakeoff ({there[-1]}) is at work in the keyspace {self.keyspace!r} on {self.login.address}",
+                where=self._where,
+                hint="wait for its end (half a minute, if it was killed), or name another `keyspace`",
+            )
+        if not self._renewing.is_alive():
+            self._renewing.start()
+
+    def _renew(self) -> None:
+        update = f"UPDATE {self._table} USING TTL {_LEASE_S} SET holder = ? WHERE id = 'claim' IF holder = ?"
+        while not self._closed.wait(_RENEWED_EVERY_S):
+            with suppress(ServerError):
+                self.rows(update, self._holder, self._holder)
+
+    def close(self) -> None:
+        self._closed.set()
+        with suppress(ServerError):  # it ends by itself
+            self.rows(f"DELETE FROM {self._table} WHERE id = 'claim' IF holder = ?", self._holder)
+        super().close()
+
+
+class CassandraLedger(ServerLedger):
+    place = "keyspace"
+    mark = "number"
+    columns = "(name text PRIMARY KEY, dataset text, bundle text, state text, number varint)"
+
+    def __init__(self, login: Login, keyspace: str, copies: int | None, where: str) -> None:
+        super().__init__(where, str(login.address), keyspace)
+        self._login = login
+        self._keyspace = keyspace
+        self._copies = copies
+
+    def _control(self, timeout_s: float, on_open: Callable[[Connection], None] | None = None) -> Control:
+        if on_open is None:
+            return Control(self._login, self._keyspace, where=self._where, timeout_s=timeout_s, consistency=QUORUM)
+        return _Lease(self._login, self._keyspace, where=self._where, timeout_s=timeout_s)
+
+    def _take_lock(self, connection: Connection) -> None:
+        """A lease takes it itself."""
+
+    def absent_place(self) -> str:
+        return "" if facts.read_copies(self._looking, self._keyspace) else f"keyspace `{self._keyspace}`"
+
+    def make_place(self) -> None:
+        if not self.absent_place():
+            return
+        if self._copies is None:
+            raise PlanError(
+                f"there is no keyspace `{self._keyspace}` on {self._login.address}",
+                where=self._where,
+                hint="make it there, or say how many copies of each row it is to keep: replication_factor = 3",
+            )
+        self._looking.rows(create_keyspace(self._keyspace, self._copies))
+
+    def drop(self, tables: Sequence[str]) -> None:
+        super().drop(tables)
+        if TABLE not in self._marks():
+            self._rows(f"DROP TABLE IF EXISTS {self._quoted(_CLAIM)}")
+
+    def drop_words(self, tables: Sequence[str]) -> str:
+        return "; ".join(f"DROP TABLE {self._quoted(self._stored(name))}" for name in tables)
+
+    def _drop_at_once(self, statement: str) -> None:
+        """There is no statement for several."""
+        for one in statement.split("; "):
+            self._rows(one)
+
+    def _marks(self) -> dict[str, int | None]:
+        """Tables and materialized views."""
+        of_keyspace = "FROM system_schema.{} WHERE keyspace_name = ?"
+        tables = self._rows(f"SELECT table_name, id {of_keyspace.format('tables')}", self._keyspace)
+        views = self._rows(f"SELECT view_name {of_keyspace.format('views')}", self._keyspace)
+        return {**{str(name): number.int for name, number in tables}, **{str(name): None for (name,) in views}}
+
+    def _mark_before(self) -> int:
+        """The cluster's time."""
+        now: uuid.UUID = self._rows("SELECT now() FROM system.local")[0][0]
+        return now.int
+
+    def _is_younger(self, mark: int, before: int) -> bool:
+        return uuid.UUID(int=mark).time > uuid.UUID(int=before).time
+
+    def _stored(self, name: str) -> str:
+        """The engine quotes no name."""
+        return name.lower()
+
+    def _quoted(self, stored: str) -> str:
+        return f"{quoted(self._keyspace)}.{quoted(stored)}"
+
+    def _parameter(self, number: int) -> str:
+        return "?"
+
+
+def create_keyspace(keyspace: str, copies: int) -> str:
+    replication = f"{{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"
+    return f"CREATE KEYSPACE IF NOT EXISTS {quoted(keyspace)} WITH replication = {replication}"

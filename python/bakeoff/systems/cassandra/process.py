@@ -1,0 +1,221 @@
+"""One private node: its files, its process. Knows nothing of plans beyond the settings it is given.
+
+It listens on an address of loopback's own, for clients and for its neighbours, and offers no JMX. Who may log in stands
+in tables that the nodes share: see cluster.py, which makes the accounts once the nodes are up.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bakeoff.errors import BakeoffError
+from bakeoff.provision.files import allocated_bytes, write_private
+from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.java import JavaInstallation
+from bakeoff.provision.server import ServerSpec
+from bakeoff.systems.cassandra import facts
+from bakeoff.systems.cassandra.control import Control, quoted
+from bakeoff.systems.cassandra.cql import LOCAL_ONE, listens
+from bakeoff.systems.cassandra.java_options import java_options
+from bakeoff.systems.cassandra.log import explain_failed_start
+from bakeoff.systems.cassandra.member import TOKENS, Member
+from bakeoff.systems.server.login import Address, Login
+from bakeoff.systems.server.process import DatabaseServer
+
+#: Our account. The one that Cassandra makes by itself, with a password that everybody knows, is dropped.
+SUPERUSER = "bakeoff"
+_MAIN = "org.apache.cassandra.service.CassandraDaemon"
+_LOGBACK = """<configuration>
+  <appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%-5level %date{ISO8601} %msg%n</pattern></encoder>
+  </appender>
+  <root level="INFO"><appender-ref ref="OUT"/></root>
+  <logger name="org.apache.cassandra.utils.FBUtilities" level="ERROR"/>
+</configuration>
+"""
+#: For tables that are to be flushed: how old what is in memory may grow.
+_FLUSH_PERIOD_MS = 100
+_POLL_S = 0.1
+
+
+class CassandraProcess(DatabaseServer):
+    product = "Cassandra"
+    #: On a machine that is busy otherwise, too.
+    start_timeout_s = 300.0
+
+    def __init__(self, spec: ServerSpec, folder: InstanceFolder, *, where: str, member: Member) -> None:
+        super().__init__(spec, folder, where=where)
+        self.member = member
+        self.host = member.host
+        #: Whether nobody has made accounts in its data yet.
+        self.is_new = False
+
+    # -- talking ----------------------------------------------------------------------------------------------------
+
+    def make_control(self) -> Control:
+        return self.control_as(SUPERUSER, self.root_password)
+
+    def control_as(self, user: str, password: str, consistency: int = LOCAL_ONE) -> Control:
+        """One more connection, which whoever asks for it closes."""
+        login = Login(self.address, user, password)
+        return Control(login, self.spec.schema, where=self.where, consistency=consistency)
+
+    @property
+    def address(self) -> Address:
+        return Address(self.host, self.member.port)
+
+    def bench_address(self, connect: str) -> Address:
+        return self.address
+
+    def answers(self) -> bool:
+        """Whether it takes clients. Whether one can log in is up to its neighbours, too."""
+        return listens(self.host, self.member.port, 5.0)
+
+    # -- data -------------------------------------------------------------------------------------------------------
+
+    def has_data(self, folder: Path) -> bool:
+        return (folder / "data" / "system").is_dir()
+
+    def make_data(self) -> None:
+        """It makes them itself at its first start."""
+        self.is_new = True
+
+    def before_snapshot(self) -> None:
+        """The stop writes all that is in memory; what it would merge is merged before."""
+        self.drain_debt(self.clean_stop_timeout_s)
+
+    def load_data(self, path: Path) -> None:
+        """Its neighbours may have had other ports: it learns anew where they are."""
+        super().load_data(path)
+        for folder in (self.data / "data" / "system").glob("peers*"):
+            shutil.rmtree(folder)
+        self.is_new = False
+
+    def drain_debt(self, timeout_s: float) -> bool:
+        """All merging is done that what was flushed leads to."""
+        deadline = time.monotonic() + timeout_s
+        while facts.busy(self.control, facts.COMPACTING):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_POLL_S)
+        return True
+
+    def flush(self) -> None:
+        """Writes what is in memory of the plan's tables to disk, on every node. No statement asks for that; but a table
+        may be told for how long it may stay in memory."""
+        keyspace, control = self.spec.schema, self.control
+        tables = [f"{quoted(keyspace)}.{quoted(name)}" for name in facts.read_tables(control, keyspace)]
+        for table in tables:
+            control.rows(f"ALTER TABLE {table} WITH memtable_flush_period_in_ms = {_FLUSH_PERIOD_MS}")
+        time.sleep(2 * _FLUSH_PERIOD_MS / 1e3)  # on the clocks of the nodes
+        for table in tables:
+            control.rows(f"ALTER TABLE {table} WITH memtable_flush_period_in_ms = 0")
+
+    def has_flushed(self) -> bool:
+        return not facts.busy(self.control, facts.FLUSHING)
+
+    def size_on_disk_bytes(self) -> int | None:
+        return allocated_bytes(self.data / "data" / self.spec.schema)
+
+    # -- starting ---------------------------------------------------------------------------------------------------
+
+    def command(self, options: Sequence[str]) -> list[str | Path]:
+        installation = self.spec.installation
+        assert isinstance(installation, JavaInstallation)
+        copies = len(self.member.hosts)
+        properties = {
+            "cassandra.config": self.config.as_uri(),
+            "cassandra.storagedir": self.data,
+            "cassandra.logdir": self.folder.path,
+            "logback.configurationFile": self.logback,
+            "cassandra-foreground": "yes",
+            # Nobody but these nodes is in the cluster, and their ranges are given: there is nothing to wait for.
+            "cassandra.skip_wait_for_gossip_to_settle": "0",
+            "cassandra.ring_delay_ms": "2000",
+            "cassandra.shutdown_announce_in_ms": "0" if copies == 1 else "1000",
+            # Every node can let everybody in. Of a password that is random, one round of hashing is enough.
+            "cassandra.system_auth.default_rf": copies,
+            "cassandra.superuser_setup_delay_ms": "0" if copies == 1 else "500",
+            "cassandra.auth_bcrypt_gensalt_log2_rounds": "4",
+        }
+        return [
+            installation.program,
+            *java_options(installation.jars, self.member.heap_mib, self.folder.path / "tmp"),
+            *(f"-D{name}={value}" for name, value in properties.items()),
+            *options,
+            _MAIN,
+        ]
+
+    def explain(self, log: str, how_it_ended: str) -> BakeoffError:
+        ports = (self.member.port, self.member.storage_port)
+        return explain_failed_start(log, how_it_ended, where=self.where, ports=ports, settings=self.spec.settings)
+
+    # -- configuration ----------------------------------------------------------------------------------------------
+
+    @property
+    def config(self) -> Path:
+        return self.folder.path / "cassandra.yaml"
+
+    @property
+    def logback(self) -> Path:
+        return self.folder.path / "logback.xml"
+
+    def write_config(self) -> None:
+        write_private(self.config, self._yaml(), mode=0o644)
+        write_private(self.logback, _LOGBACK, mode=0o644)
+
+    def _yaml(self) -> str:
+        """A plan's settings as they stand there; a value that is JSON is YAML, too."""
+        fixed = {name: json.dumps(value) for name, value in self._fixed().items()}
+        lines = (f"{name}: {value}\n" for name, value in {**DEFAULTS, **self.spec.settings, **fixed}.items())
+        return "".join(lines)
+
+    def _fixed(self) -> dict[str, object]:
+        member = self.member
+        seeds = ",".join(f"{host}:{member.storage_port}" for host in member.hosts)
+        return {
+            "cluster_name": "bakeoff",
+            "num_tokens": TOKENS,
+            "initial_token": ",".join(map(str, member.tokens)),
+            "auto_bootstrap": False,  # a first node has nothing to give, and a later one no data to get
+            "partitioner": "org.apache.cassandra.dht.Murmur3Partitioner",
+            "data_file_directories": [str(self.data / "data")],
+            **{
+                f"{name}_directory": str(self.data / name) for name in ("commitlog", "cdc_raw", "hints", "saved_caches")
+            },
+            "listen_address": member.host,
+            "rpc_address": member.host,
+            "storage_port": member.storage_port,
+            "native_transport_port": member.port,
+            "endpoint_snitch": "SimpleSnitch",
+            "seed_provider": [
+                {"class_name": "org.apache.cassandra.locator.SimpleSeedProvider", "parameters": [{"seeds": seeds}]}
+            ],
+            "authenticator": "PasswordAuthenticator",
+            "authorizer": "AllowAllAuthorizer",
+            "role_manager": "CassandraRoleManager",
+        }
+
+
+#: Differences from the server's own defaults, for a repeatable throwaway; a plan may set any of them. Hints are told
+#: about once they are files, so that becomes soon.
+DEFAULTS = {
+    "commitlog_sync": "periodic",
+    "commitlog_sync_period": "10000ms",
+    "auto_snapshot": "false",
+    "hints_flush_period": "1000ms",
+}
+OURS = frozenset(
+    {
+        "authenticator", "authorizer", "auto_bootstrap", "cdc_raw_directory", "client_encryption_options",
+        "cluster_name", "commitlog_directory", "data_file_directories", "endpoint_snitch", "hints_directory",
+        "initial_token", "listen_address", "listen_interface", "broadcast_address", "broadcast_rpc_address",
+        "native_transport_port", "num_tokens", "partitioner", "role_manager", "rpc_address", "rpc_interface",
+        "saved_caches_directory", "seed_provider", "server_encryption_options", "ssl_storage_port",
+        "start_native_transport", "storage_port",
+    }
+)  # fmt: skip

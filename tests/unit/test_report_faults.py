@@ -1,0 +1,134 @@
+"""What planned faults did, in the report: a row for each, a sentence, metrics, and who is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from bakeoff.analysis.metric import Observed
+from bakeoff.analysis.registry import metric
+from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
+from bakeoff.model.records import RunRecord
+from bakeoff.report.answer import Answer
+from bakeoff.report.conclusion import answer_of
+from bakeoff.report.text import render_text
+from builders.bundles import MARIADB, SQLITE, Contender, Story, write_bundle
+
+KILL = PlannedFault(at_s=20, node="server", do="kill", for_s=5)
+FREEZE = PlannedFault(at_s=40, node="server", do="freeze", for_s=2)
+OTHER = Contender("other", rate_1=3_000.0, rate_max=20_000.0)
+
+
+def effect(gap_s: float = 5.4, full_s: float | None = 6.0, **more: float) -> FaultEffect:
+    whole = FaultEffect(
+        detect_s=0.024,
+        without_success_s=gap_s,
+        without_writes_s=gap_s,
+        rate_before_ops_per_s=4_000,
+        full_rate_s=full_s,
+        felt_s=7,
+        watched_s=20,
+        longest_wait_s=5.6,
+        unknown=16,
+    )
+    return whole.model_copy(update=more)
+
+
+def killed(run: RunRecord, **more: float | None) -> FaultRecord:
+    jitter_s = 0.1 * run.block
+    seen = effect(5.4 + jitter_s, 6.0 + jitter_s).model_copy(update=more)
+    return FaultRecord(planned=KILL, begun_s=20.0, ended_s=25.0, back_s=25.3, effect=seen)
+
+
+def frozen(run: RunRecord) -> FaultRecord:
+    seen = effect(2.0, 2.0, unknown=0, longest_wait_s=2.0).model_copy(update={"detect_s": None})
+    return FaultRecord(planned=FREEZE, begun_s=40.0, ended_s=42.0, back_s=42.0, effect=seen)
+
+
+def answer(
+    folder: Path,
+    done: Callable[[RunRecord], list[FaultRecord]],
+    *contenders: Contender,
+    faults: dict[str, Sequence[PlannedFault]] | None = None,
+) -> Answer:
+    told = Story(
+        contenders=contenders or (MARIADB,),
+        threads=(4,),
+        presets=("a",),
+        change=lambda run: run.model_copy(update={"faults": done(run)}),
+        faults={"mariadb": [KILL, FREEZE]} if faults is None else faults,
+    )
+    return answer_of(write_bundle(folder / "bundle", told))
+
+
+def test_each_fault_has_a_row_and_a_sentence(tmp_path: Path) -> None:
+    found = answer(tmp_path, lambda run: [killed(run), frozen(run)])
+    assert [one.fault for one in found.faults] == [KILL.words, FREEZE.words]
+    lines = render_text(found).splitlines()
+    row = next(line for line in lines if "kill server at 20 s, start it again after 5 s" in line)
+    assert "24.0 ms" in row
+    assert "5.7 s (5.5 s to 5.9 s)" in row
+    assert row.split()[-2:] == ["0", "80"], "over all repetitions"
+    assert "by no failure" in next(line for line in lines if "freeze server at 40 s" in line)
+    said = [words for words in found.headline if words.startswith("mariadb, ")]
+    assert said == [
+        "mariadb, kill server: nothing was written for 5.7 s (5.5 s to 5.9 s); the rate was back after 6.3 s"
+        " (6.1 s to 6.5 s); 16 operations failed or are unknown in each run.",
+        "mariadb, freeze server: nothing was written for 2 s; the rate was back after 2 s.",
+    ]
+
+
+def test_a_rate_that_did_not_come_back_is_a_lower_bound(tmp_path: Path) -> None:
+    found = answer(tmp_path, lambda run: [killed(run, full_rate_s=None), frozen(run)])
+    assert any("the rate was not back within 20 s" in words for words in found.headline)
+    assert "at least 20 s" in render_text(found)
+    assert found.faults[0].not_back == 5
+
+
+def test_a_fault_of_one_of_two_systems_makes_them_incomparable(tmp_path: Path) -> None:
+    both = answer(tmp_path, lambda run: [killed(run), frozen(run)] if run.cell == "c01" else [], MARIADB, OTHER)
+    assert "not the same faults were planned for both" in both.comparisons[0].words
+    same = {"mariadb": [KILL], "other": [KILL.model_copy(update={"node": "n1"})]}
+    alike = answer(tmp_path / "alike", lambda run: [killed(run)], MARIADB, OTHER, faults=same)
+    assert alike.comparisons[0].verdict in ("higher", "lower")
+
+
+def test_a_plan_without_faults_says_nothing_of_them(tmp_path: Path) -> None:
+    found = answer(tmp_path, lambda run: [], MARIADB, SQLITE, faults={})
+    assert found.faults == []
+    assert "fault" not in render_text(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("time_to_detect_s", 0.024),
+        ("time_without_writes_s", 5.5),
+        ("time_to_full_rate_s", 6.1),
+        ("rejoin_s", 0.3),
+        ("longest_wait_s", 5.6),
+        ("fault_errors", 16),
+    ],
+)
+def test_of_several_faults_the_metric_is_the_longest(name: str, value: float) -> None:
+    run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1)
+    assert metric(name).of(Observed(run)) is None
+    run.faults = [killed(run), frozen(run), FaultRecord(planned=KILL, failure="the run had ended before")]
+    assert metric(name).of(Observed(run)) == pytest.approx(value)
+    assert not metric(name).at_least(Observed(run))
+
+
+def test_a_metric_of_a_rate_that_did_not_come_back_is_at_least_as_long_as_it_was_watched() -> None:
+    run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1)
+    run.faults = [killed(run, full_rate_s=None)]
+    full = metric("time_to_full_rate_s")
+    assert full.of(Observed(run)) == 20
+    assert full.at_least(Observed(run))
+    assert full.words(20.0) == "20.0 s"
+
+
+def test_work_that_only_reads_is_told_by_any_success() -> None:
+    run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1)
+    run.faults = [killed(run, without_writes_s=None, without_success_s=3.0)]
+    assert metric("time_without_writes_s").of(Observed(run)) == 3.0
