@@ -76,8 +76,8 @@ class SystemTable(Table):
     kind: str | None = None
     start: Annotated[Any, BeforeValidator(_start)] = None
     address: Annotated[Any, BeforeValidator(_address)] = None
-    #: Of a system of several servers, in place of `address`.
-    nodes: list[dict[str, Any]] | None = None
+    #: Of a system of several servers, in place of `address`; or how many are started.
+    nodes: list[dict[str, Any]] | int | None = None
     user: str | None = None
     password: Secret | None = None
     schema_: str | None = Field(default=None, alias="schema")
@@ -93,9 +93,10 @@ class SystemTable(Table):
     def _consistent(self) -> SystemTable:
         if self.start is not None and self.address is not None:
             raise UnitError("a system is either started here or exists already", "write `start` or `address`, not both")
-        if self.nodes is not None and (self.address is not None or self.start is not None or not self.nodes):
+        listed = self.nodes if isinstance(self.nodes, list) else None
+        if listed is not None and (self.address is not None or self.start is not None or not listed):
             raise UnitError("`nodes` are addresses of servers that exist", "write `nodes` alone, with at least one")
-        for node in self.nodes or []:
+        for node in listed or []:
             _address(node.get("address"))
         for table in (self.start, self.settings, self.model_extra):
             refuse_literal_secrets(table or {})
@@ -104,7 +105,7 @@ class SystemTable(Table):
     def options(self) -> dict[str, Any]:
         """What the kind of system is given to check: all that the plan says except what the plan itself handles."""
         said: dict[str, Any] = self.model_dump(by_alias=True, exclude_none=True, exclude=PLAN_KEYS)
-        if self.nodes:
+        if isinstance(self.nodes, list):
             said["address"] = self.nodes[0].get("address")
         return said
 

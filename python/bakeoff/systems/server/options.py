@@ -91,7 +91,8 @@ Read = TypeVar("Read", bound=ServerOptions)
 def in_one_spelling(options: dict[str, Any], where: str, start_keys: Collection[str]) -> dict[str, Any]:
     """A server without an address is a private one, and what its own table says of it is said in `start`. Raises
     PlanError for what is said in both, and for what only a private server can be told."""
-    beside = {key: options[key] for key in start_keys if key in options}
+    listed = isinstance(options.get("nodes"), list)  # those of an existing system; of a private one, how many
+    beside = {key: options[key] for key in start_keys if key in options and not (key == "nodes" and listed)}
     if "address" in options:
         for key in ["start", *beside] if "start" in options else beside:
             raise _not_of_an_existing(key, where)

@@ -1,0 +1,30 @@
+"""The ways in which a plan may spell what a server is to be, and the one that they come to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from bakeoff.errors import PlanError
+from bakeoff.plan.document import SystemTable
+from bakeoff.systems.server.options import in_one_spelling
+
+KEYS = ("version", "settings", "nodes")
+LISTED = [{"name": "a", "address": "db1:1"}, {"name": "b", "address": "db2:1"}]
+
+
+def test_how_many_nodes_are_started_may_stand_beside_start() -> None:
+    said = SystemTable.model_validate({"nodes": 3, "start": {"version": "5"}}).options()
+    assert in_one_spelling(said, "systems.a", KEYS) == {"start": {"version": "5", "nodes": 3}}
+
+
+def test_a_list_of_nodes_is_an_existing_system() -> None:
+    said = SystemTable.model_validate({"nodes": LISTED}).options()
+    assert in_one_spelling(said, "systems.a", KEYS) == {"address": "db1:1", "nodes": LISTED}
+
+
+def test_nobody_starts_nodes_of_an_existing_system() -> None:
+    said: dict[str, Any] = SystemTable.model_validate({"nodes": 3, "address": "db1:1"}).options()
+    with pytest.raises(PlanError, match="`nodes` is of a server that is started") as caught:
+        in_one_spelling(said, "systems.a", KEYS)
+    assert caught.value.where == "systems.a.nodes"
