@@ -74,6 +74,16 @@ def test_a_setting_stands_as_the_plan_has_it(tmp_path: Path) -> None:
     assert (told["commitlog_sync"], told["memtable"]) == ("batch", "{configurations: {}}")
 
 
+@pytest.mark.parametrize(
+    ("sync", "period"), [("batch", None), ("group", None), ("periodic", "10000ms"), (None, "10000ms")]
+)
+def test_a_period_is_said_where_it_may_be(tmp_path: Path, sync: str | None, period: str | None) -> None:
+    """With another way to sync the server refuses one, and without one this way."""
+    member = Member(0, ("127.0.0.1",), 9042, 7000, 256)
+    told = configured(made(tmp_path, member, **({"commitlog_sync": sync} if sync else {})))
+    assert told.get("commitlog_sync_period") == period
+
+
 def test_java_is_told_how_much_memory_and_offers_no_way_in(node: CassandraProcess) -> None:
     words = [str(word) for word in node.command([])]
     assert words[0] == "/java"

@@ -6,7 +6,6 @@ consistency = "local_quorum"
 
 [systems.production_like]
 kind = "cassandra"
-address = "db1:9042"
 nodes = [{ name = "n1", address = "db1:9042" }, { name = "n2", address = "db2:9042" }]
 user = "bench"
 password = { env = "DB_PASSWORD" }
@@ -54,14 +53,6 @@ class _Cluster(Server):
     """What is said of a cluster, private or existing."""
 
     _options: CassandraOptions
-
-    @classmethod
-    def in_one_spelling(cls, options: dict[str, Any], where: str) -> dict[str, Any]:
-        """`nodes` is how many are started, or a list of those that are there."""
-        if "address" not in options or not isinstance(options.get("nodes"), list):
-            return super().in_one_spelling(options, where)
-        rest = {key: value for key, value in options.items() if key != "nodes"}
-        return {**super().in_one_spelling(rest, where), "nodes": options["nodes"]}
 
     def _driver(self, login: Login, secret: dict[str, str] | None) -> dict[str, Any]:
         return {

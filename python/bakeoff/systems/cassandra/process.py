@@ -171,8 +171,10 @@ class CassandraProcess(DatabaseServer):
     def _yaml(self) -> str:
         """A plan's settings as they stand there; a value that is JSON is YAML, too."""
         fixed = {name: json.dumps(value) for name, value in self._fixed().items()}
-        lines = (f"{name}: {value}\n" for name, value in {**DEFAULTS, **self.spec.settings, **fixed}.items())
-        return "".join(lines)
+        said = {**DEFAULTS, **self.spec.settings}
+        if said["commitlog_sync"] == "periodic":  # without which it does not start, and in no other case with it
+            said = {"commitlog_sync_period": "10000ms", **said}
+        return "".join(f"{name}: {value}\n" for name, value in {**said, **fixed}.items())
 
     def _fixed(self) -> dict[str, object]:
         member = self.member
@@ -201,12 +203,12 @@ class CassandraProcess(DatabaseServer):
         }
 
 
-#: Differences from the server's own defaults, for a repeatable throwaway; a plan may set any of them. Hints are told
-#: about once they are files, so that becomes soon.
+#: Differences from the server's own defaults, for a repeatable throwaway; a plan may set any of them. An account that
+#: was dropped is forgotten at once; and hints are told about when they are files, which they become soon.
 DEFAULTS = {
     "commitlog_sync": "periodic",
-    "commitlog_sync_period": "10000ms",
     "auto_snapshot": "false",
+    "credentials_validity": "0ms",
     "hints_flush_period": "1000ms",
 }
 OURS = frozenset(
