@@ -5,6 +5,8 @@
 //! [`bakeoff_model::sql::SqlSession`] and get records from [`records::SqlRecords`]. Then add its entry
 //! in [`resolve::KINDS`].
 
+#[cfg(feature = "cassandra")]
+pub mod cassandra;
 #[cfg(feature = "mysql")]
 pub mod mysql;
 pub mod null;
@@ -12,7 +14,7 @@ pub mod null;
 pub mod postgresql;
 pub mod records;
 pub mod resolve;
-#[cfg(any(feature = "mysql", feature = "postgresql"))]
+#[cfg(any(feature = "cassandra", feature = "mysql", feature = "postgresql"))]
 mod server;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;

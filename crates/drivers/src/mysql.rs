@@ -65,6 +65,9 @@ pub(crate) static DIALECT: Dialect = Dialect {
     adds_foreign_keys: true,
     foreign_keys_off: "SET SESSION foreign_key_checks = 0",
     table_exists: "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?",
+    transactions: true,
+    star_as_declared: true,
+    by_token: false,
 };
 
 /// Of both clients.

@@ -67,6 +67,9 @@ pub(crate) static DIALECT: Dialect = Dialect {
     adds_foreign_keys: true,
     foreign_keys_off: "",
     table_exists: "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass(quote_ident(lower($1::text))) AND relkind IN ('r', 'p')",
+    transactions: true,
+    star_as_declared: true,
+    by_token: false,
 };
 
 /// Of all clients.

@@ -162,6 +162,38 @@ impl<S: SqlSession> SqlRecords<S> {
         Ok(rows)
     }
 
+    /// Without transactions nothing keeps the records together: the fastest way is as good as any.
+    async fn insert_as_load(&mut self, table: Table, records: &[Record<'_>]) -> Result<u64, OpError> {
+        let spec = self.tables[table.0 as usize].spec.clone();
+        let names = std::iter::once(&spec.key_column).chain(&spec.field_names);
+        let columns: Vec<&str> = names.map(String::as_str).collect();
+        let mut rest = records.iter();
+        let mut next = |row: &mut RowBuf| {
+            let record = rest.next();
+            record
+                .into_iter()
+                .flat_map(|record| record_params(*record))
+                .for_each(|value| row.push(value));
+            record.is_some()
+        };
+        self.session.bulk_insert(&spec.name, &columns, &mut next).await
+    }
+
+    /// A statement of a whole table, piece by piece; returns rows seen.
+    async fn read_in_pieces(
+        &mut self,
+        table: Table,
+        form: Form,
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let statement = self.statement(table, form).await?;
+        let mut rows = 0;
+        for piece in pieces() {
+            rows += self.session.query(statement, &piece, each).await?;
+        }
+        Ok(rows)
+    }
+
     async fn insert_statement(&mut self, table: Table, rows: usize) -> Result<Statement, OpError> {
         if rows == 1 {
             return self.statement(table, Form::Insert).await;
@@ -175,6 +207,28 @@ impl<S: SqlSession> SqlRecords<S> {
         attached.many_inserts.push((rows, statement));
         Ok(statement)
     }
+}
+
+/// Of a row of `SELECT COUNT(*)`.
+fn counted(row: &RowBuf) -> Result<u64, OpError> {
+    let found = row.cell(0);
+    let count = found.and_then(Value::whole_number).ok_or_else(|| {
+        let what = format!("SELECT COUNT(*) answered {found:?} instead of a number");
+        OpError::fail(FailClass::Other, "COUNT", what)
+    })?;
+    Ok(count as u64)
+}
+
+/// Pieces of a table that is read by token: each small enough to be answered in the time that servers give a statement.
+const PIECES: u64 = 256;
+
+/// First and last token of every piece; together they are all that there are.
+fn pieces() -> impl Iterator<Item = [Value<'static>; 2]> {
+    const WIDTH: u64 = u64::MAX / PIECES;
+    (0..PIECES).map(|piece| {
+        let first = i64::MIN.wrapping_add((piece * (WIDTH + 1)) as i64);
+        [Value::Int(first), Value::Int(first + WIDTH as i64)]
+    })
 }
 
 /// How many of these records the next INSERT takes: `rows_max`, or a power of two where fewer are left or their bytes
@@ -300,6 +354,9 @@ impl<S: SqlSession + Transactional> RecordSession for SqlRecords<S> {
                     .query(statement, &[start, Value::Int(limit.into())], each)
                     .await
             }
+            None if self.session.dialect().by_token => {
+                self.read_in_pieces(table, Form::ScanToEnd(fields), each).await
+            }
             None => {
                 let statement = self.statement(table, Form::ScanToEnd(fields)).await?;
                 self.session.query(statement, &[start], each).await
@@ -308,6 +365,9 @@ impl<S: SqlSession + Transactional> RecordSession for SqlRecords<S> {
     }
 
     async fn insert_batch(&mut self, table: Table, records: &[Record<'_>]) -> Result<u64, OpError> {
+        if !self.session.dialect().transactions {
+            return self.insert_as_load(table, records).await;
+        }
         if self.in_transaction {
             return self.insert_all(table, records).await;
         }
@@ -317,17 +377,18 @@ impl<S: SqlSession + Transactional> RecordSession for SqlRecords<S> {
     }
 
     async fn count(&mut self, table: Table) -> Result<u64, OpError> {
-        let statement = self.statement(table, Form::Count).await?;
-        let row = self.session.query_one(statement, &[]).await?;
-        let found = row.and_then(|row| row.cell(0));
-        match found.and_then(Value::whole_number) {
-            Some(count) => Ok(count as u64),
-            None => Err(OpError::fail(
-                FailClass::Other,
-                "COUNT",
-                format!("SELECT COUNT(*) answered {found:?} instead of a number"),
-            )),
+        let (mut total, mut failed) = (0, None);
+        let mut add = |row: &RowBuf| match counted(row) {
+            Ok(count) => total += count,
+            Err(error) => failed = Some(error),
+        };
+        if self.session.dialect().by_token {
+            self.read_in_pieces(table, Form::Count, &mut add).await?;
+        } else {
+            let statement = self.statement(table, Form::Count).await?;
+            self.session.query(statement, &[], &mut add).await?;
         }
+        failed.map_or(Ok(total), Err)
     }
 }
 
@@ -371,6 +432,17 @@ mod tests {
         };
         assert_eq!(cut(250, 100), [100, 100, 32, 16, 2]);
         assert_eq!(cut(3, 1), [1, 1, 1]);
+    }
+
+    #[test]
+    fn the_pieces_of_a_table_hold_every_token_once() {
+        let number = |value: Value<'_>| value.whole_number().map(i128::from);
+        let mut next = i128::from(i64::MIN);
+        for [first, last] in pieces() {
+            assert_eq!(number(first), Some(next));
+            next = number(last).map_or(next, |last| last + 1);
+        }
+        assert_eq!(next, i128::from(i64::MAX) + 1);
     }
 
     #[test]

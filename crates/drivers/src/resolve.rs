@@ -1,5 +1,7 @@
 //! From what a plan says of a driver to its options decided, the client library that is taken, and what that offers. One
 //! kind, one entry in [`KINDS`]; what each client can do stands with it.
+#[cfg(feature = "cassandra")]
+use crate::cassandra;
 #[cfg(feature = "mysql")]
 use crate::mysql;
 use crate::null;
@@ -12,6 +14,8 @@ use bakeoff_model::needs::{Capabilities, Needs};
 use bakeoff_model::options::{Described, Said, Table, decide};
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{DriverRequest, ResolvedDriver};
+#[cfg(feature = "cassandra")]
+use bakeoff_model::run::CassandraSpec;
 #[cfg(feature = "mysql")]
 use bakeoff_model::run::MysqlSpec;
 use bakeoff_model::run::NullSpec;
@@ -63,6 +67,14 @@ pub const KINDS: &[Kind] = &[
         ways: postgresql::ways,
         describe: || Table::of_plan::<PostgresqlSpec>().describe(),
         decide: |said| decide(said, "driver").map(|(spec, said)| (DriverSpec::Postgresql(spec), said)),
+    },
+    #[cfg(feature = "cassandra")]
+    Kind {
+        kind: "cassandra",
+        library: || cassandra::LIBRARY.into(),
+        ways: || vec![alone("cassandra", cassandra::RUNNERS, cassandra::capabilities())],
+        describe: || Table::of_plan::<CassandraSpec>().describe(),
+        decide: |said| decide(said, "driver").map(|(spec, said)| (DriverSpec::Cassandra(spec), said)),
     },
 ];
 

@@ -54,6 +54,9 @@ static DIALECT: Dialect = Dialect {
     adds_foreign_keys: false,
     foreign_keys_off: "PRAGMA foreign_keys = OFF",
     table_exists: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
+    transactions: true,
+    star_as_declared: true,
+    by_token: false,
 };
 
 const ONE_LEVEL: &str = "SQLite has no isolation level but serializable";

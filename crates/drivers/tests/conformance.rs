@@ -35,14 +35,14 @@ async fn keys_from(session: &mut impl RecordSession, start: &str, limit: Option<
 
 async fn load(session: &mut impl RecordSession, keys: &[&str]) {
     for key in keys {
-        assert_eq!(
-            session
-                .insert(T, row(key, [b"a", b"b", b"c"]).record())
-                .await
-                .unwrap(),
-            Some(1)
-        );
+        let stored = session.insert(T, row(key, [b"a", b"b", b"c"]).record()).await;
+        assert_eq!(stored.unwrap().unwrap_or(1), 1);
     }
+}
+
+/// What a driver says of so many rows: nothing where the system does not count.
+fn told(driver: &impl Driver, rows: u64) -> Option<u64> {
+    (!driver.capabilities().affected.is_empty()).then_some(rows)
 }
 
 async fn every_byte_survives<D: Driver<Session: RecordSession + Transactional>>(
@@ -53,7 +53,10 @@ async fn every_byte_survives<D: Driver<Session: RecordSession + Transactional>>(
     let printable: Vec<u8> = (0x20..=0x7e).collect();
     let quotes = br#"'; DROP TABLE x; -- "`\ %_?$1 '' \' \\"#;
     let written = row("user1", [&printable, quotes, b""]);
-    assert_eq!(session.insert(T, written.record()).await.unwrap(), Some(1));
+    assert_eq!(
+        session.insert(T, written.record()).await.unwrap(),
+        told(driver, 1)
+    );
 
     let all = texts(session.read(T, b"user1", Fields::All).await.unwrap().unwrap());
     assert_eq!(all, [&b"user1"[..], &printable, quotes, b""]);
@@ -104,9 +107,9 @@ async fn a_missing_row_is_an_answer<D: Driver<Session: RecordSession + Transacti
             )
             .await
             .unwrap(),
-        Some(0)
+        told(driver, 0)
     );
-    assert_eq!(session.delete(T, b"gone").await.unwrap(), Some(0));
+    assert_eq!(session.delete(T, b"gone").await.unwrap(), told(driver, 0));
     assert_eq!(session.count(T).await.unwrap(), 1);
 }
 
@@ -117,7 +120,10 @@ async fn updates_set_what_they_name<D: Driver<Session: RecordSession + Transacti
     let mut session = fresh(driver, spec).await;
     load(&mut session, &["k", "other"]).await;
     let set = |field, value| FieldValue { field, value };
-    assert_eq!(session.update(T, b"k", &[set(1, b"one")]).await.unwrap(), Some(1));
+    assert_eq!(
+        session.update(T, b"k", &[set(1, b"one")]).await.unwrap(),
+        told(driver, 1)
+    );
     assert_eq!(
         texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
         [&b"a"[..], b"one", b"c"]
@@ -127,14 +133,14 @@ async fn updates_set_what_they_name<D: Driver<Session: RecordSession + Transacti
             .update(T, b"k", &[set(2, b"2"), set(0, b"0")])
             .await
             .unwrap(),
-        Some(1)
+        told(driver, 1)
     );
     assert_eq!(
         texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
         [&b"0"[..], b"one", b"2"]
     );
     let all = [set(0, b"x"), set(1, b"y"), set(2, b"z")];
-    assert_eq!(session.update(T, b"k", &all).await.unwrap(), Some(1));
+    assert_eq!(session.update(T, b"k", &all).await.unwrap(), told(driver, 1));
     assert_eq!(
         texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
         [b"x", b"y", b"z"]
@@ -169,7 +175,7 @@ async fn an_update_to_an_equal_value_counts_its_row<D: Driver<Session: RecordSes
             )
             .await
             .unwrap(),
-        Some(1)
+        told(driver, 1)
     );
 }
 
@@ -224,7 +230,7 @@ async fn deleted_rows_are_gone<D: Driver<Session: RecordSession + Transactional>
 ) {
     let mut session = fresh(driver, spec).await;
     load(&mut session, &["a", "b"]).await;
-    assert_eq!(session.delete(T, b"a").await.unwrap(), Some(1));
+    assert_eq!(session.delete(T, b"a").await.unwrap(), told(driver, 1));
     assert!(session.read(T, b"a", Fields::All).await.unwrap().is_none());
     assert_eq!(session.count(T).await.unwrap(), 1);
 }
@@ -444,4 +450,21 @@ conformance!(
     wire: bench::MysqlWire,
     postgresql_wire: bench::PostgresqlWire,
     postgresql_library: bench::PostgresqlLibrary
+);
+
+// It has neither transactions nor constraints, and no order of keys.
+conformance!(
+    cassandra,
+    bench::Cassandra,
+    [
+        every_byte_survives,
+        long_values_survive,
+        a_missing_row_is_an_answer,
+        updates_set_what_they_name,
+        an_update_to_an_equal_value_counts_its_row,
+        deleted_rows_are_gone,
+        batches_are_stored_whole,
+        tables_come_and_go,
+        a_failing_operation_is_reported_as_failing,
+    ]
 );

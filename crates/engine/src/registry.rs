@@ -57,10 +57,21 @@ macro_rules! records {
     };
 }
 
+/// A workload that can do without transactions, with every driver that speaks SQL and has none.
+macro_rules! no_transactions {
+    ($workload:ident) => {
+        &[
+            #[cfg(feature = "cassandra")]
+            pair!(cassandra, $workload),
+        ]
+    };
+}
+
 /// A workload is one line here for each shape of database that it can ask.
 const PAIRS: &[&[Pair]] = &[
     records!(ycsb),
     sql!(ycsb),
+    no_transactions!(ycsb),
     sql!(sysbench),
     sql!(sql),
     sql!(linkbench),
@@ -155,6 +166,16 @@ mod drivers {
             _ => Err(not_in_build(spec)),
         }
     }
+
+    #[cfg(feature = "cassandra")]
+    pub fn cassandra(spec: &RunSpec) -> Result<bakeoff_drivers::cassandra::CassandraDriver, Trouble> {
+        match &spec.driver {
+            DriverSpec::Cassandra(options) => {
+                bakeoff_drivers::cassandra::CassandraDriver::new(options, &spec.routing, super::timeout(spec))
+            }
+            _ => Err(not_in_build(spec)),
+        }
+    }
 }
 
 /// From the document to a workload. A name here is the workload's kind.
@@ -209,7 +230,12 @@ mod workloads {
     }
 }
 
-#[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
+#[cfg(any(
+    feature = "sqlite",
+    feature = "mysql",
+    feature = "postgresql",
+    feature = "cassandra"
+))]
 fn timeout(spec: &RunSpec) -> std::time::Duration {
     std::time::Duration::from_secs_f64(spec.timeout_s)
 }
@@ -243,7 +269,7 @@ fn fits(driver: &str, workload: &str) -> Result<(), Trouble> {
         .filter(|known| is_pair(known))
         .collect();
     Err(usage(
-        format!("{kind} cannot be asked what {workload} asks (SQL, for instance)"),
+        format!("{kind} cannot be asked what {workload} asks (SQL, or transactions)"),
         format!("{workload} runs with the drivers {}", able.join(", ")),
     ))
 }
@@ -304,5 +330,36 @@ mod tests {
             let paired = pairs().any(|pair| pair.driver == way.driver);
             assert!(paired, "{} is built but not in PAIRS", way.driver);
         }
+    }
+    /// What it is told to whoever asks this workload of Cassandra; empty: nothing.
+    #[cfg(feature = "cassandra")]
+    fn refusal(workload: &str, options: serde_json::Value) -> String {
+        let request = serde_json::json!({
+            "ask": "workload", "kind": workload, "options": options,
+            "driver": {"kind": "cassandra", "options": {}},
+        });
+        let request: Request = serde_json::from_value(request).unwrap_or_else(|error| panic!("{error}"));
+        resolve(&request)
+            .err()
+            .map_or_else(String::new, |trouble| trouble.what)
+    }
+
+    #[test]
+    #[cfg(feature = "cassandra")]
+    fn what_cassandra_does_not_have_is_refused_in_words() {
+        let ycsb = |options| refusal("ycsb", options);
+        assert_eq!(ycsb(serde_json::json!({"preset": "a"})), "");
+        assert_eq!(
+            ycsb(serde_json::json!({"preset": "e"})),
+            "ycsb needs scans in the order of keys, which cassandra does not offer"
+        );
+        assert_eq!(
+            ycsb(serde_json::json!({"preset": "a", "ops_per_transaction": 4})),
+            "ycsb needs transactions, which cassandra does not offer"
+        );
+        assert_eq!(
+            refusal("tpcc", serde_json::json!({})),
+            "cassandra cannot be asked what tpcc asks (SQL, or transactions)"
+        );
     }
 }

@@ -40,7 +40,8 @@ fn schemas() -> [(&'static str, Schema); 5] {
 
 fn run_schema() -> Schema {
     schema_with_definitions!(
-        run::RunSpec: run::NullSpec, run::SqliteSpec, run::MysqlSpec, run::PostgresqlSpec, run::YcsbSpec
+        run::RunSpec: run::NullSpec, run::SqliteSpec, run::MysqlSpec, run::PostgresqlSpec,
+        run::CassandraSpec, run::YcsbSpec
     )
 }
 

@@ -88,7 +88,8 @@ pub trait RecordSession {
         values: &[FieldValue<'_>],
     ) -> Result<Option<u64>, OpError>;
     async fn delete(&mut self, table: Table, key: &[u8]) -> Result<Option<u64>, OpError>;
-    /// Rows with key >= `start` in key order, at most `limit` (`None`: to the end of the table). Returns rows seen.
+    /// Rows with key >= `start` in key order, at most `limit` (`None`: to the end of the table). Returns rows seen. A system
+    /// that does not offer scans is asked for the whole table alone, in any order.
     async fn scan(
         &mut self,
         table: Table,
@@ -97,7 +98,7 @@ pub trait RecordSession {
         fields: Fields,
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError>;
-    /// All records or none, in one transaction where the system has them. Returns rows inserted.
+    /// All records or none where the system has transactions; otherwise any of them after an error. Returns rows inserted.
     async fn insert_batch(&mut self, table: Table, records: &[Record<'_>]) -> Result<u64, OpError>;
 
     async fn count(&mut self, table: Table) -> Result<u64, OpError>;

@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use driver::{
-    DriverSpec, MysqlClient, MysqlSpec, NullLatency, NullSpec, NullStall, PostgresqlClient, PostgresqlSpec,
-    Secret, SqliteBegin, SqliteSpec, TlsSpec,
+    CassandraBatch, CassandraSpec, Consistency, DriverSpec, MysqlClient, MysqlSpec, NullLatency, NullSpec,
+    NullStall, PostgresqlClient, PostgresqlSpec, Secret, SerialConsistency, SqliteBegin, SqliteSpec, TlsSpec,
 };
 pub use ycsb::{FieldLength, InsertOrder, Payload, RequestDistribution, ScanLength, YcsbSpec};
 

@@ -89,6 +89,12 @@ pub struct Dialect {
     pub foreign_keys_off: &'static str,
     /// A query with one text parameter, answering one row when a table of that name exists in the current schema.
     pub table_exists: &'static str,
+    /// Several statements can be made one transaction.
+    pub transactions: bool,
+    /// The columns of `*` come in the order in which CREATE TABLE named them.
+    pub star_as_declared: bool,
+    /// Rows lie in the order of a hash of their keys (`token`), a number of 64 bits: a whole table is read in pieces by it.
+    pub by_token: bool,
 }
 
 /// How an INSERT says what becomes of a row whose key is there already.
@@ -98,6 +104,8 @@ pub enum Upsert {
     OnDuplicateKey,
     /// `ON CONFLICT (key) DO UPDATE SET c=excluded.c`
     OnConflict,
+    /// Nothing: every INSERT does it, and sees nothing of the row that was there.
+    Insert,
 }
 
 /// How the statement that takes a number ([`Dialect::take_number`]) tells it.
@@ -155,7 +163,7 @@ impl Dialect {
     pub fn number_taken(&self) -> NumberTaken {
         match self.upsert {
             Upsert::OnDuplicateKey => NumberTaken::InsertId,
-            Upsert::OnConflict => NumberTaken::Row,
+            Upsert::OnConflict | Upsert::Insert => NumberTaken::Row,
         }
     }
 
@@ -168,6 +176,7 @@ impl Dialect {
         let set = match self.upsert {
             Upsert::OnDuplicateKey => set(&|column| format!("{column}=VALUES({column})")),
             Upsert::OnConflict => set(&|column| format!("{column}=excluded.{column}")),
+            Upsert::Insert => String::new(),
         };
         self.update_if_there(key, &set)
     }
@@ -178,6 +187,7 @@ impl Dialect {
         match self.upsert {
             Upsert::OnDuplicateKey => format!(" ON DUPLICATE KEY UPDATE {set}"),
             Upsert::OnConflict => format!(" ON CONFLICT ({key}) DO UPDATE SET {set}"),
+            Upsert::Insert => String::new(),
         }
     }
 }
@@ -208,7 +218,7 @@ pub trait SqlSession {
     /// Loads rows by the fastest way that the system has. `next` fills the next row, one cell per column, into the
     /// cleared buffer; false: there are no more. Returns rows stored, which is how many `next` gave.
     ///
-    /// Outside a transaction all rows are stored or none. Inside one they are part of it, and after an error it has to
+    /// Outside a transaction all rows are stored or none (where there are no transactions: any of them). Inside one they are part of it, and after an error it has to
     /// be rolled back: some of the rows may be there. A row that would be stored other than it was given (a duplicate
     /// key, a value cut off or converted with a warning) is an error. Whether `Text` and `Bytes`
     /// are bytes or have to be UTF-8 is for the column to say. Not for the measured loop: it allocates.

@@ -9,11 +9,12 @@ pub enum Form {
     Read(Fields),
     /// Parameters: first key, limit.
     Scan(Fields),
-    /// Parameter: first key.
+    /// Parameter: first key. Of a dialect that goes by token: its first and last, in place of the key.
     ScanToEnd(Fields),
     Update(UpdateOf),
     Insert,
     Delete,
+    /// Of a dialect that goes by token: between two of them.
     Count,
 }
 
@@ -76,7 +77,10 @@ impl Form {
             }
             Form::ScanToEnd(selected) => {
                 let columns = name.selected(selected);
-                format!("SELECT {columns} FROM {table} WHERE {key}>={one} ORDER BY {key}")
+                match dialect.by_token {
+                    true => format!("SELECT {columns} FROM {table}{}", name.piece()),
+                    false => format!("SELECT {columns} FROM {table} WHERE {key}>={one} ORDER BY {key}"),
+                }
             }
             Form::Update(UpdateOf::One(field)) => update(spec, dialect, &[field]),
             Form::Update(UpdateOf::All) => update(
@@ -86,6 +90,7 @@ impl Form {
             ),
             Form::Insert => insert(spec, dialect, 1),
             Form::Delete => format!("DELETE FROM {table} WHERE {key}={one}"),
+            Form::Count if dialect.by_token => format!("SELECT COUNT(*) FROM {table}{}", name.piece()),
             Form::Count => format!("SELECT COUNT(*) FROM {table}"),
         }
     }
@@ -181,9 +186,20 @@ impl Names<'_> {
         names.join(", ")
     }
 
+    /// Of a table that is read by token: parameters are its first and its last.
+    fn piece(&self) -> String {
+        let (key, placeholder) = (self.key(), |number| self.dialect.placeholder(number));
+        format!(
+            " WHERE token({key})>={} AND token({key})<={}",
+            placeholder(1),
+            placeholder(2)
+        )
+    }
+
     fn selected(&self, selected: Fields) -> String {
         match selected {
-            Fields::All => "*".to_owned(),
+            Fields::All if self.dialect.star_as_declared => "*".to_owned(),
+            Fields::All => format!("{}, {}", self.key(), self.fields()),
             Fields::AllByName => self.fields(),
             Fields::One(field) => self.field(field as usize),
         }
@@ -222,6 +238,9 @@ mod tests {
         adds_foreign_keys: false,
         foreign_keys_off: "",
         table_exists: "",
+        transactions: true,
+        star_as_declared: true,
+        by_token: false,
     };
 
     fn spec() -> TableSpec {
@@ -283,6 +302,27 @@ mod tests {
         assert_eq!(
             create_table(&spec(), &DIALECT),
             r#"CREATE TABLE "t" ("k" VARCHAR(50) PRIMARY KEY, "a" VARCHAR(20), "b" VARCHAR(20)) WITH X"#
+        );
+    }
+
+    #[test]
+    fn a_table_that_lies_in_the_order_of_a_hash_is_read_by_it_and_its_columns_are_named() {
+        let hashed = Dialect {
+            star_as_declared: false,
+            by_token: true,
+            ..DIALECT
+        };
+        assert_eq!(
+            Form::Count.sql(&spec(), &hashed),
+            r#"SELECT COUNT(*) FROM "t" WHERE token("k")>=? AND token("k")<=?"#
+        );
+        assert_eq!(
+            Form::ScanToEnd(Fields::All).sql(&spec(), &hashed),
+            r#"SELECT "k", "a", "b" FROM "t" WHERE token("k")>=? AND token("k")<=?"#
+        );
+        assert_eq!(
+            Form::Read(Fields::All).sql(&spec(), &hashed),
+            r#"SELECT "k", "a", "b" FROM "t" WHERE "k"=?"#
         );
     }
 

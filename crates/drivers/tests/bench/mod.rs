@@ -2,18 +2,21 @@
 #![allow(dead_code)] // every test file uses its own part of it
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // test code throughout
 
+use bakeoff_drivers::cassandra::CassandraDriver;
 use bakeoff_drivers::mysql::library::LibraryDriver;
 use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_drivers::null::NullDriver;
 use bakeoff_drivers::postgresql;
 use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_model::driver::Driver;
-use bakeoff_model::endpoint::Endpoint;
+use bakeoff_model::endpoint::{Endpoint, Routing};
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{Record, TableSpec, ValueType};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::{IoKind, Isolation, MysqlSpec, NullSpec, PostgresqlSpec, Secret, SqliteSpec};
+use bakeoff_model::run::{
+    CassandraSpec, IoKind, Isolation, MysqlSpec, NullSpec, PostgresqlSpec, Secret, SqliteSpec,
+};
 use bakeoff_model::sql::SpeaksSql;
 use bakeoff_model::value::Value;
 use std::future::Future;
@@ -127,6 +130,18 @@ impl Bench for PostgresqlLibrary {
     }
 }
 
+/// A Cassandra node that the environment names:
+/// `BAKEOFF_TEST_CASSANDRA=cassandra://user@host:port/keyspace` (the keyspace may be made and written to),
+/// `BAKEOFF_TEST_CASSANDRA_PASSWORD` (without it nobody is asked who they are).
+pub struct Cassandra;
+
+impl Bench for Cassandra {
+    type Driver = CassandraDriver;
+    fn driver() -> Option<CassandraDriver> {
+        cassandra_spec().map(|spec| CassandraDriver::new(&spec, &Routing::Any, TIMEOUT).unwrap())
+    }
+}
+
 pub fn sqlite_file() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -157,6 +172,7 @@ pub fn sqlite_driver(file: &std::path::Path, pragmas: &[(&str, &str)], timeout: 
 }
 
 pub const PASSWORD_VARIABLE: &str = "BAKEOFF_TEST_MYSQL_PASSWORD";
+pub const CASSANDRA_PASSWORD_VARIABLE: &str = "BAKEOFF_TEST_CASSANDRA_PASSWORD";
 pub const POSTGRESQL_PASSWORD_VARIABLE: &str = "BAKEOFF_TEST_POSTGRESQL_PASSWORD";
 
 /// User, address and database of a server that the environment names as `scheme://user@host:port/database`.
@@ -192,6 +208,20 @@ pub fn postgresql_spec() -> Option<PostgresqlSpec> {
         session_variables: Default::default(),
         client: None,
         throwaway_password: true,
+    })
+}
+
+pub fn cassandra_spec() -> Option<CassandraSpec> {
+    let [user, address, keyspace] = server_in("BAKEOFF_TEST_CASSANDRA", "cassandra")?;
+    let password = password_in(CASSANDRA_PASSWORD_VARIABLE);
+    Some(CassandraSpec {
+        endpoints: vec![endpoint(&address)],
+        user: password.is_some().then_some(user),
+        password,
+        keyspace,
+        replication_factor: Some(1),
+        page_size: 100,
+        ..CassandraSpec::default()
     })
 }
 

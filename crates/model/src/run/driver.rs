@@ -14,6 +14,7 @@ pub enum DriverSpec {
     Sqlite(SqliteSpec),
     Mysql(MysqlSpec),
     Postgresql(PostgresqlSpec),
+    Cassandra(CassandraSpec),
 }
 
 impl DriverSpec {
@@ -23,6 +24,7 @@ impl DriverSpec {
             Self::Sqlite(_) => "sqlite",
             Self::Mysql(_) => "mysql",
             Self::Postgresql(_) => "postgresql",
+            Self::Cassandra(_) => "cassandra",
         }
     }
 
@@ -32,13 +34,14 @@ impl DriverSpec {
             Self::Null(_) | Self::Sqlite(_) => &[],
             Self::Mysql(spec) => &spec.endpoints,
             Self::Postgresql(spec) => &spec.endpoints,
+            Self::Cassandra(spec) => &spec.endpoints,
         }
     }
 
     /// The client library that is asked for, by its name in a plan.
     pub fn client(&self) -> Option<&'static str> {
         match self {
-            Self::Null(_) | Self::Sqlite(_) => None,
+            Self::Null(_) | Self::Sqlite(_) | Self::Cassandra(_) => None,
             Self::Mysql(spec) => spec.client.map(|client| match client {
                 MysqlClient::Wire => "wire",
                 MysqlClient::MysqlAsync => "mysql_async",
@@ -52,7 +55,7 @@ impl DriverSpec {
 
     pub fn tls(&self) -> bool {
         match self {
-            Self::Null(_) | Self::Sqlite(_) => false,
+            Self::Null(_) | Self::Sqlite(_) | Self::Cassandra(_) => false,
             Self::Mysql(spec) => spec.tls.is_some(),
             Self::Postgresql(spec) => spec.tls.is_some(),
         }
@@ -221,6 +224,86 @@ pub enum PostgresqlClient {
     Wire,
     /// The library tokio-postgres, on tokio.
     TokioPostgres,
+}
+
+/// Apache Cassandra and what else speaks its protocol (CQL).
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
+#[serde(deny_unknown_fields)]
+pub struct CassandraSpec {
+    /// At least one, `host:port`, as the nodes name themselves to clients (`rpc_address`). No other node is spoken to.
+    #[schemars(extend("system" = true))]
+    pub endpoints: Vec<Endpoint>,
+    /// Absent: the cluster asks nobody who they are.
+    #[serde(default)]
+    #[schemars(extend("system" = true))]
+    pub user: Option<String>,
+    #[serde(default)]
+    #[schemars(extend("system" = true))]
+    pub password: Option<Secret>,
+    /// The keyspace everything happens in.
+    #[schemars(extend("system" = true))]
+    pub keyspace: String,
+    /// Copies of every row, in a keyspace that is made where there is none. Absent: it has to be there.
+    #[serde(default)]
+    #[schemars(extend("system" = true))]
+    pub replication_factor: Option<u32>,
+    /// How many copies have to answer before an operation is acknowledged. With one copy `local_quorum` is `one`.
+    #[serde(default)]
+    pub consistency: Consistency,
+    /// The same of what only reads. Absent: as `consistency`.
+    #[serde(default)]
+    pub read_consistency: Option<Consistency>,
+    /// Of the agreement that a conditional write (`IF`) needs before it is applied.
+    #[serde(default)]
+    pub serial_consistency: SerialConsistency,
+    /// Rows of one answer; longer results come in pages, each a round trip.
+    #[serde(default = "page_size_default")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub page_size: u32,
+    /// How statements that are sent together are kept together.
+    #[serde(default)]
+    pub batch: CassandraBatch,
+}
+
+fn page_size_default() -> u32 {
+    5000
+}
+
+/// Copies that have to answer.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum Consistency {
+    One,
+    Two,
+    Three,
+    Quorum,
+    All,
+    /// More than half of the copies in the data centre that is spoken to.
+    #[default]
+    LocalQuorum,
+    EachQuorum,
+    LocalOne,
+}
+
+/// Copies that have to agree on a conditional write.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum SerialConsistency {
+    /// More than half of all.
+    #[default]
+    Serial,
+    /// More than half of those in the data centre that is spoken to.
+    LocalSerial,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum CassandraBatch {
+    /// Written to a log first, so that in the end all of them are applied or none.
+    #[default]
+    Logged,
+    /// Without the log: where it fails, any part of them may have been applied.
+    Unlogged,
 }
 
 /// Where a secret comes from. The secret itself is never in a document.

@@ -75,6 +75,8 @@ impl Question {
                 match dialect.upsert {
                     Upsert::OnDuplicateKey => dialect.update_if_there("", "visibility = 1"),
                     Upsert::OnConflict => " ON CONFLICT (link_type, id1, id2) DO NOTHING".into(),
+                    // A system that has no other has no transactions either, which this workload needs.
+                    Upsert::Insert => String::new(),
                 }
             ),
             Self::LinkForUpdate => {

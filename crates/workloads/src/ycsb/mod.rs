@@ -171,13 +171,13 @@ fn groups(spec: &YcsbSpec) -> bool {
     spec.ops_per_transaction != 1
 }
 
-/// Every table is read in order once, before runs.
+/// Every table is read once before runs, in any order.
 pub fn needs(spec: &YcsbSpec) -> Needs {
     let groups = groups(spec);
     Needs {
         transactions: groups,
         own_session: groups,
-        scan: true,
+        scan: spec.scan_proportion > 0.0,
         affected: Affected::Found,
         ..Needs::default()
     }

@@ -31,6 +31,9 @@ const COUNTING_CHANGES: Dialect = Dialect {
     adds_foreign_keys: false,
     foreign_keys_off: "",
     table_exists: "SELECT 1",
+    transactions: true,
+    star_as_declared: true,
+    by_token: false,
 };
 static ON_DUPLICATE_KEY: Dialect = COUNTING_CHANGES;
 static ON_CONFLICT: Dialect = Dialect {

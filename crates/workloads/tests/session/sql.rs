@@ -32,6 +32,9 @@ pub static DIALECT: Dialect = Dialect {
     adds_foreign_keys: false,
     foreign_keys_off: "",
     table_exists: "SELECT 1",
+    transactions: true,
+    star_as_declared: true,
+    by_token: false,
 };
 
 /// Rows of every shape that a script asks for, by what the statement selects.

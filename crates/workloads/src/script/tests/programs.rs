@@ -30,6 +30,9 @@ static NUMBERED: Dialect = Dialect {
     adds_foreign_keys: false,
     foreign_keys_off: "",
     table_exists: "",
+    transactions: true,
+    star_as_declared: true,
+    by_token: false,
 };
 
 pub(super) fn compile(text: &str) -> Result<(Program, Names), ScriptError> {

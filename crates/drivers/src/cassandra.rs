@@ -1,0 +1,150 @@
+//! Apache Cassandra and what else speaks its protocol (CQL), through the library scylla, on tokio.
+//!
+//! A worker holds one session of the library ([`cluster`]): one connection to each node that it may speak to, and one on
+//! which it follows the cluster. The plan's sessions share it, so each of them is a request on its way. Which node a
+//! request goes to is chosen anew each time, by the row's key where there is one ([`choice`]).
+//!
+//! An UPDATE counts nothing. A conditional one (`IF`) tells whether it was applied, which is a count of 1 or 0.
+mod choice;
+mod cluster;
+mod errors;
+mod load;
+mod session;
+mod values;
+
+use crate::records::SqlRecords;
+use crate::server::target::{Protocol, Target, usage};
+use bakeoff_model::driver::Driver;
+use bakeoff_model::endpoint::Routing;
+use bakeoff_model::needs::{Capabilities, Needs};
+use bakeoff_model::outcome::{OpError, Trouble};
+use bakeoff_model::run::{CassandraSpec, RunnerKind};
+use bakeoff_model::sql::{Dialect, Partitioning, Upsert};
+use cluster::Cluster;
+use session::CassandraSession;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio];
+pub const LIBRARY: &str = "scylla (on tokio)";
+
+/// Where troubles lie that no endpoint has.
+const DRIVER: &str = "cassandra driver";
+
+static PROTOCOL: Protocol = Protocol {
+    driver: DRIVER,
+    server: "Cassandra",
+    default_port: 9042,
+    denied: &["AuthenticationError"],
+    advice: |_| None,
+};
+
+static DIALECT: Dialect = Dialect {
+    name: "cassandra",
+    quote: ('"', '"'),
+    lower_case_names: true,
+    key_type: "text",
+    text_type: "text",
+    varchar_type: "text",
+    bytes_type: "blob",
+    varbytes_type: "blob",
+    byte_type: "tinyint",
+    timestamp_type: "timestamp",
+    auto_key: "int",
+    auto_key_big: "bigint",
+    auto_value: None,
+    number_after: None,
+    table_suffix: "",
+    numbered_placeholders: false,
+    for_update: "",
+    upsert: Upsert::Insert,
+    force_index: "",
+    partitioning: Partitioning::None,
+    max_params: 65_535,
+    rows_per_insert: 1,
+    adds_foreign_keys: false,
+    foreign_keys_off: "",
+    table_exists: "SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{keyspace}' AND table_name = ?",
+    transactions: false,
+    star_as_declared: false,
+    by_token: true,
+};
+
+pub fn capabilities() -> Capabilities {
+    Capabilities {
+        transactions: false,
+        // Rows lie in the order of a hash of their keys.
+        scan: false,
+        affected: vec![],
+        batch_insert: true,
+        plain_index: false,
+        pipeline: false,
+        isolation: vec![],
+        cancel: true,
+        tls: false,
+    }
+}
+
+pub struct CassandraDriver {
+    spec: CassandraSpec,
+    /// Of all endpoints, in their order.
+    targets: Vec<Target>,
+    /// Places in `targets` of those that are spoken to.
+    route: Vec<u32>,
+    /// Bounds connecting, and how long a connection may be silent.
+    timeout: Duration,
+}
+
+impl CassandraDriver {
+    /// Finds the password; connects to nothing. `routing`: the nodes that are spoken to.
+    pub fn new(spec: &CassandraSpec, routing: &Routing, timeout: Duration) -> Result<Self, Trouble> {
+        let user = spec.user.as_deref().unwrap_or_default();
+        let targets = Target::all(
+            &PROTOCOL,
+            &spec.endpoints,
+            user,
+            spec.password.as_ref(),
+            &spec.keyspace,
+            false,
+        )?;
+        if let Some(target) = targets.iter().find(|target| target.address.is_socket()) {
+            let hint = "write `host:port`";
+            return Err(usage("Cassandra listens on no unix socket", &target.place, hint));
+        }
+        Ok(Self {
+            route: routing.among(&spec.endpoints)?,
+            spec: spec.clone(),
+            targets,
+            timeout,
+        })
+    }
+}
+
+impl Driver for CassandraDriver {
+    const RUNNERS: &'static [RunnerKind] = RUNNERS;
+    type Client = Rc<Cluster>;
+    type Session = SqlRecords<CassandraSession>;
+
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+    fn client(&self) -> &'static str {
+        "scylla"
+    }
+    async fn open(&self, _worker: usize) -> Result<Rc<Cluster>, Trouble> {
+        Cluster::open(&self.spec, &self.targets, &self.route, self.timeout)
+            .await
+            .map(Rc::new)
+    }
+    /// Asks for a row, so that a cluster of which no node answers is not taken for one that is there again.
+    async fn session(
+        &self,
+        client: &Rc<Cluster>,
+        endpoint: usize,
+        _needs: Needs,
+    ) -> Result<Self::Session, OpError> {
+        let mut session = CassandraSession::new(client.clone(), endpoint);
+        session.answers().await?;
+        Ok(SqlRecords::new(session))
+    }
+}

@@ -1,0 +1,230 @@
+//! One of a plan's sessions: prepared statements, and one request on its way at a time.
+use super::DIALECT;
+use super::choice::Choice;
+use super::cluster::Cluster;
+use super::errors::{execution, unreadable};
+use super::values::{Given, read};
+use crate::server::errors::{not_one, wrong_count};
+use crate::server::statement::{shared_start, start};
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
+use bakeoff_model::transaction::Transactional;
+use bakeoff_model::value::Value;
+use scylla::deserialize::row::ColumnIterator;
+use scylla::response::query_result::QueryResult;
+use scylla::response::{PagingState, PagingStateResponse};
+use scylla::statement::prepared::PreparedStatement;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The first column of what a conditional write answers.
+const APPLIED: &str = "[applied]";
+
+pub struct CassandraSession {
+    pub(super) cluster: Rc<Cluster>,
+    pub(super) choice: Arc<Choice>,
+    statements: Vec<Prepared>,
+    row: RowBuf,
+}
+
+struct Prepared {
+    library: PreparedStatement,
+    params: usize,
+    reads: bool,
+    /// It answers whether it was applied.
+    conditional: bool,
+    text: Rc<str>,
+}
+
+impl CassandraSession {
+    /// `endpoint`: what counts as asked before anything is.
+    pub(super) fn new(cluster: Rc<Cluster>, endpoint: usize) -> Self {
+        Self {
+            choice: cluster.choice(endpoint),
+            cluster,
+            statements: Vec::new(),
+            row: RowBuf::default(),
+        }
+    }
+
+    /// Place of the endpoint that the last request went to.
+    pub fn asked(&self) -> u32 {
+        self.choice.asked()
+    }
+
+    /// Errors: no node does.
+    pub(super) async fn answers(&mut self) -> Result<(), OpError> {
+        self.query_text("SELECT key FROM system.local", &mut |_| {})
+            .await
+            .map(drop)
+    }
+
+    /// Sends a statement and reads its answer, page by page.
+    #[inline]
+    async fn ask(
+        &mut self,
+        statement: Statement,
+        params: &[Value<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let Self {
+            cluster,
+            statements,
+            row,
+            ..
+        } = self;
+        let prepared = &statements[statement.0 as usize];
+        if prepared.params != params.len() {
+            return Err(wrong_count(prepared.params, params.len(), &prepared.text));
+        }
+        let (mut state, mut count) = (PagingState::start(), 0);
+        loop {
+            let sent = cluster
+                .library
+                .execute_single_page(&prepared.library, Given(params), state);
+            let (result, next) = sent
+                .await
+                .map_err(|error| execution(&error, prepared.reads).with_statement(&*prepared.text))?;
+            count += read_rows(result, row, each)?;
+            match next_page(next) {
+                Some(next) => state = next,
+                None => return Ok(count),
+            }
+        }
+    }
+
+    /// The same of a text that is not prepared.
+    async fn ask_text(
+        &mut self,
+        cql: &str,
+        reads: bool,
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let statement = self.cluster.unprepared(cql, &self.choice);
+        let (mut state, mut count) = (PagingState::start(), 0);
+        loop {
+            let sent = self
+                .cluster
+                .library
+                .query_single_page(statement.clone(), (), state);
+            let (result, next) = sent
+                .await
+                .map_err(|error| execution(&error, reads).with_statement(start(cql)))?;
+            count += read_rows(result, &mut self.row, each)?;
+            match next_page(next) {
+                Some(next) => state = next,
+                None => return Ok(count),
+            }
+        }
+    }
+}
+
+/// Rows of one page, one after the other in `row`.
+#[inline]
+fn read_rows(result: QueryResult, row: &mut RowBuf, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+    if !result.is_rows() {
+        return Ok(0);
+    }
+    let result = result.into_rows_result().map_err(unreadable)?;
+    let rows = result.rows::<ColumnIterator<'_, '_>>().map_err(unreadable)?;
+    let mut count = 0;
+    for columns in rows {
+        row.clear();
+        for column in columns.map_err(unreadable)? {
+            let column = column.map_err(unreadable)?;
+            read(column.spec.typ(), column.slice.map(|slice| slice.as_slice()), row)?;
+        }
+        each(row);
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn next_page(state: PagingStateResponse) -> Option<PagingState> {
+    match state.into_paging_control_flow() {
+        ControlFlow::Continue(state) => Some(state),
+        ControlFlow::Break(()) => None,
+    }
+}
+
+impl SqlSession for CassandraSession {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
+        let library = self.cluster.prepare(ask, &self.choice).await?;
+        let answers = library.get_current_result_set_col_specs();
+        let conditional = answers
+            .get()
+            .iter()
+            .next()
+            .is_some_and(|first| first.name() == APPLIED);
+        drop(answers);
+        self.statements.push(Prepared {
+            params: library.get_variable_col_specs().len(),
+            library,
+            reads: ask.reads,
+            conditional,
+            text: shared_start(ask.sql),
+        });
+        Ok(Statement(self.statements.len() as u32 - 1))
+    }
+
+    #[inline]
+    async fn execute(&mut self, statement: Statement, params: &[Value<'_>]) -> Result<Done, OpError> {
+        let mut applied = None;
+        let mut each = |row: &RowBuf| applied = row.cell(0).map(|cell| cell == Value::Bool(true));
+        self.ask(statement, params, &mut each).await?;
+        let counts = self.statements[statement.0 as usize].conditional;
+        Ok(Done {
+            affected: applied.filter(|_| counts).map(u64::from),
+            insert_id: None,
+        })
+    }
+
+    #[inline]
+    async fn query(
+        &mut self,
+        statement: Statement,
+        params: &[Value<'_>],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        self.ask(statement, params, each).await
+    }
+
+    #[inline]
+    async fn query_one(
+        &mut self,
+        statement: Statement,
+        params: &[Value<'_>],
+    ) -> Result<Option<&RowBuf>, OpError> {
+        match self.ask(statement, params, &mut |_| {}).await? {
+            0 => Ok(None),
+            1 => Ok(Some(&self.row)),
+            rows => Err(not_one(rows, &self.statements[statement.0 as usize].text)),
+        }
+    }
+
+    async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
+        self.ask_text(sql, false, &mut |_| {}).await?;
+        Ok(Done::default())
+    }
+
+    async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        self.ask_text(sql, true, each).await
+    }
+
+    async fn bulk_insert(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
+        self.load(table, columns, next).await
+    }
+}
+
+impl Transactional for CassandraSession {}
