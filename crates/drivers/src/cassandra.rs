@@ -111,8 +111,13 @@ impl CassandraDriver {
             let hint = "write `host:port`";
             return Err(usage("Cassandra listens on no unix socket", &target.place, hint));
         }
+        if *routing == Routing::Split {
+            let hint = "leave `routing` out, or name a role or a node";
+            let what = "a request goes to a node that has its row, reading or writing: `split` cannot be had";
+            return Err(usage(what, "run.json: routing", hint));
+        }
         Ok(Self {
-            route: routing.among(&spec.endpoints)?,
+            route: routing.among(&spec.endpoints)?.places,
             spec: spec.clone(),
             targets,
             timeout,
