@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,7 @@ class FakeApt:
 
     def __init__(self, debs: list[Path], version: str = "1:10.11.19-0+deb12u1") -> None:
         self.debs, self.version = debs, version
+        self.asked: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
 
     def __call__(self, folder: Path, suite: str | None) -> FakeApt:
         folder.mkdir()
@@ -134,7 +136,8 @@ class FakeApt:
     def candidate(self, package: str) -> apt.Candidate:
         return apt.Candidate(package, self.version)
 
-    def download(self, _: list[str]) -> list[Path]:
+    def download(self, packages: Sequence[str], alone: Sequence[str]) -> list[Path]:
+        self.asked.append((tuple(packages), tuple(alone)))
         return self.debs
 
 
@@ -201,6 +204,16 @@ def test_a_program_of_another_suite_runs_on_that_suites_own_c_library(
         wanted = f"--library-path {libraries} --argv0 {path} {root}/elf/usr/sbin/mariadbd --port=1 two words\n"
         assert said == wanted
     assert (root / "usr/bin/tool").read_text() == "#!/bin/sh\n"  # a script needs no loader
+
+
+@needs_dpkg
+def test_of_some_packages_nothing_that_they_depend_on_is_fetched(
+    store: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeApt([make_deb(tmp_path_factory.mktemp("debs"), "p", {"usr/sbin/mariadbd": "it"})])
+    monkeypatch.setattr(debian, "PrivateApt", fake)
+    Debian("mariadb", PackageSet(("p",), "usr/sbin/mariadbd", alone=("scripts",))).fetch(None, lambda _: None)
+    assert fake.asked == [(("p",), ("scripts",))]
 
 
 @needs_dpkg

@@ -64,8 +64,9 @@ class Run:
         servers = cast(Any, self.servers)
         self.faults = Faults(planned, servers, self._rejoin, self.marks.append, time.time())
 
-    def _rejoin(self, node: str) -> None:
+    def _rejoin(self, node: str) -> str:
         self.servers[node].start()
+        return "all that it had missed"
 
     def until(self, words: str) -> None:
         self.wait_for(lambda: words in self.done)

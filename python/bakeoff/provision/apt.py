@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,15 +121,20 @@ class PrivateApt:
             )
         return Candidate(package, found[1])
 
-    def download(self, packages: list[str]) -> list[Path]:
-        """Fetches the packages and everything they depend on; returns the .deb files."""
-        done = self._run("apt-get", "-q", "-y", "--download-only", "install", *packages)
+    def download(self, packages: Sequence[str], alone: Sequence[str] = ()) -> list[Path]:
+        """Fetches the packages and everything they depend on, and those of `alone` without; returns the .deb files."""
+        self._get(packages, "-y", "--download-only", "install")
+        if alone:
+            self._get(alone, "download")
+        return sorted(self.archives.glob("*.deb"))
+
+    def _get(self, packages: Sequence[str], *how: str) -> None:
+        done = self._run("apt-get", "-q", *how, *packages)
         if done.returncode:
             raise ServerError(
                 f"apt could not download {' '.join(packages)}: {_complaints(done.stderr)}{self._because()}",
                 hint=f"check the network and proxy settings and try again, {_HOW_TO_DO_WITHOUT}",
             )
-        return sorted(self.archives.glob("*.deb"))
 
     def _because(self) -> str:
         return f"; reading the sources said: {self._update_trouble}" if self._update_trouble else ""
@@ -138,6 +144,7 @@ class PrivateApt:
         return subprocess.run(
             [program, "-c", str(self._config), *arguments],
             env=environment,
+            cwd=self.archives,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -53,6 +53,8 @@ class PackageSet:
     major: str = ""
     #: Of the version that suites have, by their names: `{"bookworm": "10.11"}`. No promise: it says whom to ask first.
     series: Mapping[str, str] = field(default_factory=dict)
+    #: Packages of which files are needed, and nothing that they depend on.
+    alone: tuple[str, ...] = ()
 
 
 class Debian(Source):
@@ -122,7 +124,7 @@ class Debian(Source):
         candidate = apt.candidate(self._set.packages[0])
         self._refuse_other_version(candidate, version)
         say(f"{named} {candidate.upstream}: downloading")
-        debs = apt.download(list(self._set.packages))
+        debs = apt.download(self._set.packages, self._set.alone)
         say(f"{named} {candidate.upstream}: unpacking {len(debs)} packages")
         left_out = _SYSTEMS_OWN if self._suite is None else set()
         parts = tuple(_unpack(deb, root, left_out) for deb in debs)

@@ -19,14 +19,14 @@ _INSISTS_EVERY_S = 0.1
 class Faults:
     """Of one run. All is called from one thread; whatever happens, `end` is, and leaves nothing frozen.
 
-    rejoin: starts a node again beside those that run. mark: tells the clients.
+    rejoin: starts a node again beside those that run, and says how it got what it had missed. mark: tells the clients.
     """
 
     def __init__(
         self,
         planned: Sequence[PlannedFault],
         servers: Mapping[str, PrivateServer],
-        rejoin: Callable[[str], None],
+        rejoin: Callable[[str], str],
         mark: Callable[[int], None],
         window_unix_s: float,
     ) -> None:
@@ -118,7 +118,7 @@ class Faults:
             if record.planned.do == "freeze":
                 self._servers[node].thaw()
             else:
-                self._rejoin(node)
+                record.rejoined = self._rejoin(node)
         except (BakeoffError, OSError) as error:
             record.failure = f"{node} did not come back: {error}"
             return

@@ -288,10 +288,11 @@ class Instance:
         finally:
             self.folder.remove()
 
-    def rejoin(self, node: str) -> None:
-        """Starts one of its servers again, beside those that run."""
-        self.system.rejoin(node)
+    def rejoin(self, node: str) -> str:
+        """Starts one of its servers again, beside those that run; says how it got what it had missed."""
+        how = self.system.rejoin(node)
         self._pin()
+        return how
 
     def _pin(self) -> None:
         """Keeps the server on the cores that the plan gives it: every thread it has now, and so those it starts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bakeoff.systems.base import System
+from bakeoff.systems.mysql.galera import Galera
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.mysql.mysql import MySql
 from bakeoff.systems.null import Null
@@ -12,6 +13,7 @@ from bakeoff.systems.sqlite.file import Sqlite
 SYSTEMS: dict[str, type[System]] = {
     "mariadb": MariaDb,
     "mysql": MySql,
+    "galera": Galera,
     "postgresql": PostgreSql,
     "sqlite": Sqlite,
     "null": Null,

@@ -156,6 +156,8 @@ class System(ABC):
     summary: ClassVar[str]  # one line for `bakeoff systems`
     #: What it makes of rows on disk.
     storage: ClassVar[Storage] = Storage()
+    #: Whether a first plan compares it with what else is here.
+    in_first_plan: ClassVar[bool] = True
     setting_example: ClassVar[str] = ""  # that a first plan shows, as TOML
     private: bool
     name: str
@@ -251,9 +253,9 @@ class System(ABC):
         ended one by one, and `rejoin` brings them back."""
         return {}
 
-    def rejoin(self, node: str, *options: str) -> None:
-        """Starts one of `servers` that does not run, beside those that do. options: of this one start. Raises
-        ServerError."""
+    def rejoin(self, node: str, *options: str) -> str:
+        """Starts one of `servers` that does not run, beside those that do. Returns in words how it got what it had
+        missed; "" where there is but one way. options: of this one start. Raises ServerError."""
         raise NotImplementedError(f"{self.kind} has no servers of ours")
 
     def caught_up(self, timeout_s: float) -> bool:

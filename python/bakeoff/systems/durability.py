@@ -39,6 +39,20 @@ def of_innodb(settings: Mapping[str, str]) -> Survival:
     )
 
 
+def of_galera(settings: Mapping[str, str]) -> Survival:
+    """A commit is acknowledged when the other nodes have its write set in their memory, and it is in the node's own log
+    as InnoDB's settings say: it is lost only with all nodes.
+
+    Source: Galera Cluster documentation, "Certification-Based Replication", "Two Node Clusters" (on what all lose).
+    """
+    one = of_innodb(settings)
+    killed, power = (
+        told if told == NOTHING else f"{told}, if all nodes {end}"
+        for told, end in ((one.lost_when_killed, "are killed at once"), (one.lost_at_power_loss, "lose their power"))
+    )
+    return Survival(killed, power, one.whole)
+
+
 def of_sqlite(pragmas: Mapping[str, str]) -> Survival:
     """SQLite's own defaults are a rollback journal and synchronous = FULL.
 

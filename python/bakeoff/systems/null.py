@@ -21,6 +21,7 @@ from bakeoff.systems.options import Options, read_options
 class Null(System):
     kind: ClassVar[str] = "null"
     driver: ClassVar[str] = "null"
+    in_first_plan: ClassVar[bool] = False
     summary: ClassVar[str] = "no database: answers after a known time (tests of bakeoff itself)"
     private = True
 

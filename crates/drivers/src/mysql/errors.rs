@@ -66,6 +66,10 @@ const LEAVE: &[u16] = &[1047, 1053, 1290, 1836];
 
 /// A commit, perhaps that of a single statement, was begun and not brought to its end.
 const DURING_COMMIT: u16 = 1180;
+/// A node of a Galera cluster, whose group lost its majority while the write set was on its way: the others may have it.
+const CUT_OFF: &str = "Not connected to Primary Component";
+/// And one that found more in a transaction than it sends, at a statement or at COMMIT: it is rolled back.
+const TOO_LARGE: &str = "Maximum writeset size exceeded";
 /// Errors of COMMIT after which the transaction is known to have been rolled back. What has a class of its own above may
 /// say at COMMIT that the log could not be written, a replica not reached, a wait not ended: by then the storage engine
 /// may have committed.
@@ -78,7 +82,7 @@ const ROLLED_BACK: &[&str] = &[
 /// What an error of COMMIT means: the transaction is undone for certain, or nobody knows.
 #[cold]
 pub fn at_commit(mut error: OpError) -> OpError {
-    if !ROLLED_BACK.contains(&&*error.code) {
+    if !ROLLED_BACK.contains(&&*error.code) && !error.message.contains(TOO_LARGE) {
         error.outcome = Outcome::Unknown;
     }
     error
@@ -88,7 +92,7 @@ pub fn at_commit(mut error: OpError) -> OpError {
 #[cold]
 pub fn server_error(number: u16, message: &str) -> OpError {
     let mut error = classed(number, message);
-    error.leave_node = LEAVE.contains(&number);
+    error.leave_node = LEAVE.contains(&number) || message.contains(CUT_OFF);
     error
 }
 
@@ -166,6 +170,19 @@ mod tests {
         }
         assert!(!server_error(1213, "m").leave_node && !server_error(1927, "m").leave_node);
         assert_eq!(server_error(1047, "m").outcome, Outcome::Fail(FailClass::Refused));
+    }
+
+    #[test]
+    fn a_node_of_galera_says_by_words_what_its_numbers_do_not() {
+        let said =
+            format!("Error while appending streaming replication fragment(provider status: {CUT_OFF})");
+        let cut_off = server_error(DURING_COMMIT, &said);
+        assert_eq!((cut_off.outcome, cut_off.leave_node), (Outcome::Unknown, true));
+        let too_large = at_commit(server_error(1105, TOO_LARGE));
+        assert_eq!(
+            (too_large.outcome, too_large.leave_node),
+            (Outcome::Fail(FailClass::Other), false)
+        );
     }
 
     #[test]

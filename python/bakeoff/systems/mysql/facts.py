@@ -6,6 +6,7 @@ Everything here only reads. MariaDB and MySQL keep some of it in different place
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -144,22 +145,22 @@ def isolation_of(variables: dict[str, str]) -> str:
     return value.lower()
 
 
-def read_status(control: Control) -> Status:
+@cache
+def kind_of(name: str) -> Literal["gauge", "counter"] | None:
+    """None: not watched. Names are few and asked for every second."""
+    return "gauge" if _GAUGES.match(name) else "counter" if _WATCHED.match(name) else None
+
+
+def read_status(control: Control, kind_of: Callable[[str], Literal["gauge", "counter"] | None] = kind_of) -> Status:
     counters: dict[str, float] = {}
     gauges: dict[str, float] = {}
     for name, value in control.rows("SHOW GLOBAL STATUS"):
-        kind = _kind_of(str(name))
+        kind = kind_of(str(name))
         number = _number(value) if kind else None
         if number is not None:
             (gauges if kind == "gauge" else counters)[str(name)] = number
     counters[TRANSACTIONS] = counters["Com_commit"] + counters["Com_rollback"]
     return Status(counters, gauges)
-
-
-@cache
-def _kind_of(name: str) -> Literal["gauge", "counter"] | None:
-    """None: not watched. Names are few and asked for every second."""
-    return "gauge" if _GAUGES.match(name) else "counter" if _WATCHED.match(name) else None
 
 
 def dirty_pages(status: Status) -> float:

@@ -14,8 +14,8 @@ from bakeoff.provision.installation import Named, Size, Source, Sources
 from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.provision.on_path import OnPath
 
-_SERIES = {"bookworm": "10.11", "trixie": "11.8", "sid": "11.8", "jammy": "10.6", "noble": "10.11"}
-_PACKAGES = PackageSet(("mariadb-server-core", "mariadb-client-core"), "usr/sbin/mariadbd", series=_SERIES)
+SERIES = {"bookworm": "10.11", "trixie": "11.8", "sid": "11.8", "jammy": "10.6", "noble": "10.11"}
+_PACKAGES = PackageSet(("mariadb-server-core", "mariadb-client-core"), "usr/sbin/mariadbd", series=SERIES)
 #: By version: SHA-256 of its jar, and sizes.
 _JARS = {
     "10.1.23": ("f50b1a59a0a73b7fbd711d56f85aef347f9deb57c588e6f53e07bcfa73131fa8", Size(44, 98)),

@@ -7,6 +7,7 @@ server. One of several servers says more:
     def make_node(self, name, ...): ...     # what it is asked, beside what its family asks a server
     def rejoin(self, node, ...): ...        # how one is started beside those that run
     def caught_up(self, timeout_s): ...     # whether all hold what the first has committed
+    def copied_from(self, node): ...        # whose data a copy keeps for this one, where all hold the same
 """
 
 from __future__ import annotations
@@ -165,8 +166,9 @@ class StartedServer(Server):
             if not server.alive():
                 self.rejoin(name, *(server.cold_options if cold else ()))
 
-    def rejoin(self, node: str, *options: str) -> None:
+    def rejoin(self, node: str, *options: str) -> str:
         self.servers()[node].start(*options)
+        return ""
 
     def stop(self) -> None:
         """The last first; all, even if one cannot be stopped."""
@@ -217,21 +219,26 @@ class StartedServer(Server):
         return sum(known) if len(known) == len(sizes) else None
 
     def snapshot(self, path: Path) -> None:
-        """A folder in it for each server."""
+        """A folder in it for each server whose data any begins with."""
         if not self.caught_up(self.catch_up_timeout_s):
             raise ServerError(
                 f"not all nodes held what was loaded within {self.catch_up_timeout_s:.0f} s", where=self._where
             )
-        for server in self.servers().values():
+        copied = {name: self.servers()[name] for name in map(self.copied_from, self.servers())}
+        for server in copied.values():
             server.before_snapshot()
         self._end()
-        for name, server in self.servers().items():
+        for name, server in copied.items():
             server.save_data(path / name)
         self.start()
 
+    def copied_from(self, node: str) -> str:
+        """The node whose data this one begins with after a restore."""
+        return node
+
     def restore(self, path: Path) -> None:
         for name, server in self.servers().items():
-            server.load_data(path / name)
+            server.load_data(path / self.copied_from(name))
         self.start()
 
     def data_paths(self) -> list[Path]:

@@ -1,0 +1,206 @@
+"""One private node of a Galera cluster: a MariaDB that belongs to a group, and what it was handed when it joined.
+
+A node that joins is told the addresses of those that run. What it lacks it is handed by one of them: write sets where
+that one still keeps them (an incremental state transfer), else all its data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from bakeoff.errors import ServerError
+from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.process import free_port, port_is_free
+from bakeoff.provision.server import ServerSpec
+from bakeoff.systems.mysql.control import Control
+from bakeoff.systems.mysql.galera_installations import provider_of
+from bakeoff.systems.mysql.mariadb_process import MariaDbProcess
+from bakeoff.systems.server.control import Connection
+from bakeoff.systems.server.login import Login
+
+#: One setting of the server that holds those of the provider, as `name=value; ...`.
+PROVIDER_OPTIONS = "wsrep_provider_options"
+#: Of the provider's, those that say where a node is.
+OWN_PROVIDER_OPTIONS = frozenset({"base_host", "base_port", "gmcast.listen_addr", "ist.recv_addr", "ist.recv_bind"})
+#: A full transfer takes its time, and the donor's script alone sleeps 10 s of it.
+_JOIN_TIMEOUT_S = 1800.0
+_HOST = "127.0.0.1"
+#: Where a node that has ended keeps its position, the group's members as it last saw them, and write sets for others.
+_STATE, _VIEW, _WRITE_SETS = "grastate.dat", "gvwstate.dat", "galera.cache"
+_STATE_LINE = re.compile(r"^(uuid|seqno):\s*(\S+)$", re.MULTILINE)
+_RECOVERED = re.compile(r"WSREP: Recovered position: (\S+):(-?\d+)")
+_INCREMENTAL = re.compile(r"WSREP: Receiving IST: (\d+) writesets")
+_FULL = re.compile(r"WSREP_SST: \[INFO\] mariabackup SST completed on joiner")
+
+
+@dataclass(frozen=True)
+class Position:
+    """What a node has: all write sets of the group `uuid` up to `seqno`."""
+
+    uuid: str
+    seqno: int
+
+    @property
+    def known(self) -> bool:
+        return self.seqno >= 0
+
+    def __str__(self) -> str:
+        return f"{self.uuid}:{self.seqno}"
+
+
+class GaleraProcess(MariaDbProcess):
+    product = "MariaDB with Galera"
+    start_timeout_s = _JOIN_TIMEOUT_S
+    defaults: ClassVar[dict[str, str]] = {
+        **MariaDbProcess.defaults,
+        "binlog_format": "ROW",
+        "default_storage_engine": "InnoDB",
+        "innodb_autoinc_lock_mode": "2",
+    }
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        folder: InstanceFolder,
+        *,
+        where: str,
+        name: str,
+        members: Callable[[], Sequence[GaleraProcess]],
+    ) -> None:
+        """members: those that run."""
+        super().__init__(spec, folder, where=where)
+        self.name = name
+        self._members = members
+        #: Of the group's talk, of write sets and of all data for this node.
+        self._group_port = self._writeset_port = self._data_port = 0
+        self._log_begin = 0  # of the last start
+
+    # -- what it is started with ------------------------------------------------------------------------------------
+
+    def command(self, options: Sequence[str]) -> list[str | Path]:
+        self._group_port, self._writeset_port, self._data_port = map(
+            _still_free, (self._group_port, self._writeset_port, self._data_port)
+        )
+        asked = self.spec.settings.get(PROVIDER_OPTIONS, "")
+        ours = f"gmcast.listen_addr=tcp://{self.group_address}; ist.recv_addr={_HOST}:{self._writeset_port}"
+        return [
+            *super().command(options),
+            *self._provider,
+            "--wsrep-cluster-name=bakeoff",
+            "--wsrep-sst-method=mariabackup",
+            f"--wsrep-node-name={self.name}",
+            f"--wsrep-cluster-address=gcomm://{','.join(member.group_address for member in self._members())}",
+            f"--wsrep-node-address={self.group_address}",
+            f"--wsrep-node-incoming-address={_HOST}:{self.port}",
+            f"--wsrep-sst-receive-address={_HOST}:{self._data_port}",
+            f"--wsrep-provider-options={'; '.join(filter(None, (asked, ours)))}",
+        ]
+
+    @property
+    def _provider(self) -> list[str]:
+        return ["--wsrep-on=ON", f"--wsrep-provider={provider_of(self.spec.installation)}"]
+
+    @property
+    def group_address(self) -> str:
+        return f"{_HOST}:{self._group_port}"
+
+    def accounts(self) -> list[str]:
+        """Whoever hands its data over reads them as root."""
+        return [*super().accounts(), f"SET GLOBAL wsrep_sst_auth = 'root:{self.root_password}';"]
+
+    def make_data(self) -> None:
+        """Who joins is handed them."""
+        if not self._members():
+            super().make_data()
+
+    def make_control(self) -> Control:
+        return Control(
+            Login(self.socket_address(), "root", self.root_password), where=self.where, on_open=_wait_for_nobody
+        )
+
+    # -- its place in the group -------------------------------------------------------------------------------------
+
+    def answers(self) -> bool:
+        return self.socket.exists() and self.is_synced()
+
+    def is_synced(self) -> bool:
+        with suppress(ServerError):
+            return self.status("wsrep_local_state_comment") == "Synced" and self.status("wsrep_ready") == "ON"
+        return False
+
+    def status(self, name: str) -> str:
+        """Raises ServerError."""
+        rows = self.control.rows("SHOW GLOBAL STATUS LIKE %s", name)
+        return str(rows[0][1]) if rows else ""
+
+    def group_size(self) -> int:
+        """Members that it is in touch with, itself included; 0: it does not answer."""
+        with suppress(ServerError):
+            return int(self.status("wsrep_cluster_size"))
+        return 0
+
+    def last_committed(self) -> int:
+        """The newest write set that it has applied. Raises ServerError."""
+        return int(self.status("wsrep_last_committed"))
+
+    def position(self) -> Position:
+        """Of a node that has ended. Of one that was killed its log of changes knows. Raises ServerError."""
+        kept = dict(_STATE_LINE.findall(self.run(["cat", self.data / _STATE]).stdout))
+        position = Position(kept.get("uuid", ""), int(kept.get("seqno", -1)))
+        return position if position.known or not self.has_data(self.data) else self._recovered()
+
+    def _recovered(self) -> Position:
+        program: list[str | Path] = [self.spec.installation.program, f"--defaults-file={self.config}"]
+        done = self.run(
+            [*program, *self._provider, "--wsrep-cluster-address=gcomm://", "--skip-networking", "--wsrep-recover"]
+        )
+        found = _RECOVERED.search(done.stdout)
+        if found is None:
+            raise self._failed(done.stdout, f"recovering its position, exit code {done.returncode}")
+        return Position(found[1], int(found[2]))
+
+    def begin_group(self, *options: str) -> None:
+        """Starts it as the first of the group, which has what it has, whoever was the last to end."""
+        self.run(["sed", "-i", "s/^safe_to_bootstrap:.*/safe_to_bootstrap: 1/", self.data / _STATE])
+        self.run(["rm", "-f", self.data / _VIEW])
+        self.start("--wsrep-new-cluster", *options)
+
+    def forget_write_sets(self) -> None:
+        """Of those that it keeps for others none is needed by who begins with the very same data."""
+        self.run(["rm", "-f", self.data / _WRITE_SETS])
+
+    def save_data(self, path: Path) -> None:
+        self.forget_write_sets()
+        super().save_data(path)
+
+    def start(self, *options: str) -> None:
+        self._log_begin = self.log.stat().st_size if self.log.exists() else 0
+        position = self.position()
+        known = [f"--wsrep-start-position={position}"] if position.known else []
+        super().start(*known, *options)
+
+    def handed_over(self) -> str:
+        """What it was handed when it last started, in words; "" for nothing."""
+        return transfer(self._log_since(self._log_begin))
+
+
+def transfer(log: str) -> str:
+    if _FULL.search(log):
+        return "full state transfer"
+    found = _INCREMENTAL.search(log)
+    return f"incremental state transfer of {found[1]} write sets" if found else ""
+
+
+def _wait_for_nobody(opened: Connection) -> None:
+    """What we ask a node it answers at once, whatever it is told to wait for before it reads."""
+    opened.rows("SET SESSION wsrep_sync_wait = 0", ())
+
+
+def _still_free(port: int) -> int:
+    """The same again where it can be."""
+    return port if port and port_is_free(port) else free_port()
