@@ -175,8 +175,13 @@ class GaleraProcess(MariaDbProcess):
         self.run(["rm", "-f", self.data / _WRITE_SETS])
 
     def save_data(self, path: Path) -> None:
-        self.forget_write_sets()
-        super().save_data(path)
+        """Without those write sets; its neighbours may still need them."""
+        write_sets, aside = self.data / _WRITE_SETS, self.folder.path / "tmp" / _WRITE_SETS
+        self.run(["mv", write_sets, aside])
+        try:
+            super().save_data(path)
+        finally:
+            self.run(["mv", aside, write_sets])
 
     def start(self, *options: str) -> None:
         self._log_begin = self.log.stat().st_size if self.log.exists() else 0

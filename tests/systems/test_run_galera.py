@@ -1,0 +1,93 @@
+"""A plan with a Galera cluster, from its start to the report: one node of three is killed in the middle of the run."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from bakeoff.bundle.read import Bundle
+from bakeoff.provision.instance import remove_stale
+from commands import bakeoff, descendants, gone, only_bundle, started, wait_until, write_plan
+from test_galera import SOON, need_galera
+
+pytestmark = pytest.mark.servers
+
+PLAN = f"""
+title = "A node of three is killed"
+threads = 6
+
+[systems.galera]
+durability = "relaxed"
+start = {{ nodes = 3, settings = {{ innodb_buffer_pool_size = "32M", wsrep_provider_options = "{SOON}" }} }}
+
+[workload]
+kind = "ycsb"
+preset = "a"
+records = 500
+data_integrity = true
+
+[measure]
+warm_up = "500ms"
+window = "8s"
+repetitions = 1
+timeout = "10m"
+
+[[faults]]
+at = "1s"
+node = "n3"
+do = "kill"
+for = "1s"
+"""
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    need_galera()
+    folder = tmp_path_factory.mktemp("galera")
+    done = bakeoff("run", write_plan(folder, PLAN), cwd=folder)
+    assert done.code == 0, done.err
+    return only_bundle(folder)
+
+
+def test_the_run_goes_on_and_no_acknowledged_write_is_missing(bundle: Bundle) -> None:
+    (run,) = bundle.runs
+    assert run.valid, run.validity
+    assert [node.name for node in run.nodes] == ["n1", "n2", "n3"]
+    assert run.checks
+    assert all(check.ok for check in run.checks), run.checks
+
+
+def test_the_node_that_was_killed_came_back_by_what_it_had_missed(bundle: Bundle) -> None:
+    (killed,) = bundle.runs[0].faults
+    assert killed.failure == ""
+    assert killed.rejoined.startswith("incremental state transfer of ")
+    assert killed.rejoin_s is not None
+    assert killed.effect is not None
+    assert killed.effect.unknown > 0, "what was on its way to n3"
+
+
+def test_the_time_without_commits_is_what_the_series_shows(bundle: Bundle) -> None:
+    (run,) = bundle.runs
+    tenths = bundle.tenths(run.id)
+    assert tenths is not None
+    written = tenths.column("writes").to_pylist()
+    longest_s = max(len(list(group)) / 10 for some, group in groupby(written, key=bool) if not some)
+    effect = run.faults[0].effect
+    assert effect is not None
+    assert effect.without_writes_s == pytest.approx(longest_s, abs=0.2)
+    assert longest_s >= 0.5, "nothing is committed until the others have noticed"
+
+
+def test_a_bakeoff_that_is_killed_while_its_cluster_starts_leaves_nothing(tmp_path: Path, place: Path) -> None:
+    need_galera()
+    process = started("run", write_plan(tmp_path, PLAN), "--work-dir", place, cwd=tmp_path)
+    try:
+        wait_until(lambda: len(descendants(process.pid, "mariadbd")) >= 2, "two nodes run", of=process)
+        servers = descendants(process.pid, "mariadbd")
+    finally:
+        process.kill()
+        process.communicate()
+    wait_until(lambda: all(gone(server) for server in servers), "the nodes have ended")
+    assert remove_stale(place)
+    assert not list(place.glob("*galera*"))
