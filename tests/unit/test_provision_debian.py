@@ -186,9 +186,10 @@ def test_libraries_that_a_package_keeps_to_itself_are_found(store: Path) -> None
 def test_a_program_of_another_suite_runs_on_that_suites_own_c_library(
     store: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By its path, and by a link's name, which it is told. The loader is a stand-in that prints what it is given."""
+    """By its path, and by a link's name, which it is told. The loader is a stand-in that prints what it is called and
+    given: the process has the program's name."""
     outside = tmp_path_factory.mktemp("debs")
-    loader = '#!/bin/sh\necho "$@"\n'
+    loader = '#!/bin/sh\necho "${0##*/}" "$@"\n'
     libc = make_deb(outside, "libc6", {"usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2": loader})
     server = make_deb(outside, "mariadb-server-core", {"usr/sbin/mariadbd": "\x7fELF", "usr/bin/tool": "#!/bin/sh\n"})
     monkeypatch.setattr(debian, "PrivateApt", FakeApt([libc, server], "1:11.8.6-1"))
@@ -201,7 +202,7 @@ def test_a_program_of_another_suite_runs_on_that_suites_own_c_library(
     for name in ("mariadbd", "mysqld"):
         path = root / "usr/sbin" / name
         said = subprocess.run([path, "--port=1", "two words"], capture_output=True, text=True, check=True).stdout
-        wanted = f"--library-path {libraries} --argv0 {path} {root}/elf/usr/sbin/mariadbd --port=1 two words\n"
+        wanted = f"mariadbd --library-path {libraries} --argv0 {path} {root}/elf/usr/sbin/mariadbd --port=1 two words\n"
         assert said == wanted
     assert (root / "usr/bin/tool").read_text() == "#!/bin/sh\n"  # a script needs no loader
 

@@ -36,6 +36,8 @@ _SYSTEMS_OWN = {"libc6", "libc-bin"}
 _PROGRAMS = ("usr/bin", "usr/sbin", "bin", "sbin", "usr/lib/postgresql/*/bin")
 #: Where a suite's programs themselves go, so that a script can take their place.
 _MOVED = "elf"
+#: Where the loader has the name of each: a process is called by the name that was started, and scripts look for that.
+_LOADERS = "loader"
 
 
 @dataclass(frozen=True)
@@ -163,14 +165,17 @@ def put_scripts_in_place(root: Path, final: Path, packages: PackageSet) -> None:
         raise ServerError(f"the packages of {packages.packages[0]} bring no C library with them")
     folders = library_folders(root, packages)
     libraries = ":".join(str(final / folder.relative_to(root)) for folder in folders)
-    loader_words = shlex.join([str(final / loader.relative_to(root)), "--library-path", libraries])
     for program in [path for pattern in _PROGRAMS for folder in root.glob(pattern) for path in folder.iterdir()]:
         if program.is_symlink() or not program.is_file() or not _is_elf(program):
             continue
         moved = Path(_MOVED) / program.relative_to(root)
         (root / moved).parent.mkdir(parents=True, exist_ok=True)
         program.rename(root / moved)
-        program.write_text(f'#!/bin/sh\nexec {loader_words} --argv0 "$0" {shlex.quote(str(final / moved))} "$@"\n')
+        named = Path(_LOADERS) / program.relative_to(root)
+        (root / named).parent.mkdir(parents=True, exist_ok=True)
+        (root / named).symlink_to(final / loader.relative_to(root))
+        words = shlex.join([str(final / named), "--library-path", libraries])
+        program.write_text(f'#!/bin/sh\nexec {words} --argv0 "$0" {shlex.quote(str(final / moved))} "$@"\n')
         program.chmod(0o755)
 
 
