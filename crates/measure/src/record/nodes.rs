@@ -33,8 +33,9 @@ impl NodeSet {
         })
     }
 
-    /// An operation that ended there; `bucket` is that of its response time.
-    #[inline]
+    /// An operation that ended there; `bucket` is that of its response time. Not part of its caller, which most often has
+    /// one node.
+    #[inline(never)]
     pub fn operation(&self, endpoint: u32, outcome: usize, response_ns: u64, bucket: usize) {
         let endpoint = endpoint as usize;
         add(&self.counts[endpoint * COUNTERS + outcome], 1);
