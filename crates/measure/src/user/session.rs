@@ -42,6 +42,8 @@ pub struct Seat<S> {
     number: u32,
     /// When it looks whether its own endpoint serves again; `u64::MAX`: it is there.
     look_ns: u64,
+    /// How long it stays away before it looks, at most.
+    away_ns: u64,
 }
 
 impl<S> Seat<S> {
@@ -52,6 +54,7 @@ impl<S> Seat<S> {
             home: endpoint,
             number,
             look_ns: u64::MAX,
+            away_ns: AWAY_NS,
         }
     }
 
@@ -71,8 +74,14 @@ impl<S> Seat<S> {
     fn stay(&mut self) {
         self.look_ns = match self.endpoint == self.home {
             true => u64::MAX,
-            false => now_ns() + half_to_whole(AWAY_NS, &mut self.random()),
+            false => now_ns() + half_to_whole(self.away_ns, &mut self.random()),
         }
+    }
+
+    /// Its endpoint gave it a session and then would not serve it, as a read-only one will not a write. It stays away for
+    /// twice as long each time that happens.
+    fn leave(&mut self) {
+        self.away_ns = (2 * self.away_ns).min(LONGEST_AWAY_NS);
     }
 
     fn random(&self) -> SplitMix64 {
@@ -83,6 +92,8 @@ impl<S> Seat<S> {
 /// How long a session is away from its own endpoint before it looks for it again, at most. A system that was restarted has
 /// all its sessions back after that.
 const AWAY_NS: u64 = 500_000_000;
+/// The same where its endpoint has sent it away again and again.
+const LONGEST_AWAY_NS: u64 = 60_000_000_000;
 
 /// Connects and attaches, within the run's timeout.
 pub async fn open<D: Driver, W: Workload<D::Session>>(
@@ -190,7 +201,10 @@ async fn replace<'a, S>(
     seat.session = None;
     match since {
         Since::Lost => job.serving.lost(seat.endpoint, now_ns()),
-        Since::Left => job.serving.refused(seat.endpoint, now_ns()),
+        Since::Left => {
+            job.serving.refused(seat.endpoint, now_ns());
+            seat.leave();
+        }
         Since::Wanted | Since::Away => {}
     }
     let mut backoff = Backoff::new(seat.random());
@@ -291,6 +305,22 @@ fn half_to_whole(ns: u64, random: &mut SplitMix64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_that_is_sent_away_again_and_again_looks_back_ever_more_seldom() {
+        let mut seat = Seat::new((), 1, 0);
+        seat.endpoint = 0;
+        for whole_ms in [500, 1000, 2000, 4000] {
+            let before = now_ns();
+            seat.stay();
+            let (earliest, latest) = (before + whole_ms * 500_000, now_ns() + whole_ms * 1_000_000);
+            assert!((earliest..=latest).contains(&seat.look_ns), "{whole_ms}");
+            seat.leave();
+        }
+        seat.endpoint = 1;
+        seat.stay();
+        assert!(!seat.looks_home(now_ns()), "it is there");
+    }
 
     #[test]
     fn back_off_doubles_from_10_to_100_ms() {
