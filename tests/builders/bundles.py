@@ -102,6 +102,8 @@ class Story:
     rates: Sequence[Rate] = ()
     rates_of: str | None = None
     limits: Sequence[ResponseLimit] = ()
+    #: Names, where systems have several.
+    nodes: Sequence[str] = ()
     #: What is done to the servers of these contenders, as planned.
     faults: dict[str, Sequence[PlannedFault]] = field(default_factory=dict)
     #: That the plan asks for: "latency_p99 < 2ms".
@@ -134,6 +136,7 @@ class Story:
             rates=list(self.rates) if self.rates_of in (None, preset) else [],
             limits=list(self.limits),
             faults=list(self.faults.get(contender.name, ())),
+            nodes=list(self.nodes),
         )
 
 
@@ -264,8 +267,27 @@ def _write_run(
     server = _server(story, random, contender, rate, writes)
     writer.run_folder(run)
     histograms = _second_histograms(random, rows) if story.histograms else []
-    writer.run_tables(run, {"intervals": rows, "server": server}, histograms)
+    nodes = _nodes(story.nodes, rows) if story.nodes else []
+    for row, beside in zip(server, nodes, strict=bool(nodes)):
+        for node in story.nodes:
+            row |= {f"os.{node}.rss_bytes": row["os.rss_bytes"], f"db.{node}.recv_queue": beside[f"{node}.ok"] / 100}
+    writer.run_tables(run, {"intervals": rows, "server": server, "nodes": nodes}, histograms)
     writer.run_result(record)
+
+
+def _nodes(names: Sequence[str], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The last has half of the others' operations, twice as slow."""
+    table = []
+    for row in rows:
+        shares = {name: 0.5 if name == names[-1] else 1.0 for name in names}
+        per_share = row["ok"] / sum(shares.values())
+        table.append(
+            {"second": row["second"]}
+            | {f"{name}.ok": round(per_share * share) for name, share in shares.items()}
+            | {f"{name}.p99_ms": row["p99_ms"] / share for name, share in shares.items()}
+            | {f"{name}.errors": 0 for name in names}
+        )
+    return table
 
 
 def _record(

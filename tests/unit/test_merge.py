@@ -16,8 +16,6 @@ from bakeoff.model.boundary import (
     RunResult,
     Series,
 )
-from bakeoff.model.records import RunRecord
-from bakeoff.report.page import node_words
 from bakeoff.schedule.merge import merge_results
 from hypothesis import given
 from hypothesis import strategies as st
@@ -148,7 +146,7 @@ def test_an_overloaded_run_leads_with_no_percentile() -> None:
     assert "overloaded" in stated.words["p50_ms"]
 
 
-def test_nodes_of_all_clients_are_one_line_and_a_single_node_is_none() -> None:
+def test_nodes_of_all_clients_are_one_and_a_single_node_is_none() -> None:
     def node(name: str, operations: int, *times_ns: int) -> NodeResult:
         ok = len(times_ns)
         return NodeResult(
@@ -168,6 +166,4 @@ def test_nodes_of_all_clients_are_one_line_and_a_single_node_is_none() -> None:
         ({"ok": 3, "unknown": 2}, 2),
         ({"ok": 1, "unknown": 5}, 5),
     ]
-    run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1, nodes=merged.nodes)
-    assert node_words(run) == "a (replica) 5 operations, p99 1 ms; b (replica) 6 operations, p99 2 ms"
     assert merge_results([result(series([1000]), nodes=here[:1])]).nodes == []

@@ -83,3 +83,10 @@ def test_nodes_are_named_addresses(systems: str, what: str) -> None:
     error = refused(systems=systems)
     assert what in error.what
     assert "root:pw" not in error.what
+
+
+def test_a_cell_knows_the_names_of_several_nodes() -> None:
+    (pair,) = read(systems=NODES).cells
+    assert pair.record.nodes == ["a", "b"]
+    (single,) = read().cells
+    assert single.record.nodes == []

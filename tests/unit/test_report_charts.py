@@ -269,7 +269,7 @@ def test_server_panels_show_the_operating_system_first_and_few_of_the_servers_ow
     columns = {f"db.Thing_{n}_per_s": Series(at, at * n) for n in range(40)}
     columns |= {"db.Log_fsyncs_per_s": Series(at, at), "db.Constant": Series(at, at * 0 + 5)}
     columns |= {"os.write_bytes_per_s": Series(at, at), "os.cpu_cores": Series(at, at), "os.nothing": Series(at, at)}
-    found = [metric.column for metric in server.metrics_of([columns])]
+    found = [metric.name for metric in server.metrics_of([columns])]
     assert found[:3] == ["os.cpu_cores", "os.write_bytes_per_s", "db.Log_fsyncs_per_s"]
     assert len(found) == 2 + server.OWN_METRICS_MAX
     assert "db.Constant" not in found

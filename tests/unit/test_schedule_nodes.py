@@ -114,12 +114,15 @@ def test_a_node_was_silent_when_it_was_asked_several_times_and_told_nothing() ->
     assert watch.silences(0.0) == [], "it tells of nothing"
 
 
-def test_the_report_shows_the_panels_of_each_node_by_its_name() -> None:
+def test_what_each_node_has_stands_in_one_panel_in_place_of_the_sum() -> None:
     at = np.arange(5.0)
     columns = {name: Series(at, at) for name in ("os.rss_bytes", "os.a.rss_bytes", "os.b.rss_bytes", "db.b.dirty")}
-    assert [metric.title for metric in metrics_of([columns])] == [
-        "memory of the server's processes, bytes",
-        "a: memory of the server's processes, bytes",
-        "b: memory of the server's processes, bytes",
-        "b.dirty",
+    assert [(metric.title, metric.columns) for metric in metrics_of([columns], ["a", "b"])] == [
+        ("memory of the server's processes, bytes", {"a": "os.a.rss_bytes", "b": "os.b.rss_bytes"}),
+        ("dirty", {"b": "db.b.dirty"}),
+    ]
+    of_one = {"os.rss_bytes": Series(at, at), "db.cache.hits_per_s": Series(at, at)}
+    assert [(metric.title, metric.columns) for metric in metrics_of([of_one])] == [
+        ("memory of the server's processes, bytes", {"": "os.rss_bytes"}),
+        ("cache.hits, per second", {"": "db.cache.hits_per_s"}),
     ]

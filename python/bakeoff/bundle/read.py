@@ -189,6 +189,8 @@ class Bundle:
 
 def _nodes_of(plan: PlanRecord, cell: CellRecord) -> list[str]:
     """By name, those whose figures are told apart: where there is but one, all are its own."""
+    if cell.nodes:
+        return cell.nodes
     try:
         nodes = [str(node["name"]) for node in plan.tree_of(cell)["systems"][cell.system]["nodes"]]
     except (LookupError, TypeError):

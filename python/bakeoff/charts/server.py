@@ -34,47 +34,56 @@ _TELLING = ("fsync", "dirty", "checkpoint", "history", "wait", "lock", "flush", 
 
 @dataclass(frozen=True)
 class Metric:
-    column: str
+    """A panel. columns: by node, where there are several; else one, of ""."""
+
+    name: str
+    columns: Mapping[str, str]
     title: str
     unit: str
     words: Callable[[float], str]
 
 
-def metrics_of(runs: Sequence[Mapping[str, Series]]) -> list[Metric]:
-    """The columns worth a panel: the operating system's, then the most telling of the servers' own that moved."""
-    columns = [column for column in dict.fromkeys(chain.from_iterable(runs)) if _says_something(runs, column)]
-    own = sorted((c for c in columns if c.startswith("db.")), key=lambda c: (_rank(c), c))
-    watched = sorted((c for c in columns if plain(c) in _WATCHED), key=lambda c: list(_WATCHED).index(plain(c)))
-    return [describe(column) for column in [*watched, *own[:OWN_METRICS_MAX]]]
+def metrics_of(runs: Sequence[Mapping[str, Series]], nodes: Sequence[str] = ()) -> list[Metric]:
+    """Those worth a panel: the operating system's, then the most telling of the servers' own that moved. nodes: names
+    of several; what each of them has stands in one panel, in place of the sum of all."""
+    grouped: dict[str, dict[str, str]] = {}
+    for column in dict.fromkeys(chain.from_iterable(runs)):
+        if _says_something(runs, column):
+            grouped.setdefault(plain(column, nodes), {})[node_of(column, nodes)] = column
+    own = sorted((name for name in grouped if name.startswith("db.")), key=lambda name: (_rank(name), name))
+    watched = [name for name in _WATCHED if name in grouped]
+    return [describe(name, grouped[name]) for name in [*watched, *own[:OWN_METRICS_MAX]]]
 
 
-def describe(column: str) -> Metric:
+def describe(name: str, columns: Mapping[str, str]) -> Metric:
     """ "db.Innodb_os_log_fsyncs_per_s" -> "Innodb_os_log_fsyncs, per second"."""
-    is_bytes = "_bytes" in column
+    of_nodes = {node: column for node, column in columns.items() if node} or columns
+    is_bytes = "_bytes" in name
     words = bytes_tick if is_bytes else short
-    if title := _WATCHED.get(plain(column)):
-        node = node_of(column)
-        return Metric(column, f"{node}: {title}" if node else title, title.rpartition(", ")[2], words)
-    name = column.partition(".")[2]
-    if name.endswith("_per_s"):
-        return Metric(column, f"{name.removesuffix('_per_s')}, per second", "/s", words)
-    return Metric(column, name, "bytes" if is_bytes else "", words)
+    if title := _WATCHED.get(name):
+        return Metric(name, of_nodes, title, title.rpartition(", ")[2], words)
+    own = name.partition(".")[2]
+    if own.endswith("_per_s"):
+        return Metric(name, of_nodes, f"{own.removesuffix('_per_s')}, per second", "/s", words)
+    return Metric(name, of_nodes, own, "bytes" if is_bytes else "", words)
 
 
-def candidates(columns: Sequence[str]) -> list[str]:
+def candidates(columns: Sequence[str], nodes: Sequence[str] = ()) -> list[str]:
     """The columns of a table that a report could show; of a server's own, some more than there will be panels."""
-    own = sorted((c for c in columns if c.startswith("db.")), key=lambda c: (_rank(c), c))
-    return [*(c for c in columns if plain(c) in (*_WATCHED, *CPU_PARTS)), *own[: 3 * OWN_METRICS_MAX]]
+    own = sorted({plain(c, nodes) for c in columns if c.startswith("db.")}, key=lambda name: (_rank(name), name))
+    wanted = {*_WATCHED, *CPU_PARTS, *own[: 3 * OWN_METRICS_MAX]}
+    return [column for column in columns if plain(column, nodes) in wanted]
 
 
-def node_of(column: str) -> str:
-    """Which of several servers a column of the operating system is about: "a" of "os.a.rss_bytes"; "": of all."""
-    return column.partition(".")[2].rpartition(".")[0] if column.startswith("os.") else ""
+def node_of(column: str, nodes: Sequence[str]) -> str:
+    """Which of several servers a column is about: "a" of "os.a.rss_bytes"; "": of all."""
+    parts = column.split(".", 2)
+    return parts[1] if len(parts) == 3 and parts[1] in nodes else ""
 
 
-def plain(column: str) -> str:
+def plain(column: str, nodes: Sequence[str]) -> str:
     """Without the node's name."""
-    node = node_of(column)
+    node = node_of(column, nodes)
     return column.replace(f".{node}.", ".", 1) if node else column
 
 

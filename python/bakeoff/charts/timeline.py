@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from . import marks
 from .panel import Panel
 from .scales import Linear, Scale, binary_step, for_latency, nice_step
 from .series import EMPTY, POINTS_MAX, Series, pixels
-from .server import Metric, metrics_of
+from .server import metrics_of
 from .style import INVALID, WARM_UP, legend, stroke
 from .svg import Canvas
 from .ticks import bytes_tick, milliseconds_tick, short
@@ -21,7 +22,8 @@ _LEFT = 66.0
 
 @dataclass(frozen=True)
 class RunOverTime:
-    """One run. repetition: its number, from 1. metrics: what was watched beside it, by column name."""
+    """One run. repetition: its number, from 1. metrics: what was watched beside it, by column name. nodes: what the
+    load saw of each of several servers, by "NODE.FIGURE"."""
 
     series: int
     name: str
@@ -31,6 +33,7 @@ class RunOverTime:
     p50_ms: Series
     p99_ms: Series
     metrics: dict[str, Series] = field(default_factory=dict)
+    nodes: dict[str, Series] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,17 @@ class Setting:
     title: str
     warm_up_s: float
     runs: tuple[RunOverTime, ...]
+    #: Names of several servers.
+    nodes: tuple[str, ...] = ()
+    marks: tuple[marks.Mark, ...] = ()
 
     def end_s(self) -> float:
         return max((float(run.rate.seconds[-1]) + 0.5 for run in self.runs if len(run.rate)), default=1.0)
 
     def points(self) -> int:
         """About how many a drawing in detail has."""
-        panels = 3 + len(metrics_of([run.metrics for run in self.runs]))
+        panels = 3 + sum(len(metric.columns) for metric in metrics_of([run.metrics for run in self.runs], self.nodes))
+        panels += len(_OF_NODES) * len(self.nodes)
         return panels * sum(min(len(run.rate), POINTS_MAX) for run in self.runs)
 
 
@@ -68,7 +75,8 @@ def overview(settings: Sequence[Setting], names: Sequence[str]) -> Canvas:
         first = index % columns == 0
         x_title = "seconds" if index // columns == rows - 1 else ""
         panel.axes(canvas, title=setting.title, x_title=x_title, y_title="operations/s" if first else "")
-        _lines(canvas, panel, setting.runs, lambda run: run.rate, "operations/s", "ops/s")
+        marks.draw(canvas, panel, setting.marks, labelled=len(settings) == 1)
+        _lines(canvas, panel, setting.runs, _Part(lambda run: run.rate), "operations/s", "ops/s")
     canvas.height = top + rows * (height + 70) - 70 + 44
     return canvas
 
@@ -84,29 +92,55 @@ def detail(setting: Setting, names: Sequence[str]) -> Canvas:
         _warm_up(canvas, panel, setting.warm_up_s)
         last = index == len(panels) - 1
         panel.axes(canvas, title=row.title, x_title="seconds since the clients' common start", x_labels=last)
-        for part, dash in row.parts:
-            _lines(canvas, panel, setting.runs, part, row.title, row.unit, dash)
+        marks.draw(canvas, panel, setting.marks, labelled=index == 0)
+        for part in row.parts:
+            _lines(canvas, panel, setting.runs, part, row.title, row.unit)
         y += row.height + (48 if last else 30)
     canvas.height = y
     return canvas
 
 
+#: How the lines of several nodes in one panel are told apart, in their order.
+_DASHES = (
+    ("solid", None),
+    ("dashed", "6 3"),
+    ("dotted", "1.5 3"),
+    ("dash-dotted", "7 3 1.5 3"),
+    ("long-dashed", "12 4"),
+)
+#: What the load sees of each node: figure, title, unit, words of its ticks.
+_OF_NODES = (
+    ("ok", "operations per second", "ops/s", short),
+    ("p99_ms", "p99 response time", "ms", milliseconds_tick),
+    ("errors", "operations per second that did not end right", "ops/s", short),
+)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Which series of a run, of which node if there are several, and how its line is dashed."""
+
+    of: Callable[[RunOverTime], Series]
+    dash: str | None = None
+    node: str = ""
+
+
 @dataclass(frozen=True)
 class _Row:
-    """One panel of the detail. parts: which series of a run, and how its line is dashed."""
+    """One panel of the detail."""
 
     title: str
     unit: str
     height: float
     words: Callable[[float], str]
     scale: Callable[[float, float], Scale]
-    parts: tuple[tuple[Callable[[RunOverTime], Series], str | None], ...]
+    parts: tuple[_Part, ...]
 
 
 def _rows(setting: Setting) -> Iterator[_Row]:
     rates = [run.rate for run in setting.runs]
     yield _Row(
-        "achieved rate, operations per second", "ops/s", 150, short, _from_zero(rates), ((lambda run: run.rate, None),)
+        "achieved rate, operations per second", "ops/s", 150, short, _from_zero(rates), (_Part(lambda run: run.rate),)
     )
     times = [part for run in setting.runs for part in (run.p50_ms, run.p99_ms)]
     lowest = [low for part in times if (low := part.lowest_positive) is not None]
@@ -116,19 +150,38 @@ def _rows(setting: Setting) -> Iterator[_Row]:
         150,
         milliseconds_tick,
         lambda start, end: for_latency([*lowest, *(part.highest for part in times)], start, end),
-        ((lambda run: run.p99_ms, None), (lambda run: run.p50_ms, "1.5 3")),
+        (_Part(lambda run: run.p99_ms), _Part(lambda run: run.p50_ms, "1.5 3")),
     )
-    for metric in metrics_of([run.metrics for run in setting.runs]):
-        yield _metric_row(metric, setting)
+    for figure, title, unit, words in _OF_NODES:
+        columns = {node: f"{node}.{figure}" for node in setting.nodes}
+        parts = _parts(columns, setting.nodes, lambda run: run.nodes)
+        if any(part.of(run).highest > 0 for part in parts for run in setting.runs):
+            yield _small_row(title, unit, words, parts, setting)
+    for metric in metrics_of([run.metrics for run in setting.runs], setting.nodes):
+        parts = _parts(metric.columns, setting.nodes, lambda run: run.metrics)
+        yield _small_row(metric.title, metric.unit, metric.words, parts, setting)
 
 
-def _metric_row(metric: Metric, setting: Setting) -> _Row:
-    def part(run: RunOverTime) -> Series:
-        return run.metrics.get(metric.column, EMPTY)
+def _parts(
+    columns: Mapping[str, str], nodes: Sequence[str], series_of: Callable[[RunOverTime], Mapping[str, Series]]
+) -> tuple[_Part, ...]:
+    """One for each node that has a column, each node's dashed as its others are; else the one of all."""
 
-    step_of = binary_step if metric.words is bytes_tick else nice_step
-    scale = _from_zero([part(run) for run in setting.runs], 2, step_of)
-    return _Row(metric.title, metric.unit, 62, metric.words, scale, ((part, None),))
+    def part(column: str, node: str) -> _Part:
+        dash = _DASHES[nodes.index(node) % len(_DASHES)][1] if node else None
+        return _Part(lambda run: series_of(run).get(column, EMPTY), dash, node)
+
+    return tuple(part(columns[node], node) for node in ("", *nodes) if node in columns)
+
+
+def _small_row(
+    title: str, unit: str, words: Callable[[float], str], parts: tuple[_Part, ...], setting: Setting
+) -> _Row:
+    dashes = {dash: name for name, dash in _DASHES}
+    named = ", ".join(f"{part.node} {dashes[part.dash]}" for part in parts if part.node)
+    step_of = binary_step if words is bytes_tick else nice_step
+    scale = _from_zero([part.of(run) for part in parts for run in setting.runs], 2, step_of)
+    return _Row(f"{title}: {named}" if named else title, unit, 62, words, scale, parts)
 
 
 def _from_zero(
@@ -158,23 +211,22 @@ def _lines(
     canvas: Canvas,
     panel: Panel,
     runs: Sequence[RunOverTime],
-    part: Callable[[RunOverTime], Series],
+    part: _Part,
     name: str,
     unit: str,
-    dash: str | None = None,
 ) -> None:
     with canvas.group(**panel.readable(name, x_unit="s", y_unit=unit)):
         for run in runs:
-            pieces = part(run).drawn()
+            pieces = part.of(run).drawn()
             if not pieces:
                 continue
-            style = {**stroke(run.series, width=1.1, opacity=0.75), "stroke-dasharray": dash}
+            style = {**stroke(run.series, width=1.1, opacity=0.75), "stroke-dasharray": part.dash}
             if not run.valid:
                 style |= {"class": "invalid", "stroke-width": 1.6, "stroke": INVALID, "stroke-dasharray": "4 3"}
             with canvas.group(
                 data_series=str(run.series),
                 data_rep=str(run.repetition),
-                data_name=f"{run.name}, repetition {run.repetition}",
+                data_name=", ".join(filter(None, (run.name, part.node, f"repetition {run.repetition}"))),
             ):
                 for piece in pieces:
                     xs, ys = pixels(panel.x_scale, piece.seconds), pixels(panel.y_scale, piece.values)

@@ -99,6 +99,8 @@ class CellRecord(Document):
     #: The workload's own figures.
     rates: list[Rate] = Field(default_factory=list)
     limits: list[ResponseLimit] = Field(default_factory=list)
+    #: Names of its system's servers, where they are several; empty in a bundle from before cells had them.
+    nodes: list[str] = Field(default_factory=list)
     #: What is done to its servers in the window of every run.
     faults: list[PlannedFault] = Field(default_factory=list)
     #: A hash of what is asked, however the plan spelled it; "" in a bundle from before cells had it.

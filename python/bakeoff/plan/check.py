@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -181,23 +182,33 @@ def check_placement(measure: MeasureTable, source: Source) -> list[str]:
     return []
 
 
-def configure_once(cells: Iterable[Cell], kinds: Kinds, measure: MeasureTable, source: Source) -> dict[str, bool]:
-    """Lets each kind of system check the options of its cells. Returns whether each system is private."""
+def configured(
+    cells: Iterable[Cell], kinds: Kinds, measure: MeasureTable, source: Source
+) -> tuple[list[Cell], dict[str, bool]]:
+    """Lets each kind of system check the options of its cells. Returns the cells with the names of their nodes, where
+    there are several, and whether each system is private."""
     private: dict[str, bool] = {}
-    seen: set[str] = set()
+    nodes: dict[str, list[str]] = {}
+    found: list[Cell] = []
     for cell in cells:
         name = cell.record.system
         key = repr((name, cell.system_options, cell.durability, cell.isolation, cell.routing))
-        if key in seen:
-            continue
-        seen.add(key)
-        with placed(name, kinds[name].kind, source):
-            system = cell.configure(kinds[name], workdir=NOWHERE, timeout_s=measure.timeout, base_dir=source.base_dir)
-        private[name] = system.private
-        if hint := cell.routing.missing(system.roles()):
-            what = f"{cell.record.label}: no node of {name} is on the route {cell.routing}"
-            raise source.error(what, "factors", "routing", hint=hint)
-    return private
+        if key not in nodes:
+            system = _configured(cell, kinds[name], measure, source)
+            private[name], nodes[key] = system.private, [*system.roles()]
+        several = nodes[key] if len(nodes[key]) > 1 else []
+        found.append(replace(cell, record=cell.record.model_copy(update={"nodes": several})))
+    return found, private
+
+
+def _configured(cell: Cell, kind: type[System], measure: MeasureTable, source: Source) -> System:
+    name = cell.record.system
+    with placed(name, kind.kind, source):
+        system = cell.configure(kind, workdir=NOWHERE, timeout_s=measure.timeout, base_dir=source.base_dir)
+    if hint := cell.routing.missing(system.roles()):
+        what = f"{cell.record.label}: no node of {name} is on the route {cell.routing}"
+        raise source.error(what, "factors", "routing", hint=hint)
+    return system
 
 
 @contextmanager

@@ -48,9 +48,11 @@ def _with_faults(cell: Cell, document: PlanDocument, kinds: Kinds, source: Sourc
 
 
 def _nodes(cell: Cell, kind: type[System], source: Source, document: PlanDocument) -> tuple[str, ...]:
+    """Names of the servers that we start for it."""
     with placed(cell.record.system, kind.kind, source):
         timeout_s = document.measure.timeout
-        return cell.configure(kind, workdir=NOWHERE, timeout_s=timeout_s, base_dir=source.base_dir).nodes_of_ours()
+        system = cell.configure(kind, workdir=NOWHERE, timeout_s=timeout_s, base_dir=source.base_dir)
+    return tuple(system.roles()) if system.private else ()
 
 
 def _fault(table: FaultTable, nodes: Sequence[str], cell: Cell, number: int, source: Source) -> PlannedFault:

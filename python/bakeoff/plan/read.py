@@ -240,7 +240,7 @@ class _Reading:
         if search:
             warnings += check.check_limits(search.limits, cells, source, "search", "while")
             refuse_pointless(search, check.rates_of(cells), source)
-        private = check.configure_once(cells, builder.kinds, measure, source)
+        cells, private = check.configured(cells, builder.kinds, measure, source)
         cells = data.with_resets(cells, document, private, builder.kinds, source)
         if search:
             data.refuse_leftovers(cells, source)

@@ -236,6 +236,25 @@ class FaultAnswer(Document):
     after_load: bool = False
 
 
+class NodeAnswer(Document):
+    """What came from one node in one cell, over all runs that are shown. share: of the operations of all nodes. errors:
+    by outcome. reconnects: sessions that were opened there again. silent_s: for how long it did not answer in all those
+    runs, and how often."""
+
+    contestant: str
+    setting_words: str
+    node: str
+    role: str
+    operations: int
+    share: float | None
+    p50_ms: float | None
+    p99_ms: float | None
+    errors: dict[str, int]
+    reconnects: int
+    silences: int
+    silent_s: float
+
+
 class ThresholdAnswer(Document):
     """Of the plan's `fail_if`, in one cell or of one contestant. status: failed, undecided (the interval reaches to
     either side), passed, not judged."""
@@ -276,6 +295,8 @@ class Answer(Document):
     thresholds: list[ThresholdAnswer] = Field(default_factory=list)
     #: What the plan's search found.
     search: SearchAnswer | None = None
+    #: Of systems of several nodes, in the order of cells.
+    nodes: list[NodeAnswer] = Field(default_factory=list)
     #: What was done to servers as planned, and what that did to the load.
     faults: list[FaultAnswer] = Field(default_factory=list)
     #: How each contestant stood to the limits of the plan.

@@ -19,6 +19,7 @@ from .fault_words import fault_answers
 from .headline import aside_words, headline_words
 from .limit_words import limit_findings
 from .limits import limits_of
+from .node_words import node_answers
 from .runs import findings_of, runs_by_cell
 from .search_words import search_answer
 from .shapes import shape_answers
@@ -84,6 +85,7 @@ def answer_of(
         look=compared.look,
         shapes=shapes,
         search=search,
+        nodes=node_answers(contest, runs),
         faults=faults,
         held=held,
         cells=cells,

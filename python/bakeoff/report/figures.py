@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,13 +18,14 @@ from ..charts import metric as metric_chart
 from ..charts import spectrum as spectrum_chart
 from ..charts import sweep, timeline
 from ..charts.series import EMPTY, FloatArray, Series
-from ..charts.server import CPU_PARTS, candidates, plain
+from ..charts.server import candidates
 from ..charts.spectrum import spectrum
 from ..charts.svg import Canvas
 from ..charts.throughput import throughput
 from ..model.records import CellRecord, RunRecord
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, Spread, time_words
 from .contest import Contest, Setting, setting_words
+from .fault_marks import marks_of
 from .levels import amount, axis_words, level_words
 from .limit_words import limits_of_plan
 from .run_values import observed
@@ -79,6 +81,10 @@ class Figures:
     overview: Figure | None
     details: list[Detail]
     middle: Figure | None
+
+    @property
+    def has_marks(self) -> bool:
+        return any(detail.over_time.marks for detail in self.details)
 
     def files(self) -> Iterator[Figure]:
         """Those that are written as files of their own."""
@@ -179,7 +185,7 @@ class _Maker:
         first: dict[int, timeline.RunOverTime] = {}
         for run in sorted(setting.runs, key=lambda run: not run.valid):
             first.setdefault(run.series, run)
-        shown = timeline.Setting(setting.title, setting.warm_up_s, tuple(first.values()))
+        shown = replace(setting, runs=tuple(first.values()))
         label = f"One run of each over time{f' at {setting.title}' if setting.title else ''}"
         return Figure("server", label, timeline.detail(shown, self.names))
 
@@ -189,7 +195,14 @@ class _Maker:
             for series, name in enumerate(self.names)
             for run in self._finished(self.contest.cell(name, setting))
         ]
-        return timeline.Setting(setting_words(setting), self.contest.plan.warm_up_s, tuple(runs))
+        done = [run for name in self.names for run in self._finished(self.contest.cell(name, setting))]
+        return timeline.Setting(
+            setting_words(setting),
+            self.contest.plan.warm_up_s,
+            tuple(runs),
+            nodes=tuple(dict.fromkeys(node.name for run in done for node in run.nodes)),
+            marks=tuple(marks_of(done, self.contest.plan.warm_up_s)),
+        )
 
     def _facets(self, reading: _Reading) -> list[sweep.Facet]:
         by_place = {(c.contestant, tuple(c.setting.items())): c for c in self.answer.cells}
@@ -248,7 +261,8 @@ class _Maker:
     def _run_over_time(self, series: int, name: str, run: RunRecord) -> timeline.RunOverTime:
         intervals = _columns(self.bundle.intervals(run.id, _interval_columns))
         rate = intervals.get("rate_ops_per_s", EMPTY)
-        watched = _metrics(self.bundle.server(run.id, _server_columns))
+        nodes = [node.name for node in run.nodes]
+        watched = _metrics(self.bundle.server(run.id, partial(_server_columns, nodes=nodes)))
         if len(rate):  # the server was watched for longer: until its debt was drained
             watched = {name: part.until(float(rate.seconds[-1])) for name, part in watched.items()}
         return timeline.RunOverTime(
@@ -260,6 +274,7 @@ class _Maker:
             p50_ms=intervals.get("p50_ms", EMPTY),
             p99_ms=intervals.get("p99_ms", EMPTY),
             metrics=watched,
+            nodes=_columns(self.bundle.nodes(run.id, _node_columns)) if nodes else {},
         )
 
 
@@ -301,8 +316,12 @@ def _interval_columns(names: list[str]) -> list[str]:
     return [name for name in names if name in ("second", "rate_ops_per_s", "p50_ms", "p99_ms")]
 
 
-def _server_columns(names: list[str]) -> list[str]:
-    return [*(name for name in names if name == "second"), *candidates(names)]
+def _node_columns(names: list[str]) -> list[str]:
+    return [name for name in names if name == "second" or name.endswith((".ok", ".errors", ".p99_ms"))]
+
+
+def _server_columns(names: list[str], nodes: Sequence[str]) -> list[str]:
+    return [*(name for name in names if name == "second"), *candidates(names, nodes)]
 
 
 def _columns(table: pa.Table | None) -> dict[str, Series]:
@@ -320,7 +339,7 @@ def _array(table: pa.Table, name: str) -> FloatArray:
 
 def _metrics(table: pa.Table | None) -> dict[str, Series]:
     columns = _columns(table)
-    for user in [name for name in columns if plain(name) == CPU_PARTS[0]]:
+    for user in [name for name in columns if name.startswith("os.") and name.endswith("cpu_user_s_per_s")]:
         system = columns.get(user.replace("cpu_user", "cpu_system"), EMPTY)
         if len(columns[user]) and len(columns[user]) == len(system):
             columns[user.replace("cpu_user_s_per_s", "cpu_cores")] = columns[user] + system

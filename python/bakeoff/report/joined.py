@@ -123,6 +123,10 @@ class Joined:
         bundle, name = self._origins[run]
         return bundle.server(name, pick)
 
+    def nodes(self, run: str, pick: Pick | None = None) -> pa.Table | None:
+        bundle, name = self._origins[run]
+        return bundle.nodes(name, pick)
+
     @cached_property
     def _origins(self) -> dict[str, tuple[Source, str]]:
         return {run.id: (bundle, name) for run, bundle, name in self._renamed}

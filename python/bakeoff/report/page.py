@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ..analysis.metric import Metric, same_operation
 from ..analysis.registry import metric
 from ..analysis.wording import bytes_words, grouped, interval_words, percent_words, rate_words
-from ..charts import latency, search, spectrum, throughput, timeline
+from ..charts import latency, marks, search, spectrum, throughput, timeline
 from ..charts import metric as metric_chart
 from ..charts.interval import interval, reach_of
 from ..charts.style import COLOURS, DARK_COLOURS
@@ -25,6 +25,8 @@ from .fault_words import row_words
 from .figures import Figure, Figures
 from .levels import axis_words
 from .limit_words import limits_of_plan
+from .node_words import HEADS as NODE_HEADS
+from .node_words import row_words as node_row
 from .pair_words import NAMED_MAX, value_words
 from .shape_words import finding_words
 from .source import Source
@@ -53,7 +55,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
             "metric": metric_chart.CAPTION,
             "search": search.CAPTION,
             "spectrum": spectrum.CAPTION,
-            "timeline": timeline.CAPTION,
+            "timeline": timeline.CAPTION + (f" {marks.CAPTION}" if figures.has_marks else ""),
         },
         "colours": COLOURS,
         "dark_colours": DARK_COLOURS,
@@ -62,6 +64,11 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         # A word is written as column heads are, a place in the plan ("mariadb.client") as in the plan.
         "compared": answer.compared if "." in answer.compared else answer.compared[:1].upper() + answer.compared[1:],
         "statement_heads": STATEMENT_HEADS,
+        "node_heads": NODE_HEADS,
+        "nodes": [
+            {"found": one, "series": answer.contestants.index(one.contestant), "words": node_row(one)}
+            for one in answer.nodes
+        ],
         "fault_heads": FAULT_HEADS,
         "faults": [
             {"found": one, "series": answer.contestants.index(one.contestant), "words": row_words(one)}
@@ -262,17 +269,7 @@ def _run(contest: Contest, run: RunRecord) -> dict[str, Any]:
         "valid": run.valid,
         "against": against,
         "untested": f"not tested: {untested}" if untested else "",
-        "nodes": node_words(run),
     }
-
-
-def node_words(run: RunRecord) -> str:
-    """What came from each node, in a line; "" where there is but one."""
-    return "; ".join(
-        f"{node.name} ({node.role}) {node.operations:,} operations"
-        + (f", p99 {grouped(node.response.p99_ns / 1e6)} ms" if node.response.count else "")
-        for node in run.nodes
-    )
 
 
 def _errors(bundle: Source) -> Iterator[tuple[str, ErrorSample]]:

@@ -13,6 +13,8 @@ from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread
 from .fault_words import HEADS as FAULT_HEADS
 from .fault_words import row_words
 from .levels import axis_words
+from .node_words import HEADS as NODE_HEADS
+from .node_words import row_words as node_row
 from .pair_words import value_words
 from .response_limits import LimitAnswer
 from .shape_words import finding_words
@@ -69,6 +71,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield from _between_plans(answer)
     yield from _table(answer)
     yield from _statements(answer)
+    yield from _nodes(answer)
     yield from _faults(answer)
     yield from _metrics(answer)
     yield from _limits(answer)
@@ -118,6 +121,17 @@ def _statements(answer: Answer) -> Iterator[str]:
     head = [*(["setting"] if settings else []), answer.compared, *STATEMENT_HEADS]
     rows = [[*([cell.setting_words] if settings else []), cell.contestant, *statement_words(cell)] for cell in counted]
     yield from table(head, rows, left=set(range(len(head) - len(STATEMENT_HEADS))))
+
+
+def _nodes(answer: Answer) -> Iterator[str]:
+    if not answer.nodes:
+        return
+    yield ""
+    yield "What came from each node:"
+    settings = any(node.setting_words for node in answer.nodes)
+    head = [*(["setting"] if settings else []), answer.compared, *NODE_HEADS]
+    rows = [[*([node.setting_words] if settings else []), node.contestant, *node_row(node)] for node in answer.nodes]
+    yield from table(head, rows, left=set(range(len(head) - len(NODE_HEADS) + 1)))
 
 
 def _faults(answer: Answer) -> Iterator[str]:

@@ -274,10 +274,6 @@ class System(ABC):
         """Of its servers, by their names and in their order, known before it starts; empty: it lives in the engine."""
         return {} if self.capabilities().embedded else {node.name: node.role for node in self.nodes()}
 
-    def nodes_of_ours(self) -> tuple[str, ...]:
-        """Names of the servers that we start for it, known before we do: what a planned fault may be done to."""
-        return ()
-
     def ledger(self) -> Ledger | None:
         """Of an existing system, whether it was started or not; None: all that is there is ours."""
         return None

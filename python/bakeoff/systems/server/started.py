@@ -179,9 +179,6 @@ class StartedServer(Server):
     def alive(self) -> bool:
         return any(server.alive() for server in self._servers.values())
 
-    def nodes_of_ours(self) -> tuple[str, ...]:
-        return tuple(self.roles())
-
     def declared(self) -> dict[str, str]:
         return dict(self._settings)
 
