@@ -126,3 +126,10 @@ def test_what_each_node_has_stands_in_one_panel_in_place_of_the_sum() -> None:
         ("memory of the server's processes, bytes", {"": "os.rss_bytes"}),
         ("cache.hits, per second", {"": "db.cache.hits_per_s"}),
     ]
+
+
+def test_what_nodes_owe_each_other_comes_before_what_each_does() -> None:
+    at = np.arange(5.0)
+    names = ("db.b.Log_fsyncs_per_s", "db.b.lag_s", "db.b.wsrep_local_recv_queue", "db.b.Questions_per_s")
+    found = [metric.name for metric in metrics_of([{name: Series(at, at) for name in names}], ["a", "b"])]
+    assert found[:3] == ["db.lag_s", "db.wsrep_local_recv_queue", "db.Log_fsyncs_per_s"]

@@ -7,7 +7,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from bakeoff.errors import ServerError
+from bakeoff.model.boundary import OperationsLimit, TimeLimit
 from bakeoff.schedule import one_run
+from bakeoff.schedule.frost import Frost
 
 
 @pytest.mark.parametrize("quiet", [True, False])
@@ -16,3 +19,37 @@ def test_a_disk_that_did_not_become_quiet_is_told(quiet: bool, monkeypatch: pyte
     plan: Any = SimpleNamespace(cache="as-is")
     instance: Any = SimpleNamespace(reset=lambda folder: None)
     assert one_run._prepare(cast(Any, None), plan, instance, Path(), one_run.Watcher()) is quiet
+
+
+def frosty(frozen: set[str], nodes: int = 3) -> Frost:
+    frost = Frost(lambda words: None)
+    frost.frozen, frost.all_frozen = frozen, len(frozen) == nodes
+    return frost
+
+
+@pytest.mark.parametrize(
+    ("frozen", "ends_with_a_node", "limit", "at_s", "ends"),
+    [
+        ({"n2"}, False, TimeLimit(window_s=10), 5.0, False),
+        ({"n2"}, True, TimeLimit(window_s=10), 5.0, True),
+        (set(), True, TimeLimit(window_s=10), 5.0, False),
+        ({"n1", "n2", "n3"}, False, TimeLimit(window_s=10), 5.0, False),
+        ({"n1", "n2", "n3"}, False, TimeLimit(window_s=10), 11.5, True),
+        ({"n1", "n2", "n3"}, False, OperationsLimit(operations=5), 0.5, True),
+    ],
+)
+def test_a_run_ends_with_a_node_where_the_plan_says_so_and_else_where_nothing_is_left_to_wait_for(
+    frozen: set[str], ends_with_a_node: bool, limit: TimeLimit | OperationsLimit, at_s: float, ends: bool
+) -> None:
+    plan: Any = SimpleNamespace(ends_with_a_node=ends_with_a_node, warm_up_s=1.0)
+    cell: Any = SimpleNamespace(limit=limit)
+    assert one_run.ends_now(frosty(frozen), cell, plan, at_s) is ends
+
+
+def test_a_run_that_ended_with_a_node_has_failed_and_names_it() -> None:
+    plan: Any = SimpleNamespace(ends_with_a_node=True)
+    with pytest.raises(ServerError) as caught:
+        one_run.refuse_frost(frosty({"n2"}), plan, "run b01-c")
+    assert caught.value.what == "n2 did not answer for 8 s"
+    assert "on_node_failure" in caught.value.hint
+    one_run.refuse_frost(frosty(set()), plan, "run b01-c")

@@ -28,8 +28,12 @@ _WATCHED = {
     "machine.dirty_bytes": "waiting in the kernel to be written, bytes",
     "os.rss_bytes": "memory of the server's processes, bytes",
 }
-#: Words in the names of what explains stalls and slow-downs, whatever the product calls the whole.
-_TELLING = ("fsync", "dirty", "checkpoint", "history", "wait", "lock", "flush", "compact", "pending", "wal", "reads")
+#: Words in the names of what explains stalls and slow-downs, whatever the product calls the whole: first what nodes owe
+#: each other.
+_TELLING = (
+    *("lag_", "recv_queue", "flow_control", "hint"),
+    *("fsync", "dirty", "checkpoint", "history", "wait", "lock", "flush", "compact", "pending", "wal", "reads"),
+)
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ def _measure(
                 if isinstance(event, Mark):
                     faults.marked(event.id, event.at_s - plan.warm_up_s)
                 frost.notice(sampler.silent_s(), faults.away())
-                if frost.frozen and (plan.ends_with_a_node or _has_nothing_to_wait_for(frost, cell, plan, begin_ns)):
+                if ends_now(frost, cell, plan, time.time() - begin_ns / 1e9):
                     engines.stop()
             whole = True
         finally:
@@ -163,9 +163,7 @@ def _measure(
                 where=where,
                 hint="the engine's log is in the run's folder",
             )
-    if plan.ends_with_a_node and frost.frozen:
-        words = f"{', '.join(sorted(frost.frozen))} did not answer for {SERVER_SILENCE_S:.0f} s"
-        raise ServerError(words, where=where, hint='the plan says on_node_failure = "end"; "go on" measures on')
+    refuse_frost(frost, plan, where)
     sampler.window_ended(max(r.window_end_s for r in results))
     faults.heal()
     alive = not frost.all_frozen and system.answers()
@@ -192,10 +190,20 @@ def _start_clients(
         engines.start(path, env, path.parent / "engine.log")
 
 
-def _has_nothing_to_wait_for(frost: Frost, cell: Cell, plan: ResolvedPlan, begin_ns: int) -> bool:
-    """Where all nodes are frozen. In a window they may wake up, and it will end; a number of operations will not."""
+def ends_now(frost: Frost, cell: Cell, plan: ResolvedPlan, at_s: float) -> bool:
+    """Whether a run is ended at this second of it: as the plan says, or because all nodes are frozen and it may not end
+    by itself. In a window they may wake up, and it will; a number of operations will not."""
+    if plan.ends_with_a_node and frost.frozen:
+        return True
     window_s = _window_s(cell)
-    return frost.all_frozen and (window_s is None or time.time_ns() > begin_ns + (plan.warm_up_s + window_s) * 1e9)
+    return frost.all_frozen and (window_s is None or at_s > plan.warm_up_s + window_s)
+
+
+def refuse_frost(frost: Frost, plan: ResolvedPlan, where: str) -> None:
+    """Raises ServerError where the plan says that a run ends with a node."""
+    if plan.ends_with_a_node and frost.frozen:
+        words = f"{', '.join(sorted(frost.frozen))} did not answer for {SERVER_SILENCE_S:.0f} s"
+        raise ServerError(words, where=where, hint='the plan says on_node_failure = "end"; "go on" measures on')
 
 
 def _in_words(client: int, warning: EngineWarning, cell: Cell) -> str:
