@@ -21,7 +21,7 @@ use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::{CassandraSpec, RunnerKind};
 use bakeoff_model::sql::{Dialect, Partitioning, Upsert};
 use cluster::Cluster;
-use session::CassandraSession;
+pub use session::CassandraSession;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -151,5 +151,9 @@ impl Driver for CassandraDriver {
         let mut session = CassandraSession::new(client.clone(), endpoint);
         session.answers().await?;
         Ok(SqlRecords::new(session))
+    }
+    #[inline]
+    fn asked(session: &Self::Session) -> Option<u32> {
+        Some(session.session().asked())
     }
 }

@@ -81,6 +81,10 @@ impl<S: SqlSession> SqlRecords<S> {
         }
     }
 
+    pub fn session(&self) -> &S {
+        &self.session
+    }
+
     #[inline]
     async fn statement(&mut self, table: Table, form: Form) -> Result<Statement, OpError> {
         let attached = &self.tables[table.0 as usize];

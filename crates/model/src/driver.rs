@@ -32,6 +32,12 @@ pub trait Driver: Send + Sync + Sized + 'static {
         endpoint: usize,
         needs: Needs,
     ) -> Result<Self::Session, OpError>;
+    /// Place of the endpoint that the session's last request went to, where its client chooses one for each request. `None`:
+    /// the one that the session was opened at.
+    #[inline]
+    fn asked(_session: &Self::Session) -> Option<u32> {
+        None
+    }
     /// Called once when a phase has come to its end, after the last answer that anybody waits for.
     fn close(&self) -> Result<(), Trouble> {
         Ok(())

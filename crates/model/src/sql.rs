@@ -228,6 +228,12 @@ pub trait SqlSession {
         columns: &[&str],
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError>;
+    /// Carries out writes in one request, kept together as the driver's options say; an error may leave any of them. Only
+    /// asked where there are no transactions ([`Dialect::transactions`]).
+    async fn run_batch(&mut self, _batch: &Pipeline) -> Result<(), OpError> {
+        let words = "this system has transactions in place of batches";
+        Err(OpError::fail(FailClass::Refused, "BATCH", words))
+    }
     /// Sends the statements together and takes their answers in their order. `each` gets a statement's place, from 0,
     /// with each of its rows and then its end. The first statement that fails is the error: those before it have had
     /// their end told, those after it are not carried out. Statements outside a transaction are one of their own.

@@ -6,7 +6,7 @@ use crate::server::address::Address;
 use crate::server::statement::start;
 use crate::server::target::Target;
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
-use bakeoff_model::run::{CassandraSpec, Consistency, SerialConsistency};
+use bakeoff_model::run::{CassandraBatch, CassandraSpec, Consistency, SerialConsistency};
 use bakeoff_model::sql::Ask;
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
@@ -16,6 +16,7 @@ use scylla::policies::host_filter::AllowListHostFilter;
 use scylla::policies::load_balancing::{DefaultPolicy, LoadBalancingPolicy};
 use scylla::policies::retry::FallthroughRetryPolicy;
 use scylla::statement::Statement;
+use scylla::statement::batch::{Batch, BatchType};
 use scylla::statement::prepared::PreparedStatement;
 use scylla::statement::{Consistency as Level, SerialConsistency as SerialLevel};
 use std::cell::RefCell;
@@ -36,6 +37,7 @@ pub struct Cluster {
     reads: Level,
     writes: Level,
     page_rows: i32,
+    batch: BatchType,
     /// By text: every session prepares the same ones, and a node keeps them for all who ask.
     statements: RefCell<HashMap<String, PreparedStatement>>,
 }
@@ -85,6 +87,10 @@ impl Cluster {
             reads: level(spec.read_consistency.unwrap_or(spec.consistency)),
             writes: level(spec.consistency),
             page_rows: spec.page_size as i32,
+            batch: match spec.batch {
+                CassandraBatch::Logged => BatchType::Logged,
+                CassandraBatch::Unlogged => BatchType::Unlogged,
+            },
             statements: RefCell::default(),
         };
         cluster.enter_keyspace(spec.replication_factor).await?;
@@ -135,10 +141,19 @@ impl Cluster {
         prepared.set_consistency(if ask.reads { self.reads } else { self.writes });
         prepared.set_is_idempotent(ask.idempotent);
         prepared.set_page_size(self.page_rows);
-        // Answers come without the names and types of their columns, which are known from here on.
-        prepared.set_use_cached_result_metadata(true);
+        // Answers come without the names and types of their columns, which are known from here on; not those of a
+        // conditional write, of which the server says nothing beforehand.
+        prepared.set_use_cached_result_metadata(ask.reads);
         prepared.set_load_balancing_policy(Some(choice.clone()));
         Ok(prepared)
+    }
+
+    /// An empty one.
+    pub fn batch(&self, choice: &Arc<Choice>) -> Batch {
+        let mut batch = Batch::new(self.batch);
+        batch.set_consistency(self.writes);
+        batch.set_load_balancing_policy(Some(choice.clone()));
+        batch
     }
 
     /// One that is asked as it is.

@@ -7,6 +7,8 @@ use scylla::errors::{
 };
 use std::error::Error;
 
+const UNAVAILABLE: &str = "Unavailable";
+
 /// `reads`: the statement changes nothing.
 #[cold]
 pub fn execution(error: &ExecutionError, reads: bool) -> OpError {
@@ -17,6 +19,15 @@ pub fn execution(error: &ExecutionError, reads: bool) -> OpError {
         ExecutionError::ConnectionPoolError(_) | ExecutionError::EmptyPlan => unreached(error),
         _ => OpError::new(Outcome::Unknown, false, "CLIENT", whole(error)),
     }
+}
+
+/// Of a batch: the coordinator finds out one statement after the other whether enough copies live, and may have sent some.
+#[cold]
+pub fn in_batch(mut error: OpError) -> OpError {
+    if error.code == UNAVAILABLE {
+        error.outcome = Outcome::Unknown;
+    }
+    error
 }
 
 /// Preparing changes nothing.
@@ -88,7 +99,7 @@ fn meaning(said: &DbError, reads: bool) -> (&'static str, Outcome) {
         }
     };
     match said {
-        DbError::Unavailable { .. } => ("Unavailable", Outcome::Fail(FailClass::Refused)),
+        DbError::Unavailable { .. } => (UNAVAILABLE, Outcome::Fail(FailClass::Refused)),
         DbError::Overloaded => ("Overloaded", Outcome::Fail(FailClass::Overload)),
         DbError::IsBootstrapping => ("IsBootstrapping", Outcome::Fail(FailClass::Overload)),
         DbError::RateLimitReached { .. } => ("RateLimitReached", Outcome::Fail(FailClass::Overload)),
@@ -206,6 +217,12 @@ mod tests {
             required: 2,
             alive: 1,
         };
+        let refused = server_error(&unavailable, "m", false);
+        assert_eq!(
+            in_batch(refused).outcome,
+            Outcome::Unknown,
+            "some may have been sent"
+        );
         for (said, class) in [
             (unavailable, FailClass::Refused),
             (DbError::Overloaded, FailClass::Overload),

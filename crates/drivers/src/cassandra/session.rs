@@ -2,11 +2,12 @@
 use super::DIALECT;
 use super::choice::Choice;
 use super::cluster::Cluster;
-use super::errors::{execution, unreadable};
+use super::errors::{execution, in_batch, unreadable};
 use super::values::{Given, read};
 use crate::server::errors::{not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
-use bakeoff_model::outcome::OpError;
+use bakeoff_model::outcome::{FailClass, OpError};
+use bakeoff_model::pipeline::{Asked, Pipeline};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::Transactional;
@@ -19,9 +20,6 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The first column of what a conditional write answers.
-const APPLIED: &str = "[applied]";
-
 pub struct CassandraSession {
     pub(super) cluster: Rc<Cluster>,
     pub(super) choice: Arc<Choice>,
@@ -33,8 +31,6 @@ struct Prepared {
     library: PreparedStatement,
     params: usize,
     reads: bool,
-    /// It answers whether it was applied.
-    conditional: bool,
     text: Rc<str>,
 }
 
@@ -156,18 +152,10 @@ impl SqlSession for CassandraSession {
 
     async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {
         let library = self.cluster.prepare(ask, &self.choice).await?;
-        let answers = library.get_current_result_set_col_specs();
-        let conditional = answers
-            .get()
-            .iter()
-            .next()
-            .is_some_and(|first| first.name() == APPLIED);
-        drop(answers);
         self.statements.push(Prepared {
             params: library.get_variable_col_specs().len(),
             library,
             reads: ask.reads,
-            conditional,
             text: shared_start(ask.sql),
         });
         Ok(Statement(self.statements.len() as u32 - 1))
@@ -175,12 +163,17 @@ impl SqlSession for CassandraSession {
 
     #[inline]
     async fn execute(&mut self, statement: Statement, params: &[Value<'_>]) -> Result<Done, OpError> {
+        // The rows of a write are what a conditional one answers: first whether it was applied.
+        let counts = !self.statements[statement.0 as usize].reads;
         let mut applied = None;
-        let mut each = |row: &RowBuf| applied = row.cell(0).map(|cell| cell == Value::Bool(true));
+        let mut each = |row: &RowBuf| {
+            if let (true, Some(Value::Bool(yes))) = (counts, row.cell(0)) {
+                applied = Some(yes.into());
+            }
+        };
         self.ask(statement, params, &mut each).await?;
-        let counts = self.statements[statement.0 as usize].conditional;
         Ok(Done {
-            affected: applied.filter(|_| counts).map(u64::from),
+            affected: applied,
             insert_id: None,
         })
     }
@@ -224,6 +217,22 @@ impl SqlSession for CassandraSession {
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
         self.load(table, columns, next).await
+    }
+
+    async fn run_batch(&mut self, batch: &Pipeline) -> Result<(), OpError> {
+        let mut library = self.cluster.batch(&self.choice);
+        let mut values = Vec::with_capacity(batch.len());
+        for place in 0..batch.len() {
+            let Some(Asked::Statement(statement)) = batch.asked(place) else {
+                let words = "a batch holds statements alone: there are no transactions";
+                return Err(OpError::fail(FailClass::Refused, "BATCH", words));
+            };
+            library.append_statement(self.statements[statement.0 as usize].library.clone());
+            values.push(batch.values(place).collect::<Vec<_>>());
+        }
+        let given: Vec<Given<'_>> = values.iter().map(|values| Given(values)).collect();
+        let sent = self.cluster.library.batch(&library, given).await;
+        sent.map(drop).map_err(|error| in_batch(execution(&error, false)))
     }
 }
 

@@ -295,8 +295,9 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
                 }
             };
             cell.disarm();
+            let endpoint = seat.session.as_ref().and_then(D::asked).unwrap_or(seat.endpoint);
             if !right {
-                how = self.fault(operation, seat.endpoint, &failed);
+                how = self.fault(operation, endpoint, &failed);
                 if self.again(how, attempts) {
                     attempts += 1;
                     if self.prepare_retry(how, attempts, seat).await {
@@ -304,7 +305,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
                     }
                 }
             }
-            self.record(operation, how, seat.endpoint, due_ns, begin_ns);
+            self.record(operation, how, endpoint, due_ns, begin_ns);
             return how;
         }
     }

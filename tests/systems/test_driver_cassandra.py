@@ -1,0 +1,34 @@
+"""The engine's Cassandra driver against a real node: runs the driver's own Rust tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+from bakeoff.systems.cassandra.cassandra import Cassandra
+from bakeoff.systems.cassandra.installations import SOURCES
+from builders.systems import configured
+from rust_tests import needs_cargo, run_driver_tests
+
+pytestmark = [pytest.mark.servers, needs_cargo]
+
+TESTS = ("cassandra", "conformance")
+
+
+def test_the_drivers_own_tests_pass(place: Path) -> None:
+    if not SOURCES.here():
+        SOURCES.install("5.0", None, lambda _: None)
+    system = cast(Cassandra, configured("cassandra", place / "a", {"start": {"heap": "256MiB"}}))
+    try:
+        system.start()
+        server = system.server
+        address = {
+            "BAKEOFF_TEST_CASSANDRA": f"cassandra://bench@{server.bench_address('tcp')}/bakeoff",
+            "BAKEOFF_TEST_CASSANDRA_PASSWORD": server.bench_password,
+        }
+        left_out = run_driver_tests(TESTS, address)
+        assert not any("cassandra" in words for words in left_out)
+        assert system.alive()
+    finally:
+        system.stop()
