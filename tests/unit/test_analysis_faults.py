@@ -145,3 +145,15 @@ def test_errors_are_judged_in_the_seconds_in_which_no_fault_was_felt() -> None:
     seconds = [Second(s, ok=99, failed=s == 3, unknown=50 if s in (10, 11) else 0, longest_ms=1) for s in range(-5, 20)]
     assert error_ratio_beside([(10.2, 11.5)], seconds) == pytest.approx(1 / (18 * 99 + 1))
     assert error_ratio_beside([(0.0, 20.0)], seconds) == 0.0
+
+
+def test_the_second_in_which_the_next_fault_began_is_that_ones() -> None:
+    """The rate never comes back, so the first is felt until the second begins, at 15.3."""
+    quiet = [Second(s, ok=9, failed=0, unknown=0, longest_ms=1) for s in range(30)]
+    seconds = [*quiet[:15], Second(15, 9, 0, 4, 900), *quiet[16:29], Second(29, 9, 1, 0, 5)]
+    slow = tenths(series(slow=(10, 30, 0.5)))
+    first = effect(Fault(10, 12, WINDOW_S, next_s=15.3), 10, slow, seconds, [15.4])
+    second = effect(Fault(15.3, 16, WINDOW_S), 10, slow, seconds, [15.4])
+    assert (first.unknown, first.detect_s, first.watched_s) == (0, None, pytest.approx(5.3))
+    assert (second.unknown, second.failed) == (4, 1)
+    assert second.detect_s == pytest.approx(0.1)

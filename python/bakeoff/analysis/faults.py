@@ -48,12 +48,22 @@ class Second:
 
 @dataclass(frozen=True)
 class Fault:
-    """begun_s: it was done. over_s: the server served again; None: it did not while the load was watched. until_s: the
-    next fault of the run began, or its window ended."""
+    """begun_s: it was done. over_s: the server served again; None: it did not while the load was watched. window_s: the
+    window ended. next_s: the next fault of the run began."""
 
     begun_s: float
     over_s: float | None
-    until_s: float
+    window_s: float
+    next_s: float | None = None
+
+    @property
+    def until_s(self) -> float:
+        """So long it was watched."""
+        return self.window_s if self.next_s is None else self.next_s
+
+    def may_explain(self, second: Second) -> bool:
+        """What ended in the second in which the next one began may be of that one."""
+        return self.begun_s - 1 < second.start_s and (self.next_s is None or second.start_s + 1 <= self.next_s)
 
 
 def effect(
@@ -66,7 +76,7 @@ def effect(
     usual = float(np.median(rates)) if len(rates) else None
     full_s = None if usual is None else _full_again(fault, tenths, usual, float(rates.min()))
     felt_until_s = fault.until_s if full_s is None else min(fault.until_s, max(full_s, fault.over_s or 0.0))
-    felt = [s for s in seconds if fault.begun_s - 1 < s.start_s <= felt_until_s and s.start_s < fault.until_s]
+    felt = [s for s in seconds if fault.may_explain(s) and s.start_s <= felt_until_s]
     writing = bool(tenths.writes.any())
     return FaultEffect(
         detect_s=_detected_s(fault, felt, failures_s),

@@ -27,16 +27,16 @@ def with_effects(
     window_s = max(result.window_end_s for result in results) - warm_up_s
     tenths, seconds = tenths_of(timeline.tenths, warm_up_s), seconds_of(intervals, warm_up_s)
     failures_s = [sample.at_s - warm_up_s for result in results for sample in result.errors]
-    ends_s = [*(record.begun_s or 0.0 for record in begun[1:]), window_s]
+    nexts_s = [*(record.begun_s for record in begun[1:]), None]
     effects = {
         id(record): analysis.effect(
-            analysis.Fault(record.begun_s or 0.0, None if record.after_load else record.back_s, until_s),
+            analysis.Fault(record.begun_s or 0.0, None if record.after_load else record.back_s, window_s, next_s),
             begun[0].begun_s or 0.0,
             tenths,
             seconds,
             failures_s,
         )
-        for record, until_s in zip(begun, ends_s, strict=True)
+        for record, next_s in zip(begun, nexts_s, strict=True)
     }
     return [record.model_copy(update={"effect": effects.get(id(record))}) for record in records]
 
