@@ -44,7 +44,9 @@ def galera() -> Iterator[Galera]:
     need_galera()
     folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
     os.chmod(folder, 0o755)
-    system = cast(Galera, configured("galera", folder / "galera", {"start": {"nodes": 3, "settings": SETTINGS}}))
+    system = cast(
+        Galera, configured("galera", folder / "galera", {"tls": True, "start": {"nodes": 3, "settings": SETTINGS}})
+    )
     try:
         system.start()
         system.control.rows("CREATE TABLE bakeoff.t (id INT PRIMARY KEY AUTO_INCREMENT, v INT)")
@@ -71,10 +73,10 @@ def wait_until(true: Callable[[], Any], what: str) -> None:
 
 
 def logged_in(system: Galera, node: str, **changes: Any) -> closing[Any]:
-    """As the load does."""
-    server = system.servers()[node]
+    """As the load does, which trusts one authority."""
+    server, tls = system.servers()[node], {"ssl_ca": str(system.server.authority), "ssl_verify_cert": True}
     login = {"host": "127.0.0.1", "port": server.port, "user": "bench", "password": server.bench_password}
-    return closing(pymysql.connect(**{**login, "database": "bakeoff", **changes}))
+    return closing(pymysql.connect(**{**login, **tls, "database": "bakeoff", **changes}))
 
 
 def all_hold_the_same(system: Galera) -> list[int]:

@@ -188,3 +188,13 @@ def test_killed_in_the_middle_of_the_start_we_leave_no_server_behind(place: Path
     assert not [pid for pid, ticks in servers if start_ticks(pid) == ticks]
     assert remove_stale(place) == [place / "system"]
     assert list(place.iterdir()) == []
+
+
+def test_all_servers_of_a_system_have_one_certificate(place: Path) -> None:
+    """The load trusts one authority; and a server that is started again has the one that is trusted."""
+    system = Sleepers(place, "a", "b")
+    made = [server.make_certificate() for server in system.servers().values()]
+    text = made[0].certificate.read_text()
+    again = system.sleeper("b").make_certificate()
+    assert made == [again, again]
+    assert again.certificate.read_text() == text

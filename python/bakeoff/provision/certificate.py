@@ -1,4 +1,4 @@
-"""A certificate for one private server, signed by an authority that exists only for that server."""
+"""A certificate for the private servers of one system, signed by an authority that exists only for them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class Certificate:
 
 
 def make_certificate(folder: Path) -> Certificate:
-    """For 127.0.0.1 and localhost; the authority's key is not kept, so nothing else can be signed with it."""
+    """For 127.0.0.1 and localhost, unless there is one; the authority's key is not kept, so nothing else can be signed
+    with it."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -43,6 +44,9 @@ def make_certificate(folder: Path) -> Certificate:
             .not_valid_after(now + datetime.timedelta(days=_VALID_DAYS))
         )
 
+    files = Certificate(folder / "ca.pem", folder / "server.pem", folder / "server.key")
+    if all(path.exists() for path in (files.authority, files.certificate, files.key)):
+        return files
     authority_key, server_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     authority = (
         unsigned("bakeoff private authority", authority_key)
@@ -56,7 +60,6 @@ def make_certificate(folder: Path) -> Certificate:
         .sign(authority_key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
-    files = Certificate(folder / "ca.pem", folder / "server.pem", folder / "server.key")
     write_private(files.authority, authority.public_bytes(pem).decode(), mode=0o644)
     write_private(files.certificate, server.public_bytes(pem).decode(), mode=0o644)
     plain = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())

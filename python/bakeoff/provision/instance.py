@@ -52,7 +52,7 @@ class InstanceFolder:
         for_servers: servers will run in it, so the account that they run as must be able to get there.
         """
         self.path = path.absolute()
-        self._whole = self.path  # where the record is
+        self.whole = self.path  # where the record is
         self._for_servers = for_servers
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -108,17 +108,17 @@ class InstanceFolder:
 
     def remove(self) -> None:
         """Removes everything (of a part: the whole), also what other objects for this folder have added."""
-        _remove(self._whole, self._known())
-        if lock := _held.pop(self._whole, None):
+        _remove(self.whole, self._known())
+        if lock := _held.pop(self.whole, None):
             lock.free()
 
     def _known(self) -> Owner:
         """The record as it is now: there may be several objects for one folder."""
-        return Owner.read(self._whole) or self._owner
+        return Owner.read(self.whole) or self._owner
 
     def _change(self, owner: Owner) -> None:
         self._owner = owner
-        owner.write(self._whole)
+        owner.write(self.whole)
 
     def _take(self) -> Owner:
         owner = Owner.read(self.path)

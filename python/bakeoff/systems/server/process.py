@@ -66,6 +66,7 @@ class DatabaseServer(PrivateServer):
         return None
 
     def make_certificate(self) -> Certificate:
-        files = make_certificate(self.folder.path)
+        """One for all servers of a system: the load trusts one authority."""
+        files = make_certificate(self.folder.whole)
         self.authority = files.authority
         return files
