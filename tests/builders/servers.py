@@ -70,7 +70,7 @@ class Sleeper(DatabaseServer):
     def before_snapshot(self) -> None:
         self._done.append(f"settle {self.name}")
 
-    def make_control(self) -> Control:
+    def make_control(self, timeout_s: float = 5.0) -> Control:
         raise ServerError("it says nothing")
 
     def drain_debt(self, timeout_s: float) -> bool:

@@ -100,10 +100,13 @@ def test_a_figure_that_cannot_be_leaves_its_run_out_and_is_named_with_file_and_f
     assert "\n" not in said
 
 
-def of_two_nodes(folder: Path) -> dict[str, Any]:
-    """The first run's record, with all reads on one node and all updates on another."""
-    named = [{"name": name, "role": "primary", "address": f"{name}:1"} for name in "ab"]
-    changed(folder, put("resolved", "systems", value={"mariadb": {"nodes": named}}), "plan.json")
+NAMED = [{"name": name, "role": "primary", "address": f"{name}:1"} for name in "ab"]
+
+
+def of_two_nodes(folder: Path, *, ours: bool = False) -> dict[str, Any]:
+    """The first run's record, with all reads on one node and all updates on another. ours: servers that we start."""
+    told = put("cells", 0, "nodes", value=["a", "b"])
+    changed(folder, told if ours else put("resolved", "systems", value={"mariadb": {"nodes": NAMED}}), "plan.json")
     document: dict[str, Any] = json.loads((folder / FIRST).read_text())
     document["nodes"] = [
         {"name": name, "role": "primary", "operations": series["count"], "response": dict(series["response"])}
@@ -127,8 +130,9 @@ WRONG_NODES: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-def test_figures_of_nodes_that_agree_are_read(folder: Path) -> None:
-    bundle = changed(folder, lambda d: d.update(of_two_nodes(folder)))
+@pytest.mark.parametrize("ours", [False, True])
+def test_figures_of_nodes_that_agree_are_read(folder: Path, ours: bool) -> None:
+    bundle = changed(folder, lambda d: d.update(of_two_nodes(folder, ours=ours)))
     assert [node.name for node in bundle.runs[0].nodes] == ["a", "b"]
 
 

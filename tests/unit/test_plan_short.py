@@ -173,3 +173,13 @@ def test_what_is_wrong_with_a_set_value_names_the_option() -> None:
     assert refused(PLAN, "workload.preset=z").where == "the plan, --set workload.preset"
     listed = refused("cells = []\n" + SQLITE + YCSB, "cells.threads=8")
     assert listed.what == "`cells` is a list, of which nothing can be set by name"
+
+
+def test_replicas_stand_beside_start_or_in_it_and_are_a_factor() -> None:
+    inside = read(f"[systems.mariadb]\nstart = {{ replicas = 2, semi_sync = true }}\n{YCSB}")
+    beside = read(f"[systems.mariadb]\nreplicas = 2\nsemi_sync = true\n{YCSB}")
+    assert beside.cells[0].system_options == inside.cells[0].system_options
+    varied = read(f"[systems.mariadb]\n{YCSB}[factors]\n'mariadb.replicas' = [0, 1]\n")
+    assert [cell.system_options["start"]["replicas"] for cell in varied.cells] == [0, 1]
+    assert [cell.record.nodes for cell in varied.cells] == [[], ["primary", "replica1"]]
+    assert "and there is none: set replicas = 1" in refused(f"[systems.mariadb]\nsemi_sync = true\n{YCSB}").what

@@ -13,6 +13,7 @@ from bakeoff.errors import EngineError
 from bakeoff.fleet.host import Engines, Host
 from bakeoff.fleet.local import LocalHost
 from bakeoff.model.boundary import (
+    Check,
     CheckSpec,
     ClientCost,
     ClientSpec,
@@ -105,7 +106,12 @@ def setting() -> Sequence[Any]:
     """A plan, a cell and a system, as far as the short phases look."""
     plan = SimpleNamespace(record=SimpleNamespace(seed=1), timeout_s=10.0, client_cores=[], sessions_of_largest_run=4)
     cell = SimpleNamespace(
-        workload=SimpleNamespace(spec={"kind": "ycsb"}), clients=1, workers=1, runner=None, io=None, isolation=None
+        workload=SimpleNamespace(spec={"kind": "ycsb"}, tables=["t"]),
+        clients=1,
+        workers=1,
+        runner=None,
+        io=None,
+        isolation=None,
     )
     system = SimpleNamespace(
         name="s",
@@ -114,6 +120,8 @@ def setting() -> Sequence[Any]:
         nodes=list,
         engine_driver=lambda: ({"kind": "null"}, {}),
         capabilities=lambda: SimpleNamespace(embedded=False),
+        caught_up=lambda timeout_s: True,
+        agreement=lambda tables: [],
     )
     return plan, cell, system
 
@@ -133,6 +141,17 @@ def test_what_an_engine_warns_of_in_a_short_phase_is_kept_and_told_once(tmp_path
     phases.check(*setting(), tmp_path, CheckSpec())
     assert phases.warnings() == ["warming of s: clock_source is hpet", "check of s: clock_source is hpet"]
     assert phases.warnings() == []
+
+
+def test_nodes_that_follow_the_first_are_checked_beside_it_once_they_had_the_time(tmp_path: Path) -> None:
+    plan, cell, system = setting()
+    asked: list[Any] = []
+    held = Check(name="replica1 holds what primary holds", ok=True, expected="it", actual="it", evidence=[])
+    system.caught_up = lambda timeout_s: asked.append(timeout_s)
+    system.agreement = lambda tables: [asked.append(tables), held][1:]
+    done = Phases(Scripted(result("check"))).check(plan, cell, system, tmp_path, CheckSpec())
+    assert done.checks[-1] == held
+    assert asked == [120.0, ["t"]]
 
 
 def test_an_engine_that_ends_without_a_result_is_closed_all_the_same(tmp_path: Path) -> None:

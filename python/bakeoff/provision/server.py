@@ -79,6 +79,7 @@ class Passwords:
 
     bench: str = field(default_factory=_secret, repr=False)
     root: str = field(default_factory=_secret, repr=False)
+    replication: str = field(default_factory=_secret, repr=False)
 
     def censored(self, text: str) -> str:
         for secret in astuple(self):

@@ -260,6 +260,7 @@ def _check(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, mea
     try:
         if not measured.alive_after:
             raise EngineError("the server had ended, or was frozen", hint="")
+        instance.start()  # of several nodes those that have ended, so that they hold the same again
         return instance.phases.check(plan, cell, instance.system, folder, expected).checks
     except BakeoffError as error:
         return [

@@ -19,6 +19,8 @@ from .cores import shares_cores
 #: Nothing short may hang for ever, and a load of hours is no error: the bound is on silence, not on length. (The engine
 #: itself gives a chunk of a load up after `timeout_s`, and a step after it once the server answers nobody else.)
 SILENCE_S = 120.0
+#: Nodes that follow another get so long to apply what it has committed; what they have not then, a check says.
+CATCH_UP_TIMEOUT_S = 120.0
 
 
 def spec(
@@ -88,9 +90,13 @@ class Phases:
         return self._carry_out(document, env, folder, f"warming of {system.name}")
 
     def check(self, plan: ResolvedPlan, cell: Cell, system: System, folder: Path, expected: CheckSpec) -> RunResult:
+        """Of the data where they are written, and of whether nodes that follow hold the same once they had the time."""
         document, env = spec(plan, cell, system, "check")
         document.check = expected
-        return self._carry_out(document, env, folder, f"check of {system.name}")
+        result = self._carry_out(document, env, folder, f"check of {system.name}")
+        system.caught_up(CATCH_UP_TIMEOUT_S)
+        result.checks += system.agreement(cell.workload.tables)
+        return result
 
     def warnings(self) -> list[str]:
         """Those since they were asked for last."""

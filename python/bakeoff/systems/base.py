@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bakeoff.errors import PlanError
+from bakeoff.model.boundary import Check
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Sources
 from bakeoff.provision.server import PrivateServer
@@ -261,6 +262,10 @@ class System(ABC):
     def caught_up(self, timeout_s: float) -> bool:
         """Waits until all nodes hold what the first has committed. False if they did not within `timeout_s`."""
         return True
+
+    def agreement(self, tables: Sequence[str]) -> list[Check]:
+        """Whether the nodes of a private system that follow the first hold what it holds in these tables."""
+        return []
 
     @abstractmethod
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:

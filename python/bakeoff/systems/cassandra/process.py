@@ -56,13 +56,13 @@ class CassandraProcess(DatabaseServer):
 
     # -- talking ----------------------------------------------------------------------------------------------------
 
-    def make_control(self) -> Control:
-        return self.control_as(SUPERUSER, self.root_password)
+    def make_control(self, timeout_s: float = 5.0) -> Control:
+        return self.control_as(SUPERUSER, self.root_password, timeout_s=timeout_s)
 
-    def control_as(self, user: str, password: str, consistency: int = LOCAL_ONE) -> Control:
+    def control_as(self, user: str, password: str, consistency: int = LOCAL_ONE, *, timeout_s: float = 5.0) -> Control:
         """One more connection, which whoever asks for it closes."""
         login = Login(self.address, user, password)
-        return Control(login, self.spec.schema, where=self.where, consistency=consistency)
+        return Control(login, self.spec.schema, where=self.where, timeout_s=timeout_s, consistency=consistency)
 
     @property
     def address(self) -> Address:

@@ -50,7 +50,7 @@ DECISIVE = (
 
 #: Say where an instance is, or pass by, and would only make noise in a comparison of settings.
 _NOT_SETTINGS = re.compile(
-    r"(dir|_basename|_index|_log_file)$|^(socket|port|bind_address|report_port|hostname|server_uid|server_uuid|log_error|init_file|"
+    r"(dir|_basename|_index|_log_file)$|^(socket|port|bind_address|report_port|hostname|server_id|server_uid|server_uuid|log_error|init_file|"
     r"pid_file|gtid_(binlog_pos|binlog_state|current_pos|slave_pos|executed|purged)|system_time_zone|license|"
     r"version_.*|ssl_(ca|cert|key|capath|crl|crlpath)|tls_version)$"
 )

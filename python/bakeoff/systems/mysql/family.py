@@ -16,7 +16,7 @@ from bakeoff.systems.mysql import facts
 from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.mysql.ledger import MySqlLedger
 from bakeoff.systems.mysql.node import MySqlNode
-from bakeoff.systems.mysql.options import MySqlOptions
+from bakeoff.systems.mysql.options import MariaDbOptions, MySqlOptions
 from bakeoff.systems.mysql.settings import RUN_TIME
 from bakeoff.systems.server.control import Control as ServerControl
 from bakeoff.systems.server.control import Refused
@@ -119,4 +119,10 @@ def _literal(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-FAMILY = MySqlFamily()
+class MariaDbFamily(MySqlFamily):
+    """It is started with replicas, too."""
+
+    options = MariaDbOptions
+
+
+FAMILY, MARIADB = MySqlFamily(), MariaDbFamily()

@@ -3,6 +3,10 @@
 [systems.mariadb]
 start = { version = "10.11", settings = { innodb_buffer_pool_size = "1G" } }
 
+[systems.replicated]
+kind = "mariadb"
+start = { replicas = 2, semi_sync = true }      # nodes primary, replica1 and replica2
+
 [systems.production_like]
 kind = "mariadb"
 address = "db1:3306"
@@ -13,16 +17,21 @@ schema = "bakeoff"
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from bakeoff.provision.installation import Installation, Sources
+from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.mysql import mariadb_process
-from bakeoff.systems.mysql.family import FAMILY
+from bakeoff.systems.mysql.family import MARIADB as FAMILY
 from bakeoff.systems.mysql.mariadb_installations import SOURCES
-from bakeoff.systems.mysql.storage import MARIADB
+from bakeoff.systems.mysql.options import MariaDbStart
+from bakeoff.systems.mysql.replication import MariaDbReplication, settings_of
+from bakeoff.systems.mysql.storage import MARIADB as STORAGE
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.process import DatabaseServer
-from bakeoff.systems.server.started import StartedServer
+from bakeoff.systems.server.replication import Replicated
 
 
 class ExistingMariaDb(ExistingServer):
@@ -31,14 +40,16 @@ class ExistingMariaDb(ExistingServer):
     family = FAMILY
 
 
-class MariaDb(StartedServer):
+class MariaDb(Replicated):
     kind: ClassVar[str] = "mariadb"
     driver: ClassVar[str] = FAMILY.driver
     family = FAMILY
     summary: ClassVar[str] = "MariaDB server: a private instance, or an existing one by `address`"
-    storage = MARIADB
+    storage = STORAGE
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     existing: ClassVar[type[ExistingServer]] = ExistingMariaDb
+    replication = MariaDbReplication()
+    _start: MariaDbStart
 
     @classmethod
     def sources(cls) -> Sources:
@@ -47,3 +58,10 @@ class MariaDb(StartedServer):
     @classmethod
     def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
         return mariadb_process.process_of(installation.version, where)
+
+    def make_server(self, name: str, spec: ServerSpec, folder: InstanceFolder) -> DatabaseServer:
+        if self._start.replicas:
+            number = [*self.roles()].index(name) + 1
+            version, semi_sync = spec.installation.version, self._start.semi_sync
+            spec = replace(spec, settings={**settings_of(name, number, version, semi_sync=semi_sync), **spec.settings})
+        return super().make_server(name, spec, folder)

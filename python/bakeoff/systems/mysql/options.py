@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bakeoff.systems.server.options import ServerOptions
+from bakeoff.systems.server.replication import ReplicaStart
 
 
 class MySqlOptions(ServerOptions):
@@ -14,3 +15,17 @@ class MySqlOptions(ServerOptions):
     @property
     def tables_in(self) -> str:
         return self.schema_
+
+
+class MariaDbStart(ReplicaStart):
+    semi_sync: bool = False  # a commit is acknowledged once a replica has received it
+
+    @model_validator(mode="after")
+    def _somebody_to_wait_for(self) -> MariaDbStart:
+        if self.semi_sync and not self.replicas:
+            raise ValueError("`semi_sync` waits for a replica, and there is none: set replicas = 1 or more")
+        return self
+
+
+class MariaDbOptions(MySqlOptions):
+    start: MariaDbStart | None = None

@@ -59,8 +59,9 @@ class MySqlProcess(DatabaseServer):
         "innodb_io_capacity": 100_000,
     }
 
-    def make_control(self) -> Control:
-        return Control(Login(self.socket_address(), "root", self.root_password), where=self.where)
+    def make_control(self, timeout_s: float = 5.0) -> Control:
+        login = Login(self.socket_address(), "root", self.root_password)
+        return Control(login, where=self.where, timeout_s=timeout_s)
 
     def answers(self) -> bool:
         return self.socket.exists() and self.control.answers()
@@ -127,7 +128,8 @@ class MySqlProcess(DatabaseServer):
         ]
 
     def secret_files(self) -> dict[str, str]:
-        return {"init.sql": "\n".join([*self.accounts(), ""])}
+        """Each server of a system makes its accounts by itself, so no other is to apply them."""
+        return {"init.sql": "\n".join(["SET sql_log_bin = 0;", *self.accounts(), ""])}
 
     @abstractmethod
     def accounts(self) -> list[str]:

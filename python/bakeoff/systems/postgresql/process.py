@@ -40,8 +40,8 @@ class PostgreSqlProcess(DatabaseServer):
 
     # -- talking ----------------------------------------------------------------------------------------------------
 
-    def make_control(self) -> Control:
-        return self.control_of(self.spec.schema)
+    def make_control(self, timeout_s: float = 5.0) -> Control:
+        return self.control_of(self.spec.schema, timeout_s)
 
     def control_of(self, database: str, timeout_s: float = 5.0) -> Control:
         """One more connection, which whoever asks for it closes."""

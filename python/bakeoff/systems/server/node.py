@@ -29,11 +29,13 @@ class Status:
 @dataclass(frozen=True)
 class Access:
     """How a node is reached and watched. control: a connection of ours that lasts. own: portable facts that whoever
-    made the node knows and it cannot say itself, or not as well."""
+    made the node knows and it cannot say itself, or not as well. behind: of a node that follows another, how far it is
+    behind, as gauges that are debt, too."""
 
     control: Callable[[], Control]
     pids: Callable[[], list[int]] = list
     own: Callable[[], Mapping[str, str]] = dict
+    behind: Callable[[], Mapping[str, float]] = dict
     private: bool = False
 
 
@@ -80,11 +82,11 @@ class ServerNode(Node):
 
     def gauges(self) -> dict[str, float]:
         status = self._recent_status()
-        return dict(status.gauges) if status else {}
+        return {**status.gauges, **self.access.behind()} if status else {}
 
     def debt(self) -> dict[str, float]:
         try:
-            return self.read_debt()
+            return {**self.read_debt(), **self.access.behind()}
         except ServerError:
             return {}
 

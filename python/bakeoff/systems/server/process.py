@@ -23,8 +23,8 @@ class DatabaseServer(PrivateServer):
         self._control: Control | None = None
 
     @abstractmethod
-    def make_control(self) -> Control:
-        """A new connection with all rights, over the socket, where the plan's tables are."""
+    def make_control(self, timeout_s: float = 5.0) -> Control:
+        """A new connection with all rights, over the socket, where the plan's tables are. timeout_s: of a statement."""
 
     @abstractmethod
     def drain_debt(self, timeout_s: float) -> bool:

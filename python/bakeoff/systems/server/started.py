@@ -4,7 +4,7 @@ server. One of several servers says more:
 
     def roles(self): ...                    # names and roles of its nodes; the first is written to
     def make_server(self, name, ...): ...   # one of them
-    def make_node(self, name, ...): ...     # what it is asked, beside what its family asks a server
+    def access(self, name, ...): ...        # how its node is reached, and what we know of it ourselves
     def rejoin(self, node, ...): ...        # how one is started beside those that run
     def caught_up(self, timeout_s): ...     # whether all hold what the first has committed
     def copied_from(self, node): ...        # whose data a copy keeps for this one, where all hold the same
@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -124,9 +124,6 @@ class StartedServer(Server):
         """Of the node of that name."""
         return self.process_of(spec.installation, self._where)(spec, folder, where=self._where)
 
-    def make_node(self, name: str, address: str, access: Access) -> ServerNode:
-        return self.family.node(name, self.roles()[name], address, access)
-
     def servers(self) -> dict[str, DatabaseServer]:
         """Their folders are made at the first call. With a port of the plan they have that and the next ones."""
         if not self._servers:
@@ -187,11 +184,12 @@ class StartedServer(Server):
         addresses = {name: str(server.bench_address(self._start.connect)) for name, server in self._servers.items()}
         if {node.name: node.address for node in self._nodes} != addresses:
             self._nodes = [
-                self.make_node(name, address, self._access(self._servers[name])) for name, address in addresses.items()
+                self.family.node(name, self.roles()[name], address, self.access(name, self._servers[name]))
+                for name, address in addresses.items()
             ]
         return self._nodes
 
-    def _access(self, server: DatabaseServer) -> Access:
+    def access(self, name: str, server: DatabaseServer) -> Access:
         return Access(lambda: server.control, server.pids, partial(self._own_facts, server), private=True)
 
     def engine_driver(self) -> tuple[dict[str, Any], dict[str, str]]:
@@ -222,8 +220,7 @@ class StartedServer(Server):
                 f"not all nodes held what was loaded within {self.catch_up_timeout_s:.0f} s", where=self._where
             )
         copied = {name: self.servers()[name] for name in map(self.copied_from, self.servers())}
-        for server in copied.values():
-            server.before_snapshot()
+        self.settle(copied.values())
         self._end()
         for name, server in copied.items():
             server.save_data(path / name)
@@ -232,6 +229,11 @@ class StartedServer(Server):
     def copied_from(self, node: str) -> str:
         """The node whose data this one begins with after a restore."""
         return node
+
+    def settle(self, copied: Iterable[DatabaseServer]) -> None:
+        """What makes the next clean end leave whole and settled data behind, of which copies will be made."""
+        for server in copied:
+            server.before_snapshot()
 
     def restore(self, path: Path) -> None:
         for name, server in self.servers().items():

@@ -1,0 +1,144 @@
+"""MariaDB's replicas: they follow the primary's binary log by global transaction ids.
+
+Each member is made by itself and has its accounts already (process.py keeps them out of the log), so a replica applies
+what has been committed since, from the first event on. A position counts transactions: the numbers of a list of global
+transaction ids, one for each domain, together.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from typing import ClassVar
+
+from bakeoff.errors import ServerError
+from bakeoff.provision.installation import version_key
+from bakeoff.systems.mysql.facts import quoted
+from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.server.replication import PRIMARY, Replication
+
+_USER = "replication"
+_TIMEOUT_S = 30.0
+#: A scan of a table, to say what is in it.
+_SCAN_TIMEOUT_S = 3600.0
+#: Columns of SHOW SLAVE STATUS: newer ones stand behind these.
+_IO_RUNNING, _SQL_RUNNING, _IO_ERROR, _SQL_ERROR = 10, 11, 35, 37
+#: A primary that its replicas do not answer waits for them, and does not go on without: an hour.
+_WAIT_MS = 3_600_000
+#: From this version on semi-synchronous replication is part of the server.
+_SEMI_SYNC_WITHIN = (10, 3, 3)
+
+
+def settings_of(node: str, number: int, version: str, *, semi_sync: bool) -> dict[str, str]:
+    """Of a member of that name, the `number`th from 1; a plan may set any of them otherwise. Replicas write what they
+    apply to a log of their own, so that each could take the primary's place."""
+    settings = {
+        "server_id": str(number),
+        "log_bin": "binlog",
+        "binlog_format": "ROW",
+        "relay_log": "relay",
+        "log_slave_updates": "ON",
+        "gtid_strict_mode": "ON",
+        "skip_slave_start": "ON",  # it is told first where its primary is now
+        "read_only": "OFF" if node == PRIMARY else "ON",
+    }
+    if not semi_sync:
+        return settings
+    if version_key(version) < _SEMI_SYNC_WITHIN:
+        settings["plugin_load_add"] = "semisync_master;semisync_slave"
+    if node == PRIMARY:
+        return {**settings, "rpl_semi_sync_master_enabled": "ON", "rpl_semi_sync_master_timeout": str(_WAIT_MS)}
+    return {**settings, "rpl_semi_sync_slave_enabled": "ON"}
+
+
+class MariaDbReplication(Replication):
+    unit: ClassVar[str] = "transactions"
+
+    def follow(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
+        password = primary.spec.passwords.replication
+        with closing(primary.make_control()) as control:
+            control.rows("SET sql_log_bin = 0")
+            control.rows(f"CREATE OR REPLACE USER '{_USER}'@'127.0.0.1' IDENTIFIED BY '{password}'")
+            control.rows(f"GRANT REPLICATION SLAVE ON *.* TO '{_USER}'@'127.0.0.1'")
+        with closing(replica.make_control(_TIMEOUT_S)) as control:
+            control.rows("STOP SLAVE")
+            control.rows(
+                f"CHANGE MASTER TO master_host = '127.0.0.1', master_port = {primary.port}, master_user = '{_USER}',"
+                f" master_password = '{password}', master_use_gtid = slave_pos, master_connect_retry = 1"
+            )
+            control.rows("START SLAVE")
+        self._wait_until_connected(replica)
+
+    def _wait_until_connected(self, replica: DatabaseServer) -> None:
+        """What is committed from now on reaches it; a primary that waits for replicas has one to wait for."""
+        deadline = time.monotonic() + _TIMEOUT_S
+        while (status := self._status(replica))[_IO_RUNNING] != "Yes":
+            if time.monotonic() > deadline or status[_IO_ERROR]:
+                said = status[_IO_ERROR] or f"it had not connected after {_TIMEOUT_S:.0f} s"
+                raise ServerError(f"the replica does not follow its primary: {said}", where=replica.where)
+            time.sleep(0.01)
+
+    def forget(self, server: DatabaseServer) -> None:
+        for statement in ("STOP SLAVE", "RESET SLAVE", "RESET MASTER", "SET GLOBAL gtid_slave_pos = ''"):
+            server.control.rows(statement)
+
+    def committed(self, primary: DatabaseServer) -> int:
+        return transactions(str(primary.control.value("SELECT @@GLOBAL.gtid_binlog_pos")))
+
+    def applied(self, replica: DatabaseServer) -> int:
+        return transactions(str(replica.control.value("SELECT @@GLOBAL.gtid_slave_pos")))
+
+    def trouble(self, replica: DatabaseServer) -> str:
+        status = self._status(replica)
+        if status[_SQL_RUNNING] == "Yes":
+            return ""
+        return status[_SQL_ERROR] or "its applier has been stopped"
+
+    def fallen_back(self, primary: DatabaseServer) -> str:
+        semi_sync = self._semi_sync(primary)
+        if not semi_sync:
+            return ""
+        if semi_sync["status"] != "ON":
+            return "commits do not wait for a replica any more"
+        alone = int(semi_sync["no_tx"])
+        return f"{alone} of {alone + int(semi_sync['yes_tx'])} commits did not wait for a replica" if alone else ""
+
+    def content(self, server: DatabaseServer, table: str) -> str:
+        with closing(server.make_control(_SCAN_TIMEOUT_S)) as control:
+            name = f"{quoted(server.spec.schema)}.{quoted(table)}"
+            rows, checksum = control.value(f"SELECT COUNT(*) FROM {name}"), control.rows(f"CHECKSUM TABLE {name}")[0][1]
+        return f"{rows} rows, checksum {checksum}"
+
+    def facts_of_primary(self, primary: DatabaseServer) -> dict[str, str]:
+        connected = primary.control.value(
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'"
+        )
+        semi_sync = self._semi_sync(primary)
+        on = semi_sync.get("status") == "ON"
+        waits = f"a commit waits until one of {semi_sync['clients']} has received it" if on else "no commit waits"
+        return {
+            "replication": f"{'semi-synchronous' if on else 'asynchronous'} to {connected}: {waits}",
+            "lost_with_primary": "nothing" if on else "commits that no replica had received",
+        }
+
+    def facts_of_replica(self, replica: DatabaseServer) -> dict[str, str]:
+        threads = int(replica.control.value("SELECT @@GLOBAL.slave_parallel_threads"))
+        return {"replication": f"applies by GTID with {f'{threads} parallel threads' if threads else 'one thread'}"}
+
+    def _semi_sync(self, primary: DatabaseServer) -> Mapping[str, str]:
+        """What it says of it, where it was asked for."""
+        asked = primary.control.rows("SHOW GLOBAL VARIABLES LIKE 'rpl_semi_sync_master_enabled'")
+        if not asked or asked[0][1] != "ON":
+            return {}
+        prefix = "Rpl_semi_sync_master_"
+        rows = primary.control.rows(f"SHOW GLOBAL STATUS LIKE '{prefix}%'")
+        return {str(name).removeprefix(prefix): str(value) for name, value in rows}
+
+    def _status(self, replica: DatabaseServer) -> list[str]:
+        return [str(value) for value in replica.control.rows("SHOW SLAVE STATUS")[0]]
+
+
+def transactions(position: str) -> int:
+    """Of a list of global transaction ids: `0-1-120,1-1-3` is 123."""
+    return sum(int(one.rpartition("-")[2]) for one in position.split(",") if one)

@@ -1,0 +1,179 @@
+"""A primary with replicas that apply what it has committed, as a system of a plan:
+
+    start = { replicas = 2 }        nodes primary, replica1 and replica2; without it a single server as ever
+
+What a product's replicas do in their own way a Replication says, asked over the control connections of single servers.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar
+
+from pydantic import Field
+
+from bakeoff.errors import ServerError
+from bakeoff.model.boundary import Check
+from bakeoff.systems.server.lag import Lag
+from bakeoff.systems.server.node import Access
+from bakeoff.systems.server.options import StartOptions
+from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.server.started import StartedServer
+
+PRIMARY = "primary"
+REPLICA = "replica"
+_LOOK_S = 0.02
+
+
+class ReplicaStart(StartOptions):
+    replicas: int = Field(default=0, ge=0, le=9)
+
+
+class Replication(ABC):
+    """All raise ServerError where a server does not answer."""
+
+    #: What positions count.
+    unit: ClassVar[str]
+
+    @abstractmethod
+    def follow(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
+        """Has a replica that runs follow the primary where it is now."""
+
+    def forget(self, server: DatabaseServer) -> None:  # noqa: B027  # nothing, where there is no such log
+        """Of a primary or replica, all of which hold the same: empties the log of what was committed: no copy has
+        it. Replicas first; they follow again from `follow` on."""
+
+    @abstractmethod
+    def committed(self, primary: DatabaseServer) -> int:
+        """Position up to which it has committed."""
+
+    @abstractmethod
+    def applied(self, replica: DatabaseServer) -> int:
+        """Position up to which it has applied what the primary committed."""
+
+    @abstractmethod
+    def trouble(self, replica: DatabaseServer) -> str:
+        """Why it applies nothing any more, in its own words; "" if it does."""
+
+    @abstractmethod
+    def fallen_back(self, primary: DatabaseServer) -> str:
+        """What of the replication that was asked for did not hold since the primary was started, as a clause; "" if
+        all did."""
+
+    @abstractmethod
+    def content(self, server: DatabaseServer, table: str) -> str:
+        """Rows of a table and a checksum of what is in them: the same words where the same is in it."""
+
+    @abstractmethod
+    def facts_of_primary(self, primary: DatabaseServer) -> dict[str, str]:
+        """How it hands on what it commits, read back from it."""
+
+    @abstractmethod
+    def facts_of_replica(self, replica: DatabaseServer) -> dict[str, str]: ...
+
+
+class Replicated(StartedServer):
+    replication: ClassVar[Replication]
+    _start: ReplicaStart
+
+    def roles(self) -> dict[str, str]:
+        if self._start.replicas == 0:
+            return dict(super().roles())
+        return {PRIMARY: PRIMARY, **{f"{REPLICA}{number + 1}": REPLICA for number in range(self._start.replicas)}}
+
+    def replicas(self) -> dict[str, DatabaseServer]:
+        return {name: server for name, server in self.servers().items() if self.roles()[name] == REPLICA}
+
+    def rejoin(self, node: str, *options: str) -> None:
+        super().rejoin(node, *options)
+        replicas = self.replicas()
+        for name, replica in replicas.items():
+            if name == node or (node not in replicas and replica.alive()):
+                self.replication.follow(replica, self.server)
+
+    def access(self, name: str, server: DatabaseServer) -> Access:
+        access = super().access(name, server)
+        if name in self.replicas():
+            said = partial(self.replication.facts_of_replica, server)
+            access = replace(access, behind=partial(self._lag, Lag(), server))
+        elif self._start.replicas:
+            said = partial(self.replication.facts_of_primary, server)
+        else:
+            return access
+        own = access.own
+        return replace(access, own=lambda: {**own(), **said()})
+
+    def _lag(self, lag: Lag, replica: DatabaseServer) -> dict[str, float]:
+        """The primary first: what it commits between the two looks is not counted against the replica."""
+        try:
+            committed, at_s = self.replication.committed(self.server), time.monotonic()
+            applied = self.replication.applied(replica)
+        except ServerError:
+            return {}
+        return {
+            "lag_s": lag.age_s(at_s, committed, applied),
+            f"lag_{self.replication.unit}": float(max(0, committed - applied)),
+        }
+
+    def settle(self, copied: Iterable[DatabaseServer]) -> None:
+        for server in reversed(self.servers().values()) if self._start.replicas else ():
+            self.replication.forget(server)
+        super().settle(copied)
+
+    # -- whether all hold the same ----------------------------------------------------------------------------------
+
+    def caught_up(self, timeout_s: float) -> bool:
+        """Of the replicas that live; one that applies nothing any more is not waited for."""
+        deadline = time.monotonic() + timeout_s
+        target = self.replication.committed(self.server) if self._start.replicas else 0
+        waiting = [replica for replica in self.replicas().values() if replica.alive()]
+        while waiting := [replica for replica in waiting if self.replication.applied(replica) < target]:
+            if time.monotonic() > deadline or any(self.replication.trouble(replica) for replica in waiting):
+                return False
+            time.sleep(_LOOK_S)
+        return True
+
+    def agreement(self, tables: Sequence[str]) -> list[Check]:
+        if not self._start.replicas:
+            return []
+        committed = self.replication.committed(self.server)
+        wanted = self._contents(self.server, tables)
+        checks = [self._agrees(name, replica, committed, wanted) for name, replica in self.replicas().items()]
+        fallen_back = self.replication.fallen_back(self.server)
+        held = Check(
+            name="replication was as asked for",
+            ok=not fallen_back,
+            expected="it held for every commit",
+            actual=fallen_back or "it did",
+            evidence=[],
+        )
+        return [*checks, held]
+
+    def _agrees(self, name: str, replica: DatabaseServer, committed: int, wanted: Mapping[str, str]) -> Check:
+        missing = committed - self.replication.applied(replica)
+        expected, actual = "all that primary has committed", "it has applied that"
+        if trouble := self.replication.trouble(replica):
+            actual = f"it applies nothing any more: {trouble}"
+        elif missing > 0:
+            actual = f"{missing} {self.replication.unit} are not applied"
+        else:
+            found = self._contents(replica, [*wanted])
+            differing = next((table for table in wanted if found[table] != wanted[table]), None)
+            if differing is None:
+                expected = actual
+            else:
+                expected, actual = f"{differing}: {wanted[differing]}", f"{differing}: {found[differing]}"
+        return Check(
+            name=f"{name} holds what {PRIMARY} holds",
+            ok=expected == actual,
+            expected=expected,
+            actual=actual,
+            evidence=[],
+        )
+
+    def _contents(self, server: DatabaseServer, tables: Sequence[str]) -> dict[str, str]:
+        return {table: self.replication.content(server, table) for table in tables}
