@@ -48,7 +48,8 @@ _NOT_SETTINGS = re.compile(
     r"client_encoding|data_directory_mode|in_hot_standby|lc_(messages|monetary|numeric|time)|log_\w+|"
     r"server_version|server_version_num|shared_memory_size\w*|num_os_semaphores|transaction_\w+|"
     r"default_text_search_config|config_file|external_pid_file|unix_socket_\w+|event_source|"
-    r"ssl_\w+|DateStyle|TimeZone|timezone_abbreviations|log_timezone|dynamic_shared_memory_type|max_stack_depth)$"
+    r"ssl_\w+|DateStyle|TimeZone|timezone_abbreviations|log_timezone|dynamic_shared_memory_type|max_stack_depth|primary_conninfo|"
+    r"primary_slot_name)$"
 )
 
 #: Views of one row for the whole server or the database; a major has those that exist.

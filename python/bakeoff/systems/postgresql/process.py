@@ -12,7 +12,7 @@ import os
 import pwd
 import signal
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from bakeoff.errors import BakeoffError, ServerError
@@ -65,7 +65,7 @@ class PostgreSqlProcess(DatabaseServer):
             return
         super().start(*options)
         try:
-            self._make_accounts()
+            self.make_accounts()
         except BaseException:
             self.kill()
             raise
@@ -167,20 +167,19 @@ class PostgreSqlProcess(DatabaseServer):
         told = self.run([self.spec.installation.program, "--describe-config"]).stdout
         return [line.partition("\t")[0] for line in told.splitlines() if "\t" in line]
 
-    def _make_accounts(self) -> None:
+    def make_accounts(self) -> None:
         """The bench user with this instance's password, its database, and what we need for looking."""
-        database, control = self.spec.schema, self.control_of(_SUPERUSER)
-        try:
+        database = self.spec.schema
+        with closing(self.control_of(_SUPERUSER)) as control:
             if not control.rows("SELECT 1 FROM pg_roles WHERE rolname = $1", BENCH_USER):
                 control.rows(f"CREATE ROLE {BENCH_USER}")
             control.rows(f"ALTER ROLE {BENCH_USER} LOGIN PASSWORD {literal(self.bench_password)}")
             if not control.rows("SELECT 1 FROM pg_database WHERE datname = $1", database):
                 control.rows(f"CREATE DATABASE {quoted(database)} OWNER {BENCH_USER}")
-        finally:
-            control.close()
-        if self.control.rows("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_buffercache'"):
-            self.control.rows(f"CREATE SCHEMA IF NOT EXISTS {_MONITOR}")
-            self.control.rows(f"CREATE EXTENSION IF NOT EXISTS pg_buffercache SCHEMA {_MONITOR}")
+        with closing(self.control_of(database)) as control:
+            if control.rows("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_buffercache'"):
+                control.rows(f"CREATE SCHEMA IF NOT EXISTS {_MONITOR}")
+                control.rows(f"CREATE EXTENSION IF NOT EXISTS pg_buffercache SCHEMA {_MONITOR}")
 
     # -- configuration ----------------------------------------------------------------------------------------------
 
@@ -191,7 +190,7 @@ class PostgreSqlProcess(DatabaseServer):
     def write_config(self) -> None:
         fixed = {
             "data_directory": str(self.data),
-            "hba_file": str(self._write("pg_hba.conf", self._who_may_log_in())),
+            "hba_file": str(self._write("pg_hba.conf", self.who_may_log_in())),
             "ident_file": str(self._write("pg_ident.conf", f"ours {_our_name()} {_SUPERUSER}\n")),
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": str(self.socket.parent),
@@ -199,7 +198,7 @@ class PostgreSqlProcess(DatabaseServer):
         options = {**DEFAULTS, **fixed, **self._tls_options(), **self.spec.settings}
         self._write(self.config.name, "".join(f"{name} = {_config_value(text)}\n" for name, text in options.items()))
 
-    def _who_may_log_in(self) -> str:
+    def who_may_log_in(self) -> str:
         over_tcp = "hostssl" if self.spec.tls else "host"
         bench = f'"{self.spec.schema.replace(chr(34), chr(34) * 2)}" {BENCH_USER}'
         return (

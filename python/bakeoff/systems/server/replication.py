@@ -47,6 +47,9 @@ class Replication(ABC):
         """Of a primary or replica, all of which hold the same: empties the log of what was committed: no copy has
         it. Replicas first; they follow again from `follow` on."""
 
+    def publish(self, primary: DatabaseServer) -> None:  # noqa: B027  # nothing, where all goes at once
+        """Has all that was committed go to the replicas, what no commit has waited for, too."""
+
     @abstractmethod
     def committed(self, primary: DatabaseServer) -> int:
         """Position up to which it has committed."""
@@ -129,7 +132,10 @@ class Replicated(StartedServer):
     def caught_up(self, timeout_s: float) -> bool:
         """Of the replicas that live; one that applies nothing any more is not waited for."""
         deadline = time.monotonic() + timeout_s
-        target = self.replication.committed(self.server) if self._start.replicas else 0
+        if not self._start.replicas:
+            return True
+        self.replication.publish(self.server)
+        target = self.replication.committed(self.server)
         waiting = [replica for replica in self.replicas().values() if replica.alive()]
         while waiting := [replica for replica in waiting if self.replication.applied(replica) < target]:
             if time.monotonic() > deadline or any(self.replication.trouble(replica) for replica in waiting):
