@@ -118,10 +118,9 @@ class GaleraProcess(MariaDbProcess):
         if not self._members():
             super().make_data()
 
-    def make_control(self) -> Control:
-        return Control(
-            Login(self.socket_address(), "root", self.root_password), where=self.where, on_open=_wait_for_nobody
-        )
+    def make_control(self, timeout_s: float = 5.0) -> Control:
+        login = Login(self.socket_address(), "root", self.root_password)
+        return Control(login, where=self.where, timeout_s=timeout_s, on_open=_wait_for_nobody)
 
     # -- its place in the group -------------------------------------------------------------------------------------
 

@@ -128,8 +128,9 @@ class MySqlProcess(DatabaseServer):
         ]
 
     def secret_files(self) -> dict[str, str]:
-        """Each server of a system makes its accounts by itself, so no other is to apply them."""
-        return {"init.sql": "\n".join(["SET sql_log_bin = 0;", *self.accounts(), ""])}
+        """With a binary log there may be servers that follow this one: they make their accounts by themselves."""
+        unlogged = ["SET sql_log_bin = 0;"] if "log_bin" in self.spec.settings else []
+        return {"init.sql": "\n".join([*unlogged, *self.accounts(), ""])}
 
     @abstractmethod
     def accounts(self) -> list[str]:

@@ -91,12 +91,13 @@ class Replicated(StartedServer):
     def replicas(self) -> dict[str, DatabaseServer]:
         return {name: server for name, server in self.servers().items() if self.roles()[name] == REPLICA}
 
-    def rejoin(self, node: str, *options: str) -> None:
-        super().rejoin(node, *options)
+    def rejoin(self, node: str, *options: str) -> str:
+        how = super().rejoin(node, *options)
         replicas = self.replicas()
         for name, replica in replicas.items():
             if name == node or (node not in replicas and replica.alive()):
                 self.replication.follow(replica, self.server)
+        return how
 
     def access(self, name: str, server: DatabaseServer) -> Access:
         access = super().access(name, server)

@@ -4,6 +4,7 @@ server. One of several servers says more:
 
     def roles(self): ...                    # names and roles of its nodes; the first is written to
     def make_server(self, name, ...): ...   # one of them
+    def make_node(self, name, ...): ...     # what it is asked, beside what its family asks a server
     def access(self, name, ...): ...        # how its node is reached, and what we know of it ourselves
     def rejoin(self, node, ...): ...        # how one is started beside those that run
     def caught_up(self, timeout_s): ...     # whether all hold what the first has committed
@@ -124,6 +125,9 @@ class StartedServer(Server):
         """Of the node of that name."""
         return self.process_of(spec.installation, self._where)(spec, folder, where=self._where)
 
+    def make_node(self, name: str, address: str, access: Access) -> ServerNode:
+        return self.family.node(name, self.roles()[name], address, access)
+
     def servers(self) -> dict[str, DatabaseServer]:
         """Their folders are made at the first call. With a port of the plan they have that and the next ones."""
         if not self._servers:
@@ -184,7 +188,7 @@ class StartedServer(Server):
         addresses = {name: str(server.bench_address(self._start.connect)) for name, server in self._servers.items()}
         if {node.name: node.address for node in self._nodes} != addresses:
             self._nodes = [
-                self.family.node(name, self.roles()[name], address, self.access(name, self._servers[name]))
+                self.make_node(name, address, self.access(name, self._servers[name]))
                 for name, address in addresses.items()
             ]
         return self._nodes
