@@ -47,6 +47,13 @@ at = "5s"
 do = "kill"
 for = "{AWAY_S}s"
 """
+WITHOUT_FAULTS = PLAN.split("[[faults]]", maxsplit=1)[0]
+PAIR = (
+    WITHOUT_FAULTS.replace("start = {", "start = { replicas = 1,")
+    .replace("threads = 4", 'threads = 4\nrouting = "split"')
+    .replace('"9s"', '"5s"')
+    + '[[faults]]\nat = "1s"\nnode = "replica1"\ndo = "kill"\nfor = "1s"\n'
+)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +128,7 @@ def frozen_servers(controller: int) -> list[int]:
 
 @pytest.mark.usefixtures("mariadb_program")
 def test_ctrl_c_in_the_middle_of_a_fault_leaves_nothing(tmp_path: Path) -> None:
-    text = PLAN.split("[[faults]]", maxsplit=1)[0].replace('"9s"', '"10m"')
+    text = WITHOUT_FAULTS.replace('"9s"', '"10m"')
     process = started("run", write_plan(tmp_path, text + '[[faults]]\nat = "1s"\ndo = "freeze"\n'), cwd=tmp_path)
     try:
         (server,) = wait_until(lambda: frozen_servers(process.pid), "the server is frozen", of=process)
@@ -131,3 +138,25 @@ def test_ctrl_c_in_the_middle_of_a_fault_leaves_nothing(tmp_path: Path) -> None:
         end(process)
     assert done.code == 130, done.err
     assert gone(server)
+
+
+@pytest.mark.usefixtures("mariadb_program")
+def test_of_a_pair_the_node_that_is_killed_is_named_and_the_other_serves_on(tmp_path: Path) -> None:
+    done = bakeoff("run", write_plan(tmp_path, PAIR), cwd=tmp_path)
+    assert done.code == 0, done.err
+    found = only_bundle(tmp_path)
+    (run,) = found.runs
+    assert run.valid, run.validity
+    primary, replica = run.nodes
+    assert (primary.name, replica.name) == ("primary", "replica1")
+    assert primary.outcomes.keys() == {"ok"}
+    assert sum(count for outcome, count in replica.outcomes.items() if outcome != "ok") > 0
+    (killed,) = run.faults
+    assert killed.rejoin_s is not None
+    assert all(silence.planned for silence in run.silences), run.silences
+    assert run.checks
+    assert all(check.ok for check in run.checks), run.checks
+    seconds = found.nodes(run.id)
+    assert seconds is not None
+    assert {"primary.ok", "replica1.ok", "replica1.errors"} <= set(seconds.column_names)
+    assert "replica1 (replica)" in done.out
