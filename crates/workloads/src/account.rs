@@ -120,6 +120,49 @@ pub fn after(loaded: u64, told: impl Iterator<Item = Option<Told>>) -> RangeIncl
     least..=most
 }
 
+/// Of requests that may change the number of rows by one.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Sent: what of these has no known end is unknown, also when nobody ever came back to say how it ended.
+    pub begun: Counter,
+    pub ended: Counter,
+    pub rows: Counter,
+}
+
+/// What such requests came to.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    pub rows: u64,
+    /// Requests that changed a row or not: nobody answered.
+    pub unknown: u64,
+}
+
+impl Changed {
+    pub fn add(&mut self, tally: &Tally) {
+        self.rows += tally.rows.get();
+        self.unknown += tally.begun.get().saturating_sub(tally.ended.get());
+    }
+}
+
+/// Rows that there may be, with so many loaded, after runs that added and deleted so many; `None`: nobody knows what one did.
+pub fn after_changes(
+    loaded: u64,
+    runs: impl Iterator<Item = Option<(Changed, Changed)>>,
+) -> RangeInclusive<u64> {
+    let (mut least, mut most) = (loaded, loaded);
+    for run in runs {
+        let (added, deleted) = run.unwrap_or_default();
+        least = (least + added.rows).saturating_sub(deleted.rows + deleted.unknown);
+        most = match run {
+            Some(_) => most
+                .saturating_add(added.rows + added.unknown)
+                .saturating_sub(deleted.rows),
+            None => u64::MAX,
+        };
+    }
+    least..=most
+}
+
 /// Rows that there may be.
 pub fn rows_after(loaded: u64, done: &[Option<Evidence>]) -> RangeInclusive<u64> {
     let told = |run: Evidence| Told {

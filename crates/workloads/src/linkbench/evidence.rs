@@ -1,5 +1,5 @@
 //! What a run did to the data, as its checks need it.
-use crate::account::{Accounts, Counter};
+use crate::account::{Accounts, Changed, Counter, Tally, after_changes};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -13,34 +13,11 @@ pub struct Account {
     pub bytes_written: Counter,
 }
 
-/// Of requests that may change the number of rows by one.
-#[derive(Debug, Default)]
-pub struct Tally {
-    /// Sent: what of these has no known end is unknown, also when nobody ever came back to say how it ended.
-    pub begun: Counter,
-    pub ended: Counter,
-    pub rows: Counter,
-}
-
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
     pub links_added: Changed,
     pub nodes_added: Changed,
     pub nodes_deleted: Changed,
-}
-
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Changed {
-    pub rows: u64,
-    /// Requests that changed a row or not: nobody answered.
-    pub unknown: u64,
-}
-
-impl Changed {
-    fn add(&mut self, tally: &Tally) {
-        self.rows += tally.rows.get();
-        self.unknown += tally.begun.get().saturating_sub(tally.ended.get());
-    }
 }
 
 impl Accounts<Account> {
@@ -63,37 +40,16 @@ impl Accounts<Account> {
 
 /// Rows that there may be, with so many loaded, after runs that did this; `None`: nobody knows what one did.
 pub fn links_after(loaded: u64, done: &[Option<Evidence>]) -> RangeInclusive<u64> {
-    rows_after(loaded, done, |evidence| {
-        (evidence.links_added, Changed::default())
-    })
+    let links = |run: Evidence| (run.links_added, Changed::default());
+    after_changes(loaded, done.iter().map(|run| run.map(links)))
 }
 
 /// See [`links_after`].
 pub fn nodes_after(loaded: u64, done: &[Option<Evidence>]) -> RangeInclusive<u64> {
-    let nodes = rows_after(loaded, done, |evidence| {
-        (evidence.nodes_added, evidence.nodes_deleted)
-    });
+    let changed = |run: Evidence| (run.nodes_added, run.nodes_deleted);
+    let nodes = after_changes(loaded, done.iter().map(|run| run.map(changed)));
     let least = if done.contains(&None) { 0 } else { *nodes.start() };
     least..=*nodes.end()
-}
-
-fn rows_after(
-    loaded: u64,
-    done: &[Option<Evidence>],
-    of: impl Fn(&Evidence) -> (Changed, Changed),
-) -> RangeInclusive<u64> {
-    let (mut least, mut most) = (loaded, loaded);
-    for run in done {
-        let (added, deleted) = of(&run.unwrap_or_default());
-        least = (least + added.rows).saturating_sub(deleted.rows + deleted.unknown);
-        most = match run {
-            Some(_) => most
-                .saturating_add(added.rows + added.unknown)
-                .saturating_sub(deleted.rows),
-            None => u64::MAX,
-        };
-    }
-    least..=most
 }
 
 #[cfg(test)]

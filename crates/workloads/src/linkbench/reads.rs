@@ -2,10 +2,11 @@
 use super::Linkbench;
 use super::graph::Graph;
 use super::history::Tail;
-use super::judge::{self, Found, Links};
+use super::judge::{self, Links};
 use super::schema::NODE_TYPE;
 use super::statements::{Question, links_by_ids};
 use super::thread::Thread;
+use crate::found::Found;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;

@@ -1,9 +1,9 @@
-//! The statements' texts, and preparing them. Every session prepares the same in the same order when it is attached, so
-//! their numbers are the same in all of them.
+//! The statements' texts and numbers.
 use super::request::MULTIGET_MOST;
 use super::schema::{LINK_INDEX, NODE_TYPE};
-use bakeoff_model::outcome::{FailClass, OpError};
-use bakeoff_model::sql::{Ask, Dialect, SqlSession, Statement, Upsert};
+use crate::prepared;
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::sql::{Dialect, SqlSession, Statement, Upsert};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
@@ -130,25 +130,7 @@ pub async fn prepare<S: SqlSession>(session: &mut S, range_limit: u32) -> Result
     let dialect = session.dialect();
     let asked = Question::ALL.map(|question| (question.text(range_limit, dialect), question.reads()));
     let by_ids = SIZES.map(|size| (links_text(size), true));
-    for (number, (text, reads)) in asked.into_iter().chain(by_ids).enumerate() {
-        let sql = with_placeholders(&text, dialect);
-        let ask = if reads { Ask::read(&sql) } else { Ask::write(&sql) };
-        if session.prepare(&ask).await? != Statement(number as u32) {
-            let message = "statements were prepared in this session before the workload attached to it";
-            return Err(OpError::fail(FailClass::Other, "ATTACH", message).with_statement(sql));
-        }
-    }
-    Ok(())
-}
-
-fn with_placeholders(text: &str, dialect: &Dialect) -> String {
-    let mut pieces = text.split('?');
-    let mut sql = pieces.next().unwrap_or_default().to_owned();
-    for (number, piece) in (1..).zip(pieces) {
-        sql.push_str(&dialect.placeholder(number));
-        sql.push_str(piece);
-    }
-    sql
+    prepared::prepare(session, asked.into_iter().chain(by_ids)).await
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Requests that write. Those on links are transactions of the link and of its node's count; those on nodes are one
 //! statement, and so a transaction of their own.
 use super::Linkbench;
-use super::judge::Found;
 use super::payload::Generator;
 use super::reads::{id, link_type};
 use super::statements::Question;
 use super::thread::{Effect, Thread};
+use crate::found::Found;
 use crate::rng::Random;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::sql::{SqlSession, Upsert};

@@ -3,7 +3,7 @@ use super::statements::Kind;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::{Done, SqlSession, Statement};
-use bakeoff_model::value::{Decimal, Timestamp, Value};
+use bakeoff_model::value::{Timestamp, Value};
 use bakeoff_model::workload::{Answer, Queries};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -93,62 +93,10 @@ impl<'a, S: SqlSession> Attempt<'a, S> {
     }
 }
 
-/// A number of cents as a value of money's columns.
-#[inline]
-pub fn money(cents: i64) -> Value<'static> {
-    Value::Decimal(Decimal {
-        units: cents,
-        scale: 2,
-    })
-}
-
-/// A cell in units of 1/10^`scale`: cents are of scale 2. `None`: it is no such number.
-pub fn units(cell: Option<Value<'_>>, scale: u8) -> Option<i64> {
-    let decimal = match cell? {
-        Value::Int(units) => Decimal { units, scale: 0 },
-        Value::Decimal(decimal) => decimal,
-        // What SQLite calculates.
-        Value::Float(value) => return Some((value * 10f64.powi(scale.into())).round() as i64),
-        Value::Text(digits) => Decimal::parse(digits)?,
-        _ => return None,
-    };
-    let places = scale.checked_sub(decimal.scale)?;
-    decimal.units.checked_mul(10i64.checked_pow(places.into())?)
-}
-
 /// The date and time of day that a row is written with.
 pub fn now() -> Value<'static> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Value::Timestamp(Timestamp {
         us: since.as_micros() as i64,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn money_is_read_from_whatever_a_system_answers() {
-        for cell in [
-            Value::Decimal(Decimal {
-                units: 1230,
-                scale: 2,
-            }),
-            Value::Decimal(Decimal { units: 123, scale: 1 }),
-            Value::Float(12.3),
-            Value::Text(b"12.30"),
-        ] {
-            assert_eq!(units(Some(cell), 2), Some(1230), "{cell:?}");
-        }
-        assert_eq!(units(Some(Value::Int(-7)), 2), Some(-700));
-        for none in [
-            Value::Null,
-            Value::Text(b"x"),
-            Value::Decimal(Decimal { units: 1, scale: 3 }),
-        ] {
-            assert_eq!(units(Some(none), 2), None, "{none:?}");
-        }
-        assert_eq!(units(None, 2), None);
-    }
 }

@@ -69,26 +69,3 @@ impl Buffers {
         }
     }
 }
-
-/// No values, and the room that they had: collecting in place keeps it.
-pub fn emptied(mut params: Vec<Value<'_>>) -> Vec<Value<'static>> {
-    params.clear();
-    params.into_iter().map(|_| Value::Null).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_room_for_values_is_kept() {
-        let mut kept = Buffers::new().params;
-        for _ in 0..3 {
-            let text = String::from("text");
-            let mut params: Vec<Value<'_>> = kept;
-            assert!(params.is_empty() && params.capacity() >= PARAMS);
-            params.push(Value::Text(text.as_bytes()));
-            kept = emptied(params);
-        }
-    }
-}

@@ -1,10 +1,11 @@
 //! Delivery (clause 2.7): the oldest new order of each of ten districts, in one transaction, and each step for all of them at
 //! once but for the customers'.
 use super::Tpcc;
-use super::attempt::{Attempt, End, money, now, units};
+use super::attempt::{Attempt, End, now};
 use super::buffers::Delivered;
 use super::sizes::DISTRICTS;
 use super::statements::Kind;
+use crate::money::{money, units};
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::SqlSession;

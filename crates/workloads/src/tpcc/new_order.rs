@@ -1,11 +1,13 @@
 //! New-Order (clause 2.4): header, order, and then all items, all stock and all lines at once. Items are read after the order
 //! has been written, so that one which is none has something to roll back.
 use super::Tpcc;
-use super::attempt::{Attempt, End, money, now, units};
-use super::buffers::{Buffers, LineFound, emptied};
+use super::attempt::{Attempt, End, now};
+use super::buffers::{Buffers, LineFound};
 use super::input::{District, Line, NewOrder};
 use super::sizes::LINES_MAX;
 use super::statements::{Kind, insert_lines};
+use crate::money::{money, units};
+use crate::prepared::emptied;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::{NumberTaken, SqlSession};

@@ -1,10 +1,11 @@
 //! Payment (clause 2.5).
 use super::Tpcc;
-use super::attempt::{Attempt, End, money, now};
+use super::attempt::{Attempt, End, now};
 use super::buffers::{Buffers, DATA_BYTES};
 use super::customer::customer_id;
 use super::input::{District, Payment};
 use super::statements::Kind;
+use crate::money::money;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::SqlSession;

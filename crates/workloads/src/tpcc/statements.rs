@@ -1,12 +1,12 @@
-//! The statements' texts and numbers. Every session prepares the same ones in the same order when it is attached, so their
-//! numbers are the same in all of them.
+//! The statements' texts and numbers.
 //!
 //! A list of keys always has room for the longest order, and a shorter one repeats its last key: with a statement for each
 //! length, some 270 sessions would have prepared all that a server allows.
 use super::rules::Rules;
 use super::sizes::{DISTRICTS, LINES_MAX, LINES_MIN};
-use bakeoff_model::outcome::{FailClass, OpError};
-use bakeoff_model::sql::{Ask, Dialect, SqlSession, Statement};
+use crate::prepared;
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::sql::{Dialect, SqlSession, Statement};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -55,19 +55,14 @@ pub fn insert_lines(lines: usize) -> Statement {
 
 /// Prepares them all.
 pub async fn prepare<S: SqlSession>(rules: &Rules, session: &mut S) -> Result<(), OpError> {
-    let lock = session.dialect().for_update;
-    for (expected, (_, text)) in (0..).zip(texts(rules, session.dialect())) {
+    let dialect = session.dialect();
+    let lock = dialect.for_update;
+    let texts = texts(rules, dialect).into_iter().map(|(_, text)| {
         let locks = !lock.is_empty() && text.contains(lock);
-        let ask = match text.starts_with("SELECT") && !locks {
-            true => Ask::read(&text),
-            false => Ask::write(&text),
-        };
-        if session.prepare(&ask).await? != Statement(expected) {
-            let message = "statements were prepared in this session before the workload attached to it";
-            return Err(OpError::fail(FailClass::Other, "ATTACH", message).with_statement(text));
-        }
-    }
-    Ok(())
+        let reads = text.starts_with("SELECT") && !locks;
+        (text, reads)
+    });
+    prepared::prepare(session, texts).await
 }
 
 /// In the order of their numbers.
@@ -78,9 +73,6 @@ fn texts(rules: &Rules, dialect: &Dialect) -> Vec<(Kind, String)> {
     texts.extend(delivery(rules, dialect));
     texts.extend(stock_level());
     texts.extend((LINES_MIN..=LINES_MAX).map(lines));
-    for (_, text) in &mut texts {
-        *text = placed(text, dialect);
-    }
     texts
 }
 
@@ -285,16 +277,4 @@ fn lines(count: u64) -> (Kind, String) {
         rows.join(", ")
     );
     (Kind::InsertLines, text)
-}
-
-/// With the dialect's placeholders.
-fn placed(text: &str, dialect: &Dialect) -> String {
-    let mut placed = String::with_capacity(text.len());
-    for (number, piece) in text.split('?').enumerate() {
-        if number > 0 {
-            placed.push_str(&dialect.placeholder(number));
-        }
-        placed.push_str(piece);
-    }
-    placed
 }
