@@ -246,3 +246,11 @@ def test_a_node_that_nobody_hurt_and_that_did_not_answer_is_named() -> None:
     run = replace(GOOD, silences=["n2 did not answer from second 4 of the window to second 9"])
     assert finding(run, "nodes").severity == "warning"
     assert finding(run, "nodes").words.startswith("n2 did not answer from second 4")
+
+
+def test_operations_that_the_event_log_lacks_are_told() -> None:
+    assert [f for f in findings(GOOD) if f.name == "event log"] == []
+    whole, cut = (finding(replace(GOOD, logged=3000, not_logged=lost), "event log") for lost in (0, 17))
+    assert (whole.ok, whole.words) == (True, "3,000 operations were written to the event log one by one, all of them")
+    assert (cut.ok, cut.severity) == (False, "warning")
+    assert "and 17 were not: it could not keep up, or the disk was full" in cut.words

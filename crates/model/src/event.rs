@@ -199,6 +199,18 @@ pub struct RunResult {
     /// User bytes (keys and values) in acknowledged writes; 0 where the workload does not say.
     pub user_bytes_written: u64,
     pub checks: Vec<Check>,
+    /// Of the file with a row for each operation, where one was asked for.
+    #[serde(default)]
+    pub event_log: Option<LoggedEvents>,
+}
+
+/// Operations that were written down one by one.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct LoggedEvents {
+    pub rows: u64,
+    /// Not written, because the log could not keep up or the disk would not take it.
+    pub lost: u64,
 }
 
 /// One operation x outcome in the window.

@@ -99,6 +99,12 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
     fn worker(&self, worker: usize) -> Self::Worker;
     fn thread(&self, worker: &Self::Worker, id: ThreadId) -> Self::Thread;
 
+    /// Where users take their operations from one list: how many of its first ones are this user's, with `operations` for each
+    /// client. `None`: users draw on their own, and share a number of operations evenly.
+    fn share(&self, _id: ThreadId, _operations: u64) -> Option<u64> {
+        None
+    }
+
     /// Called once for each session after it is opened (or re-opened): attach tables, prepare statements.
     async fn attach(&self, session: &mut S) -> Result<(), OpError>;
 

@@ -55,6 +55,7 @@ class RunNumbers:
     an open loop only. completed: that ended in it, of whatever outcome and whenever due. counted: those of them in
     the figures.
     client_signs: what made a client suspect itself, in words. witness_missing: one was wanted and told nothing.
+    logged, not_logged: operations that the event log has, and lacks; None: there is no log.
     lateness, response: p99 in ns, open loop only.
     other_cpu_ratio: share of the CPU time of the cores in use that was used by neither client nor server; by whom most,
     in `other_process`. server_not_told_apart: it cannot be known, because the server's time is among it.
@@ -83,6 +84,8 @@ class RunNumbers:
     client_limited: bool | None = None
     client_signs: Sequence[str] = ()
     witness_missing: bool = False
+    logged: int | None = None
+    not_logged: int = 0
     steady: SteadyState | None = None
     checks: Sequence[IntegrityCheck] | None = None
     connections_lost: int = 0
@@ -244,6 +247,16 @@ def _witness(run: RunNumbers) -> Finding | None:
     return Finding("witness", None, "note", words)
 
 
+def _event_log(run: RunNumbers) -> Finding | None:
+    if run.logged is None:
+        return None
+    words = f"{count_words(run.logged)} operations were written to the event log one by one"
+    if run.not_logged:
+        words = f"{words}, and {count_words(run.not_logged)} were not: it could not keep up, or the disk was full"
+        return Finding("event log", False, "warning", words)
+    return Finding("event log", True, "note", f"{words}, all of them")
+
+
 def _steady(run: RunNumbers) -> Finding:
     if run.steady is None:
         return Finding("steady state", None, "note", "not tested: no values second by second")
@@ -372,6 +385,7 @@ CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     _overload,
     _client,
     _witness,
+    _event_log,
     _steady,
     _connections,
     _lateness,

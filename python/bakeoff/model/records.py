@@ -40,6 +40,7 @@ from .boundary import (
     Document,
     ErrorSample,
     HistogramDoc,
+    LoggedEvents,
     NodeResult,
     QueryCounts,
     Rate,
@@ -379,6 +380,8 @@ class RunRecord(Document):
     #: Something of the system may run on the client's cores: a server, or the engine that it is embedded in.
     shares_cores: bool = False
     witness: list[Witness] = Field(default_factory=list)
+    #: Of each client, where the plan asks for it.
+    event_log: list[LoggedEvents] = Field(default_factory=list)
     verdict: ClientVerdict = Field(default_factory=ClientVerdict)
     server: ServerSide = Field(default_factory=ServerSide)
     machine: MachineSide = Field(default_factory=MachineSide)

@@ -207,6 +207,7 @@ class MeasureTable(Table):
     placement: PlacementTable = Field(default_factory=PlacementTable)
     witness: Annotated[Any, BeforeValidator(_witness)] = False
     vary_seed: bool = False
+    event_log: bool = False
     check_sample: int = Field(default=100, ge=0, le=10**15)
     on_node_failure: Literal["go on", "end"] = "go on"
 

@@ -270,6 +270,7 @@ class _Reading:
             client_cores=measure.placement.client,
             server_cores=measure.placement.server,
             check_sample=measure.check_sample,
+            event_log=measure.event_log,
             ends_with_a_node=measure.on_node_failure == "end",
             sessions_of_largest_run=max(
                 *(cell.sessions or cell.threads for cell in cells),

@@ -98,6 +98,7 @@ class ResolvedPlan:
     client_cores: list[int]
     server_cores: list[int]
     check_sample: int
+    event_log: bool
     #: A run ends as soon as one of its nodes fails that nobody planned to hurt.
     ends_with_a_node: bool
     #: Of one client, cells that are left out this time included. What suits these is what every run is asked with: a

@@ -121,6 +121,7 @@ CONDITIONS: tuple[Condition, ...] = (
     _measure("retry"),
     _measure("witness"),
     _measure("vary_seed"),
+    _measure("event_log"),
     Condition("machine", "loud", _machine),
     Condition("engine", "loud", _engine),
     Condition("files", "loud", _files),

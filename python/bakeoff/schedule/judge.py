@@ -66,6 +66,8 @@ def validity(
         server_alive=server_alive,
         client_limited=record.verdict.client_limited,
         client_signs=record.verdict.signs,
+        logged=sum(log.rows for log in record.event_log) if record.event_log else None,
+        not_logged=sum(log.lost for log in record.event_log),
         witness_missing=plan.witness_rate_ops_per_s is not None and not record.witness,
         steady=steadiness(_before_faults(record, plan, seconds), open_loop=open_loop),
         checks=[analysis.IntegrityCheck(c.name, c.ok, c.expected, c.actual) for c in record.checks],

@@ -12,7 +12,18 @@ from ..bundle.files import write_text
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, EngineError, ServerError
 from ..fleet.host import Engines
-from ..model.boundary import Check, CheckSpec, Interval, Mark, Open, OperationsLimit, Ready, RunResult, TimeLimit
+from ..model.boundary import (
+    Check,
+    CheckSpec,
+    EventLogSpec,
+    Interval,
+    Mark,
+    Open,
+    OperationsLimit,
+    Ready,
+    RunResult,
+    TimeLimit,
+)
 from ..model.boundary import Warning as EngineWarning
 from ..model.faults import FaultRecord
 from ..model.records import RunRecord, ServerSide
@@ -186,6 +197,9 @@ def _start_clients(
         document.witness_rate_ops_per_s = plan.witness_rate_ops_per_s if client == 0 else None
         document.seed = plan.seed_of_block(slot.block)
         document.arrival_seed = plan.arrival_seed_of_block(slot.block)
+        if plan.event_log:
+            log = writer.run_folder(slot.run) / ("events.csv" if client == 0 else f"events.{client}.csv")
+            document.event_log = EventLogSpec(path=str(log.absolute()), test_id=slot.run, database=cell.record.system)
         path = writer.run_spec(slot.run, client, document)
         engines.start(path, env, path.parent / "engine.log")
 
@@ -336,6 +350,7 @@ def _record(
         workers_busy_ratio=[w.busy_ratio for r in results for w in r.cost.workers],
         workers_run_queue_delay_ratio=[w.run_queue_delay_ratio for r in results for w in r.cost.workers],
         witness=[r.witness for r in results if r.witness is not None],
+        event_log=[r.event_log for r in results if r.event_log is not None],
         server=server,
         machine=measured.sampler.machine(),
         beside=measured.beside,

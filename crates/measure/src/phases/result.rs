@@ -41,5 +41,6 @@ pub fn empty_result(spec: &RunSpec) -> RunResult {
         evidence: serde_json::Value::Null,
         user_bytes_written: 0,
         checks: vec![],
+        event_log: None,
     }
 }

@@ -5,6 +5,7 @@ use crate::pace::pacer::{Pacer, Share, seed};
 use crate::pace::schedule::Schedule;
 use crate::phases::gather::{Measured, gather};
 use crate::phases::result::empty_result;
+use crate::record::event_log::{self, EventLog, WorkerLog};
 use crate::record::interval::{Progress, Reporter, warn};
 use crate::record::recorder::{Recorder, Writer};
 use crate::runner::Runner;
@@ -68,12 +69,20 @@ struct Stage {
     placements: Vec<Placement>,
     recorders: Vec<Arc<Recorder>>,
     schedules: Schedules,
+    log: Option<EventLog>,
+    /// By worker; none where nothing is logged.
+    log_places: Vec<event_log::Place>,
 }
 
 impl Stage {
     fn set(job: &Terms) -> Result<Self, Trouble> {
         let begun_ns = now_ns();
         let placements = team::place(job)?;
+        let log = job.spec.event_log.as_ref();
+        let log = log
+            .map(|spec| EventLog::open(spec, placements.len()))
+            .transpose()?;
+        let (log, log_places) = log.map_or((None, vec![]), |(log, places)| (Some(log), places));
         let new = |p: &Placement| {
             Arc::new(Recorder::new(
                 job.operations.len(),
@@ -86,6 +95,8 @@ impl Stage {
             recorders: placements.iter().map(new).collect(),
             schedules: new_schedules(&job.spec, &placements, job.is_blocking()),
             placements,
+            log,
+            log_places,
         })
     }
 }
@@ -102,6 +113,8 @@ fn watch(
         placements,
         recorders,
         schedules,
+        log,
+        ..
     } = stage;
     let opened = team
         .wait_ready()
@@ -120,8 +133,12 @@ fn watch(
     };
     let axis = publish_axis(job, start_unix_ns);
     let reporter = start_reporter(job, &recorders, &axis)?;
+    let log = log
+        .map(|log| log.begin(axis.clone(), &job.operations))
+        .transpose()?;
     let measured = watch_window(job, &mut team, &axis, &recorders)?;
     let _ = reporter.join();
+    let event_log = log.map(event_log::Writing::end);
     let watched = witness.is_some();
     let witness = witness.and_then(|watch| watch.seen(|| waits_on(job, &axis, &team)));
     if watched && witness.is_none() {
@@ -131,7 +148,10 @@ fn watch(
             "the witness lost its session or its answer: nothing to compare with",
         );
     }
-    Ok(gather(job, &axis, &recorders, &schedules, &measured, witness))
+    Ok(RunResult {
+        event_log,
+        ..gather(job, &axis, &recorders, &schedules, &measured, witness)
+    })
 }
 
 /// Schedules, by the threads they serve.
@@ -205,9 +225,11 @@ fn start_team<R: Runner, D: Driver, W: Workload<D::Session>>(
             .iter()
             .for_each(|thread| of_thread[*thread as usize] = Some(schedule.clone()));
     }
-    let (job, of_thread) = (job.clone(), Arc::new(of_thread));
-    let work: Work<Hashes> =
-        Arc::new(move |berth| Box::pin(work::<R, D, W>(job.clone(), of_thread.clone(), berth)));
+    let (job, of_thread, logs) = (job.clone(), Arc::new(of_thread), stage.log_places.clone());
+    let work: Work<Hashes> = Arc::new(move |berth| {
+        let log = logs.get(berth.placement.worker).cloned().map(WorkerLog::new);
+        Box::pin(work::<R, D, W>(job.clone(), of_thread.clone(), log, berth))
+    });
     team::start::<R, _>(&stage.placements, &stage.recorders, &work)
 }
 
@@ -215,6 +237,7 @@ fn start_team<R: Runner, D: Driver, W: Workload<D::Session>>(
 async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     job: Arc<Job<D, W>>,
     schedules: Arc<Vec<Option<Arc<Schedule>>>>,
+    log: Option<WorkerLog>,
     berth: Rc<Berth<Hashes>>,
 ) -> Result<Hashes, Trouble> {
     let placement = &berth.placement;
@@ -231,7 +254,7 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
         let user = User {
             index,
             cell: cell.clone(),
-            pace: pace(&job.spec, &schedules, *thread),
+            pace: pace(&job, &schedules, *thread),
         };
         let thread = job.workload.thread(&state, thread_id(&job.spec, *thread));
         run_user::<R, D, W>(gate.clone(), user, thread, places.next())
@@ -249,6 +272,7 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
         client,
         pool,
         told_lost: Cell::new(false),
+        log,
         job: job.clone(),
     };
     gate.open(worker, &cells);
@@ -256,12 +280,20 @@ async fn work<R: Runner, D: Driver, W: Workload<D::Session>>(
     Ok(placement.threads.iter().copied().zip(hashes).collect())
 }
 
-fn pace(spec: &RunSpec, schedules: &[Option<Arc<Schedule>>], thread: u32) -> Pace {
-    match &schedules[thread as usize] {
-        Some(schedule) => Pace::Scheduled(schedule.clone()),
-        None => Pace::Closed {
-            left: quota(spec, thread),
-        },
+fn pace<D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+    schedules: &[Option<Arc<Schedule>>],
+    thread: u32,
+) -> Pace {
+    if let Some(schedule) = &schedules[thread as usize] {
+        return Pace::Scheduled(schedule.clone());
+    }
+    let of_list = match job.spec.limit {
+        Limit::Time { .. } => None,
+        Limit::Operations { operations, .. } => job.workload.share(thread_id(&job.spec, thread), operations),
+    };
+    Pace::Closed {
+        left: of_list.unwrap_or_else(|| quota(&job.spec, thread)),
     }
 }
 

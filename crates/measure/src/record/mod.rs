@@ -1,4 +1,5 @@
 //! Times and counts, from one operation to all workers' sums.
+pub mod event_log;
 pub mod interval;
 pub mod merged;
 pub mod nodes;

@@ -323,6 +323,9 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         }
         writer.end_recording();
         writer.set_in_flight(self.user.index, 0);
+        if counted && let Some(log) = &worker.log {
+            log.add(operation, how.outcome(), begin_ns, self.ended_ns);
+        }
         self.probe.revocable += u64::from(counted && how == How::RIGHT);
         worker.job.workload.settle(
             &worker.state,
@@ -362,6 +365,9 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         let at_s = self.axis().seconds(now_ns());
         let name = &self.worker.job.workload.operations()[operation].name;
         recorder.samples.offer(name, outcome, endpoint, at_s, &fault);
+        if let Some(log) = &self.worker.log {
+            log.failed(fault.message);
+        }
         let leaves = matches!(failed, Some(Err(error)) if error.leave_node)
             && self.worker.job.routes.has_others(endpoint);
         if lost || leaves {

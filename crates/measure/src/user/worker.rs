@@ -1,5 +1,6 @@
 //! The worker (OS thread) that users live on.
 use crate::job::Job;
+use crate::record::event_log::WorkerLog;
 use crate::record::recorder::Writer;
 use crate::user::pool::Pool;
 use bakeoff_model::driver::Driver;
@@ -17,4 +18,6 @@ pub struct Worker<D: Driver, W: Workload<D::Session>> {
     pub pool: Option<Pool<D::Session>>,
     /// The first lost connection is told at once; the rest are counted.
     pub told_lost: Cell<bool>,
+    /// Where operations are written down one by one.
+    pub log: Option<WorkerLog>,
 }
