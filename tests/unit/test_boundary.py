@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 from bakeoff.model import boundary
-from bakeoff.model.boundary import ANSWER, EVENT, DriverRequest, PreviewRequest, RunSpec, WorkloadRequest
+from bakeoff.model.boundary import (
+    ANSWER,
+    EVENT,
+    DriverRequest,
+    PreviewRequest,
+    RunSpec,
+    WorkloadRequest,
+    WriteEventsRequest,
+)
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "schema"
@@ -59,7 +67,9 @@ def test_examples_are_read_and_written_back_unchanged(path: Path) -> None:
         again = ANSWER.validate_python(document).model_dump()
     elif "ask" in document:
         ask = document.pop("ask")
-        (kind,) = (kind for kind in (DriverRequest, WorkloadRequest, PreviewRequest) if kind.ask == ask)
+        (kind,) = (
+            kind for kind in (DriverRequest, WorkloadRequest, PreviewRequest, WriteEventsRequest) if kind.ask == ask
+        )
         again = kind.model_validate(document).model_dump()
     else:
         again = RunSpec.model_validate(document).model_dump(by_alias=True)

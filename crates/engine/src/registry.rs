@@ -4,7 +4,7 @@ use bakeoff_drivers::resolve::{KINDS, Kind, resolve as decide};
 use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
-use bakeoff_model::resolve::{Answer, ListedDriver, Request};
+use bakeoff_model::resolve::{Answer, ListedDriver, Request, WriteEventsRequest};
 use bakeoff_model::run::{DriverSpec, RunSpec, WorkloadSpec};
 use std::sync::Arc;
 
@@ -76,6 +76,7 @@ const PAIRS: &[&[Pair]] = &[
     sql!(sql),
     sql!(linkbench),
     sql!(tpcc),
+    sql!(hatshop),
 ];
 
 fn pairs() -> impl Iterator<Item = &'static Pair> {
@@ -215,6 +216,14 @@ mod workloads {
     }
 
     #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
+    pub fn hatshop(spec: &RunSpec) -> Result<bakeoff_workloads::hatshop::Hatshop, Trouble> {
+        let WorkloadSpec::Hatshop(options) = &spec.workload else {
+            return Err(super::not_in_build(spec));
+        };
+        bakeoff_workloads::hatshop::Hatshop::new(options, spec.seed, spec.client, threads(spec))?.within(spec)
+    }
+
+    #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
     pub fn sql(spec: &RunSpec) -> Result<bakeoff_workloads::sql::Sql, Trouble> {
         let WorkloadSpec::Sql(options) = &spec.workload else {
             return Err(super::not_in_build(spec));
@@ -283,6 +292,10 @@ pub fn resolve(request: &Request) -> Result<Answer, Trouble> {
     match request {
         Request::Driver(request) => decide(request).map(|decided| Answer::Driver(decided.resolved)),
         Request::Preview(request) => bakeoff_workloads::resolve::preview(request).map(Answer::Preview),
+        Request::WriteEvents(request) => {
+            let WriteEventsRequest { workload, seed, path } = request;
+            bakeoff_workloads::hatshop::write_file(workload, *seed, path).map(Answer::Written)
+        }
         Request::Workload(request) => {
             let (resolved, needs) = bakeoff_workloads::resolve::resolve(request)?;
             if let Some(driver) = &request.driver {

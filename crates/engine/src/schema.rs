@@ -25,13 +25,14 @@ fn schemas() -> [(&'static str, Schema); 5] {
         (
             "request",
             schema_with_definitions!(
-                resolve::Request: resolve::WorkloadRequest, resolve::DriverRequest, resolve::PreviewRequest
+                resolve::Request: resolve::WorkloadRequest, resolve::DriverRequest, resolve::PreviewRequest,
+                    resolve::WriteEventsRequest
             ),
         ),
         (
             "answer",
             schema_with_definitions!(
-                resolve::Answer: resolve::Resolved, resolve::ResolvedDriver, resolve::Preview, Trouble,
+                resolve::Answer: resolve::Resolved, resolve::ResolvedDriver, resolve::Preview, resolve::Written, Trouble,
                 resolve::Listed, resolve::ListedDriver
             ),
         ),

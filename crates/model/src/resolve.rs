@@ -14,6 +14,7 @@ pub enum Request {
     Workload(WorkloadRequest),
     Driver(DriverRequest),
     Preview(PreviewRequest),
+    WriteEvents(WriteEventsRequest),
 }
 
 /// A workload as a plan says it.
@@ -59,6 +60,18 @@ pub struct PreviewRequest {
     pub count: u32,
 }
 
+/// The list of events that a run with this workload and seed begins with, into a file.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct WriteEventsRequest {
+    /// As a run's document has it.
+    pub workload: WorkloadSpec,
+    #[serde(default)]
+    pub seed: u64,
+    /// Made anew.
+    pub path: String,
+}
+
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct OptionFile {
@@ -73,6 +86,7 @@ pub enum Answer {
     Resolved(Box<Resolved>),
     Driver(ResolvedDriver),
     Preview(Preview),
+    Written(Written),
     /// Its place is `workload`, `workload.OPTION`, `driver`, or `driver.OPTION`, where `runner` and `isolation` count as
     /// options.
     Refused(Trouble),
@@ -167,6 +181,15 @@ pub struct ResponseLimit {
 #[serde(deny_unknown_fields)]
 pub struct Preview {
     pub operations: Vec<Previewed>,
+}
+
+/// A list of events that was written to a file.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Written {
+    pub events: u64,
+    /// Of the file.
+    pub sha256: String,
 }
 
 /// An operation as a user would ask it.

@@ -1,6 +1,7 @@
 //! What the engine is asked: one run, fully resolved. Nothing here has a hidden default that changes a number: the
 //! control plane writes every field, and a person writing by hand may leave out what has a stated default.
 mod driver;
+pub mod hatshop;
 pub mod linkbench;
 pub mod sql;
 pub mod sysbench;
@@ -90,6 +91,20 @@ pub struct RunSpec {
     /// Cores this process may use; empty: wherever the kernel puts it.
     #[serde(default)]
     pub cores: Vec<u32>,
+    /// Where every operation of the window is written down; absent: nowhere.
+    #[serde(default)]
+    pub event_log: Option<EventLogSpec>,
+}
+
+/// A CSV file with a row for each operation.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct EventLogSpec {
+    /// Made anew.
+    pub path: String,
+    /// What its rows call the run, and the system.
+    pub test_id: String,
+    pub database: String,
 }
 
 fn one() -> u32 {
@@ -255,6 +270,7 @@ pub enum WorkloadSpec {
     Sql(Box<sql::SqlSpec>),
     Tpcc(tpcc::TpccSpec),
     Linkbench(linkbench::LinkbenchSpec),
+    Hatshop(hatshop::HatshopSpec),
 }
 
 impl WorkloadSpec {
@@ -265,6 +281,7 @@ impl WorkloadSpec {
             Self::Sql(_) => "sql",
             Self::Tpcc(_) => "tpcc",
             Self::Linkbench(_) => "linkbench",
+            Self::Hatshop(_) => "hatshop",
         }
     }
 }

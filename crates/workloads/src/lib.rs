@@ -6,9 +6,13 @@
 
 mod account;
 pub mod faults;
+mod found;
+pub mod hatshop;
 pub mod keys;
 pub mod linkbench;
+mod money;
 mod numbers;
+mod prepared;
 pub mod resolve;
 pub mod rng;
 pub mod script;

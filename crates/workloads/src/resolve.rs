@@ -1,7 +1,7 @@
 //! From what a plan says of a workload to every option decided, and what follows from them. One kind, one entry in
 //! [`KINDS`]; what is each workload's own stands in its room's `resolve.rs`.
 use crate::trouble::refuse;
-use crate::{linkbench, sql, sysbench, tpcc, ycsb};
+use crate::{hatshop, linkbench, sql, sysbench, tpcc, ycsb};
 use bakeoff_model::needs::Needs;
 use bakeoff_model::options::{Described, Said, Table, over, unreadable};
 use bakeoff_model::outcome::Trouble;
@@ -34,7 +34,14 @@ type Previewing = fn(&WorkloadSpec, u64, usize) -> Result<Vec<Previewed>, Troubl
 /// Most operations of one preview.
 const PREVIEWED_MAX: u32 = 1000;
 
-pub const KINDS: &[Kind] = &[ycsb::KIND, sysbench::KIND, sql::KIND, linkbench::KIND, tpcc::KIND];
+pub const KINDS: &[Kind] = &[
+    ycsb::KIND,
+    sysbench::KIND,
+    sql::KIND,
+    linkbench::KIND,
+    tpcc::KIND,
+    hatshop::KIND,
+];
 
 pub fn list() -> Vec<Listed> {
     let listed = |kind: &Kind| Listed {

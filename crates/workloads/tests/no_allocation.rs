@@ -1,12 +1,14 @@
 //! Drawing, executing and settling an operation allocates nothing: counted by the allocator itself.
 #![allow(clippy::unwrap_used)] // a helper of tests, which clippy does not take for one
 use bakeoff_model::outcome::Outcome;
+use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 use bakeoff_model::run::linkbench::LinkbenchSpec;
 use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
 use bakeoff_model::run::tpcc::{TpccSpec, TpccVariant};
 use bakeoff_model::run::{ClientSpec, RequestDistribution, YcsbSpec};
 use bakeoff_model::sql::Upsert;
 use bakeoff_model::workload::{Answer, ThreadId, Workload};
+use bakeoff_workloads::hatshop::Hatshop;
 use bakeoff_workloads::linkbench::Linkbench;
 use bakeoff_workloads::sql::Sql;
 use bakeoff_workloads::sysbench::Sysbench;
@@ -17,6 +19,7 @@ use std::cell::Cell;
 
 mod session;
 use session::graph::YesGraph;
+use session::hats::Hats;
 use session::sql::YesSql;
 use session::tpcc::Warehouse;
 use session::{NoProbe, Yes, now};
@@ -225,4 +228,25 @@ fn no_request_of_linkbench_allocates() {
         ..LinkbenchSpec::default()
     };
     assert_eq!(linkbench(&many_links), 0);
+}
+
+#[test]
+fn no_event_of_the_hat_shop_allocates() {
+    for layout in [HatshopLayout::LineItems, HatshopLayout::LineItemsByOrder] {
+        let spec = HatshopSpec {
+            layout,
+            orders: 20,
+            ..HatshopSpec::default()
+        };
+        let hatshop = Hatshop::new(&spec, 1, ClientSpec::default(), Some(1)).unwrap();
+        let mut session = Hats::new();
+        let id = ThreadId {
+            thread: 0,
+            stream: 0,
+            witness: false,
+        };
+        let mut loader = Workload::<Hats>::thread(&hatshop, &(), id);
+        now(hatshop.load_chunk(&(), &mut loader, &mut session, 0, spec.orders)).unwrap();
+        assert_eq!(allocations_of(&hatshop, &mut session), 0, "{layout:?}");
+    }
 }

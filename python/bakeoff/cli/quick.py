@@ -25,14 +25,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--workload",
         default="ycsb-a",
         metavar="NAME",
-        help="ycsb-a to ycsb-f, tpcc, linkbench, pgbench, sysbench-SCRIPT, ...: `bakeoff workloads` (default: ycsb-a)",
+        help="ycsb-a to ycsb-f, tpcc, linkbench, hatshop, pgbench, sysbench-SCRIPT, ...: `bakeoff workloads`"
+        " (default: ycsb-a)",
     )
     p.add_argument("--threads", type=int, nargs="+", default=[8], metavar="N", help="users; several vary (default: 8)")
     p.add_argument(
         "--size",
         metavar="N",
         help="how much data, as the workload counts it: records (ycsb), rows of a table (sysbench), warehouses (tpcc),"
-        " scale (pgbench), 0.1x (linkbench); default: what is loaded in some seconds",
+        " scale (pgbench), 0.1x (linkbench), orders (hatshop); default: what is loaded in some seconds",
     )
     p.add_argument("--window", default="5s", metavar="DURATION", help="what counts of each run (default: 5s)")
     p.add_argument("--repetitions", type=int, default=5, metavar="N", help="runs of each cell (default: 5)")

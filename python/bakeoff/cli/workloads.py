@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from ..errors import ExitCode
+from ..errors import ExitCode, PlanError
 from .output import add_json, print_json, show, table
 
 
@@ -12,28 +16,81 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p = commands.add_parser(
         "workloads",
         help="list workloads and their presets",
-        description="Lists the workloads that plans may name, with their presets.",
-        epilog="example:\n  bakeoff workloads",
+        description="Lists the workloads that plans may name, with their presets. With --write FILE it writes the Hat"
+        " Shop's list of events.",
+        epilog="example:\n  bakeoff workloads\n"
+        "  bakeoff workloads hatshop --write events.jsonl --seed 1 --set events=10_000",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    p.add_argument("kind", nargs="?", help="one of them alone")
+    p.add_argument(
+        "--write", type=Path, metavar="FILE", help="write the list of events of `hatshop`, a line of JSON each"
+    )
+    p.add_argument("--seed", type=int, default=0, metavar="N", help="with --write: the plan's seed (default: 0)")
+    p.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="said",
+        metavar="OPTION=VALUE",
+        help="with --write: an option of the workload, as a plan has it; repeatable",
     )
     add_json(p)
     p.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    from ..nearest import meant
     from ..workloads import workloads
 
+    known = workloads()
+    if options.kind is not None and options.kind not in known:
+        raise PlanError(f"there is no workload `{options.kind}`", hint=meant(options.kind, known))
+    if options.write is not None:
+        return _write(options)
+    listed = {kind: one for kind, one in known.items() if options.kind in (None, kind)}
     if options.json:
         print_json(
             [
                 {"kind": kind, "summary": workload.summary, "option": workload.preset, "presets": workload.presets}
-                for kind, workload in workloads().items()
+                for kind, workload in listed.items()
             ]
         )
         return ExitCode.DONE
     blocks = []
-    for kind, workload in workloads().items():
+    for kind, workload in listed.items():
         rows = [[f"  {name}", words] for name, words in workload.presets.items()]
         blocks.append(f"{kind}: {workload.summary}\n\n{table(rows, [f'  {workload.preset}', 'what it does'])}")
     show("\n\n".join(blocks))
     return ExitCode.DONE
+
+
+def _write(options: argparse.Namespace) -> int:
+    from ..workloads.hatshop import write_events
+
+    if options.kind != "hatshop":
+        hint = f"bakeoff workloads hatshop --write {options.write}"
+        raise PlanError("only the Hat Shop has a list of events to write", hint=hint)
+    written = write_events(_said(options.said), options.seed, options.write)
+    if options.json:
+        print_json({"file": str(options.write), "events": written.events, "sha256": written.sha256})
+        return ExitCode.DONE
+    show(
+        f"{options.write}: {written.events:,} events\n\n"
+        f'events_file = "{options.write.name}"\nevents_sha256 = "{written.sha256}"'
+    )
+    return ExitCode.DONE
+
+
+def _said(words: Sequence[str]) -> dict[str, Any]:
+    """Options as a plan has them; what is no value of TOML is a text."""
+    said: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise PlanError(f"`{word}` sets nothing", where="--set", hint="write --set orders=500")
+        try:
+            said[name.strip()] = tomllib.loads(f"it = {value}")["it"]
+        except tomllib.TOMLDecodeError:
+            said[name.strip()] = value
+    return said

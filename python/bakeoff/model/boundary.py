@@ -82,6 +82,15 @@ class CheckSpec(Document):
     after_run: bool = False
 
 
+class EventLogSpec(Document):
+    """A CSV file with a row for each operation of the window."""
+
+    path: str
+    #: What its rows call the run, and the system.
+    test_id: str
+    database: str
+
+
 class RunSpec(Document):
     """run.json. `driver` and `workload` are built by the system and the workload; the engine checks them."""
 
@@ -112,6 +121,7 @@ class RunSpec(Document):
     drop_existing: bool = False
     check: CheckSpec | None = None
     cores: list[int] = Field(default_factory=list)
+    event_log: EventLogSpec | None = None
 
 
 class OptionFile(Document):
@@ -152,8 +162,19 @@ class PreviewRequest(Document):
     count: int
 
 
+class WriteEventsRequest(Document):
+    """The list of events that a run with this workload and seed begins with, into a file."""
+
+    ask: ClassVar[str] = "write_events"
+    #: As run.json has it.
+    workload: dict[str, Any]
+    seed: int = 0
+    #: Made anew.
+    path: str
+
+
 #: With `ask` one line to `bakeoff-engine resolve`, which knows the options and checks them.
-Request = DriverRequest | WorkloadRequest | PreviewRequest
+Request = DriverRequest | WorkloadRequest | PreviewRequest | WriteEventsRequest
 
 
 class ResolvedDriver(Document):
@@ -246,6 +267,15 @@ class Preview(Document):
     operations: list[Previewed]
 
 
+class Written(Document):
+    """A list of events that was written to a file."""
+
+    answer: Literal["written"] = "written"
+    events: int
+    #: Of the file.
+    sha256: str
+
+
 class Refused(Document):
     """`where` is `workload`, `workload.OPTION`, `driver` or `driver.OPTION` (`runner` and `isolation` among them)."""
 
@@ -291,7 +321,7 @@ class ListedDriver(Document):
     options: list[Described]
 
 
-Answer = Resolved | ResolvedDriver | Preview | Refused
+Answer = Resolved | ResolvedDriver | Preview | Written | Refused
 ANSWER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="answer")])
 
 
@@ -468,6 +498,14 @@ class Check(Document):
     evidence: list[str]
 
 
+class LoggedEvents(Document):
+    """Operations that were written down one by one."""
+
+    rows: int
+    #: Not written, because the log could not keep up or the disk would not take it.
+    lost: int
+
+
 class RunResult(Document):
     event: Literal["result"] = "result"
     format: int
@@ -506,6 +544,7 @@ class RunResult(Document):
     evidence: JsonValue
     user_bytes_written: int
     checks: list[Check]
+    event_log: LoggedEvents | None = None
 
 
 Event = Annotated[

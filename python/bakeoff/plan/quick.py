@@ -20,12 +20,25 @@ SIZES: Mapping[str, tuple[str, str]] = {
     "sysbench": ("table_size", "100_000"),
     "tpcc": ("warehouses", "1"),
     "linkbench": ("size", '"0.01x"'),
+    "hatshop": ("orders", "500"),
     "sql": ("scale", "1"),
 }
 #: Of workloads whose presets are named after their tool; those of TPC-C are tools themselves.
-_TOOLS = {"ycsb": "ycsb-", "sysbench": "sysbench-", "sql": "pgbench-", "linkbench": "linkbench-", "tpcc": ""}
+_TOOLS = {
+    "ycsb": "ycsb-",
+    "sysbench": "sysbench-",
+    "sql": "pgbench-",
+    "linkbench": "linkbench-",
+    "tpcc": "",
+    "hatshop": "hatshop-",
+}
 #: What a tool's name means without a preset behind it.
-_USUAL = {"ycsb": "ycsb-a", "sysbench": "sysbench-oltp_read_write", "pgbench": "pgbench-tpcb-like"}
+_USUAL = {
+    "ycsb": "ycsb-a",
+    "sysbench": "sysbench-oltp_read_write",
+    "pgbench": "pgbench-tpcb-like",
+    "hatshop": "hatshop-line_items_by_order",
+}
 #: Less is a demonstration.
 WINDOW_FOR_AN_ANSWER_S = 30.0
 REPETITIONS_FOR_AN_ANSWER = 5

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from ..errors import EngineError
 from ..fleet.binary import engine_list, engine_path
 from ..model.boundary import Described, Listed
-from . import linkbench, sql, sysbench, ycsb
+from . import hatshop, linkbench, sql, sysbench, ycsb
 from .base import Asked
 
 
@@ -49,6 +49,7 @@ _OF_PLANS = {
     "sysbench": ([], sysbench.read),
     "sql": ([], sql.read),
     "linkbench": (linkbench.FILE_OPTIONS, linkbench.read),
+    "hatshop": ([], hatshop.read),
 }
 _LISTED = TypeAdapter(list[Listed])
 

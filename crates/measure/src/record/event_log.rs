@@ -47,7 +47,9 @@ impl Default for ErrorText {
 
 impl ErrorText {
     fn set(&mut self, text: &str) {
-        let length = text.floor_char_boundary(ERROR_BYTES);
+        let mut ends = (0..=text.len().min(ERROR_BYTES)).rev();
+        // The first byte always is a boundary.
+        let length = ends.find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         self.bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
         self.length = length as u8;
     }

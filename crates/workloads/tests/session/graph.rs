@@ -60,7 +60,7 @@ impl YesGraph {
         Self {
             dialect: match upsert {
                 Upsert::OnDuplicateKey => &ON_DUPLICATE_KEY,
-                Upsert::OnConflict => &ON_CONFLICT,
+                Upsert::OnConflict | Upsert::Insert => &ON_CONFLICT,
             },
             prepared: vec![],
             asked: None,

@@ -11,6 +11,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 pub mod graph;
+pub mod hats;
 pub mod sql;
 pub mod tpcc;
 

@@ -1,0 +1,175 @@
+//! Invariants of the data. Both tables are read whole and added up here, the same on every system: not all can join tables.
+use super::Hatshop;
+use super::evidence::{Evidence, orders_after};
+use super::known::Known;
+use super::requests::Seen;
+use super::schema::{LINES, ORDERS, each_row};
+use super::shop::Id;
+use super::statements::{LINE_COLUMNS, ORDER_COLUMNS, Question, prepare};
+use crate::account::in_words;
+use crate::faults::Faults;
+use crate::money::{money, units};
+use bakeoff_model::event::Check;
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::run::CheckSpec;
+use bakeoff_model::sql::SqlSession;
+use bakeoff_model::value::Value;
+use bakeoff_model::workload::Answer;
+use std::collections::HashMap;
+
+/// An order as its rows tell.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    /// `None`: there are lines, and no order. The inner one: it is no such number.
+    sub_total_cents: Option<Option<i64>>,
+    sum_cents: i64,
+    lines: u64,
+}
+
+impl Hatshop {
+    pub(super) async fn checks<S: SqlSession>(
+        &self,
+        session: &mut S,
+        done: &[Option<Evidence>],
+        spec: &CheckSpec,
+    ) -> Result<Vec<Check>, OpError> {
+        prepare(session, &self.spec).await?;
+        let sums = read_sums(session).await?;
+        let mut checks = vec![
+            check_sums(&sums),
+            check_orphans(&sums),
+            self.check_orders(&sums, done),
+        ];
+        if spec.sample > 0 {
+            checks.push(self.check_sample(session, spec).await?);
+        }
+        Ok(checks)
+    }
+
+    fn check_orders(&self, sums: &HashMap<Id, Sums>, done: &[Option<Evidence>]) -> Check {
+        let expected = orders_after(self.spec.orders, done);
+        let actual = sums
+            .values()
+            .filter(|order| order.sub_total_cents.is_some())
+            .count() as u64;
+        Check {
+            name: "number of orders".into(),
+            ok: expected.contains(&actual),
+            expected: in_words(&expected),
+            actual: format!("{actual} rows"),
+            evidence: vec![],
+        }
+    }
+
+    /// Loaded orders, drawn evenly.
+    async fn check_sample<S: SqlSession>(&self, session: &mut S, spec: &CheckSpec) -> Result<Check, OpError> {
+        let sample = spec.sample.min(self.spec.orders);
+        let (mut faults, mut gone, mut order) = (Faults::default(), 0, self.shop.empty_order());
+        let may_be_gone = spec.after_run && self.spec.delete > 0.0;
+        let known = Known {
+            status: Known::LOADED.status.filter(|_| !spec.after_run),
+            ..Known::LOADED
+        };
+        for i in 0..sample {
+            let number = (u128::from(i) * u128::from(self.spec.orders) / u128::from(sample)) as u64;
+            self.shop.order(number, &mut order);
+            let (mut seen, id) = (Seen::default(), order.id);
+            let key = [Value::Text(&id.0)];
+            let mut each = |row: &RowBuf| seen.order(row, known);
+            session
+                .query(Question::Order.statement(), &key, &mut each)
+                .await?;
+            let mut each = |row: &RowBuf| seen.line(row);
+            session
+                .query(Question::Lines.statement(), &key, &mut each)
+                .await?;
+            if may_be_gone && seen.orders == 0 && seen.lines == 0 {
+                gone += 1;
+            } else if let Answer::Wrong(why) = seen.judged(&order, known).into() {
+                faults.add(|| format!("order {}: {why}", id.text()));
+            }
+        }
+        let rule = match (spec.after_run, may_be_gone) {
+            (false, _) => "as they were loaded",
+            (true, false) => "with all their lines",
+            (true, true) => "gone, or with all their lines",
+        };
+        Ok(Check {
+            name: "sample of orders".into(),
+            ok: faults.count == 0,
+            expected: format!("{sample} orders {rule}"),
+            actual: format!(
+                "{} orders right, {gone} gone, {} wrong",
+                sample - gone - faults.count,
+                faults.count
+            ),
+            evidence: faults.kept,
+        })
+    }
+}
+
+async fn read_sums<S: SqlSession>(session: &mut S) -> Result<HashMap<Id, Sums>, OpError> {
+    let mut sums: HashMap<Id, Sums> = HashMap::new();
+    let mut each = |row: &RowBuf| {
+        sums.entry(id(row)).or_default().sub_total_cents = Some(units(row.cell(4), 2));
+    };
+    each_row(session, ORDERS, &ORDER_COLUMNS, &mut each).await?;
+    let mut each = |row: &RowBuf| {
+        let order = sums.entry(id(row)).or_default();
+        order.lines += 1;
+        order.sum_cents += units(row.cell(6), 2).unwrap_or_default();
+    };
+    each_row(session, LINES, &LINE_COLUMNS, &mut each).await?;
+    Ok(sums)
+}
+
+/// Of an order, as both tables have it first. What is no id of ours is one of zeros.
+fn id(row: &RowBuf) -> Id {
+    let text = row
+        .cell(0)
+        .and_then(Value::bytes)
+        .and_then(|text| text.try_into().ok());
+    text.map(Id).unwrap_or_default()
+}
+
+fn check_sums(sums: &HashMap<Id, Sums>) -> Check {
+    let mut faults = Faults::default();
+    for (id, order) in sums {
+        let Some(sub_total_cents) = order.sub_total_cents else {
+            continue; // another check's
+        };
+        if order.lines == 0 || sub_total_cents != Some(order.sum_cents) {
+            let told = sub_total_cents.map_or("no number".into(), |cents| money(cents).to_string());
+            let (lines, sum) = (order.lines, money(order.sum_cents));
+            faults.add(|| format!("order {}: sub_total {told}, {lines} lines of {sum}", id.text()));
+        }
+    }
+    found("sum of lines = sub_total", "every order", faults, "orders")
+}
+
+fn check_orphans(sums: &HashMap<Id, Sums>) -> Check {
+    let mut faults = Faults::default();
+    for (id, order) in sums.iter().filter(|(_, order)| order.sub_total_cents.is_none()) {
+        faults.add(|| format!("order {}: {} lines, and no order", id.text(), order.lines));
+    }
+    found(
+        "no line without an order",
+        "none",
+        faults,
+        "orders that are not there",
+    )
+}
+
+fn found(name: &str, expected: &str, faults: Faults, what: &str) -> Check {
+    Check {
+        name: name.into(),
+        ok: faults.count == 0,
+        expected: expected.into(),
+        actual: match faults.count {
+            0 => expected.into(),
+            count => format!("not so for {count} {what}"),
+        },
+        evidence: faults.kept,
+    }
+}

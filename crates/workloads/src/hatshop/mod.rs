@@ -1,0 +1,355 @@
+//! The Hat Shop: a list of events of orders and their lines, carried out by many users at once.
+//!
+//! This file is the table of contents. `shop` says what is in the catalogue and in each order, `names` what things are
+//! called; `list` draws the events, `replay` reads them from a file, `event` is one and its JSON, `digest` the hash of all. A user is a `thread`, with what is
+//! `known` of its orders; `statements` are what it asks, `requests` carry an event out and judge the answer. `schema`, `load`
+//! and `check` are the phases before and after; `evidence` is what a run did. Where it departs from the article stands in
+//! docs/reference/workloads/hatshop.md.
+
+mod check;
+mod digest;
+mod event;
+mod evidence;
+mod known;
+mod list;
+mod load;
+mod names;
+mod replay;
+mod requests;
+mod resolve;
+mod schema;
+mod shop;
+mod statements;
+mod thread;
+mod validate;
+
+use crate::account::Accounts;
+use crate::stream_hash::StreamHash;
+use crate::trouble::refuse;
+use bakeoff_model::event::Check;
+use bakeoff_model::needs::{Affected, Needs};
+use bakeoff_model::outcome::{OpError, Outcome, Trouble};
+use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
+use bakeoff_model::run::{CheckSpec, ClientSpec, Limit, Pacing, RunSpec};
+use bakeoff_model::sql::SpeaksSql;
+use bakeoff_model::workload::{Answer, Operation, Probe, Queries, ThreadId, Workload};
+use event::{Event, Kind};
+use evidence::{Account, Evidence};
+use list::{Rules, Walk, fill};
+use replay::{Reading, Replay};
+use shop::Shop;
+use statements::LINE_COLUMNS;
+use std::sync::{Arc, OnceLock};
+use thread::{Course, Effect};
+
+pub use digest::write_file;
+pub use resolve::KIND;
+pub use thread::Thread;
+
+/// Raised when the same options and seed give other data or other events than before. Part of a data set's identity.
+pub const GENERATOR_VERSION: u32 = 1;
+
+#[derive(Debug)]
+pub struct Hatshop {
+    spec: HatshopSpec,
+    seed: u64,
+    client: ClientSpec,
+    /// Of all clients.
+    users: u64,
+    is_run: bool,
+    operations: Vec<Operation>,
+    shop: Shop,
+    rules: Rules,
+    /// The list of a run, where it comes from a file.
+    replay: Option<Arc<Replay>>,
+    /// Of the list; made before a run, whose time it would take otherwise.
+    events_sha256: String,
+    /// By user, how many of the run's events are its own, where their number is given.
+    shares: OnceLock<Vec<u64>>,
+    accounts: Accounts<Account>,
+}
+
+impl Hatshop {
+    /// `users`: of each client of a run; `None` in the phases before and after it.
+    pub fn new(
+        spec: &HatshopSpec,
+        seed: u64,
+        client: ClientSpec,
+        users: Option<u32>,
+    ) -> Result<Self, Trouble> {
+        validate::validate(spec, client)?;
+        let (shop, rules) = (Shop::new(spec, seed), Rules::new(spec));
+        let file = spec.events_file.as_ref().filter(|_| users.is_some());
+        let replay = file.map(|file| Replay::read(file, &shop, spec)).transpose()?;
+        Ok(Self {
+            events_sha256: match (&replay, users) {
+                (Some(replay), _) => replay.sha256.clone(),
+                (None, Some(_)) => digest::sha256(&shop, &rules, seed, spec.events),
+                (None, None) => String::new(),
+            },
+            replay: replay.map(Arc::new),
+            operations: Kind::ALL.map(Kind::operation).to_vec(),
+            users: u64::from(users.unwrap_or(1).max(1)) * u64::from(client.count),
+            is_run: users.is_some(),
+            shop,
+            rules,
+            shares: OnceLock::new(),
+            accounts: Accounts::default(),
+            spec: spec.clone(),
+            seed,
+            client,
+        })
+    }
+
+    /// A list from a file has an end, so a run of it is one of a number of events, from the first one on.
+    pub fn within(self, run: &RunSpec) -> Result<Self, Trouble> {
+        let Some(replay) = &self.replay else {
+            return Ok(self);
+        };
+        let most = replay.len() / u64::from(self.client.count);
+        let fits = match run.limit {
+            Limit::Time { .. } => false,
+            Limit::Operations { operations, .. } => operations <= most,
+        };
+        if fits && run.warm_up_s == 0.0 && run.pacing == Pacing::Closed {
+            return Ok(self);
+        }
+        let what = format!(
+            "the {} events of `events_file` have an end, which this run may go beyond",
+            replay.len()
+        );
+        let hint = format!(
+            "in [measure] write warm_up = 0, pacing = \"closed\" and operations = {} or fewer, in place of `window`",
+            replay.len()
+        );
+        Err(refuse("events_file", what, hint))
+    }
+
+    fn is_by_order(&self) -> bool {
+        self.spec.layout == HatshopLayout::LineItemsByOrder
+    }
+
+    fn user(&self, id: ThreadId) -> Thread {
+        Thread {
+            number: id.stream % self.users,
+            course: match &self.replay {
+                Some(replay) => {
+                    Course::Read(Reading::new(replay.clone(), id.stream % self.users, self.users))
+                }
+                None => Course::Drawn(Walk::new(&self.rules, self.seed, self.spec.events)),
+            },
+            step: None,
+            event: Event::empty(&self.shop),
+            attempts: 0,
+            effect: Effect::default(),
+            params: Vec::with_capacity(LINE_COLUMNS.len() * self.spec.lines_max as usize),
+            account: self.accounts.open(),
+            hash: StreamHash::default(),
+        }
+    }
+
+    /// The user's next event: 10 ns for each that others take in between, and 20 ns and 30 ns a line for its own.
+    fn draw(&self, thread: &mut Thread) {
+        let step = match &mut thread.course {
+            Course::Drawn(walk) => {
+                let step = walk.own(&self.rules, thread.number, self.users);
+                fill(&self.shop, &step, &mut thread.event);
+                step
+            }
+            Course::Read(reading) => match reading.own(&self.shop, thread.number, &mut thread.event) {
+                Some(step) => step,
+                None => return, // cannot be: no more are asked for than there are, see `ends`
+            },
+        };
+        thread.attempts = 0;
+        thread.hash.add([step.place, step.kind as u64, step.order]);
+        thread.step = Some(step);
+    }
+
+    /// By user, how many of the first `events` of the list are its own.
+    fn shares(&self, events: u64) -> &[u64] {
+        let count = || {
+            if let Some(replay) = &self.replay {
+                return replay.shares(self.users, events);
+            }
+            let mut shares = vec![0; self.users as usize];
+            let mut walk = Walk::new(&self.rules, self.seed, self.spec.events);
+            for _ in 0..events {
+                shares[(walk.step(&self.rules).order % self.users) as usize] += 1;
+            }
+            shares
+        };
+        self.shares.get_or_init(count)
+    }
+}
+
+impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
+    type Worker = ();
+    type Thread = Thread;
+    type Evidence = Evidence;
+
+    fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    fn needs(&self) -> Needs {
+        needs()
+    }
+
+    fn worker(&self, _worker: usize) {}
+
+    fn thread(&self, _worker: &(), id: ThreadId) -> Thread {
+        self.user(id)
+    }
+
+    fn share(&self, id: ThreadId, operations: u64) -> Option<u64> {
+        let events = operations * u64::from(self.client.count);
+        self.shares(events)
+            .get((id.stream % self.users) as usize)
+            .copied()
+    }
+
+    async fn attach(&self, session: &mut S) -> Result<(), OpError> {
+        match self.is_run {
+            true => statements::prepare(session.sql(), &self.spec).await,
+            false => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn next(&self, _worker: &(), thread: &mut Thread) -> usize {
+        self.draw(thread);
+        thread.event.kind as usize
+    }
+
+    async fn execute<P: Probe>(
+        &self,
+        _worker: &(),
+        thread: &mut Thread,
+        session: &mut S,
+        probe: &mut P,
+    ) -> Result<Answer<'_>, OpError> {
+        let Some(step) = thread.step else {
+            return Ok(Answer::Right); // cannot be: it is drawn first
+        };
+        if thread.attempts == 0
+            && let Some(tally) = thread.account.tally(step.kind)
+        {
+            tally.begun.add(1);
+        }
+        thread.attempts += 1;
+        thread.effect = Effect::default();
+        let mut queries = Queries::default();
+        let found = self
+            .carry_out(thread, step.known, session.sql(), &mut queries)
+            .await;
+        probe.queries(queries);
+        found.map(Answer::from)
+    }
+
+    fn settle<P: Probe>(
+        &self,
+        _worker: &(),
+        thread: &mut Thread,
+        outcome: Outcome,
+        _session_lost: bool,
+        _probe: &mut P,
+    ) {
+        let Some(step) = thread.step.filter(|_| thread.attempts > 0) else {
+            return;
+        };
+        let again = thread.attempts > 1;
+        let known = step.known.after(step.kind, thread.event.status, outcome, again);
+        match &mut thread.course {
+            Course::Drawn(walk) => walk.learn(&step, known),
+            Course::Read(reading) => reading.learn(&step, known),
+        }
+        let Effect { orders, bytes } = match outcome {
+            Outcome::Ok | Outcome::Wrong => thread.effect,
+            Outcome::Fail(_) => Effect {
+                orders: Some(0),
+                bytes: 0,
+            },
+            Outcome::Unknown => Effect::default(),
+        };
+        thread.account.bytes_written.add(bytes);
+        if let (Some(tally), Some(orders)) = (thread.account.tally(step.kind), orders) {
+            tally.rows.add(orders);
+            tally.ended.add(1);
+        }
+    }
+
+    async fn finish<P: Probe>(&self, _: &(), _: &mut Thread, _: &mut S, _: &mut P) -> Result<(), OpError> {
+        Ok(())
+    }
+
+    fn stream_hash(&self, thread: &Thread) -> u64 {
+        thread.hash.value()
+    }
+
+    async fn create(&self, session: &mut S, drop_existing: bool) -> Result<(), Trouble> {
+        self.create_tables(session.sql(), drop_existing).await
+    }
+
+    async fn drop(&self, session: &mut S) -> Result<(), Trouble> {
+        crate::tables::drop_all(session.sql(), &schema::table_names()).await
+    }
+
+    fn load_units(&self) -> u64 {
+        self.load_share().1
+    }
+
+    fn load_chunk_units(&self) -> u64 {
+        load::CHUNK_ORDERS
+    }
+
+    async fn load_chunk(
+        &self,
+        _worker: &(),
+        thread: &mut Thread,
+        session: &mut S,
+        first: u64,
+        count: u64,
+    ) -> Result<u64, OpError> {
+        self.load(thread, session.sql(), first, count).await
+    }
+
+    async fn scan_all(&self, session: &mut S) -> Result<u64, OpError> {
+        self.read_tables(session.sql()).await
+    }
+
+    async fn check(
+        &self,
+        session: &mut S,
+        done: &[Option<Evidence>],
+        spec: &CheckSpec,
+    ) -> Result<Vec<Check>, OpError> {
+        self.checks(session.sql(), done, spec).await
+    }
+
+    fn evidence(&self) -> Evidence {
+        let (created, deleted) = self.accounts.changes();
+        Evidence {
+            created,
+            deleted,
+            events: self
+                .replay
+                .as_ref()
+                .map_or(self.spec.events, |replay| replay.len()),
+            events_sha256: self.events_sha256.clone(),
+        }
+    }
+
+    fn user_bytes_written(&self) -> u64 {
+        self.accounts.bytes_written()
+    }
+}
+
+/// An order and its lines are stored together, and an update is right when it found its row.
+pub fn needs() -> Needs {
+    Needs {
+        transactions: true,
+        affected: Affected::Found,
+        ..Needs::default()
+    }
+}

@@ -1,0 +1,346 @@
+//! A list that was written to a file, and is carried out as it stands there. All of it is read before a run.
+//!
+//! What an event says is turned into an event of ours and written again: only a line that is then the same byte by byte is
+//! taken. So prices, sums and dates need no rules of their own here.
+use super::digest::hexadecimal;
+use super::event::{Attribute, Event, Kind};
+use super::known::Known;
+use super::list::Step;
+use super::names::{COLOURS, SIZES};
+use super::shop::{Id, Line, Order, Shop, Status};
+use crate::trouble::refuse;
+use bakeoff_model::outcome::Trouble;
+use bakeoff_model::run::hatshop::{EventsFile, HatshopSpec};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader};
+use std::sync::Arc;
+
+/// How many events a file has, and the SHA-256 of it.
+pub fn digest(file: &EventsFile) -> Result<(u64, String), Trouble> {
+    let mut hash = Sha256::new();
+    let mut events = 0;
+    for line in lines(file)? {
+        let line = line.map_err(|error| unreadable(file, &error))?;
+        hash.update(&line);
+        hash.update(b"\n");
+        events += 1;
+    }
+    Ok((events, hexadecimal(&hash.finalize())))
+}
+
+fn lines(file: &EventsFile) -> Result<io::Split<BufReader<std::fs::File>>, Trouble> {
+    let opened = std::fs::File::open(&file.path).map_err(|error| unreadable(file, &error))?;
+    Ok(BufReader::with_capacity(1 << 16, opened).split(b'\n'))
+}
+
+fn unreadable(file: &EventsFile, error: &io::Error) -> Trouble {
+    let hint = "it is relative to the plan's folder; `bakeoff workloads hatshop --write FILE` makes one";
+    refuse(
+        "events_file",
+        format!("{} cannot be read: {error}", file.name),
+        hint,
+    )
+}
+
+/// A file that has been changed since its hash was told is another list.
+pub fn check_hash(file: &EventsFile, spec: &HatshopSpec, sha256: &str) -> Result<(), Trouble> {
+    match &spec.events_sha256 {
+        Some(expected) if !expected.eq_ignore_ascii_case(sha256) => {
+            let what = format!(
+                "{} is another list: its SHA-256 is {sha256}, and not {expected}",
+                file.name
+            );
+            let hint =
+                "write it anew with `bakeoff workloads hatshop --write FILE`, or leave out `events_sha256`";
+            Err(refuse("events_file", what, hint))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    kind: Kind,
+    order: u64,
+    status: Status,
+    line: usize,
+    attribute: Attribute,
+}
+
+#[derive(Debug)]
+pub struct Replay {
+    events: Vec<Written>,
+    /// Those that events make, in their order.
+    orders: Vec<Order>,
+    loaded: u64,
+    pub sha256: String,
+}
+
+impl Replay {
+    pub fn read(file: &EventsFile, shop: &Shop, spec: &HatshopSpec) -> Result<Self, Trouble> {
+        let (mut reader, mut hash) = (Reader::new(shop, spec), Sha256::new());
+        for (number, line) in (1..).zip(lines(file)?) {
+            let line = line.map_err(|error| unreadable(file, &error))?;
+            hash.update(&line);
+            hash.update(b"\n");
+            reader.event(&line).map_err(|why| {
+                let what = format!("{}, line {number}: {why}", file.name);
+                let hint = "say `orders`, `lines_max`, `products`, `clients` and `orders_seed` as they were when it was written";
+                refuse("events_file", what, hint)
+            })?;
+        }
+        let sha256 = hexadecimal(&hash.finalize());
+        check_hash(file, spec, &sha256)?;
+        Ok(Self {
+            sha256,
+            ..reader.replay
+        })
+    }
+
+    pub fn len(&self) -> u64 {
+        self.events.len() as u64
+    }
+
+    fn order(&self, shop: &Shop, number: u64, order: &mut Order) {
+        match number
+            .checked_sub(self.loaded)
+            .and_then(|place| self.orders.get(place as usize))
+        {
+            Some(made) => order.clone_from(made),
+            None => shop.order(number, order),
+        }
+    }
+
+    /// By user, how many of the first `events` are its own.
+    pub fn shares(&self, users: u64, events: u64) -> Vec<u64> {
+        let mut shares = vec![0; users as usize];
+        for event in self.events.iter().take(events as usize) {
+            shares[(event.order % users) as usize] += 1;
+        }
+        shares
+    }
+}
+
+/// One user's way through the file.
+#[derive(Debug)]
+pub struct Reading {
+    replay: Arc<Replay>,
+    place: usize,
+    /// Of the user's own orders, by their number among these.
+    known: Vec<Known>,
+    users: u64,
+}
+
+impl Reading {
+    pub fn new(replay: Arc<Replay>, user: u64, users: u64) -> Self {
+        let all = replay.loaded + replay.orders.len() as u64;
+        let known = (0..all)
+            .filter(|order| order % users == user)
+            .map(|order| match order < replay.loaded {
+                true => Known::LOADED,
+                false => Known::UNKNOWN,
+            });
+        Self {
+            known: known.collect(),
+            replay,
+            place: 0,
+            users,
+        }
+    }
+
+    /// The user's next event; `None`: the file has no further one.
+    pub fn own(&mut self, shop: &Shop, user: u64, event: &mut Event) -> Option<Step> {
+        let rest = self.replay.events.get(self.place..)?;
+        let ahead = rest
+            .iter()
+            .position(|written| written.order % self.users == user)?;
+        let place = self.place + ahead;
+        let written = self.replay.events[place];
+        self.place = place + 1;
+        event.kind = written.kind;
+        event.place = place as u64;
+        (event.status, event.line, event.attribute) = (written.status, written.line, written.attribute);
+        self.replay.order(shop, written.order, &mut event.order);
+        let index = (written.order / self.users) as usize;
+        let known = self.known.get(index).copied().unwrap_or(Known::UNKNOWN);
+        Some(Step::of(written.kind, place as u64, written.order, index, known))
+    }
+
+    pub fn learn(&mut self, step: &Step, known: Known) {
+        if let Some(place) = self.known.get_mut(step.index()) {
+            *place = known;
+        }
+    }
+}
+
+/// Reads one line after the other.
+struct Reader<'a> {
+    shop: &'a Shop,
+    /// Orders that are there.
+    there: HashMap<Id, u64>,
+    products: HashMap<Id, u32>,
+    clients: HashMap<Id, u32>,
+    replay: Replay,
+    lines_max: usize,
+    text: Vec<u8>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(shop: &'a Shop, spec: &HatshopSpec) -> Self {
+        let loaded = spec.orders;
+        let (mut there, mut order) = (HashMap::new(), shop.empty_order());
+        for number in 0..loaded {
+            shop.order(number, &mut order);
+            there.insert(order.id, number);
+        }
+        Self {
+            there,
+            products: (0..)
+                .zip(&shop.products)
+                .map(|(n, product)| (product.id, n))
+                .collect(),
+            clients: (0..)
+                .zip(&shop.clients)
+                .map(|(n, client)| (client.id, n))
+                .collect(),
+            shop,
+            replay: Replay {
+                events: vec![],
+                orders: vec![],
+                loaded,
+                sha256: String::new(),
+            },
+            lines_max: spec.lines_max as usize,
+            text: vec![],
+        }
+    }
+
+    fn event(&mut self, line: &[u8]) -> Result<(), String> {
+        let json: Value = serde_json::from_slice(line).map_err(|error| format!("it is no JSON: {error}"))?;
+        let word = json["type"].as_str().unwrap_or_default();
+        let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word);
+        let kind = kind.ok_or_else(|| format!("there is no event {word:?}"))?;
+        let data = &json["data"];
+        let mut event = Event::empty(self.shop);
+        event.kind = kind;
+        event.place = self.replay.events.len() as u64;
+        if kind == Kind::Create {
+            event.order = self.new_order(data)?;
+        } else {
+            let id = id(&data["id"]).ok_or("`id` is no UUID")?;
+            let number = self.there.get(&id).copied();
+            let number = number.ok_or_else(|| {
+                format!(
+                    "order {} is neither loaded nor made by an event before, or is deleted",
+                    id.text()
+                )
+            })?;
+            self.replay.order(self.shop, number, &mut event.order);
+        }
+        match kind {
+            Kind::Update => {
+                let status = Status::LATER
+                    .into_iter()
+                    .find(|status| data["status"] == status.name());
+                event.status = status.ok_or("there is no such status")?;
+            }
+            Kind::UpdateAttribute => {
+                let line = id(&data["lineItemId"]);
+                let place = event.order.lines.iter().position(|own| Some(own.id) == line);
+                event.line = place.ok_or("the order has no such line")?;
+                event.attribute = attribute(data).ok_or("there is no such field or value")?;
+            }
+            Kind::Create | Kind::Read | Kind::Delete => {}
+        }
+        self.text.clear();
+        event.write_json(self.shop, &mut self.text);
+        if self.text.strip_suffix(b"\n") != Some(line) {
+            return Err(format!(
+                "it does not add up, or is written otherwise than: {}",
+                String::from_utf8_lossy(&self.text).trim_end()
+            ));
+        }
+        self.keep(event);
+        Ok(())
+    }
+
+    fn new_order(&self, data: &Value) -> Result<Order, String> {
+        let line = |json: &Value| {
+            let product = id(&json["product"]["id"]).and_then(|id| self.products.get(&id).copied())?;
+            let quantity = json["quantity"]
+                .as_u64()
+                .and_then(|number| u32::try_from(number).ok())?;
+            Some(Line {
+                id: id(&json["id"])?,
+                product,
+                quantity,
+                price_cents: self.shop.products[product as usize].price_cents * i64::from(quantity),
+            })
+        };
+        let lines = data["lineItems"]
+            .as_array()
+            .map(|lines| lines.iter().map(line).collect::<Option<Vec<Line>>>());
+        let lines = lines
+            .flatten()
+            .ok_or("a line has no id, quantity or product of the catalogue")?;
+        if lines.is_empty() || lines.len() > self.lines_max {
+            return Err(format!(
+                "an order has {} lines, and `lines_max` is {}",
+                lines.len(),
+                self.lines_max
+            ));
+        }
+        let client = id(&data["client"]["id"]).and_then(|id| self.clients.get(&id).copied());
+        let id = id(&data["id"]).filter(|id| !self.there.contains_key(id));
+        Ok(Order {
+            number: self.replay.loaded + self.replay.orders.len() as u64,
+            id: id.ok_or("`id` is no UUID, or that of an order which is there")?,
+            client: client.ok_or("there is no such client")?,
+            sub_total_cents: lines.iter().map(|line| line.price_cents).sum(),
+            lines,
+        })
+    }
+
+    fn keep(&mut self, event: Event) {
+        let Event {
+            kind,
+            status,
+            line,
+            attribute,
+            order,
+            ..
+        } = event;
+        self.replay.events.push(Written {
+            kind,
+            order: order.number,
+            status,
+            line,
+            attribute,
+        });
+        match kind {
+            Kind::Create => {
+                self.there.insert(order.id, order.number);
+                self.replay.orders.push(order);
+            }
+            Kind::Delete => drop(self.there.remove(&order.id)),
+            Kind::Read | Kind::Update | Kind::UpdateAttribute => {}
+        }
+    }
+}
+
+fn id(json: &Value) -> Option<Id> {
+    json.as_str()?.as_bytes().try_into().ok().map(Id)
+}
+
+fn attribute(data: &Value) -> Option<Attribute> {
+    let value = &data["value"];
+    let word = |of: &'static [&'static str]| of.iter().copied().find(|word| value == word);
+    match data["field"].as_str()? {
+        "colour" => word(&COLOURS).map(Attribute::Colour),
+        "size" => word(&SIZES).map(Attribute::Size),
+        "quantity" => Some(Attribute::Quantity(u32::try_from(value.as_u64()?).ok()?)),
+        _ => None,
+    }
+}

@@ -1,0 +1,297 @@
+//! Events carried out. What they ask for was decided when they were drawn; here it is put into values and sent.
+use super::Hatshop;
+use super::event::{Attribute, Event, Kind};
+use super::known::{Known, There};
+use super::shop::{Line, Order, Shop, Status};
+use super::statements::{Question, insert_lines, set_attribute};
+use super::thread::{Effect, Thread};
+use crate::found::Found;
+use crate::money::{money, units};
+use crate::prepared::emptied;
+use bakeoff_model::outcome::OpError;
+use bakeoff_model::row::RowBuf;
+use bakeoff_model::sql::SqlSession;
+use bakeoff_model::transaction::{Access, Transactional};
+use bakeoff_model::value::{Timestamp, Value};
+use bakeoff_model::workload::Queries;
+
+/// User bytes of an order without its status, and of a line without colour and size.
+const ORDER_BYTES: u64 = 2 * 36 + 8 + 8;
+const LINE_BYTES: u64 = 3 * 36 + 4 + 8;
+
+pub fn order_bytes(status: Status) -> u64 {
+    ORDER_BYTES + status.name().len() as u64
+}
+
+pub fn line_bytes(shop: &Shop, line: &Line) -> u64 {
+    let product = shop.product(line);
+    LINE_BYTES + (product.colour.len() + product.size.len()) as u64
+}
+
+#[inline]
+fn id(order: &Order) -> Value<'_> {
+    Value::Text(&order.id.0)
+}
+
+pub fn date(date_ms: i64) -> Value<'static> {
+    Value::Timestamp(Timestamp { us: date_ms * 1000 })
+}
+
+/// An order's cells, by [`super::statements::ORDER_COLUMNS`].
+pub fn order_values<'a>(shop: &'a Shop, order: &'a Order, date_ms: i64) -> [Value<'a>; 5] {
+    let status = Value::Text(Status::Ordered.name().as_bytes());
+    let client = Value::Text(&shop.client(order).id.0);
+    [
+        id(order),
+        client,
+        date(date_ms),
+        status,
+        money(order.sub_total_cents),
+    ]
+}
+
+/// A line's cells, by [`super::statements::LINE_COLUMNS`].
+pub fn line_values<'a>(shop: &'a Shop, order: &'a Order, line: &'a Line) -> [Value<'a>; 7] {
+    let product = shop.product(line);
+    [
+        id(order),
+        Value::Text(&line.id.0),
+        Value::Text(&product.id.0),
+        Value::Text(product.colour.as_bytes()),
+        Value::Text(product.size.as_bytes()),
+        Value::Int(line.quantity.into()),
+        money(line.price_cents),
+    ]
+}
+
+/// What a read has found of an order.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub orders: u64,
+    sub_total_cents: Option<i64>,
+    status_is_known: bool,
+    pub lines: u64,
+    sum_cents: i64,
+}
+
+impl Seen {
+    pub fn order(&mut self, row: &RowBuf, known: Known) {
+        self.orders += 1;
+        self.sub_total_cents = units(row.cell(4), 2);
+        let status = row.cell(3).and_then(Value::bytes);
+        self.status_is_known = known
+            .status
+            .is_none_or(|known| status == Some(known.name().as_bytes()));
+    }
+
+    pub fn line(&mut self, row: &RowBuf) {
+        self.lines += 1;
+        self.sum_cents += units(row.cell(6), 2).unwrap_or_default();
+    }
+
+    pub fn judged(&self, order: &Order, known: Known) -> Found {
+        let mut found = Found::RIGHT;
+        let all = order.lines.len() as u64;
+        found.check(
+            known.allows(self.orders, 1),
+            "order missing, or there against all that is known",
+        );
+        found.check(known.allows(self.lines, all), "another number of lines");
+        if self.orders > 0 && known.there != There::No {
+            found.check(
+                self.sub_total_cents == Some(order.sub_total_cents),
+                "another sub_total",
+            );
+            found.check(self.status_is_known, "another status");
+        }
+        if self.lines == all {
+            found.check(
+                self.sum_cents == order.sub_total_cents,
+                "lines do not add up to sub_total",
+            );
+        }
+        found
+    }
+}
+
+impl Hatshop {
+    /// One attempt at the event drawn last.
+    pub(super) async fn carry_out<S: SqlSession + Transactional>(
+        &self,
+        thread: &mut Thread,
+        known: Known,
+        session: &mut S,
+        queries: &mut Queries,
+    ) -> Result<Found, OpError> {
+        match thread.event.kind {
+            Kind::Create => {
+                session.begin(Access::default()).await?;
+                queries.other += 1;
+                let created = self.create(thread, session, queries).await;
+                queries.other += 1;
+                session.end(created).await
+            }
+            Kind::Read => read(&thread.event.order, known, session, queries).await,
+            Kind::Update => update(thread, known, session, queries).await,
+            Kind::UpdateAttribute => self.update_attribute(thread, known, session, queries).await,
+            Kind::Delete => {
+                session.begin(Access::default()).await?;
+                queries.other += 1;
+                let deleted = delete(thread, known, session, queries).await;
+                queries.other += 1;
+                session.end(deleted).await
+            }
+        }
+    }
+
+    async fn create<S: SqlSession>(
+        &self,
+        thread: &mut Thread,
+        session: &mut S,
+        queries: &mut Queries,
+    ) -> Result<Found, OpError> {
+        let Event { order, .. } = &thread.event;
+        let mut found = Found::RIGHT;
+        let values = order_values(&self.shop, order, thread.event.date_ms());
+        let done = session
+            .execute(Question::InsertOrder.statement(), &values)
+            .await?;
+        found.check(done.affected.is_none_or(|rows| rows == 1), "order not stored");
+        let mut params: Vec<Value<'_>> = std::mem::take(&mut thread.params);
+        for line in &order.lines {
+            params.extend(line_values(&self.shop, order, line));
+        }
+        let done = session.execute(insert_lines(order.lines.len()), &params).await;
+        thread.params = emptied(params);
+        let stored = done?.affected;
+        found.check(
+            stored.is_none_or(|rows| rows == order.lines.len() as u64),
+            "lines not stored",
+        );
+        queries.write += 2;
+        let lines: u64 = order.lines.iter().map(|line| line_bytes(&self.shop, line)).sum();
+        thread.effect = Effect {
+            orders: Some(1),
+            bytes: order_bytes(Status::Ordered) + lines,
+        };
+        Ok(found)
+    }
+
+    async fn update_attribute<S: SqlSession>(
+        &self,
+        thread: &mut Thread,
+        known: Known,
+        session: &mut S,
+        queries: &mut Queries,
+    ) -> Result<Found, OpError> {
+        let event = &thread.event;
+        let (value, bytes) = match event.attribute {
+            Attribute::Colour(text) | Attribute::Size(text) => {
+                (Value::Text(text.as_bytes()), text.len() as u64)
+            }
+            Attribute::Quantity(number) => (Value::Int(number.into()), 4),
+        };
+        let line = event.line_id();
+        let params = [value, Value::Text(&line.0), id(&event.order)];
+        let params = if self.is_by_order() {
+            &params[..]
+        } else {
+            &params[..2]
+        };
+        let done = session.execute(set_attribute(event.attribute), params).await?;
+        count_write(done.affected, queries);
+        thread.effect.bytes = bytes;
+        Ok(rows_found(
+            done.affected,
+            1,
+            known,
+            "line missing, or there against all that is known",
+        ))
+    }
+}
+
+async fn read<S: SqlSession>(
+    order: &Order,
+    known: Known,
+    session: &mut S,
+    queries: &mut Queries,
+) -> Result<Found, OpError> {
+    let mut seen = Seen::default();
+    let mut each = |row: &RowBuf| seen.order(row, known);
+    session
+        .query(Question::Order.statement(), &[id(order)], &mut each)
+        .await?;
+    let mut each = |row: &RowBuf| seen.line(row);
+    session
+        .query(Question::Lines.statement(), &[id(order)], &mut each)
+        .await?;
+    queries.read += 2;
+    Ok(seen.judged(order, known))
+}
+
+async fn update<S: SqlSession>(
+    thread: &mut Thread,
+    known: Known,
+    session: &mut S,
+    queries: &mut Queries,
+) -> Result<Found, OpError> {
+    let event = &thread.event;
+    let status = Value::Text(event.status.name().as_bytes());
+    let params = [
+        date(event.date_ms()),
+        status,
+        money(event.order.sub_total_cents),
+        id(&event.order),
+    ];
+    let done = session
+        .execute(Question::UpdateOrder.statement(), &params)
+        .await?;
+    count_write(done.affected, queries);
+    thread.effect.bytes = order_bytes(event.status);
+    Ok(rows_found(
+        done.affected,
+        1,
+        known,
+        "order missing, or there against all that is known",
+    ))
+}
+
+async fn delete<S: SqlSession>(
+    thread: &mut Thread,
+    known: Known,
+    session: &mut S,
+    queries: &mut Queries,
+) -> Result<Found, OpError> {
+    let order = &thread.event.order;
+    let lines = session
+        .execute(Question::DeleteLines.statement(), &[id(order)])
+        .await?;
+    count_write(lines.affected, queries);
+    let row = session
+        .execute(Question::DeleteOrder.statement(), &[id(order)])
+        .await?;
+    count_write(row.affected, queries);
+    thread.effect.orders = row.affected.or(match known.there {
+        There::Yes => Some(1),
+        There::No => Some(0),
+        There::Perhaps => None,
+    });
+    let all = order.lines.len() as u64;
+    let mut found = rows_found(lines.affected, all, known, "another number of lines");
+    let there = row.affected.is_none_or(|rows| known.allows(rows, 1));
+    found.check(there, "order missing, or there against all that is known");
+    Ok(found)
+}
+
+/// A write that touched no row is no write.
+fn count_write(affected: Option<u64>, queries: &mut Queries) {
+    let touched = affected != Some(0);
+    queries.write += u32::from(touched);
+    queries.other += u32::from(!touched);
+}
+
+fn rows_found(affected: Option<u64>, all: u64, known: Known, otherwise: &'static str) -> Found {
+    let mut found = Found::RIGHT;
+    found.check(affected.is_none_or(|rows| known.allows(rows, all)), otherwise);
+    found
+}

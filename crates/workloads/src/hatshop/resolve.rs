@@ -1,0 +1,204 @@
+//! The Hat Shop before a run: sizes, and what follows from the options.
+use super::event::Kind as Event;
+use super::load::loaded;
+use super::replay::{check_hash, digest};
+use super::schema::{has_index, table_names};
+use super::shop::Shop;
+use super::validate::validate;
+use super::{GENERATOR_VERSION, Hatshop, needs};
+use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
+use bakeoff_model::needs::Needs;
+use bakeoff_model::outcome::{FailClass, Trouble};
+use bakeoff_model::resolve::{Previewed, Resolved, WorkloadRequest};
+use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
+use bakeoff_model::run::{ClientSpec, Retry, WorkloadSpec};
+use bakeoff_model::workload::ThreadId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub const KIND: Kind = Kind {
+    kind: "hatshop",
+    summary: "Hat Shop: a list of events of orders and their lines, carried out by many at once (Cassandra against MariaDB, 2017)",
+    preset: "layout",
+    describe: describe::<Options>,
+    resolve,
+    preview: Some(preview),
+};
+
+/// There is none beside those of a run.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Options {}
+
+impl Beside for Options {
+    type Spec = HatshopSpec;
+
+    fn base(&self) -> HatshopSpec {
+        HatshopSpec::default()
+    }
+}
+
+/// After a conflict the same event may succeed.
+const RETRIES: u32 = 10;
+const BACKOFF_S: f64 = 0.001;
+
+fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
+    let mut read = read::<Options>(request)?;
+    validate(&read.spec, ClientSpec::default())?;
+    read.spec.orders_seed.get_or_insert(request.seed);
+    if let Some(file) = &read.spec.events_file {
+        let (events, sha256) = digest(file)?;
+        check_hash(file, &read.spec, &sha256)?;
+        // Whoever changes the file now is told when a run begins.
+        (read.spec.events, read.spec.events_sha256) = (events.max(1), Some(sha256));
+    }
+    let spec = &read.spec;
+    let (loaded_rows, size_estimate_bytes) = loaded(spec, &Shop::new(spec, request.seed));
+    let needs = needs();
+    let resolved = Resolved {
+        label: label(&read),
+        loaded_rows,
+        size_estimate_bytes,
+        tables: table_names(),
+        dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape_of(spec)),
+        operations: with_share(spec).map(|kind| kind.name().into()).collect(),
+        writes: with_share(spec).any(|kind| kind != Event::Read),
+        keeps_session: needs.own_session,
+        replaces_sessions: false,
+        users_max: None,
+        retry: Some(Retry {
+            retries: RETRIES,
+            on: vec![FailClass::Conflict],
+            on_codes: vec![],
+            backoff_s: BACKOFF_S,
+        }),
+        // A second run would make the same orders again, and ask for ones that the first has deleted.
+        continues_by: None,
+        rates: vec![],
+        limits: vec![],
+        advice: advice(spec),
+        spec: WorkloadSpec::Hatshop(spec.clone()),
+    };
+    Ok((resolved, needs))
+}
+
+fn with_share(spec: &HatshopSpec) -> impl Iterator<Item = Event> {
+    Event::ALL.into_iter().filter(|kind| kind.share(spec) > 0.0)
+}
+
+/// Orders, the layout, and every option that the plan sets beside them.
+fn label(read: &Read<Options>) -> String {
+    let spec = &read.spec;
+    let layout = match spec.layout {
+        HatshopLayout::LineItems => "line_items",
+        HatshopLayout::LineItemsByOrder => "line_items_by_order",
+    };
+    let mut options = vec![format!("{} orders", spec.orders), layout.to_owned()];
+    options.extend(spec.events_file.as_ref().map(|file| file.name.clone()));
+    options.extend(words(
+        &read.said,
+        &["orders", "layout", "events_file", "events_sha256"],
+    ));
+    format!("Hat Shop ({})", options.join(", "))
+}
+
+fn advice(spec: &HatshopSpec) -> Vec<String> {
+    if has_index(spec) {
+        return vec![];
+    }
+    vec!["without `secondary_index` all lines are read to find those of one order, and there is no foreign key".into()]
+}
+
+/// The options that shape the tables and their rows; events do not.
+fn shape_of(spec: &HatshopSpec) -> Value {
+    let names = [
+        "layout",
+        "secondary_index",
+        "orders",
+        "lines_max",
+        "products",
+        "clients",
+        "orders_seed",
+    ];
+    shape(spec, &names)
+}
+
+fn preview(spec: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<Previewed>, Trouble> {
+    let WorkloadSpec::Hatshop(spec) = spec else {
+        return Ok(vec![]);
+    };
+    let hatshop = Hatshop::new(spec, seed, ClientSpec::default(), None)?;
+    let mut user = hatshop.user(ThreadId {
+        thread: 0,
+        stream: 0,
+        witness: false,
+    });
+    let mut preview = || {
+        hatshop.draw(&mut user);
+        Previewed {
+            operation: user.event.kind.name().into(),
+            lines: user.event_in_words(),
+        }
+    };
+    Ok((0..count).map(|_| preview()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn hatshop(options: Value) -> Resolved {
+        let request = WorkloadRequest {
+            kind: "hatshop".into(),
+            options: options.as_object().unwrap().clone(),
+            file: None,
+            driver: None,
+            seed: 1,
+        };
+        resolve(&request).unwrap().0
+    }
+
+    #[test]
+    fn only_what_shapes_the_data_is_of_their_identity() {
+        let own = hatshop(json!({}));
+        assert_eq!(hatshop(json!({"read": 5, "events": 10})).dataset, own.dataset);
+        for other in [
+            json!({"layout": "line_items"}),
+            json!({"orders": 499}),
+            json!({"lines_max": 9}),
+            json!({"orders_seed": 2}),
+        ] {
+            assert_ne!(hatshop(other).dataset, own.dataset);
+        }
+        assert!((2_800..3_700).contains(&own.loaded_rows), "{}", own.loaded_rows);
+    }
+
+    #[test]
+    fn operations_are_those_that_have_a_share() {
+        let found = hatshop(json!({"create": 0, "update": 0, "update_attribute": 0, "delete": 0}));
+        assert_eq!((found.operations, found.writes), (vec!["read".to_owned()], false));
+        assert!(hatshop(json!({})).writes);
+    }
+
+    #[test]
+    fn a_table_without_its_index_is_advised_against() {
+        let advice = |options| hatshop(options).advice.len();
+        assert_eq!(advice(json!({"layout": "line_items"})), 0);
+        assert_eq!(
+            advice(json!({"layout": "line_items", "secondary_index": false})),
+            1
+        );
+        assert_eq!(advice(json!({"secondary_index": false})), 0, "the key finds them");
+    }
+
+    #[test]
+    fn a_preview_tells_the_first_events() {
+        let preview = preview(&hatshop(json!({})).spec, 1, 20).unwrap();
+        assert_eq!(preview.len(), 20);
+        assert!(
+            preview.iter().all(|one| one.lines[0].starts_with("order ")),
+            "{preview:?}"
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! What cannot be run, refused before anything starts.
+use super::event::Kind;
+use crate::trouble::{no_such_client, refuse};
+use bakeoff_model::options::check_bounds;
+use bakeoff_model::outcome::Trouble;
+use bakeoff_model::run::ClientSpec;
+use bakeoff_model::run::hatshop::HatshopSpec;
+
+pub fn validate(spec: &HatshopSpec, client: ClientSpec) -> Result<(), Trouble> {
+    check_bounds(spec, "workload")?;
+    if client.index >= client.count {
+        return Err(no_such_client(client.index, client.count));
+    }
+    if Kind::ALL.iter().all(|kind| kind.share(spec) == 0.0) {
+        let hint = "give one of them a share, read = 1 for instance";
+        return Err(refuse("read", "no event has a share", hint));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(option: &str, change: impl FnOnce(&mut HatshopSpec)) {
+        let mut spec = HatshopSpec::default();
+        change(&mut spec);
+        let trouble = validate(&spec, ClientSpec::default()).unwrap_err();
+        assert_eq!(trouble.place, format!("workload.{option}"));
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused_by_its_option() {
+        validate(&HatshopSpec::default(), ClientSpec::default()).unwrap();
+        refused("orders", |s| s.orders = 0);
+        refused("lines_max", |s| s.lines_max = 51);
+        refused("delete", |s| s.delete = -1.0);
+        refused("read", |s| {
+            (s.create, s.read, s.update, s.update_attribute, s.delete) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        });
+    }
+
+    #[test]
+    fn a_client_that_does_not_exist_is_refused() {
+        let client = ClientSpec { index: 2, count: 2 };
+        assert_eq!(
+            validate(&HatshopSpec::default(), client).unwrap_err().place,
+            "client"
+        );
+    }
+}
