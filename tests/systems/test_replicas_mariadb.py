@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,11 +18,13 @@ import pymysql
 import pytest
 from bakeoff.errors import ServerError
 from bakeoff.provision.installation import Installation
+from bakeoff.provision.instance import remove_stale
+from bakeoff.provision.process import start_ticks
 from bakeoff.schedule.nodes import by_node, facts_of
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.server.process import DatabaseServer
 from builders.systems import configured
-from commands import wait_until
+from commands import bakeoff, only_bundle, wait_until, write_plan
 
 pytestmark = pytest.mark.servers
 
@@ -215,3 +221,66 @@ def test_a_replica_that_its_primary_refuses_says_why(pair: MariaDb, replica: Dat
     with pytest.raises(ServerError, match=r"the replica does not follow its primary: .*Access denied"):
         pair.replication._wait_until_connected(replica)
     pair.replication.follow(replica, pair.server)
+
+
+READS_FROM_REPLICAS = """
+title = "Reads from replicas"
+seed = 3
+threads = 4
+
+[systems.mariadb]
+replicas = 1
+
+[workload]
+kind = "ycsb"
+preset = "c"
+records = 500
+
+[[faults]]
+at = "500ms"
+node = "replica1"
+do = "kill"
+
+[measure]
+window = "2s"
+warm_up = "100ms"
+repetitions = 2
+"""
+
+
+def test_a_run_goes_on_when_a_replica_is_killed_and_the_next_has_it_again(tmp_path: Path) -> None:
+    done = bakeoff("run", write_plan(tmp_path, READS_FROM_REPLICAS), "--together", cwd=tmp_path)
+    bundle = only_bundle(tmp_path)
+    assert [run.state for run in bundle.runs] == ["done", "done"], done.err
+    for run in bundle.runs:
+        assert [node.name for node in run.nodes] == ["primary", "replica1"]
+        assert all(node.operations > 0 for node in run.nodes)  # the second begins with both
+        assert run.errors.keys() <= {"unknown"}
+        assert run.errors.get("unknown", 0) <= 2  # what each of the replica's sessions was waiting for
+        assert {check.name: check.ok for check in run.checks}["replica1 holds what primary holds"]
+
+
+STARTED_AND_KILLED = """
+import os, signal, sys
+from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.mysql.mariadb_process import MariaDbProcess
+from bakeoff.systems import SYSTEMS
+from pathlib import Path
+make_data = MariaDbProcess.make_data
+def killed(self):
+    if self.folder.path.name == "replica1":
+        os.kill(os.getpid(), signal.SIGKILL)
+    make_data(self)
+MariaDbProcess.make_data = killed
+SYSTEMS["mariadb"].configure("m", {"replicas": 1}, durability=None, isolation=None, workdir=Path(sys.argv[1]) / "m",
+    timeout_s=10.0, base_dir=Path("/")).start()
+"""
+
+
+def test_killed_in_the_middle_of_the_start_we_leave_nothing_behind(place: Path, mariadb_program: Installation) -> None:
+    done = subprocess.run([sys.executable, "-c", STARTED_AND_KILLED, str(place)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    ((pid, ticks),) = json.loads((place / "m" / "owner.json").read_text())["servers"]
+    wait_until(lambda: start_ticks(pid) != ticks, "the primary is gone")
+    assert remove_stale(place) == [place / "m"]
+    assert list(place.iterdir()) == []
