@@ -105,6 +105,8 @@ class _Family:
 
     def refuse_session(self, *_: object) -> None: ...
 
+    def stored(self, *_: object) -> None: ...
+
     def node(self, name: str, role: str, address: str, access: Access) -> ServerNode:
         return _Node(name, role, address, access)
 

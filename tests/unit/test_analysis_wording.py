@@ -14,6 +14,7 @@ from bakeoff.analysis.wording import (
     percent_words,
     seconds_words,
     significant,
+    size_words,
     times_words,
 )
 
@@ -131,3 +132,9 @@ def test_an_interval_that_bounds_nothing_is_not_known(low: float, high: float, w
 @pytest.mark.parametrize(("value", "words"), [(4.7e-10, "0.00000000047"), (0.00001, "0.00001"), (0.0123, "0.0123")])
 def test_no_number_has_an_exponent(value: float, words: str) -> None:
     assert grouped(value) == words
+
+
+def test_a_file_with_holes_is_shown_with_what_it_holds() -> None:
+    assert size_words(12 << 20, 30 << 20) == "12 MiB of 30 MiB (40 %)"
+    assert size_words(30 << 20, 30 << 20) == "30 MiB"
+    assert size_words(30 << 20, None) == "30 MiB"

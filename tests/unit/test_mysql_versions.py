@@ -10,7 +10,7 @@ import pytest
 from bakeoff.errors import PlanError
 from bakeoff.systems.mysql import installations as mysql_installations
 from bakeoff.systems.mysql import mariadb_installations
-from bakeoff.systems.mysql.facts import Product
+from bakeoff.systems.mysql.facts import Product, detect_product
 from bakeoff.systems.mysql.mariadb_process import MariaDb101Process, MariaDb102Process, MariaDbProcess
 from bakeoff.systems.mysql.mariadb_process import process_of as mariadb_process_of
 from bakeoff.systems.mysql.versions import MySql5Process, MySql8Process, process_of
@@ -31,6 +31,20 @@ def test_a_program_is_taken_for_what_it_says_it_is(said: str, mariadb: str | Non
 
 def test_percona_server_is_a_mysql() -> None:
     assert mysql_installations.version_of(PERCONA) == "8.0.36"
+
+
+@pytest.mark.parametrize(
+    ("version", "comment", "product"),
+    [
+        ("8.0.36-28", "Percona Server (GPL), Release 28, Revision 47601f19", Product("Percona Server", "8.0.36")),
+        ("8.4.3", "MySQL Community Server - GPL", Product("MySQL", "8.4.3")),
+        ("9.7.4-2", "(Debian)", Product("MySQL", "9.7.4")),
+        ("5.5.5-10.1.23-MariaDB", "MariaDB Server", Product("MariaDB", "10.1.23")),
+    ],
+)
+def test_products_at_an_address_are_told_apart(version: str, comment: str, product: Product) -> None:
+    assert detect_product(version, comment) == product
+    assert product.is_mariadb == (product.name == "MariaDB")
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,9 @@ class FakeApt:
     def candidate(self, package: str) -> apt.Candidate:
         return apt.Candidate(package, self.version)
 
+    def has(self, package: str) -> bool:
+        return package.endswith("-lz4")
+
     def download(self, packages: Sequence[str], alone: Sequence[str]) -> list[Path]:
         self.asked.append((tuple(packages), tuple(alone)))
         return self.debs
@@ -318,3 +321,14 @@ def test_what_a_suite_has_is_known_before_it_is_asked(
     assert own.offer() == (f"the newest {newest}" if newest else "what this machine's apt sources have")
     assert suite.versions() == ["11.8"]
     assert suite.offers() == [Offer("the newest 11.8", Size(21, 110))]
+
+
+@needs_dpkg
+def test_what_may_be_left_out_is_asked_for_where_the_suite_has_it(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offered = FakeApt([make_deb(tmp_path, "mariadb-server-core", {"usr/sbin/mariadbd": "program"})])
+    monkeypatch.setattr(debian, "PrivateApt", offered)
+    packages = PackageSet(("mariadb-server-core",), "usr/sbin/mariadbd", alone=("scripts",), extras=("p-lz4", "p-lzo"))
+    Debian("mariadb", packages).fetch(None, lambda _: None)
+    assert offered.asked == [(("mariadb-server-core",), ("scripts", "p-lz4"))]

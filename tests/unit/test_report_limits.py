@@ -16,14 +16,22 @@ def limits(
     facts: tuple[tuple[bool, bool], ...] = ((True, False),),
     runs: tuple[SimpleNamespace, ...] = (),
     placement: tuple[str, ...] = (),
+    tables: str = "",
+    sizes: tuple[int, int | None] = (0, None),
 ) -> str:
-    """facts: of each system, whether it is private and whether it is embedded."""
+    """facts: of each system, whether it is private and whether it is embedded. tables: how they are stored. sizes: of
+    the loaded data, on disk and of their values."""
     cell = SimpleNamespace(reset="", dataset=dataset)
     plan = SimpleNamespace(reset=reset, cells=[cell], pacing="open loop", window_s=60.0, repetitions=5)
     plan.placement = {key: [0] for key in placement}
-    told = {str(n): SimpleNamespace(private=private, embedded=embedded) for n, (private, embedded) in enumerate(facts)}
+    portable = {"table_format": tables} if tables else {}
+    told = {
+        str(n): SimpleNamespace(private=private, embedded=embedded, portable=portable)
+        for n, (private, embedded) in enumerate(facts)
+    }
+    loads = [SimpleNamespace(system="m", cells=["0"], size_on_disk_bytes=sizes[0], values_bytes=sizes[1])]
     machine = SimpleNamespace(cores=2, memory_bytes=10**9)
-    bundle = SimpleNamespace(plan=plan, facts=told, machine=machine, runs=runs, damage=[])
+    bundle = SimpleNamespace(plan=plan, facts=told, machine=machine, runs=runs, loads=loads, damage=[])
     return " ".join(limits_of(cast(Any, bundle), []))
 
 
@@ -72,3 +80,27 @@ def test_a_server_that_was_there_before_is_said_to_share_the_machine_where_it_wa
     existing = ((False, False),)
     assert "shared one machine of 2 cores" in limits(facts=existing, runs=(run(1.0, 9.0),))
     assert "may not be looked at" in limits(facts=existing, runs=(run(1.0, None, unseen=True),))
+
+
+PAGES = "InnoDB, row format Dynamic, PAGE_COMPRESSED=1"
+
+
+def test_compression_that_finds_nothing_in_the_values_is_said_to_meet_random_ones() -> None:
+    words = limits(tables=PAGES, sizes=(130 << 20, 110 << 20))
+    assert "The compressed tables of m take 130 MiB on disk, and the values in them 110 MiB" in words
+    assert "random" in words
+
+
+@pytest.mark.parametrize(
+    ("tables", "sizes"),
+    [
+        (PAGES, (60 << 20, 110 << 20)),
+        (PAGES, (12 << 20, 2 << 20)),  # a small table is mostly room to grow
+        (PAGES, (130 << 20, None)),
+        ("InnoDB, row format Dynamic", (130 << 20, 110 << 20)),
+    ],
+)
+def test_compression_that_finds_something_or_was_not_asked_for_needs_no_word(
+    tables: str, sizes: tuple[int, int | None]
+) -> None:
+    assert "compression" not in limits(tables=tables, sizes=sizes)

@@ -47,7 +47,7 @@ class Ledger:
 def instance(reset: str = "none", *found: Found, private: bool = False) -> Instance:
     """With all that would start anything replaced."""
     made = object.__new__(Instance)
-    workload = SimpleNamespace(tables=["t", "u"], loaded_rows=100, dataset="d")
+    workload = SimpleNamespace(tables=["t", "u"], loaded_rows=100, size_estimate_bytes=0, dataset="d")
     made.cell = cast(
         Any,
         SimpleNamespace(workload=workload, record=SimpleNamespace(dataset="d", system="s"), load_key="", reset=reset),
@@ -61,6 +61,7 @@ def instance(reset: str = "none", *found: Found, private: bool = False) -> Insta
             keeps_data=True,
             ledger=lambda: Ledger(*found),
             size_on_disk_bytes=lambda: None,
+            file_size_bytes=lambda: None,
             restore=lambda path: None,
             whole=lambda: True,
         ),

@@ -53,7 +53,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     auto_key_big: "BIGINT NOT NULL AUTO_INCREMENT",
     auto_value: Some(0),
     number_after: None,
-    // No ENGINE: the server's default_storage_engine is a setting like any other.
+    // No ENGINE: the server's default_storage_engine is a setting like any other. See `dialect`.
     table_suffix: "",
     numbered_placeholders: false,
     for_update: " FOR UPDATE",
@@ -69,6 +69,18 @@ pub(crate) static DIALECT: Dialect = Dialect {
     star_as_declared: true,
     by_token: false,
 };
+
+/// With these options for tables. What is leaked is one small value a driver, and a process has one driver.
+fn dialect(table_options: &str) -> &'static Dialect {
+    if table_options.is_empty() {
+        return &DIALECT;
+    }
+    let table_suffix = String::leak(format!(" {table_options}"));
+    Box::leak(Box::new(Dialect {
+        table_suffix,
+        ..DIALECT.clone()
+    }))
+}
 
 /// Of both clients.
 fn capabilities() -> Capabilities {
@@ -87,5 +99,22 @@ fn capabilities() -> Capabilities {
         ],
         cancel: true,
         tls: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_for_tables_are_appended_to_each_and_nothing_else_changes() {
+        assert_eq!(dialect(""), &DIALECT);
+        let compressed = dialect("PAGE_COMPRESSED=1");
+        assert_eq!(compressed.table_suffix, " PAGE_COMPRESSED=1");
+        let plain = Dialect {
+            table_suffix: "",
+            ..compressed.clone()
+        };
+        assert_eq!(plain, DIALECT);
     }
 }

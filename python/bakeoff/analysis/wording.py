@@ -78,6 +78,13 @@ def bytes_words(value_bytes: float) -> str:
     return f"{value_bytes:.0f} B"
 
 
+def size_words(taken_bytes: int, held_bytes: int | None) -> str:
+    """What files take on disk; where they have holes, what they hold: 12.5 MiB of 30.1 MiB (42 %)."""
+    if not held_bytes or taken_bytes > 0.99 * held_bytes:
+        return bytes_words(taken_bytes)
+    return f"{bytes_words(taken_bytes)} of {bytes_words(held_bytes)} ({percent_words(taken_bytes / held_bytes)})"
+
+
 def rate_words(value_ops_per_s: float) -> str:
     """12,345/s; small rates keep three digits."""
     return f"{grouped(value_ops_per_s)}/s"

@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..analysis.wording import bytes_words, seconds_words
+from ..analysis.wording import seconds_words, size_words
 from ..errors import ExitCode, PlanError
 from .output import add_json, print_json, say, show, table
 from .run import add_beside, add_plan
@@ -91,7 +91,7 @@ def _tell(records: list[LoadRecord], *, as_json: bool) -> None:
             f"{r.rows:,}",
             seconds_words(r.elapsed_s),
             f"{r.rows_per_s:,.0f}",
-            bytes_words(r.size_on_disk_bytes or 0),
+            size_words(r.size_on_disk_bytes or 0, r.file_size_bytes),
             _checks(r),
         ]
         for r in records

@@ -431,6 +431,10 @@ class LoadRecord(Document):
     elapsed_s: float
     rows_per_s: float
     size_on_disk_bytes: int | None
+    #: The same with the holes that compressed pages leave in files. None: not known.
+    file_size_bytes: int | None = None
+    #: Of the rows' values alone, by the workload's own estimate. None: the bundle is older.
+    values_bytes: int | None = None
     checks: list[Check]
     #: What the engine warned of while loading and checking.
     warnings: list[str] = Field(default_factory=list)

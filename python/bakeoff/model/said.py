@@ -12,7 +12,9 @@ LOAD = ("threads", "clients", "rate", "sessions", "routing", "workers", "runner"
 #: Portable levels, of all systems or of one.
 PORTABLE = ("durability", "isolation")
 _SYSTEM_TABLES = ("settings", "session", "start")
-_SYSTEM_OPTIONS = ("version", "path", "tls")
+#: How a system stores its tables.
+TABLE_FORMAT = "table_format"
+_SYSTEM_OPTIONS = ("version", "path", "tls", TABLE_FORMAT)
 _TABLES = ("system", "workload", "plan")
 
 

@@ -26,6 +26,7 @@ from ..model.boundary import (
 from ..model.records import EXISTING_PREFIX, CellRecord, Scalar
 from ..systems.base import Capabilities, System
 from ..systems.driver import decided, request
+from ..systems.table_format import only_plain
 from ..workloads.base import Workload
 from .check import placed
 from .data import data_of
@@ -62,7 +63,8 @@ class Builder:
             options = kind.in_one_spelling(self.document.systems[name].options(), where)
             for factor, level in self._chosen(combination, "system"):
                 options = put_option(options, factor, level, kind=kind, source=self.source, system=name)
-            return kind.in_one_spelling(options, where)
+            options = kind.in_one_spelling(options, where)
+            return options if kind.has_table_formats else only_plain(options, kind.kind, where)
 
     def capabilities(self, system: str) -> Capabilities:
         return self.kinds[system].capabilities()

@@ -4,7 +4,7 @@ threads = [1, 4]                     how the load is made (LOAD_FACTORS)
 preset = ["a", "c"]                  an option of the workload, or of all [workloads.NAME] that have it
 "readers.records" = [100, 1000]      an option of the workload [workloads.readers] only
 "settings.NAME" = ["1M", "1G"]       a setting of every system, by the server's own name (also: "session.NAME")
-version = ["10.6", "10.11"]          an option of every system (also: path, "start.KEY")
+version = ["10.6", "10.11"]          an option of every system (also: path, tls, table_format, "start.KEY")
 "mariadb.settings.NAME" = [0, 1]     any of a system's, but of this one only: the others' cells are not multiplied
 """
 
@@ -19,6 +19,7 @@ from ..errors import PlanError
 from ..model import durability
 from ..model.boundary import IoName, RunnerName
 from ..model.records import Scalar
+from ..model.said import TABLE_FORMAT
 from ..nearest import meant, one_of
 from ..systems.base import ISOLATION_LEVELS, System
 from .document import MeasureTable, keys_of
@@ -28,7 +29,7 @@ from .source import Source
 from .units import UnitError, parse_rate_ops_per_s
 
 #: Options of a system that need no prefix, because every kind has its own idea of them.
-BARE_SYSTEM_OPTIONS = ("version", "path", "tls")
+BARE_SYSTEM_OPTIONS = ("version", "path", "tls", TABLE_FORMAT)
 #: Tables inside a system's table.
 _INNER_TABLES = ("settings", "session", "start")
 #: More of these is a slip of the keyboard: the engine runs no more threads, and each client is a process.
@@ -88,7 +89,7 @@ def _unknown(name: str, systems: Collection[str], works: Works, source: Source, 
         hint = f"`{name}` belongs in [measure]" if name != "seed" else "`seed` belongs at the top of the plan"
     elif rest and head in works:
         what, hint = f"`{rest}` is no option of the workload `{head}`", meant(rest, works[head])
-    elif rest and rest.split(".")[0] in (*_INNER_TABLES, "version", "path", *_NAMED):
+    elif rest and rest.split(".")[0] in (*_INNER_TABLES, *BARE_SYSTEM_OPTIONS, *_NAMED):
         what, hint = f"unknown system `{head}`", meant(head, systems)
     else:
         what = f"unknown factor `{name}`"

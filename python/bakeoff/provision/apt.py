@@ -111,15 +111,21 @@ class PrivateApt:
         done = self._run("apt-get", "-q", "update")
         self._update_trouble = _complaints(done.stderr) if done.returncode or "W:" in done.stderr else ""
 
+    def has(self, package: str) -> bool:
+        return self._offered(package) is not None
+
+    def _offered(self, package: str) -> str | None:
+        found = re.search(r"Candidate: (\S+)", self._run("apt-cache", "policy", package).stdout)
+        return found[1] if found and found[1] != "(none)" else None
+
     def candidate(self, package: str) -> Candidate:
-        done = self._run("apt-cache", "policy", package)
-        found = re.search(r"Candidate: (\S+)", done.stdout)
-        if found is None or found[1] == "(none)":
+        version = self._offered(package)
+        if version is None:
             raise NotOffered(
                 f"the {self._whose} have no package {package}{self._because()}",
                 hint=f"check /etc/apt/sources.list.d and the network, {_HOW_TO_DO_WITHOUT}",
             )
-        return Candidate(package, found[1])
+        return Candidate(package, version)
 
     def download(self, packages: Sequence[str], alone: Sequence[str] = ()) -> list[Path]:
         """Fetches the packages and everything they depend on, and those of `alone` without; returns the .deb files."""

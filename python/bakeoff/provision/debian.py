@@ -57,6 +57,8 @@ class PackageSet:
     series: Mapping[str, str] = field(default_factory=dict)
     #: Packages of which files are needed, and nothing that they depend on.
     alone: tuple[str, ...] = ()
+    #: The same, where the suite has them.
+    extras: tuple[str, ...] = ()
 
 
 class Debian(Source):
@@ -126,7 +128,8 @@ class Debian(Source):
         candidate = apt.candidate(self._set.packages[0])
         self._refuse_other_version(candidate, version)
         say(f"{named} {candidate.upstream}: downloading")
-        debs = apt.download(self._set.packages, self._set.alone)
+        extras = [name for name in self._set.extras if apt.has(name)]
+        debs = apt.download(self._set.packages, [*self._set.alone, *extras])
         say(f"{named} {candidate.upstream}: unpacking {len(debs)} packages")
         left_out = _SYSTEMS_OWN if self._suite is None else set()
         parts = tuple(_unpack(deb, root, left_out) for deb in debs)

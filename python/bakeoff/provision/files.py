@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bakeoff.errors import ServerError
@@ -80,14 +80,23 @@ def nearest_existing(folder: Path) -> Path:
 
 def allocated_bytes(path: Path) -> int:
     """Space on disk of a file or of all files in a folder: blocks, so that holes do not count."""
-    total = 0
+    return sum(found.st_blocks * 512 for found in _files(path))
+
+
+def _files(path: Path) -> Iterator[os.stat_result]:
+    """Of a file, or of all files in a folder."""
     for file in [path] if path.is_file() else path.rglob("*"):
         try:
             found = file.lstat()  # never what a link in a server's own folder points at
         except FileNotFoundError:
             continue  # a temporary one
-        total += found.st_blocks * 512 if stat.S_ISREG(found.st_mode) else 0
-    return total
+        if stat.S_ISREG(found.st_mode):
+            yield found
+
+
+def file_bytes(path: Path) -> int:
+    """What all files in a folder claim to hold, holes included."""
+    return sum(found.st_size for found in _files(path))
 
 
 def forget_pages(paths: Iterable[Path]) -> None:

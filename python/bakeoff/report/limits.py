@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from ..analysis.client import cpu_share
 from ..analysis.wording import bytes_words, percent_words, significant
 from ..model.records import EXISTING_PREFIX, PlanRecord, RunRecord
+from ..model.said import TABLE_FORMAT
 from .answer import CellAnswer
 from .source import Source
 
 #: Below this a window is shorter than the slow rhythms of a database: checkpoints, purge, compaction.
 WINDOW_LONG_S = 60.0
+#: Smaller tables are mostly room to grow.
+_VALUES_LEAST_BYTES = 64 << 20
 
 
 def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
@@ -23,6 +26,7 @@ def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
         _window(plan.window_s),
         _memory(bundle, cells),
         _caches(cells),
+        _compression(bundle),
         _history(plan),
         _found(plan),
         "Repetitions were made in one session on one machine: the intervals cover its noise, not that of other"
@@ -107,6 +111,21 @@ def _caches(cells: Sequence[CellAnswer]) -> str:
         return ""
     listed = ", ".join(f"{name} {significant(ratio, 2)}" for name, ratio in ratios.items())
     return f"Data on disk over the system's own cache: {listed}. Below 1 everything fits, and storage is hardly tested."
+
+
+def _compression(bundle: Source) -> str:
+    """Of compressed tables that take as much as the values in them."""
+    for load in bundle.loads:
+        taken, values = load.size_on_disk_bytes, load.values_bytes
+        facts = [bundle.facts[cell] for cell in load.cells if cell in bundle.facts]
+        compressed = any("COMPRESS" in one.portable.get(TABLE_FORMAT, "") for one in facts)
+        if compressed and taken and values and taken >= values >= _VALUES_LEAST_BYTES:
+            return (
+                f"The compressed tables of {load.system} take {bytes_words(taken)} on disk, and the values in them"
+                f" {bytes_words(values)}: compression found nothing in the values. Most workloads write random ones,"
+                " which do not compress. Rows of your own may, and sysbench's digits do."
+            )
+    return ""
 
 
 def _history(plan: PlanRecord) -> str:

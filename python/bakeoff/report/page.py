@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from ..analysis.metric import Metric, same_operation
 from ..analysis.registry import metric
-from ..analysis.wording import bytes_words, grouped, interval_words, percent_words, rate_words
+from ..analysis.wording import bytes_words, grouped, interval_words, percent_words, rate_words, size_words
 from ..charts import latency, marks, search, spectrum, throughput, timeline
 from ..charts import metric as metric_chart
 from ..charts.interval import interval, reach_of
@@ -300,7 +300,7 @@ def _load(load: LoadRecord) -> dict[str, Any]:
             f"{load.rows:,}",
             f"{grouped(load.elapsed_s)} s" if load.elapsed_s else "there before",
             grouped(load.rows_per_s) if load.elapsed_s else "–",
-            "–" if size is None else bytes_words(size),
+            "–" if size is None else size_words(size, load.file_size_bytes),
         ],
         "checks": f"{broken} of {len(load.checks)} failed" if broken else _held_words(len(load.checks)),
     }

@@ -78,12 +78,13 @@ class Instance:
         if self.plan.cache == "cold":
             self._refuse_memory()
         done = self._fill(self.logs, on_progress)
-        record = self._load_record(done.rows, done.elapsed_s, self._check([], after_run=False))
+        self.system.check_tables(self.cell.workload.tables)
+        checks = self._check([], after_run=False)
         snapshot = self.folder.path / "snapshot" if self._keeps_copy() else None
         if snapshot is not None:
             self.system.snapshot(snapshot)
         self.data = Data(snapshot=snapshot)
-        return record
+        return self._load_record(done.rows, done.elapsed_s, checks)
 
     def find(self, done: Iterable[RunRecord], first_turn: int, tell: Callable[[str], None]) -> LoadRecord:
         """Takes the data that are there, if they are what the plan says. done: runs that have changed them since they
@@ -152,6 +153,8 @@ class Instance:
             elapsed_s=elapsed_s,
             rows_per_s=rows / elapsed_s if elapsed_s > 0 else 0.0,
             size_on_disk_bytes=self.system.size_on_disk_bytes(),
+            file_size_bytes=self.system.file_size_bytes(),
+            values_bytes=self.cell.workload.size_estimate_bytes,
             checks=checks,
             warnings=self.phases.warnings(),
             cells=[c.record.id for c in self.plan.cells if c.load_key == self.cell.load_key],

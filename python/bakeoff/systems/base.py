@@ -155,6 +155,8 @@ class System(ABC):
     kind: ClassVar[str]  # "mariadb": the key `kind` of a plan's [systems.NAME]; also the default for NAME
     driver: ClassVar[str]  # kind of the engine's driver that speaks to it
     summary: ClassVar[str]  # one line for `bakeoff systems`
+    #: Whether a plan may say how it stores tables; else it does so in one way, which is called "plain".
+    has_table_formats: ClassVar[bool] = False
     #: What it makes of rows on disk.
     storage: ClassVar[Storage] = Storage()
     #: Whether a first plan compares it with what else is here.
@@ -304,8 +306,15 @@ class System(ABC):
         `timeout_s`."""
         return True
 
+    def check_tables(self, tables: Sequence[str]) -> None:  # noqa: B027  # nothing, but for a server
+        """Those that were just loaded. Raises PlanError where one is not stored as the plan says."""
+
     def size_on_disk_bytes(self) -> int | None:
         """Of the plan's data (schema or file) on all nodes together, or None where it cannot be had."""
+        return None
+
+    def file_size_bytes(self) -> int | None:
+        """The same with the holes that compressed pages leave in files; None where it cannot be had."""
         return None
 
     def snapshot(self, path: Path) -> None:

@@ -12,7 +12,7 @@ use super::errors::at_commit;
 use super::options::targets;
 use super::settings::{self, Settings};
 use super::table::Tables;
-use super::{DIALECT, capabilities};
+use super::{capabilities, dialect};
 use crate::records::SqlRecords;
 use crate::server::errors::not_one;
 use crate::server::statement::start;
@@ -43,6 +43,7 @@ pub struct LibraryDriver {
     targets: Vec<Target>,
     tls: Option<SslOpts>,
     settings: Settings,
+    dialect: &'static Dialect,
     connect_timeout: Duration,
 }
 
@@ -65,6 +66,7 @@ impl LibraryDriver {
             targets,
             tls,
             settings,
+            dialect: dialect(&spec.table_options),
             connect_timeout: timeout,
         })
     }
@@ -95,6 +97,7 @@ impl Driver for LibraryDriver {
                 statements: Vec::new(),
                 row: RowBuf::default(),
                 tables: Tables::default(),
+                dialect: self.dialect,
                 in_transaction: false,
             };
             self.settings
@@ -115,6 +118,7 @@ pub struct LibrarySession {
     statements: Vec<Prepared>,
     row: RowBuf,
     tables: Tables,
+    dialect: &'static Dialect,
     in_transaction: bool,
 }
 
@@ -183,7 +187,7 @@ fn done<P: Protocol>(result: &QueryResult<'_, '_, P>) -> Done {
 
 impl SqlSession for LibrarySession {
     fn dialect(&self) -> &'static Dialect {
-        &DIALECT
+        self.dialect
     }
 
     async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {

@@ -57,6 +57,7 @@ mod tests {
             client: None,
             server_public_key_file: None,
             throwaway_password: false,
+            table_options: String::new(),
         }
     }
 

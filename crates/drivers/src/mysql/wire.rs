@@ -19,7 +19,7 @@ use super::options::{DRIVER, targets};
 use super::server_key::ServerKey;
 use super::settings::{self, Settings};
 use super::table::Tables;
-use super::{DIALECT, capabilities};
+use super::{DIALECT, capabilities, dialect};
 use crate::records::SqlRecords;
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
@@ -52,6 +52,7 @@ pub struct WireDriver {
     targets: Vec<(Target, Whereabouts)>,
     key: Option<ServerKey>,
     settings: Settings,
+    dialect: &'static Dialect,
     connect_timeout: Duration,
 }
 
@@ -78,6 +79,7 @@ impl WireDriver {
                 })
                 .collect::<Result<_, _>>()?,
             settings,
+            dialect: dialect(&spec.table_options),
             connect_timeout: timeout,
         })
     }
@@ -103,6 +105,7 @@ impl Driver for WireDriver {
             let mut session = WireSession::connect(target, whereabouts, self.key.as_ref(), needs.affected)
                 .await
                 .map_err(|error| target.connect_failed(error))?;
+            session.dialect = self.dialect;
             self.settings
                 .apply(&mut session)
                 .await
@@ -123,6 +126,7 @@ pub struct WireSession {
     row: RowBuf,
     done: OkPacket,
     tables: Tables,
+    dialect: &'static Dialect,
 }
 
 struct Prepared {
@@ -175,6 +179,7 @@ impl WireSession {
             row: RowBuf::default(),
             done: OkPacket::default(),
             tables: Tables::default(),
+            dialect: &DIALECT,
         })
     }
 
@@ -285,7 +290,7 @@ impl Drop for WireSession {
 
 impl SqlSession for WireSession {
     fn dialect(&self) -> &'static Dialect {
-        &DIALECT
+        self.dialect
     }
 
     async fn prepare(&mut self, ask: &Ask<'_>) -> Result<Statement, OpError> {

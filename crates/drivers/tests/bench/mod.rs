@@ -237,6 +237,7 @@ pub fn mysql_spec() -> Option<MysqlSpec> {
         client: None,
         server_public_key_file: None,
         throwaway_password: true,
+        table_options: String::new(),
     })
 }
 

@@ -37,6 +37,7 @@ pub fn at(address: &str) -> Spec {
         client: None,
         server_public_key_file: None,
         throwaway_password: true,
+        table_options: String::new(),
     }
 }
 

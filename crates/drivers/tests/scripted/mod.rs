@@ -46,6 +46,7 @@ pub fn spec(address: &str, tuned: bool) -> MysqlSpec {
         client: None,
         server_public_key_file: None,
         throwaway_password: false,
+        table_options: String::new(),
     }
 }
 

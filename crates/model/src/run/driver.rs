@@ -176,6 +176,10 @@ pub struct MysqlSpec {
     #[serde(default)]
     #[schemars(extend("system" = true))]
     pub throwaway_password: bool,
+    /// Appended to every CREATE TABLE: `PAGE_COMPRESSED=1`, `ENGINE=ROCKSDB`.
+    #[serde(default)]
+    #[schemars(extend("system" = true))]
+    pub table_options: String,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use crate::trouble::refuse;
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::run::sql::{SqlSpec, TextFile};
 use bakeoff_model::sql::SqlSession;
+use std::borrow::Cow;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
@@ -247,10 +248,19 @@ pub fn failed(statement: &Statement, error: &OpError) -> Trouble {
     Trouble::new(TroubleKind::Server, what, statement.place.clone(), hint)
 }
 
+/// A table that is made gets what the system appends to all, on a line of its own: the statement may end in a comment.
+fn with_suffix<'s>(sql: &'s str, suffix: &str) -> Cow<'s, str> {
+    match created(&words(sql)) {
+        Ok(Some(_)) if !suffix.is_empty() => Cow::Owned(format!("{sql}\n{suffix}")),
+        _ => Cow::Borrowed(sql),
+    }
+}
+
 /// In their order; the first that fails ends it.
 pub async fn make<S: SqlSession>(session: &mut S, statements: &[Statement]) -> Result<(), Trouble> {
     for statement in statements {
-        let done = session.execute_text(&statement.sql).await;
+        let sql = with_suffix(&statement.sql, session.dialect().table_suffix);
+        let done = session.execute_text(&sql).await;
         done.map_err(|error| failed(statement, &error))?;
     }
     Ok(())
@@ -267,6 +277,15 @@ mod tests {
             "after_load": {"file": {"name": "after.sql", "text": "CREATE INDEX i ON a (x);\n-- done\n"}}
         });
         Schema::new(&serde_json::from_value(spec).unwrap(), "sqlite")
+    }
+
+    #[test]
+    fn only_tables_get_what_the_system_appends_to_them() {
+        let table = "CREATE TABLE a (x int) -- the first";
+        assert_eq!(with_suffix(table, " ENGINE=X"), format!("{table}\n ENGINE=X"));
+        assert_eq!(with_suffix(table, ""), table);
+        let index = "CREATE INDEX i ON a (x)";
+        assert_eq!(with_suffix(index, " ENGINE=X"), index);
     }
 
     #[test]

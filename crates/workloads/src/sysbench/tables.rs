@@ -13,7 +13,8 @@ pub fn table_name(table: u32) -> String {
 fn create_table(spec: &SysbenchSpec, table: u32, dialect: &Dialect) -> String {
     let k = "k INTEGER DEFAULT '0' NOT NULL";
     if spec.script == SysbenchScript::BulkInsert {
-        return format!("CREATE TABLE sbtest{table} (id INTEGER NOT NULL, {k}, PRIMARY KEY (id))");
+        let suffix = dialect.table_suffix;
+        return format!("CREATE TABLE sbtest{table} (id INTEGER NOT NULL, {k}, PRIMARY KEY (id)){suffix}");
     }
     let id = if spec.auto_inc {
         dialect.auto_key

@@ -34,6 +34,8 @@ DECISIVE = (
     "innodb_use_native_aio",
     "innodb_adaptive_hash_index",
     "innodb_snapshot_isolation",
+    "rocksdb_block_cache_size",
+    "rocksdb_flush_log_at_trx_commit",
     "transaction_isolation",
     "tx_isolation",
     "autocommit",

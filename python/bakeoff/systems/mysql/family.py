@@ -14,6 +14,7 @@ from bakeoff.errors import PlanError
 from bakeoff.systems.durability import of_innodb
 from bakeoff.systems.mysql import facts
 from bakeoff.systems.mysql.control import Control
+from bakeoff.systems.mysql.formats import MariaDbStored, MySqlStored
 from bakeoff.systems.mysql.ledger import MySqlLedger
 from bakeoff.systems.mysql.node import MySqlNode
 from bakeoff.systems.mysql.options import MariaDbOptions, MySqlOptions
@@ -23,6 +24,7 @@ from bakeoff.systems.server.control import Refused
 from bakeoff.systems.server.family import Family
 from bakeoff.systems.server.login import Login
 from bakeoff.systems.server.node import Access
+from bakeoff.systems.table_format import read_format
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -37,6 +39,7 @@ class MySqlFamily(Family[MySqlOptions]):
         "none": {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"},
     }
     run_time = RUN_TIME
+    formats: ClassVar[type[MySqlStored]] = MySqlStored
     ours = frozenset(
         {
             "basedir", "bind_address", "datadir", "init_file", "log_error", "pid_file", "port", "skip_grant_tables",
@@ -59,7 +62,13 @@ class MySqlFamily(Family[MySqlOptions]):
                 where=f"{where}.client",
                 hint="set `tls`, connect over a unix socket, or leave `client` out",
             )
+        self.stored(read, where)
         return read
+
+    def stored(self, options: MySqlOptions, where: str) -> MySqlStored | None:
+        if options.table_format is None:
+            return None
+        return self.formats(read_format(options.table_format, where), options.schema_, where)
 
     def place(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         return (str(options.get("schema", "")),)
@@ -70,7 +79,12 @@ class MySqlFamily(Family[MySqlOptions]):
 
     def document(self, login: Login, options: MySqlOptions) -> dict[str, Any]:
         key_file = login.server_key_file
-        return {"schema": options.schema_, "server_public_key_file": key_file and str(key_file)}
+        stored = self.stored(options, "")
+        return {
+            "schema": options.schema_,
+            "server_public_key_file": key_file and str(key_file),
+            **({"table_options": stored.options} if stored else {}),
+        }
 
     def control(self, login: Login, options: MySqlOptions, where: str, timeout_s: float) -> Control:
         return Control(login, where=where, timeout_s=timeout_s)
@@ -120,9 +134,10 @@ def _literal(value: str) -> str:
 
 
 class MariaDbFamily(MySqlFamily):
-    """It is started with replicas, too."""
+    """It is started with replicas, too, and knows more formats of tables."""
 
     options = MariaDbOptions
+    formats = MariaDbStored
 
 
 FAMILY, MARIADB = MySqlFamily(), MariaDbFamily()

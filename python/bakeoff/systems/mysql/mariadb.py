@@ -46,6 +46,7 @@ class MariaDb(Replicated):
     family = FAMILY
     summary: ClassVar[str] = "MariaDB server: a private instance, or an existing one by `address`"
     storage = STORAGE
+    has_table_formats = True
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     existing: ClassVar[type[ExistingServer]] = ExistingMariaDb
     replication = MariaDbReplication()

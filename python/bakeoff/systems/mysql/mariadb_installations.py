@@ -15,7 +15,15 @@ from bakeoff.provision.maven import Artifact, Maven
 from bakeoff.provision.on_path import OnPath
 
 SERIES = {"bookworm": "10.11", "trixie": "11.8", "sid": "11.8", "jammy": "10.6", "noble": "10.11"}
-_PACKAGES = PackageSet(("mariadb-server-core", "mariadb-client-core"), "usr/sbin/mariadbd", series=SERIES)
+#: Of plugins that formats of tables need: these libraries and nothing else.
+_LIBRARIES = ("libbz2-1.0", "liblz4-1", "liblzma5", "liblzo2-2", "libsnappy1v5", "libzstd1")
+_PROVIDERS = tuple(f"mariadb-plugin-provider-{name}" for name in ("bzip2", "lz4", "lzma", "lzo", "snappy"))
+_PACKAGES = PackageSet(
+    ("mariadb-server-core", "mariadb-client-core", *_LIBRARIES),
+    "usr/sbin/mariadbd",
+    extras=("mariadb-plugin-rocksdb", *_PROVIDERS),
+    series=SERIES,
+)
 #: By version: SHA-256 of its jar, and sizes.
 _JARS = {
     "10.1.23": ("f50b1a59a0a73b7fbd711d56f85aef347f9deb57c588e6f53e07bcfa73131fa8", Size(44, 98)),
@@ -53,9 +61,9 @@ def unpack(jar: Path, root: Path) -> None:
 def _sources() -> tuple[Source, ...]:
     on_path = OnPath("mariadbd", version_of, ("/usr/local/mysql/bin", "/opt/mariadb/bin"), flags="--no-defaults")
     debian = (
-        Debian("mariadb", _PACKAGES, size=Size(16, 73)),
-        Debian("mariadb", _PACKAGES, suite="trixie", size=Size(20, 89)),
-        Debian("mariadb", _PACKAGES, suite="sid", size=Size(21, 90)),
+        Debian("mariadb", _PACKAGES, size=Size(20, 87)),
+        Debian("mariadb", _PACKAGES, suite="trixie", size=Size(25, 111)),
+        Debian("mariadb", _PACKAGES, suite="sid", size=Size(26, 112)),
     )
     if platform.machine() != "x86_64":
         return on_path, *debian

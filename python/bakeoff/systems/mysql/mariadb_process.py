@@ -7,6 +7,7 @@ cache; and what cannot be stored is an error in each.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
@@ -57,6 +58,16 @@ class MariaDbProcess(MySqlProcess):
             f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{self.root_password}';",
             *self.bench_accounts(),
         ]
+
+    def files_beside(self) -> Iterable[Path]:
+        """RocksDB keeps the tables of all schemas in files of one folder."""
+        return self.data.glob("#rocksdb/*.sst")
+
+    def drain_debt(self, timeout_s: float) -> bool:
+        """What RocksDB has in memory goes to its files, too."""
+        if (self.data / "#rocksdb").is_dir():
+            self.control.rows("SET GLOBAL rocksdb_force_flush_memtable_now = 1")
+        return super().drain_debt(timeout_s)
 
 
 class MariaDb102Process(MariaDbProcess):

@@ -38,6 +38,7 @@ class MySql(StartedServer):
         "MySQL: a private instance by version, or an existing one (Percona Server, too) by `address`"
     )
     storage = MYSQL
+    has_table_formats = True
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     existing: ClassVar[type[ExistingServer]] = ExistingMySql
 

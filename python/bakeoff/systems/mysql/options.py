@@ -11,6 +11,7 @@ from bakeoff.systems.server.replication import ReplicaStart
 class MySqlOptions(ServerOptions):
     user: str = "root"
     schema_: str = Field(default="bakeoff", alias="schema", min_length=1, max_length=64)
+    table_format: str | None = None  # None: whatever the server makes
 
     @property
     def tables_in(self) -> str:

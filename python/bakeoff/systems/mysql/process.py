@@ -13,14 +13,14 @@ import re
 import subprocess
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
 from bakeoff.errors import BakeoffError, ServerError
-from bakeoff.provision.files import allocated_bytes, write_private
+from bakeoff.provision.files import allocated_bytes, file_bytes, write_private
 from bakeoff.provision.installation import Installation
 from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.mysql.facts import dirty_pages, like, quoted, read_status
@@ -90,8 +90,18 @@ class MySqlProcess(DatabaseServer):
         return {name: found[name] for name in names if name in found}
 
     def size_on_disk_bytes(self) -> int | None:
+        return self._size(allocated_bytes)
+
+    def file_size_bytes(self) -> int | None:
+        return self._size(file_bytes)
+
+    def _size(self, measure: Callable[[Path], int]) -> int | None:
         folder = self.data / self.spec.schema
-        return allocated_bytes(folder) if folder.is_dir() else None
+        return measure(folder) + sum(map(measure, self.files_beside())) if folder.is_dir() else None
+
+    def files_beside(self) -> Iterable[Path]:
+        """That hold rows of the schema's tables and lie elsewhere than in its folder."""
+        return ()
 
     def drain_debt(self, timeout_s: float) -> bool:
         """Writes back all dirty pages, by settings changed for that time and put back."""

@@ -29,6 +29,7 @@ _NAMES = """
     innodb_buffer_pool_dump_at_shutdown innodb_buffer_pool_dump_pct innodb_buffer_pool_in_core_dump
     innodb_buffer_pool_instances innodb_buffer_pool_load_at_startup innodb_buffer_pool_size
     innodb_buffer_pool_size_auto_min innodb_buffer_pool_size_max innodb_change_buffer_max_size
+    innodb_cleaner_lsn_age_factor
     innodb_change_buffering innodb_checksum_algorithm innodb_commit_concurrency innodb_compression_algorithm
     innodb_compression_default innodb_compression_failure_threshold_pct innodb_compression_level
     innodb_compression_pad_pct_max innodb_ddl_buffer_size innodb_ddl_threads innodb_deadlock_detect
@@ -37,7 +38,8 @@ _NAMES = """
     innodb_defragment_n_pages innodb_defragment_stats_accuracy innodb_disable_sort_file_cache innodb_doublewrite
     innodb_doublewrite_batch_size innodb_doublewrite_files innodb_doublewrite_pages innodb_encrypt_log
     innodb_encrypt_tables innodb_encrypt_temporary_tables innodb_encryption_rotate_key_age
-    innodb_encryption_rotation_iops innodb_encryption_threads innodb_extend_and_initialize innodb_fast_shutdown
+    innodb_empty_free_list_algorithm innodb_encryption_rotation_iops
+    innodb_encryption_threads innodb_extend_and_initialize innodb_fast_shutdown
     innodb_fatal_semaphore_wait_threshold innodb_fill_factor innodb_flush_log_at_timeout
     innodb_flush_log_at_trx_commit innodb_flush_method innodb_flush_neighbors innodb_flush_sync
     innodb_flushing_avg_loops innodb_force_primary_key innodb_force_recovery innodb_idle_flush_pct
@@ -76,7 +78,8 @@ _NAMES = """
     progress_report_time query_alloc_block_size query_cache_limit query_cache_min_res_unit query_cache_size
     query_cache_strip_comments query_cache_type query_cache_wlock_invalidate query_prealloc_size
     range_alloc_block_size read_buffer_size read_rnd_buffer_size replica_parallel_type replica_parallel_workers
-    replica_preserve_commit_order require_secure_transport rowid_merge_buff_size rpl_semi_sync_master_enabled
+    replica_preserve_commit_order require_secure_transport rocksdb_block_cache_size
+    rocksdb_flush_log_at_trx_commit rocksdb_max_background_jobs rowid_merge_buff_size rpl_semi_sync_master_enabled
     rpl_semi_sync_master_timeout rpl_semi_sync_master_wait_no_slave rpl_semi_sync_master_wait_point
     rpl_semi_sync_replica_enabled rpl_semi_sync_slave_enabled rpl_semi_sync_source_enabled
     rpl_semi_sync_source_wait_point skip_name_resolve skip_networking slave_parallel_max_queued
@@ -111,7 +114,8 @@ _RUN_TIME_NAMES = """
     max_prepared_stmt_count max_statement_time max_user_connections metadata_locks_hash_instances
     net_read_timeout net_write_timeout open_files_limit optimizer_prune_level optimizer_search_depth
     optimizer_switch performance_schema query_cache_limit query_cache_size query_cache_type read_buffer_size
-    read_rnd_buffer_size skip_name_resolve slow_query_log sort_buffer_size sync_binlog table_definition_cache
+    read_rnd_buffer_size rocksdb_block_cache_size rocksdb_flush_log_at_trx_commit
+    skip_name_resolve slow_query_log sort_buffer_size sync_binlog table_definition_cache
     table_open_cache table_open_cache_instances thread_cache_size thread_handling thread_pool_max_threads
     thread_pool_oversubscribe thread_pool_size thread_pool_stall_limit thread_stack tmp_table_size
     transaction_isolation tx_isolation wait_timeout

@@ -65,6 +65,8 @@ class MySql5Process(MySqlProcess):
         "innodb_log_file_size": "48M",  # two of them
         "innodb_flush_method": "O_DIRECT",
         "innodb_file_per_table": "ON",
+        "innodb_file_format": "Barracuda",  # the other knows no compression
+        "innodb_strict_mode": "ON",  # else a table that cannot be as it was asked for is another
         "sql_mode": "STRICT_TRANS_TABLES",  # what cannot be stored is an error, as with later versions
         "max_allowed_packet": "16M",
     }

@@ -119,7 +119,7 @@ class ExistingServer(Server):
     def _own_facts(self) -> dict[str, str]:
         cipher = self._nodes[0].cipher(self.control) or "off"
         transport = "socket" if self._address.socket else "tcp"
-        return {**self._asked_isolation(), "tls": cipher, "transport": transport}
+        return {**self._asked_isolation(), "tls": cipher, "transport": transport, **self.table_facts(self.control)}
 
     def ledger(self) -> Ledger:
         return self._ledger
@@ -136,6 +136,7 @@ class ExistingServer(Server):
         self.refuse_session()
         self.control.rows(self.control.probe)
         self._refuse_other_durability()
+        self.refuse_format()
         self._ledger.claim()
 
     def _refuse_other_durability(self) -> None:

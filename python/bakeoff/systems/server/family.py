@@ -18,6 +18,7 @@ from bakeoff.systems.server.control import Control, Refused
 from bakeoff.systems.server.login import Address, Login
 from bakeoff.systems.server.node import Access, ServerNode
 from bakeoff.systems.server.options import ServerOptions, read_server_options
+from bakeoff.systems.server.stored import Stored
 
 Read = TypeVar("Read", bound=ServerOptions)
 
@@ -40,6 +41,10 @@ class Family(ABC, Generic[Read]):
     def address(self, text: str, where: str) -> Address:
         """Raises PlanError."""
         return Address.parse(text, where, default_port=self.default_port)
+
+    def stored(self, options: Read, where: str) -> Stored | None:
+        """The format of tables that a plan asks for; None: it does not. Raises PlanError."""
+        return None
 
     @abstractmethod
     def place(self, options: Mapping[str, Any]) -> tuple[str, ...]:

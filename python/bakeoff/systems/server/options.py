@@ -167,10 +167,14 @@ def private_settings(
         return settings
     if durability not in meanings:
         raise PlanError(f"unknown durability {durability!r}", where=where, hint=f"known: {', '.join(meanings)}")
-    meant = meanings[durability]
+    return add_settings(settings, meanings[durability], f"durability = {durability!r}", where)
+
+
+def add_settings(settings: Mapping[str, str], meant: Mapping[str, str], by: str, where: str) -> dict[str, str]:
+    """With what another option of the plan means. Raises PlanError for what the plan sets both ways."""
     for name in meant.keys() & settings.keys():
         raise PlanError(
-            f"the plan sets {name} and also durability = {durability!r}, which sets it",
+            f"the plan sets {name} and also {by}, which sets it",
             where=f"{where}.start.settings",
             hint="leave out one of the two",
         )

@@ -34,6 +34,10 @@ class DatabaseServer(PrivateServer):
     def size_on_disk_bytes(self) -> int | None:
         """As of a system."""
 
+    def file_size_bytes(self) -> int | None:
+        """As of a system."""
+        return None
+
     def adjusted(self) -> list[str]:
         """Settings that it took, but not as they were asked, in its own words."""
         return []

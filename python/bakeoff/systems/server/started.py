@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bakeoff.errors import BakeoffError, ServerError
+from bakeoff.model.said import TABLE_FORMAT
 from bakeoff.provision.container import installation_for
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Installation, Sources
@@ -37,6 +38,7 @@ from bakeoff.systems.server.node import Access, ServerNode
 from bakeoff.systems.server.options import (
     ServerOptions,
     StartOptions,
+    add_settings,
     private_settings,
     refuse_impossible_tls,
 )
@@ -83,6 +85,8 @@ class StartedServer(Server):
         assert read.start is not None, "a server without an address is started"
         refuse_impossible_tls(read, where)
         settings = private_settings(read, durability, cls.family.durability, cls.family.ours, where)
+        if stored := cls.family.stored(read, where):
+            settings = add_settings(settings, stored.settings(settings), f"`{TABLE_FORMAT}`", where)
         return cls(name, read, read.start, settings, isolation, workdir, base_dir)
 
     @classmethod
@@ -90,11 +94,16 @@ class StartedServer(Server):
         read = read_own(cls.family.options, options, cls.kind)
         if read.address is not None:
             return None
+        stored = cls.family.stored(read, f"systems.{cls.kind}")
         try:
             start = read.start or StartOptions()
-            installation_for(cls.sources(), start.version, start.image)
+            found = installation_for(cls.sources(), start.version, start.image)
+            if stored:
+                stored.refuse_installation(found)
         except BakeoffError as error:
             return f"{error.what} ({error.hint})" if error.hint else error.what
+        if stored:
+            stored.refuse_version(found.version)
         return None
 
     def __init__(
@@ -156,6 +165,7 @@ class StartedServer(Server):
         try:
             self._start_those_that_do_not_run()
             self.family.refuse_session(self.server.bench_login(self._start.connect), self._options, self._where)
+            self.refuse_format()
         except BaseException:  # nothing half started stays
             self.stop()
             raise
@@ -213,7 +223,14 @@ class StartedServer(Server):
         return all(drained)
 
     def size_on_disk_bytes(self) -> int | None:
-        sizes = [server.size_on_disk_bytes() if server.alive() else None for server in self.servers().values()]
+        return self._sum(lambda server: server.size_on_disk_bytes())
+
+    def file_size_bytes(self) -> int | None:
+        return self._sum(lambda server: server.file_size_bytes())
+
+    def _sum(self, measure: Callable[[DatabaseServer], int | None]) -> int | None:
+        """Of all its servers; None where one is not known."""
+        sizes = [measure(server) if server.alive() else None for server in self.servers().values()]
         known = [size for size in sizes if size is not None]
         return sum(known) if len(known) == len(sizes) else None
 
@@ -277,6 +294,7 @@ class StartedServer(Server):
             "tls": self._cipher(server) or "off",
             "transport": self._start.connect,
             "installation": server.spec.installation.described,
+            **self.table_facts(server.control),
             **({"adjusted": "; ".join(adjusted)} if adjusted else {}),
         }
 

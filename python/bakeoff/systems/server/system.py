@@ -6,11 +6,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from bakeoff.model.said import TABLE_FORMAT
 from bakeoff.systems.base import Capabilities, System
+from bakeoff.systems.server.control import Control
 from bakeoff.systems.server.family import Family
 from bakeoff.systems.server.login import Login
 from bakeoff.systems.server.node import ServerNode
 from bakeoff.systems.server.options import ServerOptions, in_one_spelling, shaping
+from bakeoff.systems.server.stored import Stored
 
 
 class Server(System):
@@ -51,8 +54,30 @@ class Server(System):
         named = [tls.get("ca_file") if isinstance(tls, dict) else None, options.get("server_public_key_file")]
         return [path for path in named if isinstance(path, str)]
 
+    @property
+    @abstractmethod
+    def control(self) -> Control:
+        """Statements of ours to the first server."""
+
     @abstractmethod
     def nodes(self) -> Sequence[ServerNode]: ...
+
+    def refuse_format(self) -> None:
+        """Of tables, if the server cannot make it. Raises PlanError."""
+        if stored := self._stored():
+            stored.refuse_server(self.control)
+
+    def check_tables(self, tables: Sequence[str]) -> None:
+        if stored := self._stored():
+            stored.refuse_tables(self.control, tables)
+
+    def table_facts(self, control: Control) -> dict[str, str]:
+        stored = self._stored()
+        words = stored.words(control) if stored else ""
+        return {TABLE_FORMAT: words} if words else {}
+
+    def _stored(self) -> Stored | None:
+        return self.family.stored(self._options, self._where)
 
     def answers(self) -> bool:
         return self.alive() and any(node.control.answers() for node in self.nodes())
