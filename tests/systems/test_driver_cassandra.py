@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 import pytest
 from bakeoff.systems.cassandra.cassandra import Cassandra
 from bakeoff.systems.cassandra.installations import SOURCES
-from builders.systems import configured
 from rust_tests import needs_cargo, run_driver_tests
 
 pytestmark = [pytest.mark.servers, needs_cargo]
@@ -19,7 +17,12 @@ TESTS = ("cassandra", "conformance")
 def test_the_drivers_own_tests_pass(place: Path) -> None:
     if not SOURCES.here():
         SOURCES.install("5.0", None, lambda _: None)
-    system = cast(Cassandra, configured("cassandra", place / "a", {"start": {"heap": "256MiB"}}))
+    folder = place / "a"
+    options = {"start": {"heap": "256MiB"}}
+    system = Cassandra.configure(
+        "cassandra", options, durability=None, isolation=None, timeout_s=10.0, workdir=folder, base_dir=folder
+    )
+    assert isinstance(system, Cassandra)
     try:
         system.start()
         server = system.server
