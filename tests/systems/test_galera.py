@@ -167,6 +167,21 @@ def test_without_a_majority_a_node_refuses_and_when_all_have_ended_nothing_is_lo
     assert all_hold_the_same(galera)[-3:] == [3, 4, 5]
 
 
+def test_whether_all_nodes_hold_the_same_is_found_out(galera: Galera) -> None:
+    assert [(check.name, check.ok) for check in galera.agreement(["t"])] == [
+        ("n2 holds what n1 holds", True),
+        ("n3 holds what n1 holds", True),
+    ]
+    galera.servers()["n3"].control.rows("SET SESSION wsrep_on = OFF")
+    galera.servers()["n3"].control.rows("UPDATE bakeoff.t SET v = v + 1 ORDER BY id LIMIT 1")
+    galera.servers()["n3"].disconnect()
+    same, other = galera.agreement(["t"])
+    assert same.ok
+    assert not other.ok
+    assert other.expected != other.actual
+    assert other.expected.startswith("t: ")
+
+
 def test_a_snapshot_is_one_copy_and_all_begin_with_it(galera: Galera) -> None:
     copy = galera.server.folder.path.parent / "snapshot"
     galera.snapshot(copy)

@@ -105,10 +105,7 @@ class MariaDbReplication(Replication):
         return f"{alone} of {alone + int(semi_sync['yes_tx'])} commits did not wait for a replica" if alone else ""
 
     def content(self, server: DatabaseServer, table: str) -> str:
-        with closing(server.make_control(_SCAN_TIMEOUT_S)) as control:
-            name = f"{quoted(server.spec.schema)}.{quoted(table)}"
-            rows, checksum = control.value(f"SELECT COUNT(*) FROM {name}"), control.rows(f"CHECKSUM TABLE {name}")[0][1]
-        return f"{rows} rows, checksum {checksum}"
+        return content_of(server, table)
 
     def facts_of_primary(self, primary: DatabaseServer) -> dict[str, str]:
         connected = primary.control.value(
@@ -142,3 +139,11 @@ class MariaDbReplication(Replication):
 def transactions(position: str) -> int:
     """Of a list of global transaction ids: `0-1-120,1-1-3` is 123."""
     return sum(int(one.rpartition("-")[2]) for one in position.split(",") if one)
+
+
+def content_of(server: DatabaseServer, table: str) -> str:
+    """Rows of a table and a checksum of what is in them. Raises ServerError."""
+    with closing(server.make_control(_SCAN_TIMEOUT_S)) as control:
+        name = f"{quoted(server.spec.schema)}.{quoted(table)}"
+        rows, checksum = control.value(f"SELECT COUNT(*) FROM {name}"), control.rows(f"CHECKSUM TABLE {name}")[0][1]
+    return f"{rows} rows, checksum {checksum}"
