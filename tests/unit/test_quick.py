@@ -97,7 +97,7 @@ def test_a_first_plan_is_for_the_systems_that_are_here_and_overwrites_nothing(
     file = tmp_path / "first.toml"
     assert main(["init", str(file)]) == ExitCode.DONE
     plan = resolve(file.read_text(), tmp_path)
-    assert {cell.record.system for cell in plan.cells} == {"mariadb", "postgresql", "sqlite"}
+    assert {cell.record.system for cell in plan.cells} == {"cassandra", "mariadb", "postgresql", "sqlite"}
     assert main(["init", str(file)]) == ExitCode.USAGE
     assert "is there already" in capsys.readouterr().err
 

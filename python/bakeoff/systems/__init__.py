@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bakeoff.systems.base import System
+from bakeoff.systems.cassandra.cassandra import Cassandra
 from bakeoff.systems.mysql.galera import Galera
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.mysql.mysql import MySql
@@ -15,6 +16,7 @@ SYSTEMS: dict[str, type[System]] = {
     "mysql": MySql,
     "galera": Galera,
     "postgresql": PostgreSql,
+    "cassandra": Cassandra,
     "sqlite": Sqlite,
     "null": Null,
 }
