@@ -231,7 +231,7 @@ pub enum PostgresqlClient {
 }
 
 /// Apache Cassandra and what else speaks its protocol (CQL).
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct CassandraSpec {
     /// At least one, `host:port`, as the nodes name themselves to clients (`rpc_address`). No other node is spoken to.
@@ -271,6 +271,23 @@ pub struct CassandraSpec {
 
 fn page_size_default() -> u32 {
     5000
+}
+
+impl Default for CassandraSpec {
+    fn default() -> Self {
+        Self {
+            endpoints: Vec::new(),
+            user: None,
+            password: None,
+            keyspace: String::new(),
+            replication_factor: None,
+            consistency: Consistency::default(),
+            read_consistency: None,
+            serial_consistency: SerialConsistency::default(),
+            page_size: page_size_default(),
+            batch: CassandraBatch::default(),
+        }
+    }
 }
 
 /// Copies that have to answer.
