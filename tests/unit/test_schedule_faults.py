@@ -142,6 +142,7 @@ def test_a_start_that_takes_long_delays_no_other_fault() -> None:
     run = Run(fault("restart", "n1"), fault("kill", "n2", at_s=0.06))
     run.servers["n1"].started.clear()
     run.faults.start()
+    run.until("start n1")
     run.until("kill n2")
     assert run.faults.away() == {"n1", "n2"}
     run.servers["n1"].started.set()
