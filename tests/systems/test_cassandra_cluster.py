@@ -127,7 +127,7 @@ def test_nothing_is_left_of_a_start_that_was_killed(tmp_path: Path) -> None:
             lambda: found if len(found := descendants(process.pid, "java")) > 1 else [], "two nodes run", of=process
         )
         process.kill()
-        process.wait()
-        wait_until(lambda: all(gone(pid) for pid in servers), "the nodes end", of=None)
+        process.communicate()
+        wait_until(lambda: all(gone(pid) for pid in servers), "the nodes end")
     finally:
         end(process)
