@@ -73,7 +73,12 @@ def test_a_dry_run_and_the_bundle_know_the_faults(tmp_path: Path) -> None:
     [
         (fault(at="1s", node="sever", do="kill"), "mariadb has no node `sever`", "did you mean `server`?"),
         (fault(at="30s", do="kill"), "a fault is planned at 30 s of a window of 30 s", "after the warm-up"),
-        (fault(at="28s", do="kill", **{"for": "2s"}), "would last longer than the window, 30 s", "make `for` shorter"),
+        (fault(at="29.1s", do="kill"), "planned at 29.1 s of a window of 30 s", "1 s of the window must follow"),
+        (
+            fault(at="28s", do="kill", **{"for": "2s"}),
+            "would end at 30 s, and the window ends at 30 s",
+            "make `for` shorter",
+        ),
         (fault(at="1s", do="burn"), '`do` cannot be the text "burn"', "kill, stop, freeze, restart"),
         (fault(at="1s", do="kill", system="mariadbb"), "there is no such system", "did you mean `mariadb`?"),
         (fault(at="1s", do="restart", **{"for": "2s"}), "it has no `for`", 'do = "stop"'),

@@ -188,6 +188,12 @@ def second(at: int, ok: list[int], unknown: int = 0) -> Interval:
     )
 
 
+def ended_at(window_end_s: float, unfinished_s: float = 0.0, backlog_s: float = 0.0) -> Any:
+    """A result. unfinished_s, backlog_s: the age of one operation; 0: there was none."""
+    unfinished, backlog = (_histogram([round(age_s * 1e9)] if age_s else []) for age_s in (unfinished_s, backlog_s))
+    return SimpleNamespace(window_end_s=window_end_s, errors=[], unfinished=unfinished, backlog=backlog)
+
+
 def _histogram(times_ns: list[int]) -> HistogramDoc:
     return to_document(Histogram.from_values(times_ns))
 
@@ -198,7 +204,7 @@ def test_the_clients_seconds_become_what_a_fault_did() -> None:
     intervals = [second(at, hole if at == 6 else full, unknown=int(at == 6)) for at in range(12) for _ in range(2)]
     killed = FaultRecord(planned=fault("kill", at_s=4.2), begun_s=4.21, ended_s=4.7, back_s=4.88)
     never = FaultRecord(planned=fault("kill", at_s=9.9), failure="the run had ended before")
-    result: Any = SimpleNamespace(window_end_s=12.0, errors=[])
+    result = ended_at(12.0)
     found = with_effects([killed, never], merge_intervals(intervals), intervals, [result], 2.0)
     assert found[1].effect is None
     effect = found[0].effect
@@ -208,6 +214,28 @@ def test_the_clients_seconds_become_what_a_fault_did() -> None:
     assert (effect.unknown, effect.longest_wait_s) == (2, 0.7)
     assert error_ratio_beside(found, intervals, 2.0) == 0.0
     assert error_ratio_beside([never], intervals, 2.0) is None
+
+
+def test_a_fault_that_was_done_when_the_window_had_ended_is_told_and_loses_nothing() -> None:
+    """2 s of warm-up, 3 s of window; the machine was late by 0.15 s."""
+    intervals = [second(at, [10] * 10) for at in range(5)]
+    late = FaultRecord(planned=fault("restart", at_s=2.95), begun_s=3.1, ended_s=3.2, back_s=3.4)
+    (found,) = with_effects([late], merge_intervals(intervals), intervals, [ended_at(5.0)], 2.0)
+    assert found.effect is None
+    assert found.failure == "the window had ended before it was done"
+    assert error_ratio_beside([found], intervals, 2.0) is None
+
+
+def test_what_never_ended_counts_as_a_wait_at_its_age() -> None:
+    """2 s of warm-up, 10 s of window; killed at 4 s, after which nothing is answered."""
+    intervals = [second(at, [10] * 10 if at < 6 else [0] * 10) for at in range(12)]
+    killed = FaultRecord(planned=fault("kill", at_s=4.0), begun_s=4.0)
+    timeline = merge_intervals(intervals)
+    begun, not_begun = ended_at(12.0, unfinished_s=6.0), ended_at(12.0, backlog_s=5.8)
+    for result, wait_s in ((begun, 6.0), (not_begun, 5.8)):
+        (found,) = with_effects([killed], timeline, intervals, [result], 2.0)
+        assert found.effect is not None
+        assert found.effect.longest_wait_s == pytest.approx(wait_s, rel=0.01)
 
 
 def test_silence_of_the_node_that_was_hurt_is_planned_and_that_of_another_is_not() -> None:

@@ -81,7 +81,8 @@ FAULT_FIGURES: tuple[FaultFigure, ...] = (
         "longest_wait_s",
         "s",
         "longest wait at a fault",
-        "The longest response time of what ended while a planned fault was felt.",
+        "The longest response time of what ended while a planned fault was felt; what waited then and never ended in"
+        " the window counts at its age.",
         lambda fault, effect: effect.longest_wait_s,
     ),
     FaultFigure(

@@ -67,16 +67,25 @@ class Fault:
 
 
 def effect(
-    fault: Fault, first_s: float, tenths: Tenths, seconds: Sequence[Second], failures_s: Sequence[float]
+    fault: Fault,
+    first_s: float,
+    tenths: Tenths,
+    seconds: Sequence[Second],
+    failures_s: Sequence[float],
+    oldest_s: float = 0.0,
 ) -> FaultEffect:
     """first_s: when the first fault of the run began, before which all was as it should be. failures_s: times at which
-    operations are known to have failed, the first of each kind among them."""
+    operations are known to have failed, the first of each kind among them. oldest_s: age, when the window ended, of the
+    operation that had then waited longest."""
     before = (tenths.start_s >= 0) & (tenths.start_s + TENTH_S <= first_s)
     rates = second_rates(tenths.ok[before])
     usual = float(np.median(rates)) if len(rates) else None
     full_s = None if usual is None else _full_again(fault, tenths, usual, float(rates.min()))
     felt_until_s = fault.until_s if full_s is None else min(fault.until_s, max(full_s, fault.over_s or 0.0))
     felt = [s for s in seconds if fault.may_explain(s) and s.start_s <= felt_until_s]
+    waits_s = [s.longest_ms / 1e3 for s in felt]
+    if fault.window_s - oldest_s < felt_until_s:  # it waited while the fault was felt
+        waits_s.append(oldest_s)
     writing = bool(tenths.writes.any())
     return FaultEffect(
         detect_s=_detected_s(fault, felt, failures_s),
@@ -87,7 +96,7 @@ def effect(
         full_rate_s=None if full_s is None else full_s - fault.begun_s,
         felt_s=felt_until_s - fault.begun_s,
         watched_s=fault.until_s - fault.begun_s,
-        longest_wait_s=max((s.longest_ms / 1e3 for s in felt), default=None),
+        longest_wait_s=max(waits_s, default=None),
         failed=sum(s.failed for s in felt),
         unknown=sum(s.unknown for s in felt),
     )

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from .boundary import Document
 
+#: Of a load that was watched for less, nothing is said of its rate.
+WATCHED_S_MIN = 1.0
+
 FaultKind = Literal["kill", "stop", "freeze", "restart"]
 
 
@@ -55,7 +58,8 @@ class FaultEffect(Document):
     felt_s: float = 0.0
     #: How long the load was watched after the fault: until the next one, or the window's end.
     watched_s: float = 0.0
-    #: The longest response time of an operation that ended while the fault was felt.
+    #: The longest response time of an operation that ended while the fault was felt; or that waited then and had not
+    #: ended when the window did, its age at that time.
     longest_wait_s: float | None = None
     #: Operations that ended so while it was felt.
     failed: int = 0

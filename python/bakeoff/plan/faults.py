@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..analysis.wording import seconds_words
 from ..model.boundary import TimeLimit
-from ..model.faults import PlannedFault
+from ..model.faults import WATCHED_S_MIN, PlannedFault
 from ..nearest import meant, one_of
 from ..systems.base import System
 from .check import NOWHERE, placed
@@ -68,12 +67,14 @@ def _fault(table: FaultTable, nodes: Sequence[str], cell: Cell, number: int, sou
         raise source.error(what, "faults", number, hint="say `for`, or limit the run by a `window`")
     if isinstance(cell.limit, TimeLimit):
         window_s = cell.limit.window_s
-        if table.at >= window_s:
-            what = f"a fault is planned at {seconds_words(table.at)} of a window of {seconds_words(window_s)}"
-            hint = "`at` counts from the window's start, after the warm-up"
+        if table.at > window_s - WATCHED_S_MIN:
+            what = f"a fault is planned at {table.at:g} s of a window of {window_s:g} s"
+            hint = f"`at` counts from the window's start, after the warm-up; {WATCHED_S_MIN:g} s of the window"
+            hint += " must follow it, or nothing can be told of what it did"
             raise source.error(what, "faults", number, "at", hint=hint)
         if table.for_ is not None and table.at + table.for_ >= window_s:
-            what = f"`{table.do} {node}` would last longer than the window, {seconds_words(window_s)}"
+            ends_s = table.at + table.for_
+            what = f"`{table.do} {node}` would end at {ends_s:g} s, and the window ends at {window_s:g} s"
             hint = "make `for` shorter, or leave it out: the server then stays as it is until the load has ended"
             raise source.error(what, "faults", number, "for", hint=hint)
     return PlannedFault(at_s=table.at, node=node, do=table.do, for_s=table.for_)

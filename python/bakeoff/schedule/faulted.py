@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -20,25 +21,45 @@ def with_effects(
     results: Sequence[RunResult],
     warm_up_s: float,
 ) -> list[FaultRecord]:
-    """records: in the order of time; one that was not carried out has no effect. timeline: made of the intervals."""
-    begun = [record for record in records if record.begun_s is not None]
-    if not begun or not intervals:
-        return list(records)
+    """records: in the order of time; one that was not carried out in the window has no effect. timeline: made of the
+    intervals."""
     window_s = max(result.window_end_s for result in results) - warm_up_s
+    records = [_late(record) if _began(record) >= window_s else record for record in records]
+    begun = [record for record in records if _began(record) < window_s]
+    if not begun or not intervals:
+        return records
     tenths, seconds = tenths_of(timeline.tenths, warm_up_s), seconds_of(intervals, warm_up_s)
     failures_s = [sample.at_s - warm_up_s for result in results for sample in result.errors]
-    nexts_s = [*(record.begun_s for record in begun[1:]), None]
+    nexts_s = [*map(_began, begun[1:]), None]
+    oldest_s = max((_oldest_s(result) for result in results), default=0.0)
     effects = {
         id(record): analysis.effect(
-            analysis.Fault(record.begun_s or 0.0, None if record.after_load else record.back_s, window_s, next_s),
-            begun[0].begun_s or 0.0,
+            analysis.Fault(_began(record), None if record.after_load else record.back_s, window_s, next_s),
+            _began(begun[0]),
             tenths,
             seconds,
             failures_s,
+            oldest_s,
         )
         for record, next_s in zip(begun, nexts_s, strict=True)
     }
     return [record.model_copy(update={"effect": effects.get(id(record))}) for record in records]
+
+
+def _began(record: FaultRecord) -> float:
+    """Seconds since the window's start; never is later than any end."""
+    return math.inf if record.begun_s is None else record.begun_s
+
+
+def _late(record: FaultRecord) -> FaultRecord:
+    """As it is, where it never began."""
+    failure = record.failure or "the window had ended before it was done"
+    return record if record.begun_s is None else record.model_copy(update={"failure": failure})
+
+
+def _oldest_s(result: RunResult) -> float:
+    """Of what had not ended when the window did."""
+    return max(result.unfinished.max_ns, result.backlog.max_ns) / 1e9
 
 
 def error_ratio_beside(records: Sequence[FaultRecord], intervals: Sequence[Interval], warm_up_s: float) -> float | None:
