@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from ..errors import BakeoffError, EngineError, ExitCode
 from ..model.boundary import EVENT, Event, Ready, RunResult, Trouble, Warning
+from ..provision.process import exit_words
 from .binary import engine_path
 
 #: Between asking clients to end and insisting, which is done twice.
@@ -175,9 +176,8 @@ class LocalEngines:
         client.ended = True
         code = client.process.wait()
         if client.result is None:
-            died = f"was ended by signal {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
             raise EngineError(
-                f"the measuring process {died} before it gave a result",
+                f"the measuring process ended before it gave a result ({exit_words(code)})",
                 where=self.where,
                 hint=f"its last words: {_tail(client.log) or 'none'}",
             )

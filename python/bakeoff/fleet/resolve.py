@@ -4,6 +4,7 @@ question asked twice."""
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,10 +13,13 @@ from pydantic import ValidationError
 
 from ..errors import EngineError
 from ..model.boundary import ANSWER, Answer, Request
+from ..provision.process import exit_words
 from .binary import engine_path
 
 #: For thousands of questions of a fraction of a millisecond each.
 _PATIENCE_S = 60
+_REINSTALL = "reinstall it with `pip install .`"
+_KILLED = "a machine that runs out of memory kills what takes most of it: the kernel's log (`dmesg`) tells"
 
 #: By the engine and the question's line.
 _ANSWERS: dict[tuple[Path, str], Answer] = {}
@@ -50,15 +54,24 @@ def _ask(engine: Path, lines: list[str]) -> list[Answer]:
         )
         answers = [ANSWER.validate_json(line) for line in done.stdout.splitlines()]
     except (OSError, subprocess.SubprocessError, ValidationError) as error:
-        raise EngineError(
-            f"the measuring program does not decide the plan's options: {error}",
-            where=str(engine),
-            hint="reinstall it with `pip install .`",
-        ) from error
+        what, hint = _explained(error)
+        raise EngineError(what, where=str(engine), hint=hint) from error
     if len(answers) != len(lines):
         raise EngineError(
             f"the measuring program answered {len(answers)} of {len(lines)} questions",
             where=str(engine),
-            hint="reinstall it with `pip install .`",
+            hint=_REINSTALL,
         )
     return answers
+
+
+def _explained(error: Exception) -> tuple[str, str]:
+    """(what, hint). One that was killed or is slow is not a broken one."""
+    if isinstance(error, subprocess.TimeoutExpired):
+        hint = "is the machine overloaded, or a file that the plan names very large or on a slow disk?"
+        return f"the measuring program did not decide the plan's options within {_PATIENCE_S} s", hint
+    if isinstance(error, subprocess.CalledProcessError):
+        said = f": {error.stderr.strip()[-500:]}" if error.stderr.strip() else ""
+        what = f"the measuring program ended while it decided the plan's options ({exit_words(error.returncode)}){said}"
+        return what, _KILLED if error.returncode == -signal.SIGKILL else _REINSTALL
+    return f"the measuring program does not decide the plan's options: {error}", _REINSTALL

@@ -180,14 +180,7 @@ class ServerProcess:
     def exit_text(self) -> str:
         """How it ended, in words; empty while it runs."""
         code = self._process.poll()
-        if code is None:
-            return ""
-        if code >= 0:
-            return f"exit code {code}"
-        try:
-            return f"killed by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"killed by signal {-code}"
+        return "" if code is None else exit_words(code)
 
     def stop(self, timeout_s: float, how: signal.Signals = signal.SIGTERM) -> bool:
         """The signal to the server alone, which knows what to tell those it has started, and SIGKILL to its whole group
@@ -226,6 +219,16 @@ class ServerProcess:
             os.killpg(self.pid, number)
         except ProcessLookupError:
             return
+
+
+def exit_words(code: int) -> str:
+    """How a process ended, by what `subprocess` says of it: negative for a signal."""
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"
 
 
 def end_process(pid: int, ticks: int, timeout_s: float = 5.0) -> bool:

@@ -1,0 +1,50 @@
+"""An engine that gives no answer about a plan's options, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bakeoff.errors import EngineError
+from bakeoff.fleet.resolve import resolve
+from bakeoff.systems.driver import request
+
+
+def refused(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineError:
+    """What is said where the engine is this script."""
+    engine = tmp_path / "engine"
+    engine.write_text(f"#!/bin/sh\n{script}\n")
+    engine.chmod(0o755)
+    asked = request("sqlite", {}, isolation=None)
+    monkeypatch.setenv("BAKEOFF_ENGINE", str(engine))
+    with pytest.raises(EngineError) as caught:
+        resolve([asked])
+    return caught.value
+
+
+def test_an_engine_that_was_killed_is_named_as_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = refused("kill -KILL $$", tmp_path, monkeypatch)
+    assert error.what == "the measuring program ended while it decided the plan's options (killed by SIGKILL)"
+    assert "memory" in error.hint
+
+
+def test_an_engine_that_crashed_is_not_told_to_have_met_a_full_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = refused("kill -SEGV $$", tmp_path, monkeypatch)
+    assert error.what.endswith("(killed by SIGSEGV)")
+    assert "memory" not in error.hint
+
+
+def test_an_engine_that_takes_too_long_is_told_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bakeoff.fleet.resolve._PATIENCE_S", 0.01)
+    error = refused("exec sleep 600", tmp_path, monkeypatch)
+    assert error.what == "the measuring program did not decide the plan's options within 0.01 s"
+
+
+def test_an_engine_of_another_version_is_told_to_be_reinstalled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = refused("echo no such word >&2; exit 2", tmp_path, monkeypatch)
+    assert error.what.endswith("(exit code 2): no such word")
+    assert "pip install" in error.hint
