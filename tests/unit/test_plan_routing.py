@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from bakeoff.model.boundary import NameRoute, RoleRoute
+from bakeoff.plan.describe import describe
 from bakeoff.plan.routing import Routing
 from bakeoff.plan.units import UnitError
-from builders.plans import MARIADB, read, refused
+from builders.plans import MARIADB, SQLITE, read, refused
 
 NODES = """
 [systems.pair]
@@ -67,6 +70,56 @@ def test_reads_and_writes_are_not_split_where_all_nodes_are_alike() -> None:
         error = refused("routing = ['split']", systems=systems)
         assert "all its nodes have the same role" in error.hint
     assert "runs inside the client" in refused("routing = ['split']", systems='[systems.s]\nkind = "sqlite"\n').hint
+
+
+REPLICATED = "[systems.mariadb]\nreplicas = 2"
+WRITES = "preset = 'a'"
+
+
+@pytest.mark.parametrize("systems", [REPLICATED, NODES], ids=["private", "existing"])
+def test_a_plan_without_a_route_means_the_primary_where_others_follow_it(systems: str) -> None:
+    unsaid, said = (
+        read(factors, systems=systems, workload=WRITES, measure="reset = 'none'", must_run=False).cells[0]
+        for factors in ("", "routing = ['primary']")
+    )
+    assert str(unsaid.routing) == "role:primary"
+    assert unsaid.routing.document() == RoleRoute(role="primary")
+    assert unsaid.record.id == said.record.id
+
+
+def test_without_followers_a_plan_without_a_route_means_all_nodes() -> None:
+    alike = NODES.replace('role = "replica", ', "")
+    for systems in (alike, "[systems.galera]\nstart = { nodes = 3 }", MARIADB):
+        (cell,) = read(systems=systems, must_run=False).cells
+        assert cell.routing == Routing("any")
+
+
+@pytest.mark.parametrize("route", ["any", "replica", "replica2"])
+def test_work_that_writes_is_refused_on_a_route_to_a_replica(route: str) -> None:
+    error = refused(f"routing = ['primary', '{route}']", systems=REPLICATED, workload=WRITES, must_run=False)
+    assert "writes, and replica" in error.what
+    assert "of mariadb takes no writes" in error.what
+    assert 'routing = "split"' in error.hint
+    assert "[factors] routing" in error.where
+    assert (
+        "[measure] routing"
+        in refused(systems=REPLICATED, workload=WRITES, measure=f"routing = '{route}'", must_run=False).where
+    )
+    (_, reads) = read(f"routing = ['primary', '{route}']", systems=REPLICATED, must_run=False).cells
+    assert reads.routing == Routing.parse(route)
+
+
+def test_work_that_writes_goes_to_the_primary_by_split_and_to_all_nodes_that_take_writes() -> None:
+    for systems in (REPLICATED, "[systems.galera]\nstart = { nodes = 3 }"):
+        (split,) = read("routing = ['split']", systems=systems, workload=WRITES, must_run=False).cells
+        assert split.routing == Routing("split")
+    (reader,) = read("routing = ['any']", systems="[systems.galera]", workload=WRITES, must_run=False).cells
+    assert reader.routing == Routing("any")
+
+
+def test_a_dry_run_names_nodes_and_routes(tmp_path: Path) -> None:
+    found = read(systems=f"{REPLICATED}\n{SQLITE}", must_run=False)
+    assert describe(found, tmp_path).routes == {"mariadb": 'primary, replica1, replica2; routing "role:primary"'}
 
 
 @pytest.mark.parametrize(

@@ -186,29 +186,38 @@ def configured(
     cells: Iterable[Cell], kinds: Kinds, measure: MeasureTable, source: Source
 ) -> tuple[list[Cell], dict[str, bool]]:
     """Lets each kind of system check the options of its cells. Returns the cells with the names of their nodes, where
-    there are several, and whether each system is private."""
+    there are several, and the way to them, and whether each system is private."""
     private: dict[str, bool] = {}
-    nodes: dict[str, list[str]] = {}
+    roles: dict[str, Mapping[str, str]] = {}
     found: list[Cell] = []
     for cell in cells:
         name = cell.record.system
-        key = repr((name, cell.system_options, cell.durability, cell.isolation, cell.routing))
-        if key not in nodes:
-            system = _configured(cell, kinds[name], measure, source)
-            private[name], nodes[key] = system.private, [*system.roles()]
-        several = nodes[key] if len(nodes[key]) > 1 else []
-        found.append(replace(cell, record=cell.record.model_copy(update={"nodes": several})))
+        key = repr((name, cell.system_options, cell.durability, cell.isolation))
+        if key not in roles:
+            with placed(name, kinds[name].kind, source):
+                system = cell.configure(
+                    kinds[name], workdir=NOWHERE, timeout_s=measure.timeout, base_dir=source.base_dir
+                )
+            private[name], roles[key] = system.private, system.roles()
+        _check_route(cell, roles[key], source)
+        several = [*roles[key]] if len(roles[key]) > 1 else []
+        record = cell.record.model_copy(update={"nodes": several})
+        found.append(replace(cell, record=record, routing=cell.routing.decided(roles[key])))
     return found, private
 
 
-def _configured(cell: Cell, kind: type[System], measure: MeasureTable, source: Source) -> System:
-    name = cell.record.system
-    with placed(name, kind.kind, source):
-        system = cell.configure(kind, workdir=NOWHERE, timeout_s=measure.timeout, base_dir=source.base_dir)
-    if hint := cell.routing.missing(system.roles()):
-        what = f"{cell.record.label}: no node of {name} is on the route {cell.routing}"
-        raise source.error(what, "factors", "routing", hint=hint)
-    return system
+def _check_route(cell: Cell, roles: Mapping[str, str], source: Source) -> None:
+    """Some node is on it, and writes meet none that follows another: a session that is refused there would move to the
+    first node and stay, and the run would be one of that node alone."""
+    route, name = cell.routing.decided(roles), cell.record.system
+    place = source.place_of_option(name, "routing")
+    if hint := route.missing(roles):
+        what = f"{cell.record.label}: no node of {name} is on the route {route}"
+        raise source.error(what, *place, hint=hint)
+    if cell.workload.writes and (following := route.following(roles)):
+        what = f"{cell.record.label}: {cell.record.workload} writes, and {following[0]} of {name} takes no writes"
+        hint = f'write routing = "split", which sends reads to replicas and writes to {next(iter(roles))}'
+        raise source.error(what, *place, hint=f"{hint}; or leave `routing` out, and all goes there")
 
 
 @contextmanager

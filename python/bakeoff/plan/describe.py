@@ -94,6 +94,8 @@ class DryRun:
     bundle_bytes: int  # what stays
     disk_free_bytes: int
     skipped: dict[str, str]
+    #: By system of several nodes: their names, and the routes of those who use it.
+    routes: dict[str, str]
     #: By system: what is done to its servers in each run.
     faults: dict[str, list[str]]
     #: Of several plans side by side, by key: what each says.
@@ -183,6 +185,7 @@ def describe(
         bundle_bytes=bundle,
         disk_free_bytes=free,
         skipped=dict(plan.skipped),
+        routes={name: _route_words(cells) for name, cells in _of_several_nodes(plan.cells).items()},
         faults={
             cell.record.system: [fault.words for fault in cell.record.faults]
             for cell in plan.cells
@@ -193,6 +196,21 @@ def describe(
         previews=list(previews),
         warnings=warnings,
     )
+
+
+def _of_several_nodes(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        if cell.record.nodes:
+            found.setdefault(cell.record.system, []).append(cell)
+    return found
+
+
+def _route_words(cells: Sequence[Cell]) -> str:
+    """Of one system: 'primary, replica1; routing "split"'."""
+    most = max((cell.record.nodes for cell in cells), key=len)
+    routes = dict.fromkeys(f'"{cell.routing}"' for cell in cells)
+    return f"{', '.join(most)}; routing {', '.join(routes)}"
 
 
 def _search_words(search: SearchRecord, rates: Sequence[Rate]) -> str:

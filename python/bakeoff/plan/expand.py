@@ -143,7 +143,7 @@ class Builder:
             workload=workload,
             threads=threads,
             sessions=_count(load, "sessions", 0) or None,
-            routing=Routing.parse(load.get("routing", "any")),
+            routing=Routing.parse(load["routing"]) if "routing" in load else Routing(),
             clients=clients,
             workers=_count(load, "workers", 0),
             runner=cast(RunnerName | None, load.get("runner")),  # names are checked where levels are read

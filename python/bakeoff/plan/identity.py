@@ -62,7 +62,7 @@ def _content(cell: Cell) -> dict[str, Any]:
         "data": cell.record.dataset,
         "threads": cell.threads,
         "sessions": cell.sessions,
-        **({} if cell.routing == Routing() else {"routing": str(cell.routing)}),
+        **({} if cell.routing == Routing("any") else {"routing": str(cell.routing)}),
         "clients": cell.clients,
         "workers": cell.workers,
         "runner": cell.runner,

@@ -14,10 +14,14 @@ from .units import UnitError
 ROLES = ("primary", "replica", "reader", "writer")
 
 
+#: Nodes of this role follow another: they take no writes.
+FOLLOWING = "replica"
+
+
 @dataclass(frozen=True)
 class Routing:
-    #: any | role | name | split
-    by: str = "any"
+    #: any | role | name | split; "": the plan says none, see `decided`
+    by: str = ""
     word: str = ""
 
     @classmethod
@@ -46,6 +50,20 @@ class Routing:
             case "split":
                 return "split"
         return "any"
+
+    def decided(self, roles: Mapping[str, str]) -> Routing:
+        """For a system of these nodes, by their names and roles: where a plan says nothing all of them, but where some
+        follow others, those like the first, which is written to."""
+        if self.by:
+            return self
+        return Routing("role", next(iter(roles.values()))) if FOLLOWING in roles.values() else Routing("any")
+
+    def following(self, roles: Mapping[str, str]) -> list[str]:
+        """Names of the nodes that follow others, and to which writes would go: with "split" none do."""
+        return [name for name, role in roles.items() if role == FOLLOWING and self._leads_to(name, role)]
+
+    def _leads_to(self, name: str, role: str) -> bool:
+        return {"any": True, "role": role == self.word, "name": name == self.word}.get(self.by, False)
 
     def missing(self, roles: Mapping[str, str]) -> str:
         """Why the nodes of a system, given by their names and roles, have no such route, and what to write instead; ""
