@@ -53,11 +53,63 @@ def test_a_heap_is_a_size(said: str, mib: int) -> None:
     assert cassandra({"start": {"heap": said}})._start.heap_mib == mib
 
 
-@pytest.mark.parametrize("said", ["64MiB", "much", "1TiB", "-1GiB"])
-def test_a_heap_that_is_none_is_refused(said: str) -> None:
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("64MiB", "64MiB is too little: a node needs at least 192 MiB"),
+        ("1TiB", '"1TiB" is not a size in MiB or GiB, such as "512MiB" or "2GiB"'),
+        ("much", '"much" is not a size in MiB or GiB, such as "512MiB" or "2GiB"'),
+        ("-1GiB", '"-1GiB" is not a size in MiB or GiB, such as "512MiB" or "2GiB"'),
+    ],
+)
+def test_a_heap_that_is_none_is_refused(said: str, why: str) -> None:
     error = refused({"start": {"heap": said}})
-    assert error.where == "systems.cassandra.start.heap"
-    assert "at least 192 MiB" in error.what
+    assert (error.what, error.where) == (f"`heap`: {why}", "systems.cassandra.start.heap")
+
+
+@pytest.mark.parametrize("name", ["x; drop", "", "schöne", "k" * 49])
+def test_a_name_that_no_keyspace_can_have_is_refused(name: str) -> None:
+    error = refused({"keyspace": name})
+    assert error.what.startswith(f'`keyspace`: "{name}" cannot name a keyspace, which has 1 to 48 letters')
+
+
+@pytest.mark.parametrize("table", [{}, {"address": "db1"}], ids=["private", "existing"])
+@pytest.mark.parametrize("name", ["system", "system_auth", "System_Schema"])
+def test_a_keyspace_of_the_servers_own_is_refused(name: str, table: dict[str, Any]) -> None:
+    error = refused({**table, "keyspace": name})
+    assert "keyspace of Cassandra's own" in error.what
+    assert error.where == "systems.cassandra.keyspace"
+    assert cassandra({**table, "keyspace": f"{name}_x"})._options.keyspace == f"{name}_x"
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "numbers"),
+    [
+        ({"start": {}, "consistency": "two"}, "consistency", "2 copies of a row, and each row has 1"),
+        (
+            {"start": {"nodes": 2}, "read_consistency": "three"},
+            "read_consistency",
+            "3 copies of a row, and each row has 2",
+        ),
+        (
+            {"start": {"nodes": 3}, "replication_factor": 1, "consistency": "two"},
+            "consistency",
+            "2 copies of a row, and each row has 1",
+        ),
+    ],
+)
+def test_a_level_that_waits_for_more_copies_than_there_are_is_refused(
+    options: dict[str, Any], key: str, numbers: str
+) -> None:
+    error = refused(options)
+    assert numbers in error.what
+    assert error.where == f"systems.cassandra.{key}"
+
+
+@pytest.mark.parametrize("level", ["one", "two", "quorum", "all", "local_quorum", "local_one", "each_quorum"])
+def test_a_level_that_the_copies_can_answer_is_taken(level: str) -> None:
+    cassandra({"start": {"nodes": 2}, "consistency": level})
+    cassandra({"address": "db1", "consistency": level})
 
 
 def test_more_copies_than_nodes_are_refused() -> None:

@@ -31,7 +31,7 @@ from bakeoff.systems.cassandra.family import FAMILY
 from bakeoff.systems.cassandra.installations import SOURCES
 from bakeoff.systems.cassandra.member import Member, members
 from bakeoff.systems.cassandra.node import CassandraNode
-from bakeoff.systems.cassandra.options import CassandraOptions, CassandraStart
+from bakeoff.systems.cassandra.options import CassandraOptions, CassandraStart, acknowledging
 from bakeoff.systems.cassandra.process import CassandraProcess
 from bakeoff.systems.cassandra.storage import STORAGE
 from bakeoff.systems.durability import of_cassandra
@@ -133,6 +133,14 @@ class Cassandra(_Cluster, StartedServer):
                 where=f"{self._where}.replication_factor",
                 hint="start as many nodes at least: start = { nodes = 3 }",
             )
+        for key in ("consistency", "read_consistency"):
+            level = self._options.driver[key]
+            if level is not None and (needed := acknowledging(level, copies)) > copies:
+                raise PlanError(
+                    f"{key} = {level!r} waits for {needed} copies of a row, and each row has {copies}",
+                    where=f"{self._where}.{key}",
+                    hint="write another level, or have more copies: more `nodes`, or a higher `replication_factor`",
+                )
         if durability == "relaxed" and self._options.acknowledging(copies) == 1:
             raise PlanError(
                 "a write that one node alone acknowledges is never of durability 'relaxed' on Cassandra: a node that is"

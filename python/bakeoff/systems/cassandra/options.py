@@ -14,12 +14,29 @@ _HEAP = re.compile(r"(\d+) ?([MG])(?:iB|B)?", re.IGNORECASE)
 _HEAP_MIN_MIB = 192
 
 
+#: Its own keyspaces; no one can make tables there, or should.
+_SYSTEM_KEYSPACES = """
+    system system_auth system_cluster_metadata system_distributed system_schema system_traces system_views
+    system_virtual_schema
+"""
+
+
 def _heap(text: str) -> str:
     found = _HEAP.fullmatch(text.strip())
-    mib = int(found[1]) * {"m": 1, "g": 1024}[found[2].lower()] if found else 0
+    if not found:
+        raise ValueError(f'"{text}" is not a size in MiB or GiB, such as "512MiB" or "2GiB"')
+    mib = int(found[1]) * {"m": 1, "g": 1024}[found[2].lower()]
     if mib < _HEAP_MIN_MIB:
-        raise ValueError(f'is a size of at least {_HEAP_MIN_MIB} MiB, written as "512MiB" or "2GiB"')
+        raise ValueError(f"{text} is too little: a node needs at least {_HEAP_MIN_MIB} MiB")
     return f"{mib}MiB"
+
+
+def _keyspace(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_]{1,48}", name):
+        raise ValueError(f'"{name}" cannot name a keyspace, which has 1 to 48 letters (a to z), digits and underscores')
+    if name.lower() in _SYSTEM_KEYSPACES.split():
+        raise ValueError(f"\"{name}\" is a keyspace of Cassandra's own, and the plan's tables need another")
+    return name
 
 
 class CassandraStart(StartOptions):
@@ -36,7 +53,7 @@ class CassandraStart(StartOptions):
 class CassandraOptions(ServerOptions):
     start: CassandraStart | None = None
     user: str = ""
-    keyspace: str = Field(default="bakeoff", pattern=r"^\w{1,48}$")
+    keyspace: Annotated[str, AfterValidator(_keyspace)] = "bakeoff"
     #: Of a keyspace that is made by us; None: one for each node, at most 3, and of an existing cluster as it is there.
     replication_factor: int | None = Field(default=None, ge=1, le=5)
 
