@@ -234,6 +234,8 @@ class FaultAnswer(Document):
     #: How the server came back, each way once: "incremental state transfer".
     rejoined: list[str] = Field(default_factory=list)
     after_load: bool = False
+    #: Of a cell's last fault: what the checks after its runs say of acknowledged writes, as a clause.
+    loss: str = ""
 
 
 class NodeAnswer(Document):

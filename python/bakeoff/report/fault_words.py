@@ -10,6 +10,7 @@ from ..model.faults import FaultRecord
 from ..model.records import RunRecord, Scalar
 from .answer import FaultAnswer, Spread
 from .contest import Contest, setting_words
+from .loss_words import loss_words
 from .runs import used_runs
 from .typical import spread_of
 
@@ -44,6 +45,7 @@ def fault_answers(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> 
                 fault=planned.words,
                 label=planned.label,
                 runs=len(done),
+                loss=loss_words(runs[cell.id]) if number == len(cell.faults) - 1 else "",
             )
             found.append(_with_figures(answer, [fault for fault in done if fault.effect is not None]))
     return found
@@ -113,8 +115,9 @@ def _sentence(answer: FaultAnswer) -> str:
     lost = answer.failed + answer.unknown
     per_run = grouped(lost / answer.runs)
     errors = f"; {per_run} operations failed or are unknown{' in each run' if answer.runs > 1 else ''}" if lost else ""
+    loss = f"; {answer.loss}" if answer.loss else ""
     where = f" at {answer.setting_words}" if answer.setting_words else ""
-    return f"{answer.contestant}{where}, {answer.label}: {idle}{again}{errors}."
+    return f"{answer.contestant}{where}, {answer.label}: {idle}{again}{errors}{loss}."
 
 
 def _precisely(value_s: float) -> str:

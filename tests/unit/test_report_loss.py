@@ -1,0 +1,84 @@
+"""Whether anything acknowledged is gone after a fault: the headline says what the workload's checks can see of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bakeoff.analysis.encode import to_document
+from bakeoff.analysis.histograms import Histogram
+from bakeoff.model.boundary import Check, Series
+from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
+from bakeoff.model.records import RunRecord
+from bakeoff.report.conclusion import answer_of
+from bakeoff.report.loss_words import COUNTED, READING, loss_words
+from builders.bundles import MARIADB, Story, write_bundle
+
+CRATES = Path(__file__).parents[2] / "crates/workloads/src"
+COUNT = Check(name="row count", ok=True, expected="21818 to 21820 rows", actual="21819 rows", evidence=[])
+SAMPLE = Check(name="sample of rows", ok=True, expected="100 rows present", actual="100 rows right", evidence=[])
+
+
+def run(*operations: str, checks: tuple[Check, ...] = (COUNT, SAMPLE), number: int = 1) -> RunRecord:
+    times = to_document(Histogram.empty())
+    series = [
+        Series(operation=name, part_of=None, outcome="ok", count=9, service=times, response=times)
+        for name in operations
+    ]
+    return RunRecord(
+        id=f"r{number}", block=number, cell="c", order=0, started="", state="done", seed=1, series=series
+    ).model_copy(update={"checks": list(checks)})
+
+
+def test_where_all_that_was_acknowledged_is_counted_nothing_is_missing() -> None:
+    assert loss_words([run("READ", "INSERT")]) == (
+        "nothing that was acknowledged is missing (21,819 rows, 21,818 to 21,820 expected)"
+    )
+    both = loss_words([run("READ", "INSERT"), run("READ", "INSERT", number=2)])
+    assert both.endswith("(in the first run 21,819 rows, 21,818 to 21,820 expected)")
+
+
+def test_a_lost_change_is_not_said_to_be_seen() -> None:
+    assert loss_words([run("READ", "UPDATE")]) == (
+        "a lost UPDATE could pass unseen: the checks after the run count rows"
+    )
+    assert loss_words([run("UPDATE", "INSERT")]) == (
+        "no INSERT that was acknowledged is missing (21,819 rows, 21,818 to 21,820 expected);"
+        " a lost UPDATE could pass unseen"
+    )
+    assert loss_words([run("pay", checks=())]) == (
+        "a lost pay could pass unseen: no check after the run counts what was acknowledged"
+    )
+
+
+def test_what_is_missing_is_said() -> None:
+    less = COUNT.model_copy(update={"ok": False, "actual": "20000 rows"})
+    assert loss_words([run("INSERT"), run("INSERT", checks=(less,), number=2)]) == (
+        "the data are not what was acknowledged in 1 of 2 runs: 20,000 rows, 21,818 to 21,820 expected"
+    )
+
+
+def test_reading_loses_nothing() -> None:
+    assert loss_words([run("READ", "SCAN")]) == ""
+
+
+@pytest.mark.parametrize("name", sorted(READING.union(*COUNTED.values())))
+def test_operations_are_named_as_workloads_name_them(name: str) -> None:
+    assert any(f'"{name}"' in source.read_text() for source in CRATES.rglob("*.rs"))
+
+
+def test_the_sentence_of_the_last_fault_ends_with_it(tmp_path: Path) -> None:
+    planned = [PlannedFault(at_s=at_s, node="server", do="kill", for_s=5) for at_s in (20, 40)]
+    done = [FaultRecord(planned=fault, begun_s=fault.at_s, effect=FaultEffect()) for fault in planned]
+    story = Story(
+        contenders=(MARIADB,),
+        threads=(4,),
+        presets=("a",),
+        faults={"mariadb": planned},
+        change=lambda made: made.model_copy(update={"faults": done, "checks": [COUNT]}),
+    )
+    said = [words for words in answer_of(write_bundle(tmp_path / "bundle", story)).headline if "kill" in words]
+    assert [words.endswith("could pass unseen: the checks after the run count rows.") for words in said] == [
+        False,
+        True,
+    ]
