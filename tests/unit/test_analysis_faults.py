@@ -103,6 +103,43 @@ def test_a_noisy_rate_is_back_when_it_is_as_it_was() -> None:
     assert found.full_rate_s == pytest.approx(2.0, abs=0.3)
 
 
+@pytest.mark.parametrize("before_s", [1, 2, 5, 20])
+@pytest.mark.parametrize("rate", [50, 100, 200, 1_000])
+def test_chance_alone_takes_no_rate_away(rate: int, before_s: int) -> None:
+    """Poisson arrivals, 15 s watched, and a fault that does nothing."""
+    random, draws = np.random.default_rng(rate + before_s), 50
+    start_s = np.arange((before_s + 15) * 10) / 10
+    none = Fault(before_s, before_s + 1, before_s + 15)
+    counts = random.poisson(rate / 10, (draws, len(start_s))).astype(float)
+    found = [effect(none, before_s, Tenths(start_s, ok, ok), [], []) for ok in counts]
+    assert sum(one.not_back for one in found) <= 0.05 * draws
+    assert sum((one.full_rate_s or 0.0) > 1.0 for one in found) <= 0.1 * draws
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_half_of_a_low_rate_is_not_taken_for_chance(seed: int) -> None:
+    found = effect(Fault(10, 10, WINDOW_S), 10, tenths(series(rate=300, slow=(10, 30, 0.5), seed=seed)), [], [])
+    assert found.not_back
+
+
+def test_nothing_is_said_of_a_rate_of_which_too_little_was_counted_or_watched() -> None:
+    few = effect(Fault(10, 10, WINDOW_S), 10, tenths(series((10, 30), rate=20.0)), [], [])
+    short = effect(Fault(29.2, None, WINDOW_S), 10, tenths(series((29.2, 30))), [], [])
+    for found in (few, short):
+        assert found.rate_before_ops_per_s is None
+        assert found.full_rate_s is None
+        assert not found.not_back
+
+
+def test_a_gap_is_of_the_fault_with_which_it_began() -> None:
+    """The second is done while nothing is written because of the first."""
+    all_of_it = tenths(series((10, 14)), series((10, 14)))
+    first = effect(Fault(10, 12, WINDOW_S, next_s=13.8), 10, all_of_it, [], [])
+    second = effect(Fault(13.8, 14, WINDOW_S), 10, all_of_it, [], [])
+    assert first.without_writes_s == pytest.approx(4.0, abs=0.11)
+    assert second.without_writes_s == 0.0
+
+
 def test_without_a_second_before_it_there_is_no_rate_to_come_back_to() -> None:
     found = effect(Fault(0.5, 1, WINDOW_S), 0.5, tenths(series((0.5, 2))), [], [])
     assert found.rate_before_ops_per_s is None

@@ -87,6 +87,37 @@ def test_a_rate_that_did_not_come_back_is_a_lower_bound(tmp_path: Path) -> None:
     assert found.faults[0].not_back == 5
 
 
+def test_faults_of_one_event_have_one_row(tmp_path: Path) -> None:
+    also = PlannedFault(at_s=20.5, node="n2", do="freeze", for_s=2)
+
+    def both(run: RunRecord) -> list[FaultRecord]:
+        return [killed(run), FaultRecord(planned=also, begun_s=20.5, ended_s=22.5, back_s=22.5), frozen(run)]
+
+    found = answer(tmp_path, both, faults={"mariadb": [KILL, also, FREEZE]})
+    assert [one.label for one in found.faults] == ["kill server and freeze n2", "freeze server"]
+    assert found.faults[0].fault == f"{KILL.words} and {also.words}"
+    assert "rejoin_s" in found.faults[0].figures
+
+
+def test_of_a_rate_that_cannot_be_judged_nothing_is_said(tmp_path: Path) -> None:
+    unknown = dict.fromkeys(("rate_before_ops_per_s", "full_rate_s"))
+    found = answer(tmp_path, lambda run: [killed(run, **unknown), frozen(run)])
+    (told,) = (words for words in found.headline if words.startswith("mariadb, kill server"))
+    assert "rate" not in told
+    assert found.faults[0].not_back == 0
+    run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1)
+    run.faults = [killed(run, **unknown)]
+    full = metric("time_to_full_rate_s")
+    assert full.of(Observed(run)) is None
+    assert not full.at_least(Observed(run))
+
+
+def test_a_pause_is_no_contradiction_to_a_rate_that_never_fell(tmp_path: Path) -> None:
+    found = answer(tmp_path, lambda run: [killed(run, without_writes_s=0.5, full_rate_s=0.0), frozen(run)])
+    words = "mariadb, kill server: nothing was written for 0.5 s; beyond that the rate never fell; 16 operations"
+    assert any(told.startswith(words) for told in found.headline)
+
+
 def test_a_fault_of_one_of_two_systems_makes_them_incomparable(tmp_path: Path) -> None:
     both = answer(tmp_path, lambda run: [killed(run), frozen(run)] if run.cell == "c01" else [], MARIADB, OTHER)
     assert "not the same faults were planned for both" in both.comparisons[0].words

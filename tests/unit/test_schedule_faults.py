@@ -13,7 +13,7 @@ from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.histograms import Histogram
 from bakeoff.errors import ServerError
 from bakeoff.model.boundary import HistogramDoc, Interval, IntervalSeries, QueryCounts, Tenths
-from bakeoff.model.faults import FaultRecord, PlannedFault
+from bakeoff.model.faults import FaultRecord, PlannedFault, events
 from bakeoff.model.records import NodeSilence
 from bakeoff.schedule.faulted import error_ratio_beside, with_effects
 from bakeoff.schedule.faults import Faults
@@ -224,6 +224,32 @@ def test_a_fault_that_was_done_when_the_window_had_ended_is_told_and_loses_nothi
     assert found.effect is None
     assert found.failure == "the window had ended before it was done"
     assert error_ratio_beside([found], intervals, 2.0) is None
+
+
+def test_what_faults_did_that_are_one_event_is_told_once() -> None:
+    """2 s of warm-up, 10 s of window; frozen and killed at about 4 s, restarted at 8 s."""
+    hole = [10, 10, *[0] * 7, 10]
+    intervals = [second(at, hole if at == 6 else [10] * 10, unknown=3 * (at == 6)) for at in range(12)]
+    pair = [
+        FaultRecord(planned=fault("freeze", "n1", at_s=4.2), begun_s=4.22, ended_s=4.8, back_s=4.8),
+        FaultRecord(planned=fault("kill", "n2", at_s=4.2), begun_s=4.21, ended_s=4.8, back_s=5.1),
+    ]
+    later = FaultRecord(planned=fault("restart", "n1", at_s=8.0), begun_s=8.0, ended_s=8.1, back_s=8.2)
+    found = with_effects([*pair, later], merge_intervals(intervals), intervals, [ended_at(12.0)], 2.0)
+    first, none, last = (record.effect for record in found)
+    assert none is None
+    assert first is not None
+    assert last is not None
+    assert (first.unknown, first.detect_s is None) == (3, False)
+    assert first.felt_s == pytest.approx(5.1 - 4.21), "until both are back"
+    assert first.watched_s == pytest.approx(8.0 - 4.21)
+    assert last.unknown == 0
+
+
+def test_faults_at_most_a_second_apart_are_one_event() -> None:
+    planned = [fault("kill", at_s=at_s) for at_s in (2.0, 2.0, 3.0, 4.5, 9.0, 9.5)]
+    assert events(planned) == [[0, 1, 2], [3], [4, 5]]
+    assert events([]) == []
 
 
 def test_what_never_ended_counts_as_a_wait_at_its_age() -> None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from ..model.faults import FaultEffect, FaultRecord
 from .metric import Observed, Unit
 
-Of = Callable[[FaultRecord, FaultEffect], float | None]
+Of = Callable[[FaultRecord], float | None]
 
 
 @dataclass(frozen=True)
 class FaultFigure:
-    """name: of the metric. of: of one fault that was carried out; None: it has no such value."""
+    """name: of the metric. of: of one fault; None: it has no such value."""
 
     name: str
     unit: Unit
@@ -23,9 +23,15 @@ class FaultFigure:
     together: Callable[[Iterable[float]], float] = max
 
     def of_run(self, seen: Observed) -> float | None:
-        found = [self.of(fault, fault.effect) for fault in seen.run.faults if fault.effect is not None]
-        known = [value for value in found if value is not None]
+        return self.of_faults(seen.run.faults)
+
+    def of_faults(self, faults: Iterable[FaultRecord]) -> float | None:
+        known = [value for value in map(self.of, faults) if value is not None]
         return self.together(known) if known else None
+
+
+def _of_effect(of: Callable[[FaultEffect], float | None]) -> Of:
+    return lambda fault: None if fault.effect is None else of(fault.effect)
 
 
 def without_writes_s(effect: FaultEffect) -> float:
@@ -34,7 +40,7 @@ def without_writes_s(effect: FaultEffect) -> float:
 
 
 def full_rate_s(effect: FaultEffect) -> float | None:
-    """At least, where the rate was not seen to come back; None: it was never known."""
+    """At least, where the rate was not seen to come back; None: it cannot be judged."""
     if effect.rate_before_ops_per_s is None:
         return None
     return effect.watched_s if effect.full_rate_s is None else effect.full_rate_s
@@ -42,8 +48,7 @@ def full_rate_s(effect: FaultEffect) -> float | None:
 
 def was_not_seen_back(seen: Observed) -> bool:
     """That the rate came back after every fault."""
-    effects = [fault.effect for fault in seen.run.faults if fault.effect is not None]
-    return any(effect.full_rate_s is None for effect in effects)
+    return any(fault.effect is not None and fault.effect.not_back for fault in seen.run.faults)
 
 
 FULL_RATE = "time_to_full_rate_s"
@@ -53,7 +58,7 @@ FAULT_FIGURES: tuple[FaultFigure, ...] = (
         "s",
         "time to detect",
         "From a planned fault until the first operation failed because of it; none where all of them only waited.",
-        lambda fault, effect: effect.detect_s,
+        _of_effect(lambda effect: effect.detect_s),
     ),
     FaultFigure(
         "time_without_writes_s",
@@ -61,21 +66,21 @@ FAULT_FIGURES: tuple[FaultFigure, ...] = (
         "time without writes",
         "The longest time around a planned fault in which nothing that writes ended right, to 0.1 s; of work that only"
         " reads, in which nothing did.",
-        lambda fault, effect: without_writes_s(effect),
+        _of_effect(without_writes_s),
     ),
     FaultFigure(
         FULL_RATE,
         "s",
         "time to full rate",
         "From a planned fault until the rate was what it had been before, and stayed so.",
-        lambda fault, effect: full_rate_s(effect),
+        _of_effect(full_rate_s),
     ),
     FaultFigure(
         "rejoin_s",
         "s",
         "rejoin time",
         "From the start of a server that a planned fault had ended until it served again.",
-        lambda fault, effect: None if fault.planned.do == "freeze" else fault.rejoin_s,
+        lambda fault: None if fault.planned.do == "freeze" else fault.rejoin_s,
     ),
     FaultFigure(
         "longest_wait_s",
@@ -83,14 +88,14 @@ FAULT_FIGURES: tuple[FaultFigure, ...] = (
         "longest wait at a fault",
         "The longest response time of what ended while a planned fault was felt; what waited then and never ended in"
         " the window counts at its age.",
-        lambda fault, effect: effect.longest_wait_s,
+        _of_effect(lambda effect: effect.longest_wait_s),
     ),
     FaultFigure(
         "fault_errors",
         "count",
         "number of errors at faults",
         "Operations that failed or are unknown in the seconds in which planned faults were felt.",
-        lambda fault, effect: float(effect.failed + effect.unknown),
+        _of_effect(lambda effect: float(effect.failed + effect.unknown)),
         sum,
     ),
 )

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.faults import FaultEffect
+from ..model.faults import WATCHED_S_MIN, FaultEffect
 
 TENTH_S = 0.1
 #: Back at the full rate: every second's rate at most so much below what it was, or as low as it had been at times,
 SLOWER_RATIO_MAX = 0.1
 #: which is not taken to be lower than this,
 LOW_RATIO_MIN = 0.5
+#: or so many standard deviations of the two counts below it, if they came by chance alone (Poisson),
+BY_CHANCE_SD = 3.0
 #: for so long, as far as the load was watched.
 STAYS_S = 3.0
 _SECOND = round(1 / TENTH_S)
@@ -48,8 +50,8 @@ class Second:
 
 @dataclass(frozen=True)
 class Fault:
-    """begun_s: it was done. over_s: the server served again; None: it did not while the load was watched. window_s: the
-    window ended. next_s: the next fault of the run began."""
+    """One, or several of one event. begun_s: it was done. over_s: the server served again; None: it did not while the
+    load was watched. window_s: the window ended. next_s: the next event of the run began."""
 
     begun_s: float
     over_s: float | None
@@ -79,20 +81,26 @@ def effect(
     operation that had then waited longest."""
     before = (tenths.start_s >= 0) & (tenths.start_s + TENTH_S <= first_s)
     rates = second_rates(tenths.ok[before])
-    usual = float(np.median(rates)) if len(rates) else None
-    full_s = None if usual is None else _full_again(fault, tenths, usual, float(rates.min()))
+    least = _least(rates) if fault.until_s - fault.begun_s >= WATCHED_S_MIN else None
+    full_s = None if least is None else _full_again(fault, tenths, least)
     felt_until_s = fault.until_s if full_s is None else min(fault.until_s, max(full_s, fault.over_s or 0.0))
     felt = [s for s in seconds if fault.may_explain(s) and s.start_s <= felt_until_s]
     waits_s = [s.longest_ms / 1e3 for s in felt]
     if fault.window_s - oldest_s < felt_until_s:  # it waited while the fault was felt
         waits_s.append(oldest_s)
     writing = bool(tenths.writes.any())
+    gap_before_s = longest_gap_s(tenths.start_s, tenths.writes if writing else tenths.ok, 0.0, first_s - TENTH_S)
+    own_from_s = -np.inf if fault.begun_s <= first_s else fault.begun_s - TENTH_S - gap_before_s
+
+    def gap_s(counts: Array) -> float:
+        return longest_gap_s(tenths.start_s, counts, fault.begun_s, felt_until_s, own_from_s)
+
     return FaultEffect(
         detect_s=_detected_s(fault, felt, failures_s),
-        without_success_s=longest_gap_s(tenths.start_s, tenths.ok, fault.begun_s, felt_until_s),
-        without_writes_s=longest_gap_s(tenths.start_s, tenths.writes, fault.begun_s, felt_until_s) if writing else None,
-        gap_before_s=longest_gap_s(tenths.start_s, tenths.writes if writing else tenths.ok, 0.0, first_s - TENTH_S),
-        rate_before_ops_per_s=usual,
+        without_success_s=gap_s(tenths.ok),
+        without_writes_s=gap_s(tenths.writes) if writing else None,
+        gap_before_s=gap_before_s,
+        rate_before_ops_per_s=None if least is None else float(np.median(rates)),
         full_rate_s=None if full_s is None else full_s - fault.begun_s,
         felt_s=felt_until_s - fault.begun_s,
         watched_s=fault.until_s - fault.begun_s,
@@ -111,15 +119,16 @@ def error_ratio_beside(felt: Sequence[tuple[float, float]], seconds: Sequence[Se
     return failed / ended if ended else 0.0
 
 
-def longest_gap_s(start_s: Array, counts: Array, from_s: float, to_s: float) -> float:
+def longest_gap_s(start_s: Array, counts: Array, from_s: float, to_s: float, own_from_s: float = -np.inf) -> float:
     """The longest time without anything counted, of those that reach into [from_s, to_s). A gap is its empty tenths and
-    half of the two at its ends, in which the last before and the first after it lie anywhere. 0: no tenth was empty."""
+    half of the two at its ends, in which the last before and the first after it lie anywhere. 0: no tenth was empty.
+    own_from_s: one that began before it is of something else."""
     empty = np.concatenate([[False], counts == 0, [False]])
     begins, ends = (np.flatnonzero(empty[1:] != empty[:-1])[which::2] for which in (0, 1))
     lengths = [
         end - begin + 0.5 * (begin > 0) + 0.5 * (end < len(counts))
         for begin, end in zip(begins, ends, strict=True)
-        if start_s[end - 1] + TENTH_S > from_s and start_s[begin] < to_s
+        if start_s[end - 1] + TENTH_S > from_s and own_from_s <= start_s[begin] < to_s
     ]
     return float(max(lengths)) * TENTH_S if lengths else 0.0
 
@@ -130,9 +139,20 @@ def second_rates(ok: Array) -> Array:
     return np.asarray(sums[_SECOND:] - sums[:-_SECOND], dtype=np.float64) if len(ok) >= _SECOND else np.array([])
 
 
-def _full_again(fault: Fault, tenths: Tenths, usual: float, lowest: float) -> float | None:
+def _least(rates: Array) -> float | None:
+    """What counts as the full rate, from those before the first fault; None: so few operations ended that chance alone
+    may make their rate too low."""
+    if not len(rates):
+        return None
+    usual, before_s = float(np.median(rates)), 1 + TENTH_S * (len(rates) - 1)
+    by_chance = usual - BY_CHANCE_SD * np.sqrt(usual * (1 + 1 / before_s))
+    if by_chance < LOW_RATIO_MIN * usual:
+        return None
+    return min((1 - SLOWER_RATIO_MAX) * usual, max(float(rates.min()), LOW_RATIO_MIN * usual), float(by_chance))
+
+
+def _full_again(fault: Fault, tenths: Tenths, least: float) -> float | None:
     """When the first second began from which on the rate stayed; None: that was not seen."""
-    least = min((1 - SLOWER_RATIO_MAX) * usual, max(lowest, LOW_RATIO_MIN * usual))
     watched = (tenths.start_s + TENTH_S > fault.begun_s) & (tenths.start_s + TENTH_S <= fault.until_s + 1e-6)
     rates = second_rates(tenths.ok[watched])
     full = rates >= least

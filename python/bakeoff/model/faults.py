@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
 
 from .boundary import Document
 
-#: Of a load that was watched for less, nothing is said of its rate.
+#: Of a load that was watched for less, nothing is said of its rate: faults not further apart are one event.
 WATCHED_S_MIN = 1.0
 
 FaultKind = Literal["kill", "stop", "freeze", "restart"]
@@ -41,17 +42,31 @@ class PlannedFault(Document):
         return f"{'thaw' if self.do == 'freeze' else 'start'} {self.node}"
 
 
+def events(planned: Sequence[PlannedFault]) -> list[list[int]]:
+    """Numbers of the faults, which stand in the order of time, by event: what each did of those that begin within
+    WATCHED_S_MIN after the one before cannot be told apart."""
+    found: list[list[int]] = []
+    for number, fault in enumerate(planned):
+        if found and fault.at_s - planned[number - 1].at_s <= WATCHED_S_MIN:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return found
+
+
 class FaultEffect(Document):
     """What the load saw of a fault, seconds. None: it cannot be told, or did not happen while it was watched."""
 
     #: From the fault until an operation failed.
     detect_s: float | None = None
-    #: The longest time in which no operation ended ok, and none that writes; None: the work writes nothing.
+    #: The longest time in which no operation ended ok, and none that writes; None: the work writes nothing. 0: no such
+    #: time began with the fault.
     without_success_s: float = 0.0
     without_writes_s: float | None = None
     #: The same (of writes, where there are any) before the first fault.
     gap_before_s: float = 0.0
-    #: The rate before the first fault, and the time from the fault until the rate was that again and stayed so.
+    #: The rate before the first fault, and the time from the fault until the rate was that again and stayed so. Both
+    #: None: too little was counted, or watched, to tell the rate's fall from chance.
     rate_before_ops_per_s: float | None = None
     full_rate_s: float | None = None
     #: How long it was felt: until the rate was back and the server, too; else for as long as it was watched.
@@ -64,6 +79,11 @@ class FaultEffect(Document):
     #: Operations that ended so while it was felt.
     failed: int = 0
     unknown: int = 0
+
+    @property
+    def not_back(self) -> bool:
+        """The rate can be judged, and was not seen to come back."""
+        return self.rate_before_ops_per_s is not None and self.full_rate_s is None
 
 
 class FaultRecord(Document):
@@ -82,6 +102,7 @@ class FaultRecord(Document):
     marked_s: list[float] = Field(default_factory=list)
     #: Why it was not carried out as planned.
     failure: str = ""
+    #: Of all faults of its event, on the first of them that was carried out.
     effect: FaultEffect | None = None
 
     @property

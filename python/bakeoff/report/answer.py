@@ -213,9 +213,10 @@ class Difference(Document):
 
 
 class FaultAnswer(Document):
-    """One planned fault in one cell, over the runs that are shown. fault: in words; label: "kill n3". figures: by the
-    metric's name, without those that not every run has. gap_before_s: the longest before the first fault. not_back:
-    runs in which the rate was not seen to come back; not_noticed: in which no operation failed."""
+    """One planned fault in one cell, or several that are one event, over the runs that are shown. fault: in words;
+    label: "kill n3". figures: by the metric's name, without those that not every run has. gap_before_s: the longest
+    before the first fault. not_back: runs in which the rate was not seen to come back; not_noticed: in which no
+    operation failed."""
 
     cell: str
     contestant: str

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..analysis.fault_figures import FAULT_FIGURES, FULL_RATE
 from ..analysis.wording import counted, grouped, interval_words, milliseconds_words, seconds_words
-from ..model.faults import FaultRecord
+from ..model.faults import FaultEffect, FaultRecord, events
 from ..model.records import RunRecord, Scalar
 from .answer import FaultAnswer, Spread
 from .contest import Contest, setting_words
@@ -34,37 +34,43 @@ def fault_answers(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> 
     found = []
     for cell in (cell for place in places if (cell := contest.cell(*place)) is not None):
         used = used_runs(runs[cell.id])
-        for number, planned in enumerate(cell.faults):
-            done = [run.faults[number] for run in used if len(run.faults) > number]
+        for event in events(cell.faults):
+            planned = [cell.faults[number] for number in event]
+            done = [[run.faults[number] for number in event] for run in used if len(run.faults) > event[-1]]
             setting = contest.setting(cell)
             answer = FaultAnswer(
                 cell=cell.id,
                 contestant=contest.contestant(cell),
                 setting=dict(setting),
                 setting_words=setting_words(setting),
-                fault=planned.words,
-                label=planned.label,
+                fault=" and ".join(fault.words for fault in planned),
+                label=" and ".join(fault.label for fault in planned),
                 runs=len(done),
                 loss=loss_words(runs[cell.id]) if number == len(cell.faults) - 1 else "",
             )
-            found.append(_with_figures(answer, [fault for fault in done if fault.effect is not None]))
+            found.append(_with_figures(answer, [faults for faults in done if _effects(faults)]))
     return found
 
 
-def _with_figures(answer: FaultAnswer, faults: Sequence[FaultRecord]) -> FaultAnswer:
-    effects = [fault.effect for fault in faults if fault.effect is not None]
+def _effects(faults: Sequence[FaultRecord]) -> list[FaultEffect]:
+    return [fault.effect for fault in faults if fault.effect is not None]
+
+
+def _with_figures(answer: FaultAnswer, done: Sequence[Sequence[FaultRecord]]) -> FaultAnswer:
+    """done: the faults of the event, of each run."""
+    faults = [fault for of_run in done for fault in of_run]
+    effects = _effects(faults)
     figures = {}
     for figure in FAULT_FIGURES:
-        found = [figure.of(fault, effect) for fault, effect in zip(faults, effects, strict=True)]
-        values = [value for value in found if value is not None]
-        if len(values) == len(faults) and (spread := spread_of(values)):
+        values = [value for of_run in done if (value := figure.of_faults(of_run)) is not None]
+        if len(values) == len(done) and (spread := spread_of(values)):
             figures[figure.name] = spread
     return answer.model_copy(
         update={
             "figures": figures,
             "gap_before_s": max((effect.gap_before_s for effect in effects), default=0.0),
-            "not_back": sum(effect.full_rate_s is None for effect in effects),
-            "not_noticed": sum(effect.detect_s is None for effect in effects),
+            "not_back": sum(any(effect.not_back for effect in _effects(of_run)) for of_run in done),
+            "not_noticed": sum(all(effect.detect_s is None for effect in _effects(of_run)) for of_run in done),
             "failed": sum(effect.failed for effect in effects),
             "unknown": sum(effect.unknown for effect in effects),
             "rejoined": sorted({fault.rejoined for fault in faults} - {""}),
@@ -77,7 +83,7 @@ def row_words(answer: FaultAnswer) -> list[str]:
     """As HEADS names them."""
     noticed = "by no failure" if answer.not_noticed == answer.runs else _words(answer, "time_to_detect_s", _precisely)
     usual = f", before it up to {seconds_words(answer.gap_before_s)}" if answer.gap_before_s > 0 else ""
-    least = "at least " if answer.not_back else ""
+    least = "at least " if answer.not_back and FULL_RATE in answer.figures else ""
     back = _words(answer, "rejoin_s", _precisely)
     how = f" ({', '.join(answer.rejoined)})" if answer.rejoined else ""
     return [
@@ -102,14 +108,14 @@ def fault_sentences(answers: Sequence[FaultAnswer], middle: Mapping[str, Scalar]
 
 def _sentence(answer: FaultAnswer) -> str:
     gap = answer.figures.get("time_without_writes_s")
-    idle = f"nothing was written for {_spread(gap, seconds_words)}" if gap and gap.value else "no pause was seen"
+    idle = f"nothing was written for {_spread(gap, seconds_words)}" if gap and gap.value else "no pause began with it"
     rate = answer.figures.get(FULL_RATE)
     if rate is None:
         again = ""
     elif answer.not_back:
         again = f"; the rate was not back within {seconds_words(rate.maximum)}"
     elif rate.maximum == 0:
-        again = "; the rate never fell"
+        again = "; beyond that the rate never fell" if gap and gap.value else "; the rate never fell"
     else:
         again = f"; the rate was back after {_spread(rate, seconds_words)}"
     lost = answer.failed + answer.unknown

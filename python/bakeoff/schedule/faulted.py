@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from ..analysis import faults as analysis
+from ..model import faults as model
 from ..model.boundary import Interval, RunResult
 from ..model.faults import FaultRecord
 from .timeline import Timeline
@@ -21,34 +22,42 @@ def with_effects(
     results: Sequence[RunResult],
     warm_up_s: float,
 ) -> list[FaultRecord]:
-    """records: in the order of time; one that was not carried out in the window has no effect. timeline: made of the
-    intervals."""
+    """records: in the order of time. The effect of an event stands on the first of its faults that was carried out in
+    the window. timeline: made of the intervals."""
     window_s = max(result.window_end_s for result in results) - warm_up_s
     records = [_late(record) if _began(record) >= window_s else record for record in records]
-    begun = [record for record in records if _began(record) < window_s]
-    if not begun or not intervals:
+    numbered = model.events([record.planned for record in records])
+    carried_out = [[n for n in numbers if _began(records[n]) < window_s] for numbers in numbered]
+    events = [numbers for numbers in carried_out if numbers]
+    if not events or not intervals:
         return records
     tenths, seconds = tenths_of(timeline.tenths, warm_up_s), seconds_of(intervals, warm_up_s)
     failures_s = [sample.at_s - warm_up_s for result in results for sample in result.errors]
-    nexts_s = [*map(_began, begun[1:]), None]
+    begun_s = [min(_began(records[n]) for n in numbers) for numbers in events]
     oldest_s = max((_oldest_s(result) for result in results), default=0.0)
     effects = {
-        id(record): analysis.effect(
-            analysis.Fault(_began(record), None if record.after_load else record.back_s, window_s, next_s),
-            _began(begun[0]),
+        numbers[0]: analysis.effect(
+            analysis.Fault(at_s, _over_s([records[n] for n in numbers]), window_s, next_s),
+            begun_s[0],
             tenths,
             seconds,
             failures_s,
             oldest_s,
         )
-        for record, next_s in zip(begun, nexts_s, strict=True)
+        for numbers, at_s, next_s in zip(events, begun_s, [*begun_s[1:], None], strict=True)
     }
-    return [record.model_copy(update={"effect": effects.get(id(record))}) for record in records]
+    return [record.model_copy(update={"effect": effects.get(n)}) for n, record in enumerate(records)]
 
 
 def _began(record: FaultRecord) -> float:
     """Seconds since the window's start; never is later than any end."""
     return math.inf if record.begun_s is None else record.begun_s
+
+
+def _over_s(event: Sequence[FaultRecord]) -> float | None:
+    """When all of its servers served again; None: not while the load was watched."""
+    back_s = [None if record.after_load else record.back_s for record in event]
+    return None if None in back_s else max(at_s for at_s in back_s if at_s is not None)
 
 
 def _late(record: FaultRecord) -> FaultRecord:
