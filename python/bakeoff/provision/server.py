@@ -239,6 +239,10 @@ class PrivateServer(ABC):
     def alive(self) -> bool:
         return self._process is not None and self._process.alive()
 
+    def exit_text(self) -> str:
+        """How it ended by itself, in words; empty while it runs, and if we ended it."""
+        return self._process.exit_text() if self._process is not None else ""
+
     def pids(self) -> list[int]:
         return [self._process.server_pid] if self._process is not None and self._process.alive() else []
 

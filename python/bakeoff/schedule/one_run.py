@@ -32,6 +32,7 @@ from ..provision.os_metrics import wait_for_writeback
 from ..systems.base import System
 from . import judge
 from .cores import Others, cores_of, shares_cores
+from .ended import told_by_name
 from .faulted import error_ratio_beside, with_effects
 from .faults import Faults
 from .frost import SERVER_SILENCE_S, Frost
@@ -140,7 +141,7 @@ def _measure(
     system = instance.system
     where = f"run {slot.run}, {cell.record.label}"
     intervals: list[Interval] = []
-    with instance.host.engines(where) as engines:
+    with told_by_name(system), instance.host.engines(where) as engines:
         _start_clients(engines, slot, cell, plan, instance, writer)
         ready = engines.wait_ready(READY_TIMEOUT_S)
         begin_ns = time.time_ns() + int(LEAD_S * 1e9)

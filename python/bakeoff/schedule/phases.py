@@ -15,6 +15,7 @@ from ..model.boundary import CheckSpec, ClientSpec, Phase, Progress, RoleRoute, 
 from ..plan.resolved import Cell, ResolvedPlan
 from ..systems.base import System
 from .cores import shares_cores
+from .ended import told_by_name
 
 #: Nothing short may hang for ever, and a load of hours is no error: the bound is on silence, not on length. (The engine
 #: itself gives a chunk of a load up after `timeout_s`, and a step after it once the server answers nobody else.)
@@ -82,18 +83,18 @@ class Phases:
         # One writer where the database is inside the engine; a few connections where a server can use them.
         document.threads = 1 if system.capabilities().embedded else 4
         document.timeout_s = max(60.0, plan.timeout_s)
-        return self._carry_out(document, env, folder, f"load of {system.name}", on_progress)
+        return self._carry_out(system, document, env, folder, "load", on_progress)
 
     def warm(self, plan: ResolvedPlan, cell: Cell, system: System, folder: Path) -> RunResult:
         document, env = spec(plan, cell, system, "warm")
         document.timeout_s = max(60.0, plan.timeout_s)
-        return self._carry_out(document, env, folder, f"warming of {system.name}")
+        return self._carry_out(system, document, env, folder, "warming")
 
     def check(self, plan: ResolvedPlan, cell: Cell, system: System, folder: Path, expected: CheckSpec) -> RunResult:
         """Of the data where they are written, and of whether nodes that follow hold the same once they had the time."""
         document, env = spec(plan, cell, system, "check")
         document.check = expected
-        result = self._carry_out(document, env, folder, f"check of {system.name}")
+        result = self._carry_out(system, document, env, folder, "check")
         system.caught_up(CATCH_UP_TIMEOUT_S)
         result.checks += system.agreement(cell.workload.tables)
         return result
@@ -105,14 +106,16 @@ class Phases:
 
     def _carry_out(
         self,
+        system: System,
         document: RunSpec,
         env: dict[str, str],
         folder: Path,
-        where: str,
+        what: str,
         on_progress: Callable[[Progress], None] = lambda _: None,
     ) -> RunResult:
         path = write_text(folder, f"{document.phase}.json", dumps(document))
-        with self.host.engines(where) as engines:
+        where = f"{what} of {system.name}"
+        with told_by_name(system), self.host.engines(where) as engines:
             engines.start(path, env, folder / "engine.log")
             engines.wait_ready(max(30.0, document.timeout_s))
             engines.begin(time.time_ns())

@@ -1,0 +1,72 @@
+"""What is told where an engine has trouble with a server of ours that has ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from bakeoff.errors import BakeoffError, ServerError
+from bakeoff.fleet.local import EngineTrouble
+from bakeoff.model.boundary import Trouble
+from bakeoff.schedule import ended
+from bakeoff.schedule.ended import told_by_name
+from builders.servers import Sleepers
+
+#: For what is bound to happen: only ends a test that has failed.
+TIMEOUT_S = 120.0
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+def told(system: Any, kind: Literal["usage", "server", "environment"] = "server") -> BakeoffError:
+    """Of a connection that broke in a load."""
+    trouble = Trouble(what="Connection reset", where="row 7", hint="is the server up?", kind=kind)
+    with pytest.raises(BakeoffError) as caught, told_by_name(system):
+        raise EngineTrouble(trouble, "load of sleeper")
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("names", "what"),
+    [
+        (("server",), "the server of sleeper ended (killed by SIGKILL), and not by bakeoff"),
+        (("a", "b", "c"), "c of sleeper ended (killed by SIGKILL), and not by bakeoff"),
+    ],
+)
+def test_a_server_that_was_killed_is_named(
+    names: tuple[str, ...], what: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ended, "_PATIENCE_S", TIMEOUT_S)
+    system = Sleepers(place / "system", *names)
+    try:
+        system.start()
+        os.kill(system.pids()[-1], signal.SIGKILL)
+        error = told(system)
+    finally:
+        system.stop()
+    assert (type(error), error.what, error.where) == (ServerError, what, "load of sleeper, row 7")
+    assert "loads/*/server.log" in error.hint
+
+
+def test_trouble_with_servers_that_live_is_told_as_it_is(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ended, "_PATIENCE_S", 0.0)
+    system = Sleepers(place / "system", "a", "b")
+    try:
+        system.start()
+        assert told(system).what == "Connection reset"
+        system.sleeper("b").kill()  # as a fault of the plan does
+        assert told(system).what == "Connection reset"
+        os.kill(system.pids()[0], signal.SIGKILL)
+        assert told(system, "usage").what == "Connection reset"
+    finally:
+        system.stop()
