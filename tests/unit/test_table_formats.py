@@ -55,6 +55,40 @@ def stored(kind: type[MySqlStored], text: str) -> MySqlStored:
 
 
 @pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ('kind = "tpcc"', "write foreign_keys = false in its workload or leave this combination out"),
+        ('kind = "hatshop"', "leave this combination out with"),
+        ('kind = "hatshop"\nlayout = "line_items"', "leave this combination out with"),
+    ],
+)
+def test_tables_that_refer_to_each_other_are_refused_where_a_format_has_no_foreign_keys(
+    options: str, hint: str
+) -> None:
+    text = PLAN.replace('kind = "ycsb"\nrecords = 100', options)
+    factors = 'table_format = ["plain", "rocksdb"]'
+    with pytest.raises(PlanError, match="tables of the format rocksdb have no foreign keys, and those of") as refused:
+        resolve(text.format(factors=factors, settings="", more=""), Path("/"), must_run=False)
+    assert refused.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        'kind = "tpcc"\nforeign_keys = false',
+        'kind = "hatshop"\nlayout = "line_items"\nsecondary_index = false',
+        'kind = "ycsb"',
+    ],
+)
+def test_tables_that_stand_alone_have_any_format(options: str) -> None:
+    text = PLAN.replace('kind = "ycsb"\nrecords = 100', options)
+    found = resolve(
+        text.format(factors='table_format = ["plain", "rocksdb"]', settings="", more=""), Path("/"), must_run=False
+    )
+    assert len(found.cells) == 2
+
+
+@pytest.mark.parametrize(
     ("text", "mariadb", "mysql"),
     [
         ("plain", "", ""),

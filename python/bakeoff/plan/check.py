@@ -18,11 +18,13 @@ from ..analysis.wording import bytes_words
 from ..errors import PlanError, ServerError
 from ..model.boundary import OperationsLimit, Rate, TimeLimit
 from ..model.records import PlanRecord
+from ..model.said import TABLE_FORMAT
 from ..nearest import meant
 from ..provision.files import can_hold_files, nearest_existing
 from ..report.contest import Contest
 from ..systems.base import Capabilities, System
 from ..systems.options import Password
+from ..systems.table_format import read_format
 from .document import MeasureTable, PlanDocument
 from .resolved import Cell
 from .source import Source
@@ -100,6 +102,22 @@ def check_io(cell: Cell, source: Source) -> None:
         )
         hint += ' kernel in two ways; write "NAME.io" for systems that run on it'
         raise source.error(what, *source.place_of_option(cell.record.system, "io"), hint=hint)
+
+
+def check_format(cell: Cell, source: Source) -> None:
+    """Tables that refer to each other can be stored so."""
+    name, text = cell.record.system, cell.system_options.get(TABLE_FORMAT)
+    if not isinstance(text, str) or not cell.workload.foreign_keys:
+        return
+    with placed(name, cell.record.kind, source):
+        if read_format(text, f"systems.{name}").foreign_keys:
+            return
+    what = (
+        f"{cell.record.label}: tables of the format {text} have no foreign keys, and those of {cell.record.workload} do"
+    )
+    without = "write foreign_keys = false in its workload" if cell.workload.spec["kind"] == "tpcc" else ""
+    hint = " or ".join(filter(None, [without, "leave this combination out with [[cells]]"]))
+    raise source.error(what, *source.place_of_option(name, TABLE_FORMAT), hint=hint)
 
 
 def check_access(system: str, options: dict[str, Any], kind: type[System], source: Source) -> None:

@@ -227,6 +227,7 @@ class _Reading:
         for cell in cells:
             check.check_cell(cell, self.builder.capabilities(cell.record.system), self.builder.source)
             check.check_io(cell, self.builder.source)
+            check.check_format(cell, self.builder.source)
         return cells
 
     def finish(self, combinations: list[Combination]) -> ResolvedPlan:

@@ -36,6 +36,11 @@ class TableFormat:
     name: str
     detail: str = ""  # an algorithm, or a size in KiB
 
+    @property
+    def foreign_keys(self) -> bool:
+        """Whether its tables may refer to each other. MyRocks refuses to make one that does."""
+        return self.name != "rocksdb"
+
     def __str__(self) -> str:
         return f"{self.name}:{self.detail}" if self.detail else self.name
 

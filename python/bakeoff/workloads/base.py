@@ -40,6 +40,13 @@ class Workload(Resolved):
     hints: Hints = Hints()
     sources: list[Path] = Field(default_factory=list)
 
+    @property
+    def foreign_keys(self) -> bool:
+        """Whether its tables refer to each other. Of your own SQL only the server knows."""
+        if self.spec["kind"] == "hatshop":
+            return self.spec["layout"] != "line_items" or bool(self.spec["secondary_index"])
+        return bool(self.spec.get("foreign_keys", False))
+
     def continued(self, turn: int) -> dict[str, Any] | None:
         """`spec` for a run on data in which `turn` runs before may have inserted rows: with other keys than theirs.
         None: it would insert the same rows again."""
