@@ -15,7 +15,7 @@ keyspace = "bakeoff"
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -33,6 +33,7 @@ from bakeoff.systems.cassandra.member import Member, members
 from bakeoff.systems.cassandra.node import CassandraNode
 from bakeoff.systems.cassandra.options import CassandraOptions, CassandraStart, acknowledging
 from bakeoff.systems.cassandra.process import CassandraProcess
+from bakeoff.systems.cassandra.settings import refuse_unknown
 from bakeoff.systems.cassandra.storage import STORAGE
 from bakeoff.systems.durability import of_cassandra
 from bakeoff.systems.server.existing import ExistingServer
@@ -112,6 +113,10 @@ class Cassandra(_Cluster, StartedServer):
     @classmethod
     def sources(cls) -> Sources:
         return SOURCES
+
+    @classmethod
+    def refuse_settings(cls, names: Iterable[str], version: str, where: str) -> None:
+        refuse_unknown(names, version, where)
 
     @classmethod
     def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:

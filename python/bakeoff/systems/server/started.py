@@ -39,6 +39,7 @@ from bakeoff.systems.server.options import (
     ServerOptions,
     StartOptions,
     add_settings,
+    normal,
     private_settings,
     refuse_impossible_tls,
 )
@@ -104,7 +105,12 @@ class StartedServer(Server):
             return f"{error.what} ({error.hint})" if error.hint else error.what
         if stored:
             stored.refuse_version(found.version)
+        cls.refuse_settings(map(normal, start.settings), found.version, f"systems.{cls.kind}")
         return None
+
+    @classmethod
+    def refuse_settings(cls, names: Iterable[str], version: str, where: str) -> None:
+        """Those of a plan that this version does not know, where that is known before it starts. Raises PlanError."""
 
     def __init__(
         self,
