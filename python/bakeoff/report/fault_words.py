@@ -46,7 +46,7 @@ def fault_answers(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> 
                 fault=" and ".join(fault.words for fault in planned),
                 label=" and ".join(fault.label for fault in planned),
                 runs=len(done),
-                loss=loss_words(runs[cell.id]) if number == len(cell.faults) - 1 else "",
+                loss=loss_words(runs[cell.id]) if event[-1] == len(cell.faults) - 1 else "",
             )
             found.append(_with_figures(answer, [faults for faults in done if _effects(faults)]))
     return found
