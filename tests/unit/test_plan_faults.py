@@ -94,6 +94,14 @@ def test_what_cannot_be_done_is_refused(faults: str, what: str, hint: str) -> No
     assert hint in error.hint
 
 
+def test_an_objective_of_faults_needs_faults() -> None:
+    measure = f"{WINDOW}\nobjective = 'time_without_writes_s'"
+    error = refused(systems=MARIADB, measure=measure)
+    assert error.what == "`time_without_writes_s` is of planned faults, and the plan has none"
+    assert "add [[faults]]" in error.hint
+    assert read(systems=MARIADB, measure=measure, rest=fault(at="1s", do="kill")).cells[0].record.faults
+
+
 def test_the_place_that_is_named_is_that_of_the_fault_that_is_meant() -> None:
     text = (
         f"title = 't'\n{MARIADB}\n[workload]\nkind = 'ycsb'\n{fault(at='1s', do='restart')}{fault(at='40s', do='kill')}"

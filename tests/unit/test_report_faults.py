@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from bakeoff.analysis.metric import Observed
 from bakeoff.analysis.registry import metric
 from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
-from bakeoff.model.records import RunRecord
+from bakeoff.model.records import RunRecord, Validity
 from bakeoff.report.answer import Answer
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.text import render_text
@@ -116,6 +117,25 @@ def test_a_pause_is_no_contradiction_to_a_rate_that_never_fell(tmp_path: Path) -
     found = answer(tmp_path, lambda run: [killed(run, without_writes_s=0.5, full_rate_s=0.0), frozen(run)])
     words = "mariadb, kill server: nothing was written for 0.5 s; beyond that the rate never fell; 16 operations"
     assert any(told.startswith(words) for told in found.headline)
+
+
+def test_a_server_that_did_not_come_back_leads_and_the_budget_is_of_what_ended_beside_the_faults(
+    tmp_path: Path,
+) -> None:
+    away = Validity(name="planned faults", severity="invalid", ok=False, words="n2 did not come back")
+    budget = "of the operations outside of the planned faults did not end ok"
+    beyond = Validity(name="errors", severity="invalid", ok=False, words=f"0.4 % {budget}; the budget is 0.1 %")
+
+    def conflicts(*found: Validity) -> Callable[[RunRecord], RunRecord]:
+        errors = {"unknown": 4, "fail_conflict": 18}
+        seen = {"errors": errors, "error_ratio_beside_faults": 0.004, "validity": list(found), "error_samples": []}
+        return lambda run: run.model_copy(update={**seen, "faults": [killed(run)]})
+
+    told = Story(contenders=(MARIADB,), threads=(4,), presets=("a",), faults={"mariadb": [KILL]})
+    both = answer_of(write_bundle(tmp_path / "both", replace(told, change=conflicts(away, beyond))))
+    assert f"mariadb: no valid run: n2 did not come back; 0.4 % {budget}; the budget is 0.1 %." in both.headline
+    alone = answer_of(write_bundle(tmp_path / "alone", replace(told, change=conflicts(beyond))))
+    assert any(f"0.4 % {budget}, the budget is 0.1 %: raise error_budget" in words for words in alone.headline)
 
 
 def test_a_fault_of_one_of_two_systems_makes_them_incomparable(tmp_path: Path) -> None:

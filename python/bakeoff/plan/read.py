@@ -25,7 +25,7 @@ from .constants import move_constants
 from .document import MeasureTable, PlanDocument, plan_tree
 from .expand import Builder
 from .factors import known_name, read_constants
-from .faults import with_faults
+from .faults import refuse_unplanned, with_faults
 from .grid import Combination, read_grid, varying
 from .identity import with_ids
 from .nearest import explain
@@ -235,6 +235,7 @@ class _Reading:
         source, measure, warnings = builder.source, document.measure, list(self.warnings)
         cells = self._cells(combinations)
         warnings += check.check_objective(measure.objective, cells, source)
+        refuse_unplanned(measure.objective, document, source)
         warnings += check.check_limits(document.compare.limit, cells, source, "compare", "limit")
         check.check_thresholds(document.compare.fail_if, cells, source, "compare", "fail_if")
         check.check_thresholds(self.fail_if, cells, source, "--fail-if")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from statistics import fmean
 
+from ..analysis.validity import ERRORS
 from ..analysis.wording import counted, percent_words
 from ..model.records import RunRecord
 
@@ -24,9 +26,12 @@ def no_valid_run_words(runs: Sequence[RunRecord], error_budget_ratio: float, abo
     typical repetition's attempts."""
     if not runs or any(run.valid for run in runs):
         return ""
-    if all("errors" in _reasons(run) for run in runs):
-        return _beyond_budget_words(runs, error_budget_ratio, abort_ratio) + _first_error(runs, "errors")
-    return _why(runs)
+    if not all(ERRORS in _reasons(run) for run in runs):
+        return _why(runs)
+    others = {cause: words for run in reversed(runs) for cause, words in _reasons(run).items() if cause != ERRORS}
+    if others:
+        return "; ".join([*others.values(), _reasons(runs[0])[ERRORS]]) + _first_error(runs, ERRORS)
+    return _beyond_budget_words(runs, error_budget_ratio, abort_ratio) + _first_error(runs, ERRORS)
 
 
 def _beyond_budget_words(runs: Sequence[RunRecord], budget_ratio: float, abort_ratio: float | None) -> str:
@@ -34,15 +39,18 @@ def _beyond_budget_words(runs: Sequence[RunRecord], budget_ratio: float, abort_r
     failed = sum(sum(run.errors.values()) for run in runs)
     conflicts = sum(run.errors.get("fail_conflict", 0) for run in runs)
     asked = failed + sum(run.ok for run in runs)
-    if failed > asked * _MOSTLY:
+    faults = any(run.error_ratio_beside_faults is not None for run in runs)
+    if failed > asked * _MOSTLY and not faults:
         return f"{failed:,} of {asked:,} operations failed"
     in_conflict = conflicts > failed * _MOSTLY
     retried = " after retries" if any(run.retries for run in runs) else ""
-    ended = f"ended in conflict{retried}" if in_conflict else "failed"
+    ratio, ended = failed / asked, f"ended in conflict{retried}" if in_conflict else "failed"
+    if faults:  # what ended while they were felt is in the counts, and not judged
+        ratio, ended = fmean(run.budgeted_error_ratio for run in runs), "outside of the planned faults did not end ok"
     aborted = f"; {percent_words(abort_ratio)} of the attempts were aborted" if in_conflict and abort_ratio else ""
     cure = "raise error_budget and --resume" + (", or retry more" if in_conflict else " if that is part of the work")
     budget = percent_words(budget_ratio)
-    return f"{percent_words(failed / asked)} of the operations {ended}, the budget is {budget}: {cure}{aborted}"
+    return f"{percent_words(ratio)} of the operations {ended}, the budget is {budget}: {cure}{aborted}"
 
 
 def invalid_runs_words(runs: Sequence[RunRecord]) -> str:
@@ -66,7 +74,7 @@ def _why(runs: Sequence[RunRecord]) -> str:
 
 def _first_error(runs: Sequence[RunRecord], cause: str) -> str:
     """ "; the first: order: Deadlock found (1213)", where operations are the cause and one was kept."""
-    if cause not in ("errors", "wrong answers"):
+    if cause not in (ERRORS, "wrong answers"):
         return ""
     samples = [sample for run in runs for sample in run.error_samples]
     wrong = [sample for sample in samples if (sample.outcome == "wrong") == (cause == "wrong answers")]
