@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import PlanError
+from ..fleet.build import refuse_other_build
 from ..input_files import read_text
 from ..model.boundary import Open, OperationsLimit, TimeLimit
 from ..model.records import PlanRecord, Scalar, SearchRecord
@@ -85,6 +86,7 @@ def resolve(
 
         kinds = SYSTEMS
     by_name = _kinds_by_name(document, kinds, source)
+    refuse_other_build()
     check.check_measure(document.measure, source)
     warnings = check.check_placement(document.measure, source)
     workloads = PlanWorkloads(document, source)
