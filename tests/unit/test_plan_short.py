@@ -181,5 +181,7 @@ def test_replicas_stand_beside_start_or_in_it_and_are_a_factor() -> None:
     assert beside.cells[0].system_options == inside.cells[0].system_options
     varied = read(f"[systems.mariadb]\n{YCSB}[factors]\n'mariadb.replicas' = [0, 1]\n")
     assert [cell.system_options["start"]["replicas"] for cell in varied.cells] == [0, 1]
+    bare = read(f"[systems.mariadb]\n{YCSB}[factors]\nreplicas = [0, 1]\n")
+    assert [cell.system_options for cell in bare.cells] == [cell.system_options for cell in varied.cells]
     assert [cell.record.nodes for cell in varied.cells] == [[], ["primary", "replica1"]]
     assert "and there is none: set replicas = 1" in refused(f"[systems.mariadb]\nsemi_sync = true\n{YCSB}").what

@@ -62,6 +62,13 @@ def _address(value: Any) -> Any:
     return value
 
 
+def _nodes(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, list | int):
+        hint = 'for instance nodes = 3, or nodes = [{ name = "n1", address = "db1:3306" }]'
+        raise UnitError("it is how many are started, or a list of those that exist", hint)
+    return value
+
+
 def _tls(value: Any) -> Any:
     if not isinstance(value, bool | dict):
         raise UnitError("`tls` is true, false or a table", 'for instance tls = { ca_file = "ca.pem" }')
@@ -77,7 +84,7 @@ class SystemTable(Table):
     start: Annotated[Any, BeforeValidator(_start)] = None
     address: Annotated[Any, BeforeValidator(_address)] = None
     #: Of a system of several servers, in place of `address`; or how many are started.
-    nodes: list[dict[str, Any]] | int | None = None
+    nodes: Annotated[list[dict[str, Any]] | int | None, BeforeValidator(_nodes)] = None
     user: str | None = None
     password: Secret | None = None
     schema_: str | None = Field(default=None, alias="schema")
@@ -97,7 +104,8 @@ class SystemTable(Table):
         if listed is not None and (self.address is not None or self.start is not None or not listed):
             raise UnitError("`nodes` are addresses of servers that exist", "write `nodes` alone, with at least one")
         for node in listed or []:
-            _address(node.get("address"))
+            if "address" in node:  # else it is told by those who know the keys of a node
+                _address(node["address"])
         for table in (self.start, self.settings, self.model_extra):
             refuse_literal_secrets(table or {})
         return self

@@ -4,7 +4,7 @@ threads = [1, 4]                     how the load is made (LOAD_FACTORS)
 preset = ["a", "c"]                  an option of the workload, or of all [workloads.NAME] that have it
 "readers.records" = [100, 1000]      an option of the workload [workloads.readers] only
 "settings.NAME" = ["1M", "1G"]       a setting of every system, by the server's own name (also: "session.NAME")
-version = ["10.6", "10.11"]          an option of every system (also: path, tls, table_format, "start.KEY")
+version = ["10.6", "10.11"]          an option of every system (path, nodes, replicas, tls, table_format, "start.KEY")
 "mariadb.settings.NAME" = [0, 1]     any of a system's, but of this one only: the others' cells are not multiplied
 """
 
@@ -29,7 +29,7 @@ from .source import Source
 from .units import UnitError, parse_rate_ops_per_s
 
 #: Options of a system that need no prefix, because every kind has its own idea of them.
-BARE_SYSTEM_OPTIONS = ("version", "path", "tls", TABLE_FORMAT)
+BARE_SYSTEM_OPTIONS = ("version", "path", "nodes", "replicas", "tls", TABLE_FORMAT)
 #: Tables inside a system's table.
 _INNER_TABLES = ("settings", "session", "start")
 #: More of these is a slip of the keyboard: the engine runs no more threads, and each client is a process.
@@ -174,6 +174,6 @@ def put_option(
 def place_of(factor: Factor, *, started: bool) -> tuple[str, ...]:
     """Where the option stands in the system's table: a server that is started has its options in `start`."""
     first = factor.path[0]
-    if started and first in ("settings", "version", "path"):
+    if started and first in ("settings", "version", "path", "nodes", "replicas"):
         return ("start", *factor.path)
     return ("start", "version") if factor.path == ("version",) else factor.path

@@ -75,5 +75,10 @@ class Routing:
         if self.by == "split":
             split = len(set(roles.values())) > 1
             return "" if split else "all its nodes have the same role: leave `routing` out, or ask for replicas"
-        known = list(dict.fromkeys(roles.values() if self.by == "role" else roles))
-        return "" if self.word in known else one_of(self.word, known)
+        known = dict.fromkeys(roles.values() if self.by == "role" else roles)
+        if self.word in known:
+            return ""
+        words = (
+            [*known] if self.by == "role" else [*known, *(role for role in ROLES if role in roles.values()), "split"]
+        )
+        return one_of(self.word, words)

@@ -22,7 +22,7 @@ PLAN_KEYS = {"kind", "durability", "isolation", "data", "reset", "optional"}
 class Options(BaseModel):
     """Base of option tables: unknown keys are refused, because a misspelt key ignored is a wrong benchmark."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     _driver: dict[str, Any] = PrivateAttr(default_factory=dict)
 
@@ -114,7 +114,7 @@ def _checked(model: type[Read], options: dict[str, Any], where: str, others: set
     try:
         return model.model_validate(options)
     except ValidationError as error:
-        first = error.errors()[0]
+        first = min(error.errors(), key=lambda one: one["type"] == "missing")  # it may be there misspelt
         place = ".".join([where, *(str(part) for part in first["loc"] if not _is_branch(part))])
         if first["type"] == "extra_forbidden":
             key = str(first["loc"][-1])
@@ -123,6 +123,8 @@ def _checked(model: type[Read], options: dict[str, Any], where: str, others: set
             if len(first["loc"]) == 1 and "settings" in known and not is_close(key, nearest(key, known) or ""):
                 hint = f"a setting of its own stands in settings = {{ {key} = ... }}; {hint}"
             raise PlanError(f"unknown key `{key}`", where=place, hint=hint) from None
+        if first["type"] == "missing":
+            raise PlanError(f"`{first['loc'][-1]}` is missing", where=place) from None
         what, hint = sentence(first, place.removeprefix(where).rpartition(".")[2])
         raise PlanError(what, where=place, hint=hint) from None
 

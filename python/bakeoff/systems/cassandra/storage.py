@@ -1,4 +1,4 @@
-"""What Cassandra makes of rows on disk: measured here once, by files of the tables after a flush."""
+"""What Cassandra makes of rows on disk: an estimate of files of the tables after a flush, for the plan's dry run."""
 
 from __future__ import annotations
 
