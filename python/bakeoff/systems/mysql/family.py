@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 class MySqlFamily(Family[MySqlOptions]):
     driver = "mysql"
     default_port = 3306
-    options = MySqlOptions
+    options: type[MySqlOptions] = MySqlOptions
     durability: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "full": {"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1", "innodb_doublewrite": "ON"},
         "relaxed": {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"},
