@@ -37,6 +37,7 @@ def headline_words(
     search: SearchAnswer | None,
     runs: Sequence[RunRecord],
     faults: Sequence[FaultAnswer],
+    lags: Sequence[str],
 ) -> list[str]:
     """A search is asked one thing; that levels beyond what it found fail is how it finds it."""
     if search is not None:
@@ -52,6 +53,7 @@ def headline_words(
         *limit_sentences(held),
         *(answered or figure_words(contest, cells)),
         *fault_sentences(faults, dict(contest.middle)),
+        *lags,
         *look_words(compared),
         *aborts,
         *not_valid_words(cells),
