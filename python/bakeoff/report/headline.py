@@ -37,7 +37,6 @@ def headline_words(
     search: SearchAnswer | None,
     runs: Sequence[RunRecord],
     faults: Sequence[FaultAnswer],
-    lags: Sequence[str],
 ) -> list[str]:
     """A search is asked one thing; that levels beyond what it found fail is how it finds it."""
     if search is not None:
@@ -53,7 +52,6 @@ def headline_words(
         *limit_sentences(held),
         *(answered or figure_words(contest, cells)),
         *fault_sentences(faults, dict(contest.middle)),
-        *lags,
         *look_words(compared),
         *aborts,
         *not_valid_words(cells),

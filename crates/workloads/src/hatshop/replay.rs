@@ -14,25 +14,66 @@ use bakeoff_model::run::hatshop::{EventsFile, HatshopSpec};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
+
+/// No event is as long, one of 50 lines included. What has no end of a line is not read into memory to find it.
+const LINE_MAX_BYTES: u64 = 1 << 16;
+
+const WRITE_ANEW: &str = "write the file anew with `bakeoff workloads hatshop --write FILE`";
+const AS_WRITTEN: &str =
+    "say `orders`, `lines_max`, `products`, `clients` and `orders_seed` as they were when it was written";
 
 /// How many events a file has, and the SHA-256 of it.
 pub fn digest(file: &EventsFile) -> Result<(u64, String), Trouble> {
     let mut hash = Sha256::new();
     let mut events = 0;
     for line in lines(file)? {
-        let line = line.map_err(|error| unreadable(file, &error))?;
-        hash.update(&line);
+        hash.update(line?);
         hash.update(b"\n");
         events += 1;
+    }
+    if events == 0 {
+        let what = format!("{} is empty: there is no event in it", file.name);
+        return Err(refuse("events_file", what, WRITE_ANEW));
     }
     Ok((events, hexadecimal(&hash.finalize())))
 }
 
-fn lines(file: &EventsFile) -> Result<io::Split<BufReader<std::fs::File>>, Trouble> {
+/// Without their ends. Only of a regular file: a device may never end, and a pipe gives what it has once.
+fn lines(file: &EventsFile) -> Result<impl Iterator<Item = Result<Vec<u8>, Trouble>>, Trouble> {
+    let kind = std::fs::metadata(&file.path).map_err(|error| unreadable(file, &error))?;
+    if !kind.is_file() {
+        let what = format!("{} is no regular file", file.name);
+        return Err(refuse("events_file", what, WRITE_ANEW));
+    }
     let opened = std::fs::File::open(&file.path).map_err(|error| unreadable(file, &error))?;
-    Ok(BufReader::with_capacity(1 << 16, opened).split(b'\n'))
+    let (mut reader, mut number) = (BufReader::with_capacity(1 << 16, opened), 0);
+    Ok(std::iter::from_fn(move || {
+        number += 1;
+        let mut line = vec![];
+        let mut bounded = reader.by_ref().take(LINE_MAX_BYTES);
+        match bounded.read_until(b'\n', &mut line) {
+            Err(error) => return Some(Err(unreadable(file, &error))),
+            Ok(0) => return None,
+            Ok(_) => {}
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        } else if line.len() as u64 == LINE_MAX_BYTES {
+            let why = format!("it has {LINE_MAX_BYTES} bytes or more, and no event has as many");
+            return Some(Err(wrong(file, number, &why, WRITE_ANEW)));
+        }
+        Some(Ok(line))
+    }))
+}
+
+fn wrong(file: &EventsFile, number: u64, why: &str, hint: &str) -> Trouble {
+    refuse(
+        "events_file",
+        format!("{}, line {number}: {why}", file.name),
+        hint,
+    )
 }
 
 fn unreadable(file: &EventsFile, error: &io::Error) -> Trouble {
@@ -82,14 +123,13 @@ impl Replay {
     pub fn read(file: &EventsFile, shop: &Shop, spec: &HatshopSpec) -> Result<Self, Trouble> {
         let (mut reader, mut hash) = (Reader::new(shop, spec), Sha256::new());
         for (number, line) in (1..).zip(lines(file)?) {
-            let line = line.map_err(|error| unreadable(file, &error))?;
+            let line = line?;
             hash.update(&line);
             hash.update(b"\n");
-            reader.event(&line).map_err(|why| {
-                let what = format!("{}, line {number}: {why}", file.name);
-                let hint = "say `orders`, `lines_max`, `products`, `clients` and `orders_seed` as they were when it was written";
-                refuse("events_file", what, hint)
-            })?;
+            let (kind, json) = parsed(&line).map_err(|why| wrong(file, number, &why, WRITE_ANEW))?;
+            reader
+                .event(&line, kind, &json["data"])
+                .map_err(|why| wrong(file, number, &why, AS_WRITTEN))?;
         }
         let sha256 = hexadecimal(&hash.finalize());
         check_hash(file, spec, &sha256)?;
@@ -217,12 +257,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn event(&mut self, line: &[u8]) -> Result<(), String> {
-        let json: Value = serde_json::from_slice(line).map_err(|error| format!("it is no JSON: {error}"))?;
-        let word = json["type"].as_str().unwrap_or_default();
-        let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word);
-        let kind = kind.ok_or_else(|| format!("there is no event {word:?}"))?;
-        let data = &json["data"];
+    fn event(&mut self, line: &[u8], kind: Kind, data: &Value) -> Result<(), String> {
         let mut event = Event::empty(self.shop);
         event.kind = kind;
         event.place = self.replay.events.len() as u64;
@@ -330,6 +365,27 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// A line as the JSON that it is to be, and the kind of its event.
+fn parsed(line: &[u8]) -> Result<(Kind, Value), String> {
+    if line.ends_with(b"\r") {
+        return Err(
+            "it ends with a carriage return and a line feed; lines of events end with a line feed alone"
+                .into(),
+        );
+    }
+    let json: Value = serde_json::from_slice(line).map_err(|error| match error.is_eof() {
+        true => "it is empty or cut off: its JSON does not end".to_owned(),
+        false => format!("it is no JSON, from its byte {} on", error.column()),
+    })?;
+    let word = json["type"].as_str().unwrap_or_default();
+    let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word);
+    let words = Kind::ALL.map(Kind::word).join(", ");
+    Ok((
+        kind.ok_or_else(|| format!("its `type` is {word:?}, and none of {words}"))?,
+        json,
+    ))
+}
+
 fn id(json: &Value) -> Option<Id> {
     json.as_str()?.as_bytes().try_into().ok().map(Id)
 }
@@ -342,5 +398,51 @@ fn attribute(data: &Value) -> Option<Attribute> {
         "size" => word(&SIZES).map(Attribute::Size),
         "quantity" => Some(Attribute::Quantity(u32::try_from(value.as_u64()?).ok()?)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_no_list_is_refused_in_words_and_read_no_further() {
+        let path = std::env::temp_dir().join(format!("bakeoff-no-events-{}", std::process::id()));
+        let refused = |path: &std::path::Path| {
+            let file = EventsFile {
+                name: "events".into(),
+                path: path.to_string_lossy().into(),
+            };
+            digest(&file).unwrap_err().what
+        };
+        assert_eq!(refused("/dev/zero".as_ref()), "events is no regular file");
+        assert_eq!(refused(&std::env::temp_dir()), "events is no regular file");
+        let file = std::fs::File::create(&path).unwrap();
+        assert_eq!(refused(&path), "events is empty: there is no event in it");
+        file.set_len(1 << 40).unwrap(); // of zeros, none of which is stored
+        let too_long = "events, line 1: it has 65536 bytes or more, and no event has as many";
+        assert_eq!(refused(&path), too_long);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn what_keeps_a_line_from_being_an_event_is_told() {
+        let read = r#"{"type":"READ","data":{}}"#;
+        assert_eq!(parsed(read.as_bytes()).unwrap().0, Kind::Read);
+        for (line, why) in [
+            ("", "it is empty or cut off: its JSON does not end"),
+            (&read[..12], "it is empty or cut off: its JSON does not end"),
+            ("nonsense", "it is no JSON, from its byte 2 on"),
+            (
+                &format!("{read}\r"),
+                "it ends with a carriage return and a line feed; lines of events end with a line feed alone",
+            ),
+            (
+                r#"{"type":"MOVE"}"#,
+                "its `type` is \"MOVE\", and none of CREATE, READ, UPDATE, UPDATE_ATTRIBUTE, DELETE",
+            ),
+        ] {
+            assert_eq!(parsed(line.as_bytes()).unwrap_err(), why);
+        }
     }
 }

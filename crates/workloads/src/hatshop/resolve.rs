@@ -50,7 +50,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         let (events, sha256) = digest(file)?;
         check_hash(file, &read.spec, &sha256)?;
         // Whoever changes the file now is told when a run begins.
-        (read.spec.events, read.spec.events_sha256) = (events.max(1), Some(sha256));
+        (read.spec.events, read.spec.events_sha256) = (events, Some(sha256));
     }
     let spec = &read.spec;
     let (loaded_rows, size_estimate_bytes) = loaded(spec, &Shop::new(spec, request.seed));
@@ -103,10 +103,21 @@ fn label(read: &Read<Options>) -> String {
 }
 
 fn advice(spec: &HatshopSpec) -> Vec<String> {
-    if has_index(spec) {
-        return vec![];
+    let mut advice = vec![];
+    if !has_index(spec) {
+        advice.push(
+            "without `secondary_index` all lines are read to find those of one order, and there is no foreign key".into(),
+        );
     }
-    vec!["without `secondary_index` all lines are read to find those of one order, and there is no foreign key".into()]
+    if spec.create == 0.0 && spec.delete > 0.0 && spec.events_file.is_none() {
+        let sum: f64 = with_share(spec).map(|kind| kind.share(spec)).sum();
+        advice.push(format!(
+            "`delete` has a share and `create` has none: after about {:.0} events 1 order is left, which is never deleted, \
+             and each deletion drawn then makes an order instead",
+            (spec.orders - 1) as f64 * sum / spec.delete
+        ));
+    }
+    advice
 }
 
 /// The options that shape the tables and their rows; events do not.
@@ -190,6 +201,17 @@ mod tests {
             1
         );
         assert_eq!(advice(json!({"secondary_index": false})), 0, "the key finds them");
+    }
+
+    #[test]
+    fn a_mix_that_deletes_and_makes_none_is_told_when_its_deletions_make_orders() {
+        let mix = |create: u32| json!({"orders": 5, "create": create, "read": 1, "update": 0, "update_attribute": 0});
+        let advice = hatshop(mix(0)).advice;
+        assert!(
+            advice[0].contains("after about 8 events 1 order is left") && advice.len() == 1,
+            "{advice:?}"
+        );
+        assert!(hatshop(mix(1)).advice.is_empty());
     }
 
     #[test]

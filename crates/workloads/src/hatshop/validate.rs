@@ -11,6 +11,11 @@ pub fn validate(spec: &HatshopSpec, client: ClientSpec) -> Result<(), Trouble> {
     if client.index >= client.count {
         return Err(no_such_client(client.index, client.count));
     }
+    if spec.events_sha256.is_some() && spec.events_file.is_none() {
+        let hint = "name the file with `events_file`, or leave `events_sha256` out";
+        let what = "it is the SHA-256 of a file of events, and no file is named";
+        return Err(refuse("events_sha256", what, hint));
+    }
     if Kind::ALL.iter().all(|kind| kind.share(spec) == 0.0) {
         let hint = "give one of them a share, read = 1 for instance";
         return Err(refuse("read", "no event has a share", hint));
@@ -36,6 +41,7 @@ mod tests {
         refused("orders", |s| s.orders = 0);
         refused("lines_max", |s| s.lines_max = 51);
         refused("delete", |s| s.delete = -1.0);
+        refused("events_sha256", |s| s.events_sha256 = Some("0f".into()));
         refused("read", |s| {
             (s.create, s.read, s.update, s.update_attribute, s.delete) = (0.0, 0.0, 0.0, 0.0, 0.0);
         });
