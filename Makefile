@@ -50,8 +50,9 @@ test: check test-rust test-python
 test-rust: setup
 	cargo test --workspace --locked --quiet
 
+# Two at a time: most tests wait for a server or for a window to end, and none depends on how long that took.
 test-python: setup
-	$(BIN)/python -m pytest -m "not (slow and servers)"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not (slow and servers)"
 
 test-systems: setup
 	$(BIN)/python -m pytest -m "slow and servers"

@@ -61,7 +61,7 @@ def test_a_taken_port_is_named(place: Path) -> None:
 
 
 def test_a_port_taken_after_the_check_is_found_out_from_the_log(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bakeoff.provision.server.port_is_free", lambda _: True)
+    monkeypatch.setattr("bakeoff.provision.server.port_is_free", lambda *_: True)
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
