@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from bakeoff.cli import main
 from bakeoff.errors import PlanError
+from bakeoff.plan.read import resolve
 from bakeoff.workloads.hatshop import write_events
 from builders.workloads import decided
 from builders.workloads import refused as refused_of
@@ -50,6 +51,41 @@ def test_another_list_than_the_plan_says_is_refused(tmp_path: Path) -> None:
     assert "events.jsonl is another list: its SHA-256 is " in refused_of("hatshop", said, tmp_path).what
     said["events_file"] = "none.jsonl"
     assert "none.jsonl cannot be read" in refused_of("hatshop", said, tmp_path).what
+
+
+PLAN = """
+title = "Events"
+[systems.sqlite]
+[workload]
+kind = "hatshop"
+events_file = "events.jsonl"
+[factors]
+threads = 1
+[measure]
+{measure}
+"""
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        'warm_up = 0\nwindow = "1s"',
+        "warm_up = 0\noperations = 51",
+        'warm_up = "1s"\noperations = 50',
+        "warm_up = 0\noperations = 50\npacing = { rate = 100 }",
+    ],
+)
+def test_a_run_that_may_go_beyond_the_file_is_refused_with_the_plan(measure: str, tmp_path: Path) -> None:
+    write_events({"events": 50}, 0, tmp_path / "events.jsonl")
+    with pytest.raises(PlanError, match="the 50 events of `events_file` have an end") as refused:
+        resolve(PLAN.format(measure=measure), tmp_path)
+    assert "operations = 50 or fewer" in refused.value.hint
+    assert "measure" in refused.value.where
+
+
+def test_a_run_of_the_whole_file_is_planned(tmp_path: Path) -> None:
+    write_events({"events": 50}, 0, tmp_path / "events.jsonl")
+    assert resolve(PLAN.format(measure="warm_up = 0\noperations = 50"), tmp_path).cells
 
 
 @pytest.mark.parametrize(

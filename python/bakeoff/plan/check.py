@@ -16,7 +16,7 @@ from ..analysis.metric import Metric, same_operation
 from ..analysis.registry import UnknownMetric, is_watched, metric
 from ..analysis.wording import bytes_words
 from ..errors import PlanError, ServerError
-from ..model.boundary import OperationsLimit, Rate, TimeLimit
+from ..model.boundary import Closed, OperationsLimit, Rate, TimeLimit
 from ..model.records import PlanRecord
 from ..model.said import TABLE_FORMAT
 from ..nearest import meant
@@ -118,6 +118,19 @@ def check_format(cell: Cell, source: Source) -> None:
     without = "write foreign_keys = false in its workload" if cell.workload.spec["kind"] == "tpcc" else ""
     hint = " or ".join(filter(None, [without, "leave this combination out with [[cells]]"]))
     raise source.error(what, *source.place_of_option(name, TABLE_FORMAT), hint=hint)
+
+
+def check_end(cell: Cell, warm_up_s: float, source: Source) -> None:
+    """A run stays within what it carries out from a file. The engine refuses the same, but after the load."""
+    most = cell.workload.operations_max
+    if most is None:
+        return
+    fits = isinstance(cell.limit, OperationsLimit) and cell.limit.operations * cell.clients <= most
+    if fits and warm_up_s == 0 and isinstance(cell.pacing, Closed):
+        return
+    what = f"{cell.record.label}: the {most} events of `events_file` have an end, which a run may go beyond"
+    hint = f'in [measure] write warm_up = 0, pacing = "closed" and operations = {most} or fewer, in place of `window`'
+    raise source.error(what, "measure", hint=hint)
 
 
 def check_access(system: str, options: dict[str, Any], kind: type[System], source: Source) -> None:

@@ -230,6 +230,7 @@ class _Reading:
             check.check_cell(cell, self.builder.capabilities(cell.record.system), self.builder.source)
             check.check_io(cell, self.builder.source)
             check.check_format(cell, self.builder.source)
+            check.check_end(cell, self.document.measure.warm_up, self.builder.source)
         return cells
 
     def finish(self, combinations: list[Combination]) -> ResolvedPlan:

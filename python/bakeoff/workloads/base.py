@@ -47,6 +47,11 @@ class Workload(Resolved):
             return self.spec["layout"] != "line_items" or bool(self.spec["secondary_index"])
         return bool(self.spec.get("foreign_keys", False))
 
+    @property
+    def operations_max(self) -> int | None:
+        """Of a run over all clients, where what it does stands in a file and so has an end."""
+        return self.spec["events"] if self.spec.get("events_file") else None
+
     def continued(self, turn: int) -> dict[str, Any] | None:
         """`spec` for a run on data in which `turn` runs before may have inserted rows: with other keys than theirs.
         None: it would insert the same rows again."""
