@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from bakeoff.errors import PlanError, ServerError
+from bakeoff.errors import PlanError
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.provision.installation import Installation
 from bakeoff.systems.mysql.formats import MariaDbStored, MySqlStored
+from bakeoff.systems.server import started
 from bakeoff.systems.server.control import Control
 from bakeoff.systems.table_format import read_format
 
@@ -166,9 +168,26 @@ def test_a_version_that_cannot_is_refused_before_it_starts(
 def test_a_server_without_the_plugin_is_refused_before_it_starts(tmp_path: Path, text: str, plugin: str) -> None:
     for folder in ("with", "without"):
         (tmp_path / folder).mkdir()
-    with pytest.raises(ServerError, match=rf"MariaDB 11\.4\.5 here has no {plugin} \(a package\)"):
+    with pytest.raises(PlanError, match=rf"MariaDB 11\.4\.5 here has no {plugin}, which {text} needs \(a package\)"):
         stored(MariaDbStored, text).refuse_installation(installation("11.4.5", tmp_path / "without"))
     stored(MariaDbStored, text).refuse_installation(installation("11.8.6", tmp_path / "with", plugin))
+
+
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        ("maven", "Debian's builds of 10.11 and 11.8 have it, Maven's have none"),
+        ("trixie", "`bakeoff systems remove mariadb@11.8.6`, then `bakeoff systems install mariadb@11.8.6`"),
+    ],
+)
+def test_a_plan_that_a_build_cannot_is_refused_by_a_dry_run_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, source: str, hint: str
+) -> None:
+    found = replace(installation("11.8.6", tmp_path), source=source)
+    monkeypatch.setattr(started, "installation_for", lambda *_: found)
+    with pytest.raises(PlanError, match="has no provider_lz4, which page-compressed:lz4 needs") as refused:
+        plan('table_format = ["plain", "page-compressed:lz4"]')
+    assert hint in refused.value.hint
 
 
 PAGES = {"Innodb_have": [("Innodb_have_lz4", "ON"), ("Innodb_have_punch_hole", "ON")], "algorithm": [("lz4",)]}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import ClassVar
 
-from bakeoff.errors import PlanError, ServerError
+from bakeoff.errors import PlanError
 from bakeoff.model.said import TABLE_FORMAT
 from bakeoff.provision.installation import Installation, version_key
 from bakeoff.systems.mysql.facts import read_product
@@ -133,11 +133,8 @@ class MariaDbStored(MySqlStored):
     def refuse_installation(self, installation: Installation) -> None:
         places = [installation.base / place for place in _PLUGINS]
         if self.plugin and installation.moved and not any((place / f"{self.plugin}.so").exists() for place in places):
-            raise ServerError(
-                f"the MariaDB {installation.version} here has no {self.plugin} ({installation.described})",
-                where=f"{self._where}.{TABLE_FORMAT}",
-                hint="Debian's packages from 12 on have it: `bakeoff systems remove mariadb`, then `install mariadb`",
-            )
+            what = f"the MariaDB {installation.version} here has no {self.plugin}, which {self.wanted} needs"
+            raise self.refused(f"{what} ({installation.described})", _how_to_get(installation))
 
     def refuse_server(self, control: Control) -> None:
         super().refuse_server(control)
@@ -156,6 +153,15 @@ class MariaDbStored(MySqlStored):
         if (used := str(control.value("SELECT @@GLOBAL.innodb_compression_algorithm"))) != algorithm:
             what = f"the server compresses pages with {used}, not {algorithm}"
             raise self.refused(what, "an existing server's settings are not ours to change: write what it uses")
+
+
+def _how_to_get(installation: Installation) -> str:
+    """Debian's packages come with every plugin since bakeoff asks for them; Maven's builds have none."""
+    if installation.source == "maven":
+        with_plugins = "Debian's builds of 10.11 and 11.8 have it, Maven's have none"
+        return f"{with_plugins}: name such a `version`, or leave this combination out with [[cells]]"
+    again = f"mariadb@{installation.version}"
+    return f"fetch it again: `bakeoff systems remove {again}`, then `bakeoff systems install {again}`"
 
 
 def _words(engine: str, row_format: str, said: str) -> str:

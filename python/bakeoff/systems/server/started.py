@@ -99,11 +99,10 @@ class StartedServer(Server):
         try:
             start = read.start or StartOptions()
             found = installation_for(cls.sources(), start.version, start.image)
-            if stored:
-                stored.refuse_installation(found)
         except BakeoffError as error:
             return f"{error.what} ({error.hint})" if error.hint else error.what
         if stored:
+            stored.refuse_installation(found)
             stored.refuse_version(found.version)
         cls.refuse_settings(map(normal, start.settings), found.version, f"systems.{cls.kind}")
         return None

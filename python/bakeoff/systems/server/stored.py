@@ -26,7 +26,7 @@ class Stored(ABC):
 
     @abstractmethod
     def refuse_installation(self, installation: Installation) -> None:
-        """The same, where what the format needs did not come with it. Raises ServerError."""
+        """The same, where what the format needs did not come with it."""
 
     @abstractmethod
     def refuse_server(self, control: Control) -> None:
