@@ -60,6 +60,6 @@ def test_the_number_of_repetitions_is_as_rough_as_it_is_known(more: int, words: 
 
 def test_differences_above_a_hundred_percent_are_told_as_times() -> None:
     assert [signed_words(ratio) for ratio in (1.014, 0.95, 1.0, 5.8)] == ["+1.4 %", "-5.0 %", "0 %", "5.8 times"]
-    assert seen_words(0.061) == "6.1 %"
-    assert seen_words(7.16) == "only 8.2 times or more"
+    assert seen_words(0.061, "a difference of ") == "a difference of 6.1 % would have been seen"
+    assert seen_words(7.16) == "only 8.2 times or more would have been seen"
     assert short_words(1.3, 0.1, 20.0, 50.0) == "+30 %; not even 10 times as much would have been seen"

@@ -43,9 +43,8 @@ def more_repetitions(found: Evidence, alpha: float) -> int | None:
 
 def short_words(ratio: float, low: float, high: float, detectable_ratio: float) -> str:
     """For a table: "+1.4 % (-2.3 % to +5.0 %); 6.1 % would have been seen"."""
-    if 1 + detectable_ratio >= _BLIND_FROM:
-        return f"{signed_words(ratio)}; not even {_BLIND_FROM:.0f} times as much would have been seen"
-    return f"{estimate_words(ratio, low, high)}; {seen_words(detectable_ratio)} would have been seen"
+    blind = 1 + detectable_ratio >= _BLIND_FROM
+    return f"{signed_words(ratio) if blind else estimate_words(ratio, low, high)}; {seen_words(detectable_ratio)}"
 
 
 def estimate_words(ratio: float, low: float, high: float) -> str:
@@ -72,10 +71,13 @@ def signed_words(ratio: float) -> str:
     return f"{'+' if ratio > 1 else ''}{percent_words(ratio - 1)}"
 
 
-def seen_words(detectable_ratio: float) -> str:
-    """0.061 -> "6.1 %", 7.2 -> "only 8.2 times or more"."""
+def seen_words(detectable_ratio: float, of: str = "") -> str:
+    """ "6.1 % would have been seen", "only 8.2 times or more would have been seen"; of: "a difference of "."""
     ratio = 1 + detectable_ratio
-    return f"only {size_words(ratio)} or more" if ratio >= _TIMES_FROM else percent_words(detectable_ratio)
+    if ratio >= _BLIND_FROM:
+        return f"not even {_BLIND_FROM:.0f} times as much would have been seen"
+    size = f"only {size_words(ratio)} or more" if ratio >= _TIMES_FROM else percent_words(detectable_ratio)
+    return f"{of}{size} would have been seen"
 
 
 def size_words(ratio: float) -> str:

@@ -21,6 +21,7 @@ from .over_all import over_all_words
 from .pair_words import pair_words
 from .search_words import SearchAnswer, search_sentences
 from .shape_words import shape_words
+from .size_words import size_words
 from .untested_words import untested_words
 
 #: So many pairs are told of on the first screen.
@@ -43,7 +44,7 @@ def headline_words(
         return [*search_sentences(search), *limit_sentences(held)]
     comparisons = compared.by_setting
     answered = [
-        *pair_words(contest, comparisons, cells),
+        *pair_words(contest, comparisons, compared.over_all, cells),
         *shape_words(contest, shapes),
         *over_all_words(compared.over_all, comparisons),
     ]
@@ -51,6 +52,7 @@ def headline_words(
     return [
         *limit_sentences(held),
         *(answered or figure_words(contest, cells)),
+        *size_words(contest, cells),
         *fault_sentences(faults, dict(contest.middle)),
         *look_words(compared),
         *aborts,
@@ -73,7 +75,7 @@ def aside_words(
     comparisons = compared.by_setting
     said = [ABORTS] if abort_words(contest, cells) else []
     return [
-        *pair_words(contest, comparisons, cells)[PAIRS_MAX:],
+        *pair_words(contest, comparisons, compared.over_all, cells)[PAIRS_MAX:],
         *(shape_words(contest, shapes) if comparisons else []),
         *differs_words(contest, comparisons, neighbours, said=said),
     ]

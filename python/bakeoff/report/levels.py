@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from ..analysis.wording import grouped
 from ..model.records import Scalar
+from ..model.said import TABLE_FORMAT
 
 #: A sweep has at least so many levels; of two the question is which is more.
 SWEPT_MIN = 3
 #: What is asked of a system at once. More of it is more load, which has a knee.
 LOAD = ("threads", "clients", "users", "rate")
 #: Factors whose levels are names that speak for themselves.
-_NAMES = ("system", "plan", "side")
+_NAMES = ("system", "plan", "side", TABLE_FORMAT)
 _COUNTED = ("threads", "clients", "sessions", "workers", "users")
 #: A server's own names stand in these tables of a system.
 _OWN_NAME = re.compile(r"(?:^|\.)(?:settings|session|start)\.(?P<name>.+)")
@@ -63,7 +64,7 @@ def factor_words(name: str, *levels: Scalar, between: str = " to ") -> str:
         return f"{between.join(words)} {name.removesuffix('s') if levels == (1,) else name}"
     if name == "rate":
         return f"{between.join(f'{each}/s' for each in words)} offered"
-    if name in _NAMES:
+    if name.rpartition(".")[2] in _NAMES:
         return between.join(words)
     return f"{name.rpartition('.')[2]} {between.join(words)}"
 

@@ -19,12 +19,16 @@ _UNDECIDED = {"no difference shown": ("no difference",), "not compared": ("too f
 
 
 def pair_words(
-    contest: Contest, comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer] = ()
+    contest: Contest,
+    comparisons: Sequence[ComparisonAnswer],
+    over_all: Sequence[ComparisonAnswer] = (),
+    cells: Sequence[CellAnswer] = (),
 ) -> list[str]:
     """One sentence for each contestant against the baseline, then the figures of a setting in mid-sweep, and which
     operations go the other way there."""
     found = [(name, [c for c in comparisons if c.other == name]) for name in contest.contestants]
-    return [_pair_words(contest, name, theirs, cells) for name, theirs in found if theirs]
+    whole = {one.other: one for one in over_all}
+    return [_pair_words(contest, name, theirs, whole.get(name), cells) for name, theirs in found if theirs]
 
 
 def value_words(value: float | None, objective: Metric, why: str = "") -> str:
@@ -32,7 +36,13 @@ def value_words(value: float | None, objective: Metric, why: str = "") -> str:
     return why or "not stated" if value is None else objective.words(value)
 
 
-def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]) -> str:
+def _pair_words(
+    contest: Contest,
+    other: str,
+    found: Sequence[ComparisonAnswer],
+    whole: ComparisonAnswer | None,
+    cells: Sequence[CellAnswer],
+) -> str:
     """One setting: the comparison itself. Several: in how many, by how much, and the figures in mid-sweep."""
     if len(found) == 1:
         where = f" ({found[0].setting_words})" if found[0].setting_words else ""
@@ -54,7 +64,7 @@ def _pair_words(contest: Contest, other: str, found: Sequence[ComparisonAnswer],
         size = _size(contest, middle)
         figures = f"{_values(contest, middle)}{f': {size}' if size else ''}."
         summary = " ".join([f"{summary} At {middle.setting_words}{doubt}: {figures}", *operation_words(middle, cells)])
-    return " ".join([summary, *decide_words(found)])
+    return " ".join([summary, *decide_words(found, whole)])
 
 
 def _claims(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> list[str]:

@@ -186,7 +186,7 @@ def _way(objective: Metric, up: bool) -> str:
 def _among(shape: ShapeAnswer) -> Iterator[str]:
     if shape.detectable_ratio is not None and not _undecided(shape):
         shown = "" if len(shape.best) == len(_levels(shape)) else "no difference was shown among these, "
-        yield f"{shown}{seen_words(shape.detectable_ratio)} would have been seen"
+        yield f"{shown}{seen_words(shape.detectable_ratio)}"
 
 
 def _left_out(shape: ShapeAnswer) -> Iterator[str]:

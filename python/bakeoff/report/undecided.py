@@ -22,17 +22,23 @@ def undecided_words(found: ComparisonAnswer, *, by_rate: bool) -> list[str]:
         more = f"{more}: a difference, if there is one, lies between {' and '.join(edges)}"
     return [
         f"The estimate is {estimate} ({level_words(level)} interval {' to '.join(edges)});"
-        f" a difference of {seen_words(seen)} would have been seen.",
+        f" {seen_words(seen, 'a difference of ')}.",
         f"{more}.",
     ]
 
 
-def decide_words(found: Sequence[ComparisonAnswer]) -> list[str]:
-    """Of several settings: how many more repetitions would probably decide those that repetitions can."""
+def decide_words(found: Sequence[ComparisonAnswer], whole: ComparisonAnswer | None = None) -> list[str]:
+    """Of several settings: how many more repetitions would probably decide those that repetitions can; where they can
+    none of them, whether they can `whole`, which is over all settings."""
     undecided = [c for c in found if c.is_undecided]
     more = [c.more_repetitions for c in undecided if c.more_repetitions is not None]
     if not undecided:
         return []
+    if not more and whole is not None and whole.is_undecided and whole.more_repetitions is not None:
+        over_all = more_words(whole.more_repetitions, f"it {whole.setting_words}")
+        return [
+            f"More repetitions would hardly decide a setting by itself; {over_all}{_resumed(whole.more_repetitions)}."
+        ]
     if not more:
         return ["More repetitions would hardly decide what is undecided."]
     those = "all" if len(more) == len(undecided) else f"{len(more)} of the"
