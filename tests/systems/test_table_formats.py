@@ -57,7 +57,8 @@ def by_format(bundle: Bundle) -> dict[str, tuple[str, int, int]]:
         assert load.size_on_disk_bytes is not None
         assert load.file_size_bytes is not None
         words = bundle.facts[cell.id].portable["table_format"]
-        found[str(cell.levels.get("table_format", "the only one"))] = (words, load.size_on_disk_bytes, load.file_size_bytes)
+        name = str(cell.levels.get("table_format", "the only one"))
+        found[name] = (words, load.size_on_disk_bytes, load.file_size_bytes)
     return found
 
 
