@@ -3,7 +3,7 @@ column, a chart. `registry` lists them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -27,12 +27,13 @@ def same_operation(name: str, other: str) -> bool:
 class Observed:
     """What a metric is taken from. load: of the run's data, None where they were not loaded by this plan. rates: that
     the run's workload has of its own. server_mean: of one column of server.parquet over the window; None where it was
-    not watched."""
+    not watched. lags_s: how far each replica was behind, second by second of the window."""
 
     run: RunRecord
     load: LoadRecord | None = None
     rates: Sequence[Rate] = ()
     server_mean: Callable[[str], float | None] = lambda _: None
+    lags_s: Callable[[], Mapping[str, Sequence[float]]] = dict
 
     @cached_property
     def response(self) -> Distribution | None:

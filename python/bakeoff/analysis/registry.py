@@ -9,7 +9,7 @@ workload counts of its own (`Rate`) comes to the list from outside: from the pla
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -167,6 +167,11 @@ def _queries(seen: Observed) -> float | None:
 def _server_transactions(seen: Observed) -> float | None:
     mean_per_s = seen.server_mean("db.transactions_per_s")
     return None if mean_per_s is None else 60 * mean_per_s
+
+
+def _furthest(of: Callable[[Sequence[float]], float]) -> Of:
+    """Of the replica for which it is most."""
+    return lambda seen: max(map(of, seen.lags_s().values()), default=None)
 
 
 def _sum(a: float | None, b: float | None) -> float | None:
@@ -404,6 +409,22 @@ METRICS: tuple[Entry, ...] = (
         "Rows loaded per second.",
         _load(lambda load: load.rows_per_s or None),
         per="load",
+    ),
+    Entry(
+        "lag_s_max",
+        "s",
+        "lower",
+        "longest lag of a replica",
+        "How far the replica that was furthest behind its primary was behind at most, in the window.",
+        _furthest(max),
+    ),
+    Entry(
+        "lag_s_end",
+        "s",
+        "lower",
+        "lag of a replica at the end",
+        "How far the replica that was furthest behind at the end of the window was behind its primary then.",
+        _furthest(lambda lags_s: lags_s[-1]),
     ),
     *(
         Entry(

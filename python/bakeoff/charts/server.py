@@ -17,6 +17,8 @@ OWN_METRICS_MAX = 8
 #: Made of two columns: time on a core is what counts, not in which mode.
 CPU_COLUMN = "os.cpu_cores"
 CPU_PARTS = ("os.cpu_user_s_per_s", "os.cpu_system_s_per_s")
+#: How stale a replica's answers are: what users see, so it stands first.
+LAG_COLUMN = "db.lag_s"
 #: The operating system's view, in the order it is shown. `os` is the server's processes, or the engine's where the
 #: database is embedded in it.
 _WATCHED = {
@@ -56,7 +58,8 @@ def metrics_of(runs: Sequence[Mapping[str, Series]], nodes: Sequence[str] = ()) 
             grouped.setdefault(plain(column, nodes), {})[node_of(column, nodes)] = column
     own = sorted((name for name in grouped if name.startswith("db.")), key=lambda name: (_rank(name), name))
     watched = [name for name in _WATCHED if name in grouped]
-    return [describe(name, grouped[name]) for name in [*watched, *own[:OWN_METRICS_MAX]]]
+    shown = sorted([*watched, *own[:OWN_METRICS_MAX]], key=lambda name: name != LAG_COLUMN)
+    return [describe(name, grouped[name]) for name in shown]
 
 
 def describe(name: str, columns: Mapping[str, str]) -> Metric:
@@ -66,6 +69,8 @@ def describe(name: str, columns: Mapping[str, str]) -> Metric:
     words = bytes_tick if is_bytes else short
     if title := _WATCHED.get(name):
         return Metric(name, of_nodes, title, title.rpartition(", ")[2], words)
+    if name == LAG_COLUMN:
+        return Metric(name, of_nodes, "how far replicas are behind, seconds", "s", words)
     own = name.partition(".")[2]
     if own.endswith("_per_s"):
         return Metric(name, of_nodes, f"{own.removesuffix('_per_s')}, per second", "/s", words)

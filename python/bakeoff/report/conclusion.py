@@ -17,6 +17,7 @@ from .contest import Contest
 from .differs import Differs
 from .fault_words import fault_answers
 from .headline import aside_words, headline_words
+from .lag_words import lag_sentences
 from .limit_words import limit_findings
 from .limits import limits_of
 from .node_words import node_answers
@@ -63,6 +64,7 @@ def answer_of(
     held = limit_findings(contest, bundle, runs)
     judged = thresholds(contest, bundle, runs, search)
     faults = fault_answers(contest, runs)
+    lags = lag_sentences(contest, bundle, runs)
     return Answer(
         title=plan.title,
         description=plan.description,
@@ -75,7 +77,7 @@ def answer_of(
         measured=_measured_words(bundle),
         headline=[
             *threshold_sentences(judged),
-            *headline_words(contest, compared, shapes, neighbours, cells, held, search, bundle.runs, faults),
+            *headline_words(contest, compared, shapes, neighbours, cells, held, search, bundle.runs, faults, lags),
         ],
         aside=aside_words(contest, compared, shapes, neighbours, cells),
         thresholds=judged,

@@ -38,6 +38,7 @@ def headline_words(
     search: SearchAnswer | None,
     runs: Sequence[RunRecord],
     faults: Sequence[FaultAnswer],
+    lags: Sequence[str],
 ) -> list[str]:
     """A search is asked one thing; that levels beyond what it found fail is how it finds it."""
     if search is not None:
@@ -54,6 +55,7 @@ def headline_words(
         *(answered or figure_words(contest, cells)),
         *size_words(contest, cells),
         *fault_sentences(faults, dict(contest.middle)),
+        *lags,
         *look_words(compared),
         *aborts,
         *not_valid_words(cells),

@@ -12,6 +12,7 @@ import numpy as np
 from ..analysis.estimate import Invalid, RunValue
 from ..analysis.metric import Metric, Observed
 from ..analysis.response import is_overloaded
+from ..charts.series import FloatArray
 from ..model.records import RunRecord
 from .invalid_runs import causes
 from .source import Source
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
 #: different hashes for the same work.
 _HASHED_OPERATIONS = 10_000
 _TIMES = ("second", "length_s")
+_LAG = re.compile(r"db\.(\w+)\.lag_s")
 _COUNTER = re.compile(r"db\.\w+_per_s")
 
 
 def observed(bundle: Source, run: RunRecord) -> Observed:
     load = next((load for load in bundle.loads if run.cell in load.cells), None)
     rates = next((cell.rates for cell in bundle.plan.cells if cell.id == run.cell), [])
-    return Observed(run, load, rates, lambda column: _server_mean(bundle, run, column))
+    return Observed(run, load, rates, lambda column: _server_mean(bundle, run, column), lambda: lags_s(bundle, run))
 
 
 def run_values(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> dict[int, RunValue]:
@@ -88,14 +90,29 @@ def _server_mean(bundle: Source, run: RunRecord, column: str) -> float | None:
     return _window_mean(table, column, bundle.plan.warm_up_s, run.window_s)
 
 
+def lags_s(bundle: Source, run: RunRecord) -> dict[str, list[float]]:
+    """Of each replica, in the order of time, over the window."""
+    table = bundle.server(run.id, lambda names: [n for n in names if n in _TIMES or _LAG.fullmatch(n)])
+    if table is None or not set(_TIMES) <= set(table.column_names):
+        return {}
+    columns = {found[1]: name for name in table.column_names if (found := _LAG.fullmatch(name))}
+    inside = {n: _in_window(table, name, bundle.plan.warm_up_s, run.window_s)[0] for n, name in columns.items()}
+    return {node: values.tolist() for node, values in inside.items() if len(values)}
+
+
 def _window_mean(table: pa.Table, column: str, warm_up_s: float, window_s: float) -> float | None:
-    """Over the rows whose middle lies in the window."""
+    value, length_s = _in_window(table, column, warm_up_s, window_s)
+    return float(np.average(value, weights=length_s)) if len(value) else None
+
+
+def _in_window(table: pa.Table, column: str, warm_up_s: float, window_s: float) -> tuple[FloatArray, FloatArray]:
+    """Values and lengths, s, of the rows whose middle lies in the window."""
     second, length_s, value = (
         np.asarray(table.column(name).to_numpy(), dtype=np.float64) for name in (*_TIMES, column)
     )
     middle_s = second + length_s / 2 - warm_up_s
     inside = (middle_s >= 0) & (middle_s <= window_s) & ~np.isnan(value)
-    return float(np.average(value[inside], weights=length_s[inside])) if inside.any() else None
+    return value[inside], length_s[inside]
 
 
 def same_operations(a: RunRecord, b: RunRecord) -> bool:
