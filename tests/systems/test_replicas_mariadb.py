@@ -227,6 +227,7 @@ READS_FROM_REPLICAS = """
 title = "Reads from replicas"
 seed = 3
 threads = 4
+routing = "any"
 
 [systems.mariadb]
 replicas = 1
