@@ -245,3 +245,49 @@ def test_a_plan_is_carried_out_from_its_start_to_its_report(tmp_path: Path) -> N
     assert {"db.coordinator_write_count_per_s", "db.ReadStage.completed_tasks_per_s"} <= set(table.column_names)
     found = bundle.facts[run.cell]
     assert found.portable["lost_when_killed"] == "commits of about the last 0.1 s"
+
+
+HATS = """
+title = "hats"
+seed = 1
+
+[systems.db]
+kind = "cassandra"
+address = "{address}"
+user = "bench"
+password = {{ env = "TEST_PASSWORD" }}
+
+[workload]
+kind = "hatshop"
+orders = 50
+events = 1000
+
+[factors]
+layout = ["line_items", "line_items_by_order"]
+threads = 6
+
+[measure]
+sessions = 3
+warm_up = 0
+operations = 1000
+timeout = "10m"
+repetitions = 1
+reset = "reload"
+"""
+
+
+def test_the_hat_shop_is_the_same_in_both_layouts(
+    node: Cassandra, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TEST_PASSWORD", node.server.bench_password)
+    plan = HATS.format(address=node.server.bench_address("tcp"))
+    done = bakeoff("run", write_plan(tmp_path, plan), cwd=tmp_path)
+    assert done.code == 0, done.out + done.err
+    runs = only_bundle(tmp_path).runs
+    assert len(runs) == 2
+    for run in runs:
+        assert run.valid, run.validity
+        assert (run.ok, len(run.checks)) == (1000, 4)
+        assert all(check.ok for check in run.checks), run.checks
+    (one, other) = (run.evidence for run in runs)
+    assert one == other

@@ -8,7 +8,7 @@ mod form;
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession, Statement};
+use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession, Statement, pieces};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use form::{Form, UpdateOf};
@@ -223,18 +223,6 @@ fn counted(row: &RowBuf) -> Result<u64, OpError> {
     Ok(count as u64)
 }
 
-/// Pieces of a table that is read by token: each small enough to be answered in the time that servers give a statement.
-const PIECES: u64 = 256;
-
-/// First and last token of every piece; together they are all that there are.
-fn pieces() -> impl Iterator<Item = [Value<'static>; 2]> {
-    const WIDTH: u64 = u64::MAX / PIECES;
-    (0..PIECES).map(|piece| {
-        let first = i64::MIN.wrapping_add((piece * (WIDTH + 1)) as i64);
-        [Value::Int(first), Value::Int(first + WIDTH as i64)]
-    })
-}
-
 /// How many of these records the next INSERT takes: `rows_max`, or a power of two where fewer are left or their bytes
 /// would be too many (so that few different statements are ever prepared).
 fn insert_rows(records: &[Record<'_>], rows_max: usize) -> usize {
@@ -436,17 +424,6 @@ mod tests {
         };
         assert_eq!(cut(250, 100), [100, 100, 32, 16, 2]);
         assert_eq!(cut(3, 1), [1, 1, 1]);
-    }
-
-    #[test]
-    fn the_pieces_of_a_table_hold_every_token_once() {
-        let number = |value: Value<'_>| value.whole_number().map(i128::from);
-        let mut next = i128::from(i64::MIN);
-        for [first, last] in pieces() {
-            assert_eq!(number(first), Some(next));
-            next = number(last).map_or(next, |last| last + 1);
-        }
-        assert_eq!(next, i128::from(i64::MAX) + 1);
     }
 
     #[test]

@@ -77,6 +77,7 @@ const PAIRS: &[&[Pair]] = &[
     sql!(linkbench),
     sql!(tpcc),
     sql!(hatshop),
+    no_transactions!(hatshop),
 ];
 
 fn pairs() -> impl Iterator<Item = &'static Pair> {
@@ -215,7 +216,12 @@ mod workloads {
         bakeoff_workloads::tpcc::Tpcc::new(options, spec.seed, spec.client, threads(spec))
     }
 
-    #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
+    #[cfg(any(
+        feature = "sqlite",
+        feature = "mysql",
+        feature = "postgresql",
+        feature = "cassandra"
+    ))]
     pub fn hatshop(spec: &RunSpec) -> Result<bakeoff_workloads::hatshop::Hatshop, Trouble> {
         let WorkloadSpec::Hatshop(options) = &spec.workload else {
             return Err(super::not_in_build(spec));
@@ -233,7 +239,12 @@ mod workloads {
     }
 
     /// `None` in the phases before and after a run.
-    #[cfg(any(feature = "sqlite", feature = "mysql", feature = "postgresql"))]
+    #[cfg(any(
+        feature = "sqlite",
+        feature = "mysql",
+        feature = "postgresql",
+        feature = "cassandra"
+    ))]
     fn threads(spec: &RunSpec) -> Option<u32> {
         (spec.phase == bakeoff_model::run::Phase::Run).then_some(spec.threads)
     }
@@ -369,6 +380,10 @@ mod tests {
         assert_eq!(
             ycsb(serde_json::json!({"preset": "a", "ops_per_transaction": 4})),
             "ycsb needs transactions, which cassandra does not offer"
+        );
+        assert_eq!(
+            refusal("hatshop", serde_json::json!({"layout": "line_items"})),
+            ""
         );
         assert_eq!(
             refusal("tpcc", serde_json::json!({})),

@@ -147,6 +147,13 @@ impl Dialect {
         }
     }
 
+    /// Behind a table that is read by token ([`Self::by_token`]), whose parameters are those of each of [`pieces`].
+    /// `key`: what rows lie by, quoted where it needs it.
+    pub fn piece(&self, key: &str) -> String {
+        let (first, last) = (self.placeholder(1), self.placeholder(2));
+        format!(" WHERE token({key})>={first} AND token({key})<={last}")
+    }
+
     /// Takes the next of the numbers that a row counts, in one statement: it tells the number and leaves the row one ahead.
     pub fn take_number(&self, table: &str, counter: &str, row: &str) -> String {
         match self.number_taken() {
@@ -192,6 +199,18 @@ impl Dialect {
     }
 }
 
+/// Pieces of a table that is read by token: each small enough to be answered in the time that servers give a statement.
+const PIECES: u64 = 256;
+
+/// First and last token of every piece; together they are all that there are.
+pub fn pieces() -> impl Iterator<Item = [Value<'static>; 2]> {
+    const WIDTH: u64 = u64::MAX / PIECES;
+    (0..PIECES).map(|piece| {
+        let first = i64::MIN.wrapping_add((piece * (WIDTH + 1)) as i64);
+        [Value::Int(first), Value::Int(first + WIDTH as i64)]
+    })
+}
+
 pub trait SqlSession {
     fn dialect(&self) -> &'static Dialect;
     /// A session's statements are numbered from 0 in the order they were prepared, so that sessions which prepared the
@@ -234,6 +253,16 @@ pub trait SqlSession {
         let words = "this system has transactions in place of batches";
         Err(OpError::fail(FailClass::Refused, "BATCH", words))
     }
+    /// Asks for the rows of several statements that only read, all at once. `each` gets the rows, those of one statement
+    /// after those of another, in their order; returns how many came. Only asked where there are no transactions.
+    async fn query_all(
+        &mut self,
+        _reads: &Pipeline,
+        _each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let words = "this system takes one question at a time";
+        Err(OpError::fail(FailClass::Refused, "BATCH", words))
+    }
     /// Sends the statements together and takes their answers in their order. `each` gets a statement's place, from 0,
     /// with each of its rows and then its end. The first statement that fails is the error: those before it have had
     /// their end told, those after it are not carried out. Statements outside a transaction are one of their own.
@@ -253,4 +282,20 @@ pub trait SqlSession {
 pub trait SpeaksSql {
     type Sql: SqlSession + Transactional;
     fn sql(&mut self) -> &mut Self::Sql;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pieces_of_a_table_hold_every_token_once() {
+        let number = |value: Value<'_>| value.whole_number().map(i128::from);
+        let mut next = i128::from(i64::MIN);
+        for [first, last] in pieces() {
+            assert_eq!(number(first), Some(next));
+            next = number(last).map_or(next, |last| last + 1);
+        }
+        assert_eq!(next, i128::from(i64::MAX) + 1);
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// The library's own choice, with a note of it: one for each session, which has but one request on its way.
+/// The library's own choice, with a note of it: one for each session, which has but one request on its way; of several at once it notes the last.
 #[derive(Debug)]
 pub struct Choice {
     library: Arc<dyn LoadBalancingPolicy>,

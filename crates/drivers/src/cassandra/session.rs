@@ -1,4 +1,4 @@
-//! One of a plan's sessions: prepared statements, and one request on its way at a time.
+//! One of a plan's sessions: prepared statements, and one request on its way at a time, but for lookups that are asked for together.
 use super::DIALECT;
 use super::choice::Choice;
 use super::cluster::Cluster;
@@ -12,6 +12,7 @@ use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::Transactional;
 use bakeoff_model::value::Value;
+use futures_util::future::join_all;
 use scylla::deserialize::row::ColumnIterator;
 use scylla::response::query_result::QueryResult;
 use scylla::response::{PagingState, PagingStateResponse};
@@ -75,18 +76,41 @@ impl CassandraSession {
         if prepared.params != params.len() {
             return Err(wrong_count(prepared.params, params.len(), &prepared.text));
         }
-        let (mut state, mut count) = (PagingState::start(), 0);
-        loop {
-            let sent = cluster
-                .library
-                .execute_single_page(&prepared.library, Given(params), state);
-            let (result, next) = sent
-                .await
-                .map_err(|error| execution(&error, prepared.reads).with_statement(&*prepared.text))?;
-            count += read_rows(result, row, each)?;
-            match next_page(next) {
-                Some(next) => state = next,
-                None => return Ok(count),
+        let first = page(cluster, prepared, params, PagingState::start()).await?;
+        read_pages(cluster, prepared, params, first, row, each).await
+    }
+
+    /// Sends all of them, and reads their answers when the last has come: none is on its way any more.
+    async fn ask_all(
+        &self,
+        reads: &Pipeline,
+        row: &mut RowBuf,
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let mut asked = Vec::with_capacity(reads.len());
+        for place in 0..reads.len() {
+            asked.push((
+                self.sent_together(reads, place)?,
+                reads.values(place).collect::<Vec<_>>(),
+            ));
+        }
+        let sent = asked
+            .iter()
+            .map(|(prepared, values)| page(&self.cluster, prepared, values, PagingState::start()));
+        let (answers, mut count) = (join_all(sent).await, 0);
+        for ((prepared, values), first) in asked.iter().zip(answers) {
+            count += read_pages(&self.cluster, prepared, values, first?, row, each).await?;
+        }
+        Ok(count)
+    }
+
+    /// The statement at a place of what is sent together.
+    fn sent_together(&self, together: &Pipeline, place: usize) -> Result<&Prepared, OpError> {
+        match together.asked(place) {
+            Some(Asked::Statement(statement)) => Ok(&self.statements[statement.0 as usize]),
+            _ => {
+                let words = "a batch holds statements alone: there are no transactions";
+                Err(OpError::fail(FailClass::Refused, "BATCH", words))
             }
         }
     }
@@ -114,6 +138,42 @@ impl CassandraSession {
                 None => return Ok(count),
             }
         }
+    }
+}
+
+type Page = (QueryResult, PagingStateResponse);
+
+#[inline]
+async fn page(
+    cluster: &Cluster,
+    prepared: &Prepared,
+    params: &[Value<'_>],
+    state: PagingState,
+) -> Result<Page, OpError> {
+    let sent = cluster
+        .library
+        .execute_single_page(&prepared.library, Given(params), state);
+    sent.await
+        .map_err(|error| execution(&error, prepared.reads).with_statement(&*prepared.text))
+}
+
+/// Rows of the first page, and of those that follow it.
+#[inline]
+async fn read_pages(
+    cluster: &Cluster,
+    prepared: &Prepared,
+    params: &[Value<'_>],
+    first: Page,
+    row: &mut RowBuf,
+    each: &mut impl FnMut(&RowBuf),
+) -> Result<u64, OpError> {
+    let ((mut result, mut next), mut count) = (first, 0);
+    loop {
+        count += read_rows(result, row, each)?;
+        let Some(state) = next_page(next) else {
+            return Ok(count);
+        };
+        (result, next) = page(cluster, prepared, params, state).await?;
     }
 }
 
@@ -223,16 +283,19 @@ impl SqlSession for CassandraSession {
         let mut library = self.cluster.batch(&self.choice);
         let mut values = Vec::with_capacity(batch.len());
         for place in 0..batch.len() {
-            let Some(Asked::Statement(statement)) = batch.asked(place) else {
-                let words = "a batch holds statements alone: there are no transactions";
-                return Err(OpError::fail(FailClass::Refused, "BATCH", words));
-            };
-            library.append_statement(self.statements[statement.0 as usize].library.clone());
+            library.append_statement(self.sent_together(batch, place)?.library.clone());
             values.push(batch.values(place).collect::<Vec<_>>());
         }
         let given: Vec<Given<'_>> = values.iter().map(|values| Given(values)).collect();
         let sent = self.cluster.library.batch(&library, given).await;
         sent.map(drop).map_err(|error| in_batch(execution(&error, false)))
+    }
+
+    async fn query_all(&mut self, reads: &Pipeline, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        let mut row = std::mem::take(&mut self.row);
+        let count = self.ask_all(reads, &mut row, each).await;
+        self.row = row;
+        count
     }
 }
 

@@ -41,6 +41,8 @@ impl SerializeRow for Given<'_> {
             let done = match (value, column.typ()) {
                 (Value::Null, _) => Ok(cell.set_null()),
                 (Value::Text(text), ColumnType::Native(NativeType::Text)) => cell.set_value(text),
+                // As they are read: whoever gives it knows the form.
+                (Value::Bytes(bytes), ColumnType::Collection { .. }) => cell.set_value(bytes),
                 (value, kind) => {
                     let mut bytes = Bytes::default();
                     if !write(value, kind, &mut bytes) {

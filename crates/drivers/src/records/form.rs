@@ -78,7 +78,7 @@ impl Form {
             Form::ScanToEnd(selected) => {
                 let columns = name.selected(selected);
                 match dialect.by_token {
-                    true => format!("SELECT {columns} FROM {table}{}", name.piece()),
+                    true => format!("SELECT {columns} FROM {table}{}", dialect.piece(&name.key())),
                     false => format!("SELECT {columns} FROM {table} WHERE {key}>={one} ORDER BY {key}"),
                 }
             }
@@ -90,7 +90,9 @@ impl Form {
             ),
             Form::Insert => insert(spec, dialect, 1),
             Form::Delete => format!("DELETE FROM {table} WHERE {key}={one}"),
-            Form::Count if dialect.by_token => format!("SELECT COUNT(*) FROM {table}{}", name.piece()),
+            Form::Count if dialect.by_token => {
+                format!("SELECT COUNT(*) FROM {table}{}", dialect.piece(&name.key()))
+            }
             Form::Count => format!("SELECT COUNT(*) FROM {table}"),
         }
     }
@@ -184,16 +186,6 @@ impl Names<'_> {
             .map(|field| self.field(field))
             .collect();
         names.join(", ")
-    }
-
-    /// Of a table that is read by token: parameters are its first and its last.
-    fn piece(&self) -> String {
-        let (key, placeholder) = (self.key(), |number| self.dialect.placeholder(number));
-        format!(
-            " WHERE token({key})>={} AND token({key})<={}",
-            placeholder(1),
-            placeholder(2)
-        )
     }
 
     fn selected(&self, selected: Fields) -> String {

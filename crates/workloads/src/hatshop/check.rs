@@ -2,10 +2,10 @@
 use super::Hatshop;
 use super::evidence::{Evidence, orders_after};
 use super::known::Known;
-use super::requests::Seen;
-use super::schema::{LINES, ORDERS, each_row};
+use super::schema::{LINES, ORDERS};
 use super::shop::Id;
-use super::statements::{LINE_COLUMNS, ORDER_COLUMNS, Question, prepare};
+use super::statements::{LINE_COLUMNS, ORDER_COLUMNS, prepare};
+use super::together::Together;
 use crate::account::in_words;
 use crate::faults::Faults;
 use crate::money::{money, units};
@@ -15,7 +15,7 @@ use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::CheckSpec;
 use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
-use bakeoff_model::workload::Answer;
+use bakeoff_model::workload::{Answer, Queries};
 use std::collections::HashMap;
 
 /// An order as its rows tell.
@@ -35,7 +35,7 @@ impl Hatshop {
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
         prepare(session, &self.spec).await?;
-        let sums = read_sums(session).await?;
+        let sums = self.read_sums(session).await?;
         let mut checks = vec![
             check_sums(&sums),
             check_orphans(&sums),
@@ -45,6 +45,21 @@ impl Hatshop {
             checks.push(self.check_sample(session, spec).await?);
         }
         Ok(checks)
+    }
+
+    async fn read_sums<S: SqlSession>(&self, session: &mut S) -> Result<HashMap<Id, Sums>, OpError> {
+        let mut sums: HashMap<Id, Sums> = HashMap::new();
+        let mut each = |row: &RowBuf| {
+            sums.entry(id(row)).or_default().sub_total_cents = Some(units(row.cell(4), 2));
+        };
+        self.each_row(session, ORDERS, &ORDER_COLUMNS, &mut each).await?;
+        let mut each = |row: &RowBuf| {
+            let order = sums.entry(id(row)).or_default();
+            order.lines += 1;
+            order.sum_cents += units(row.cell(6), 2).unwrap_or_default();
+        };
+        self.each_row(session, LINES, &LINE_COLUMNS, &mut each).await?;
+        Ok(sums)
     }
 
     fn check_orders(&self, sums: &HashMap<Id, Sums>, done: &[Option<Evidence>]) -> Check {
@@ -66,6 +81,7 @@ impl Hatshop {
     async fn check_sample<S: SqlSession>(&self, session: &mut S, spec: &CheckSpec) -> Result<Check, OpError> {
         let sample = spec.sample.min(self.spec.orders);
         let (mut faults, mut gone, mut order) = (Faults::default(), 0, self.shop.empty_order());
+        let mut together = Together::default();
         let may_be_gone = spec.after_run && self.spec.delete > 0.0;
         let known = Known {
             status: Known::LOADED.status.filter(|_| !spec.after_run),
@@ -74,20 +90,13 @@ impl Hatshop {
         for i in 0..sample {
             let number = (u128::from(i) * u128::from(self.spec.orders) / u128::from(sample)) as u64;
             self.shop.order(number, &mut order);
-            let (mut seen, id) = (Seen::default(), order.id);
-            let key = [Value::Text(&id.0)];
-            let mut each = |row: &RowBuf| seen.order(row, known);
-            session
-                .query(Question::Order.statement(), &key, &mut each)
-                .await?;
-            let mut each = |row: &RowBuf| seen.line(row);
-            session
-                .query(Question::Lines.statement(), &key, &mut each)
+            let seen = self
+                .look(&order, known, session, &mut together, &mut Queries::default())
                 .await?;
             if may_be_gone && seen.orders == 0 && seen.lines == 0 {
                 gone += 1;
             } else if let Answer::Wrong(why) = seen.judged(&order, known).into() {
-                faults.add(|| format!("order {}: {why}", id.text()));
+                faults.add(|| format!("order {}: {why}", order.id.text()));
             }
         }
         let rule = match (spec.after_run, may_be_gone) {
@@ -107,21 +116,6 @@ impl Hatshop {
             evidence: faults.kept,
         })
     }
-}
-
-async fn read_sums<S: SqlSession>(session: &mut S) -> Result<HashMap<Id, Sums>, OpError> {
-    let mut sums: HashMap<Id, Sums> = HashMap::new();
-    let mut each = |row: &RowBuf| {
-        sums.entry(id(row)).or_default().sub_total_cents = Some(units(row.cell(4), 2));
-    };
-    each_row(session, ORDERS, &ORDER_COLUMNS, &mut each).await?;
-    let mut each = |row: &RowBuf| {
-        let order = sums.entry(id(row)).or_default();
-        order.lines += 1;
-        order.sum_cents += units(row.cell(6), 2).unwrap_or_default();
-    };
-    each_row(session, LINES, &LINE_COLUMNS, &mut each).await?;
-    Ok(sums)
 }
 
 /// Of an order, as both tables have it first. What is no id of ours is one of zeros.

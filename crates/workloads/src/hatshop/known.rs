@@ -19,6 +19,17 @@ pub enum There {
     Perhaps,
 }
 
+impl There {
+    /// How many of it there are; `None`: nobody knows.
+    pub fn orders(self) -> Option<u64> {
+        match self {
+            There::Yes => Some(1),
+            There::No => Some(0),
+            There::Perhaps => None,
+        }
+    }
+}
+
 impl Known {
     pub const LOADED: Known = Known {
         there: There::Yes,

@@ -4,8 +4,9 @@ use super::event::loaded_ms;
 use super::requests::{line_bytes, line_values, order_bytes, order_values};
 use super::schema::{LINES, ORDERS};
 use super::shop::{Order, Status};
-use super::statements::{LINE_COLUMNS, ORDER_COLUMNS};
-use super::thread::Thread;
+use super::statements::{LINE_COLUMNS, order_columns};
+use super::thread::{Effect, Thread};
+use super::together::{with_line_ids, write_ids};
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::hatshop::HatshopSpec;
@@ -32,17 +33,18 @@ impl Hatshop {
         count: u64,
     ) -> Result<u64, OpError> {
         let first = self.load_share().0 + first;
-        session.begin(Access::default()).await?;
-        let stored = self.load_orders(session, first, count).await;
-        let stored = session.end(stored).await?;
+        let stored = if session.dialect().transactions {
+            session.begin(Access::default()).await?;
+            let stored = self.load_orders(session, first, count).await;
+            session.end(stored).await?
+        } else {
+            self.load_orders(session, first, count).await?
+        };
         let mut order = self.shop.empty_order();
         for number in first..first + count {
             self.shop.order(number, &mut order);
-            let lines: u64 = order.lines.iter().map(|line| line_bytes(&self.shop, line)).sum();
-            thread
-                .account
-                .bytes_written
-                .add(order_bytes(Status::Ordered) + lines);
+            let bytes = Effect::created(&self.shop, &order).bytes;
+            thread.account.bytes_written.add(bytes);
         }
         Ok(stored)
     }
@@ -53,17 +55,21 @@ impl Hatshop {
         first: u64,
         count: u64,
     ) -> Result<u64, OpError> {
+        let columns = order_columns(&self.spec, session.dialect());
         let (mut numbers, mut order) = (first..first + count, self.shop.empty_order());
+        let mut line_ids = vec![];
         let mut next = |row: &mut RowBuf| {
             let Some(number) = numbers.next() else {
                 return false;
             };
             self.shop.order(number, &mut order);
             let values = order_values(&self.shop, &order, loaded_ms(number, self.spec.orders));
-            values.into_iter().for_each(|value| row.push(value));
+            write_ids(&order.lines, &mut line_ids);
+            let values = with_line_ids(values, &line_ids);
+            values[..columns.len()].iter().for_each(|value| row.push(*value));
             true
         };
-        let orders = session.bulk_insert(ORDERS, &ORDER_COLUMNS, &mut next).await?;
+        let orders = session.bulk_insert(ORDERS, &columns, &mut next).await?;
         let (mut numbers, mut order, mut at) = (first..first + count, Order::default(), 0);
         let mut next = |row: &mut RowBuf| {
             if at == order.lines.len() {

@@ -2,7 +2,8 @@
 //!
 //! This file is the table of contents. `shop` says what is in the catalogue and in each order, `names` what things are
 //! called; `list` draws the events, `replay` reads them from a file, `event` is one and its JSON, `digest` the hash of all. A user is a `thread`, with what is
-//! `known` of its orders; `statements` are what it asks, `requests` carry an event out and judge the answer. `schema`, `load`
+//! `known` of its orders; `statements` are what it asks, `requests` carry an event out and judge the answer. `together` is
+//! how the same is asked where there are no transactions. `schema`, `load`
 //! and `check` are the phases before and after; `evidence` is what a run did. Where it departs from the article stands in
 //! docs/reference/workloads/hatshop.md.
 
@@ -21,6 +22,7 @@ mod schema;
 mod shop;
 mod statements;
 mod thread;
+mod together;
 mod validate;
 
 use crate::account::Accounts;
@@ -41,6 +43,7 @@ use shop::Shop;
 use statements::LINE_COLUMNS;
 use std::sync::{Arc, OnceLock};
 use thread::{Course, Effect};
+use together::Together;
 
 pub use digest::write_file;
 pub use resolve::KIND;
@@ -143,6 +146,7 @@ impl Hatshop {
             attempts: 0,
             effect: Effect::default(),
             params: Vec::with_capacity(LINE_COLUMNS.len() * self.spec.lines_max as usize),
+            together: Together::default(),
             account: self.accounts.open(),
             hash: StreamHash::default(),
         }
@@ -345,10 +349,9 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
     }
 }
 
-/// An order and its lines are stored together, and an update is right when it found its row.
+/// An update is right when it found its row. Where there are transactions they are used; otherwise batches will do.
 pub fn needs() -> Needs {
     Needs {
-        transactions: true,
         affected: Affected::Found,
         ..Needs::default()
     }

@@ -3,17 +3,20 @@ use super::Hatshop;
 use super::event::{Attribute, Event, Kind};
 use super::known::{Known, There};
 use super::shop::{Line, Order, Shop, Status};
-use super::statements::{Question, insert_lines, set_attribute};
+use super::statements::{Question, if_there, insert_lines, set_attribute};
 use super::thread::{Effect, Thread};
 use crate::found::Found;
 use crate::money::{money, units};
 use crate::prepared::emptied;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::SqlSession;
+use bakeoff_model::sql::{Dialect, SqlSession, Statement, Upsert};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::{Timestamp, Value};
 use bakeoff_model::workload::Queries;
+
+/// What a judgement says.
+pub const ORDER_MISSING: &str = "order missing, or there against all that is known";
 
 /// User bytes of an order without its status, and of a line without colour and size.
 const ORDER_BYTES: u64 = 2 * 36 + 8 + 8;
@@ -92,10 +95,7 @@ impl Seen {
     pub fn judged(&self, order: &Order, known: Known) -> Found {
         let mut found = Found::RIGHT;
         let all = order.lines.len() as u64;
-        found.check(
-            known.allows(self.orders, 1),
-            "order missing, or there against all that is known",
-        );
+        found.check(known.allows(self.orders, 1), ORDER_MISSING);
         found.check(known.allows(self.lines, all), "another number of lines");
         if self.orders > 0 && known.there != There::No {
             found.check(
@@ -123,7 +123,10 @@ impl Hatshop {
         session: &mut S,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
+        let transactions = session.dialect().transactions;
         match thread.event.kind {
+            Kind::Create if !transactions => self.create_together(thread, session, queries).await,
+            Kind::Delete if !transactions => self.delete_together(thread, known, session, queries).await,
             Kind::Create => {
                 session.begin(Access::default()).await?;
                 queries.other += 1;
@@ -131,7 +134,11 @@ impl Hatshop {
                 queries.other += 1;
                 session.end(created).await
             }
-            Kind::Read => read(&thread.event.order, known, session, queries).await,
+            Kind::Read => {
+                let Thread { event, together, .. } = thread;
+                let seen = self.look(&event.order, known, session, together, queries).await?;
+                Ok(seen.judged(&event.order, known))
+            }
             Kind::Update => update(thread, known, session, queries).await,
             Kind::UpdateAttribute => self.update_attribute(thread, known, session, queries).await,
             Kind::Delete => {
@@ -169,11 +176,7 @@ impl Hatshop {
             "lines not stored",
         );
         queries.write += 2;
-        let lines: u64 = order.lines.iter().map(|line| line_bytes(&self.shop, line)).sum();
-        thread.effect = Effect {
-            orders: Some(1),
-            bytes: order_bytes(Status::Ordered) + lines,
-        };
+        thread.effect = Effect::created(&self.shop, order);
         Ok(found)
     }
 
@@ -198,7 +201,8 @@ impl Hatshop {
         } else {
             &params[..2]
         };
-        let done = session.execute(set_attribute(event.attribute), params).await?;
+        let statement = update_statement(set_attribute(event.attribute), known, session.dialect());
+        let done = session.execute(statement, params).await?;
         count_write(done.affected, queries);
         thread.effect.bytes = bytes;
         Ok(rows_found(
@@ -208,25 +212,6 @@ impl Hatshop {
             "line missing, or there against all that is known",
         ))
     }
-}
-
-async fn read<S: SqlSession>(
-    order: &Order,
-    known: Known,
-    session: &mut S,
-    queries: &mut Queries,
-) -> Result<Found, OpError> {
-    let mut seen = Seen::default();
-    let mut each = |row: &RowBuf| seen.order(row, known);
-    session
-        .query(Question::Order.statement(), &[id(order)], &mut each)
-        .await?;
-    let mut each = |row: &RowBuf| seen.line(row);
-    session
-        .query(Question::Lines.statement(), &[id(order)], &mut each)
-        .await?;
-    queries.read += 2;
-    Ok(seen.judged(order, known))
 }
 
 async fn update<S: SqlSession>(
@@ -243,17 +228,11 @@ async fn update<S: SqlSession>(
         money(event.order.sub_total_cents),
         id(&event.order),
     ];
-    let done = session
-        .execute(Question::UpdateOrder.statement(), &params)
-        .await?;
+    let statement = update_statement(Question::UpdateOrder.statement(), known, session.dialect());
+    let done = session.execute(statement, &params).await?;
     count_write(done.affected, queries);
     thread.effect.bytes = order_bytes(event.status);
-    Ok(rows_found(
-        done.affected,
-        1,
-        known,
-        "order missing, or there against all that is known",
-    ))
+    Ok(rows_found(done.affected, 1, known, ORDER_MISSING))
 }
 
 async fn delete<S: SqlSession>(
@@ -271,16 +250,21 @@ async fn delete<S: SqlSession>(
         .execute(Question::DeleteOrder.statement(), &[id(order)])
         .await?;
     count_write(row.affected, queries);
-    thread.effect.orders = row.affected.or(match known.there {
-        There::Yes => Some(1),
-        There::No => Some(0),
-        There::Perhaps => None,
-    });
+    thread.effect.orders = row.affected.or(known.there.orders());
     let all = order.lines.len() as u64;
     let mut found = rows_found(lines.affected, all, known, "another number of lines");
     let there = row.affected.is_none_or(|rows| known.allows(rows, 1));
-    found.check(there, "order missing, or there against all that is known");
+    found.check(there, ORDER_MISSING);
     Ok(found)
+}
+
+/// Where an update makes the row that it does not find, one of a row that may not be there asks for it first.
+fn update_statement(update: Statement, known: Known, dialect: &Dialect) -> Statement {
+    let makes_rows = dialect.upsert == Upsert::Insert;
+    match known.there {
+        There::No | There::Perhaps if makes_rows => if_there(update),
+        _ => update,
+    }
 }
 
 /// A write that touched no row is no write.

@@ -1,11 +1,12 @@
 //! The two tables. Ids are text of 36 characters in every system, so that none has a type for them that others lack.
 use super::Hatshop;
 use super::statements::{LINE_COLUMNS, ORDER_COLUMNS};
+use super::together::{LINE_IDS, keeps_line_ids};
 use crate::{tables, trouble};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
-use bakeoff_model::sql::{Ask, Dialect, SqlSession};
+use bakeoff_model::sql::{Ask, Dialect, SqlSession, pieces};
 
 pub const ORDERS: &str = "orders";
 pub const LINES: &str = "line_items";
@@ -20,6 +21,14 @@ pub fn has_index(spec: &HatshopSpec) -> bool {
     spec.layout == HatshopLayout::LineItemsByOrder || spec.secondary_index
 }
 
+/// What rows of the table are found by, first of all.
+fn key(spec: &HatshopSpec, table: &str) -> &'static str {
+    match spec.layout {
+        HatshopLayout::LineItems if table == LINES => "line_item_id",
+        _ => "order_id",
+    }
+}
+
 /// Each with the table it is about.
 fn create(spec: &HatshopSpec, dialect: &Dialect) -> Vec<(&'static str, String)> {
     let id = dialect.key_type.replace("{}", "36");
@@ -29,26 +38,37 @@ fn create(spec: &HatshopSpec, dialect: &Dialect) -> Vec<(&'static str, String)> 
         HatshopLayout::LineItems => "line_item_id",
         HatshopLayout::LineItemsByOrder => "order_id, line_item_id",
     };
+    // Where there are no transactions no column can be forbidden to be empty, and no table refers to another.
+    let relational = dialect.transactions;
+    let (must, money) = match relational {
+        true => (" NOT NULL", "DECIMAL(12, 2)"),
+        false => ("", "decimal"),
+    };
     // One without an index would have the whole table read for each order that is deleted, and MySQL makes the index itself.
-    let reference = match has_index(spec) {
+    let reference = match relational && has_index(spec) {
         true => ", FOREIGN KEY (order_id) REFERENCES orders (order_id)",
         false => "",
     };
+    let line_ids = match keeps_line_ids(spec, dialect) {
+        true => format!(", {LINE_IDS} list<{id}>"),
+        false => String::new(),
+    };
     let orders = format!(
-        "CREATE TABLE orders (order_id {id} NOT NULL, client_id {id} NOT NULL, date_created {date} NOT NULL, \
-         order_status {status} NOT NULL, sub_total DECIMAL(12, 2) NOT NULL, PRIMARY KEY (order_id)){suffix}",
+        "CREATE TABLE orders (order_id {id}{must}, client_id {id}{must}, date_created {date}{must}, \
+         order_status {status}{must}, sub_total {money}{must}{line_ids}, PRIMARY KEY (order_id)){suffix}",
         date = dialect.timestamp_type,
         status = text(20),
     );
     let lines = format!(
-        "CREATE TABLE line_items (order_id {id} NOT NULL, line_item_id {id} NOT NULL, product_id {id} NOT NULL, \
-         colour {colour} NOT NULL, size {size} NOT NULL, quantity INTEGER NOT NULL, line_price DECIMAL(12, 2) NOT NULL, \
+        "CREATE TABLE line_items (order_id {id}{must}, line_item_id {id}{must}, product_id {id}{must}, \
+         colour {colour}{must}, size {size}{must}, quantity {quantity}{must}, line_price {money}{must}, \
          PRIMARY KEY ({key}){reference}){suffix}",
         colour = text(20),
         size = text(5),
+        quantity = if relational { "INTEGER" } else { "int" },
     );
     let mut all = vec![(ORDERS, orders), (LINES, lines)];
-    if spec.layout == HatshopLayout::LineItems && spec.secondary_index {
+    if relational && spec.layout == HatshopLayout::LineItems && spec.secondary_index {
         let index = "CREATE INDEX line_items_of_order ON line_items (order_id)";
         all.push((LINES, index.to_owned()));
     }
@@ -72,18 +92,70 @@ impl Hatshop {
     /// Every row of both tables.
     pub(super) async fn read_tables<S: SqlSession>(&self, session: &mut S) -> Result<u64, OpError> {
         let mut ignored = |_: &RowBuf| ();
-        let orders = each_row(session, ORDERS, &ORDER_COLUMNS, &mut ignored).await?;
-        Ok(orders + each_row(session, LINES, &LINE_COLUMNS, &mut ignored).await?)
+        let orders = self
+            .each_row(session, ORDERS, &ORDER_COLUMNS, &mut ignored)
+            .await?;
+        Ok(orders + self.each_row(session, LINES, &LINE_COLUMNS, &mut ignored).await?)
+    }
+
+    pub(super) async fn each_row<S: SqlSession>(
+        &self,
+        session: &mut S,
+        table: &str,
+        columns: &[&str],
+        each: &mut impl FnMut(&RowBuf),
+    ) -> Result<u64, OpError> {
+        let sql = format!("SELECT {} FROM {table}", columns.join(", "));
+        if !session.dialect().by_token {
+            let statement = session.prepare(&Ask::read(&sql)).await?;
+            return session.query(statement, &[], each).await;
+        }
+        let piece = session.dialect().piece(key(&self.spec, table));
+        let statement = session.prepare(&Ask::read(&format!("{sql}{piece}"))).await?;
+        let mut rows = 0;
+        for piece in pieces() {
+            rows += session.query(statement, &piece, each).await?;
+        }
+        Ok(rows)
     }
 }
 
-pub async fn each_row<S: SqlSession>(
-    session: &mut S,
-    table: &str,
-    columns: &[&str],
-    each: &mut impl FnMut(&RowBuf),
-) -> Result<u64, OpError> {
-    let sql = format!("SELECT {} FROM {table}", columns.join(", "));
-    let statement = session.prepare(&Ask::read(&sql)).await?;
-    session.query(statement, &[], each).await
+#[cfg(test)]
+mod tests {
+    use super::super::statements::CQL;
+    use super::*;
+
+    #[test]
+    fn cassandra_s_tables_have_no_constraints_and_orders_keep_their_line_ids_where_nothing_else_finds_them() {
+        let tables = |layout| {
+            let spec = HatshopSpec {
+                layout,
+                ..HatshopSpec::default()
+            };
+            create(&spec, &CQL)
+                .into_iter()
+                .map(|(_, cql)| cql)
+                .collect::<Vec<_>>()
+        };
+        let lines = |key: &str| {
+            format!(
+                "CREATE TABLE line_items (order_id text, line_item_id text, product_id text, colour text, size text, \
+                 quantity int, line_price decimal, PRIMARY KEY ({key}))"
+            )
+        };
+        let orders = |line_ids: &str| {
+            format!(
+                "CREATE TABLE orders (order_id text, client_id text, date_created timestamp, order_status text, \
+                 sub_total decimal{line_ids}, PRIMARY KEY (order_id))"
+            )
+        };
+        assert_eq!(
+            tables(HatshopLayout::LineItemsByOrder),
+            [orders(""), lines("order_id, line_item_id")]
+        );
+        assert_eq!(
+            tables(HatshopLayout::LineItems),
+            [orders(", line_item_ids list<text>"), lines("line_item_id")]
+        );
+    }
 }

@@ -1,18 +1,22 @@
 //! The statements' texts and numbers.
 use super::event::Attribute;
+use super::together::{LINE_IDS, keeps_line_ids};
 use crate::prepared;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
-use bakeoff_model::sql::{SqlSession, Statement};
+#[cfg(test)]
+use bakeoff_model::sql::Partitioning;
+use bakeoff_model::sql::{Dialect, SqlSession, Statement, Upsert};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     Order,
     Lines,
     InsertOrder,
-    UpdateOrder,
     DeleteLines,
     DeleteOrder,
+    /// With it begin the updates.
+    UpdateOrder,
     /// Of the first column; the others follow.
     SetAttribute,
 }
@@ -20,6 +24,9 @@ pub enum Question {
 /// Of the columns of [`Attribute::COLUMNS`] each has one.
 const SET: u32 = Question::SetAttribute as u32;
 const INSERT_LINES: u32 = SET + Attribute::COLUMNS.len() as u32;
+
+/// Each update once more, where an update makes the row that it does not find: lines are inserted one by one there.
+const IF_THERE: u32 = INSERT_LINES + 1;
 
 impl Question {
     #[inline]
@@ -31,6 +38,12 @@ impl Question {
 #[inline]
 pub fn set_attribute(attribute: Attribute) -> Statement {
     Statement(SET + attribute.column() as u32)
+}
+
+/// The same update, of a row that is there and of no other.
+#[inline]
+pub fn if_there(update: Statement) -> Statement {
+    Statement(IF_THERE + update.0 - Question::UpdateOrder as u32)
 }
 
 /// That inserts so many lines, at least one.
@@ -57,12 +70,25 @@ pub const LINE_COLUMNS: [&str; 7] = [
 ];
 
 pub async fn prepare<S: SqlSession>(session: &mut S, spec: &HatshopSpec) -> Result<(), OpError> {
-    prepared::prepare(session, texts(spec)).await
+    let texts = texts(spec, session.dialect());
+    prepared::prepare(session, texts).await
+}
+
+/// Of this system's orders.
+pub fn order_columns(spec: &HatshopSpec, dialect: &Dialect) -> Vec<&'static str> {
+    let line_ids = keeps_line_ids(spec, dialect).then_some(LINE_IDS);
+    ORDER_COLUMNS.into_iter().chain(line_ids).collect()
 }
 
 /// In the order of their numbers, each with whether it only reads.
-fn texts(spec: &HatshopSpec) -> Vec<(String, bool)> {
-    let (order_columns, line_columns) = (ORDER_COLUMNS.join(", "), LINE_COLUMNS.join(", "));
+fn texts(spec: &HatshopSpec, dialect: &Dialect) -> Vec<(String, bool)> {
+    let order_columns = order_columns(spec, dialect);
+    let order_places = vec!["?"; order_columns.len()].join(", ");
+    let (order_columns, line_columns) = (order_columns.join(", "), LINE_COLUMNS.join(", "));
+    let lines = match keeps_line_ids(spec, dialect) {
+        true => "line_item_id = ?",
+        false => "order_id = ?",
+    };
     let line = match spec.layout {
         HatshopLayout::LineItems => "line_item_id = ?",
         HatshopLayout::LineItemsByOrder => "line_item_id = ? AND order_id = ?",
@@ -73,19 +99,19 @@ fn texts(spec: &HatshopSpec) -> Vec<(String, bool)> {
             true,
         ),
         (
-            format!("SELECT {line_columns} FROM line_items WHERE order_id = ?"),
+            format!("SELECT {line_columns} FROM line_items WHERE {lines}"),
             true,
         ),
         (
-            format!("INSERT INTO orders ({order_columns}) VALUES (?, ?, ?, ?, ?)"),
+            format!("INSERT INTO orders ({order_columns}) VALUES ({order_places})"),
             false,
         ),
+        (format!("DELETE FROM line_items WHERE {lines}"), false),
+        ("DELETE FROM orders WHERE order_id = ?".into(), false),
         (
             "UPDATE orders SET date_created = ?, order_status = ?, sub_total = ? WHERE order_id = ?".into(),
             false,
         ),
-        ("DELETE FROM line_items WHERE order_id = ?".into(), false),
-        ("DELETE FROM orders WHERE order_id = ?".into(), false),
     ];
     let set = |column: &str| (format!("UPDATE line_items SET {column} = ? WHERE {line}"), false);
     texts.extend(Attribute::COLUMNS.map(set));
@@ -96,9 +122,60 @@ fn texts(spec: &HatshopSpec) -> Vec<(String, bool)> {
             false,
         )
     };
-    texts.extend((1..=spec.lines_max).map(insert));
+    if dialect.upsert != Upsert::Insert {
+        texts.extend((1..=spec.lines_max).map(insert));
+        return texts;
+    }
+    let updates = &texts[Question::UpdateOrder as usize..];
+    let if_there = updates
+        .iter()
+        .map(|(text, _)| (format!("{text} IF EXISTS"), false));
+    let if_there: Vec<_> = if_there.collect();
+    texts.push(insert(1));
+    texts.extend(if_there);
     texts
 }
+
+/// As far as the texts go.
+#[cfg(test)]
+pub const SQL: Dialect = Dialect {
+    name: "test",
+    quote: ('"', '"'),
+    lower_case_names: true,
+    key_type: "text",
+    text_type: "text",
+    varchar_type: "text",
+    bytes_type: "blob",
+    varbytes_type: "blob",
+    byte_type: "tinyint",
+    timestamp_type: "timestamp",
+    auto_key: "int",
+    auto_key_big: "bigint",
+    auto_value: None,
+    number_after: None,
+    table_suffix: "",
+    numbered_placeholders: false,
+    for_update: "",
+    upsert: Upsert::OnConflict,
+    force_index: "",
+    partitioning: Partitioning::None,
+    max_params: 65_535,
+    rows_per_insert: 1,
+    adds_foreign_keys: false,
+    foreign_keys_off: "",
+    table_exists: "",
+    transactions: true,
+    star_as_declared: false,
+    by_token: false,
+};
+
+#[cfg(test)]
+pub const CQL: Dialect = Dialect {
+    upsert: Upsert::Insert,
+    transactions: false,
+    by_token: true,
+    ..SQL
+};
 
 #[cfg(test)]
 mod tests {
@@ -106,7 +183,7 @@ mod tests {
 
     #[test]
     fn statements_stand_at_their_numbers() {
-        let texts = texts(&HatshopSpec::default());
+        let texts = texts(&HatshopSpec::default(), &SQL);
         let text = |statement: Statement| texts[statement.0 as usize].0.as_str();
         for (statement, beginning) in [
             (Question::Order.statement(), "SELECT order_id, client_id"),
@@ -129,5 +206,43 @@ mod tests {
         for lines in [1, 10] {
             assert_eq!(text(insert_lines(lines)).matches('?').count(), 7 * lines);
         }
+    }
+
+    #[test]
+    fn cassandra_s_lines_are_written_one_by_one_and_its_updates_can_ask_for_their_row() {
+        let told = |layout| {
+            let spec = HatshopSpec {
+                layout,
+                ..HatshopSpec::default()
+            };
+            let texts = texts(&spec, &CQL);
+            move |statement: Statement| texts[statement.0 as usize].0.clone()
+        };
+        let by_order = told(HatshopLayout::LineItemsByOrder);
+        assert_eq!(by_order(insert_lines(1)).matches('?').count(), 7);
+        assert_eq!(
+            by_order(if_there(Question::UpdateOrder.statement())),
+            "UPDATE orders SET date_created = ?, order_status = ?, sub_total = ? WHERE order_id = ? IF EXISTS"
+        );
+        assert_eq!(
+            by_order(if_there(set_attribute(Attribute::Quantity(3)))),
+            "UPDATE line_items SET quantity = ? WHERE line_item_id = ? AND order_id = ? IF EXISTS"
+        );
+        assert_eq!(
+            by_order(Question::DeleteLines.statement()),
+            "DELETE FROM line_items WHERE order_id = ?"
+        );
+        let by_id = told(HatshopLayout::LineItems);
+        assert_eq!(
+            by_id(Question::DeleteLines.statement()),
+            "DELETE FROM line_items WHERE line_item_id = ?"
+        );
+        let insert = by_id(Question::InsertOrder.statement());
+        assert!(insert.contains("sub_total, line_item_ids)"), "{insert}");
+        assert_eq!(insert.matches('?').count(), 6);
+        assert_eq!(
+            by_id(if_there(set_attribute(Attribute::Colour("Puce")))),
+            "UPDATE line_items SET colour = ? WHERE line_item_id = ? IF EXISTS"
+        );
     }
 }

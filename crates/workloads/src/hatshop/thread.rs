@@ -3,6 +3,9 @@ use super::event::{Event, Kind};
 use super::evidence::Account;
 use super::list::{Step, Walk};
 use super::replay::Reading;
+use super::requests::{line_bytes, order_bytes};
+use super::shop::{Order, Shop, Status};
+use super::together::Together;
 use crate::stream_hash::StreamHash;
 use bakeoff_model::value::Value;
 use std::sync::Arc;
@@ -20,6 +23,7 @@ pub struct Thread {
     pub(super) effect: Effect,
     /// Empty between statements, with room for the longest.
     pub(super) params: Vec<Value<'static>>,
+    pub(super) together: Together,
     pub(super) account: Arc<Account>,
     pub(super) hash: StreamHash,
 }
@@ -37,6 +41,16 @@ pub struct Effect {
     /// Orders made or deleted. `None`: the system does not say, and whether the order was there is not known either.
     pub orders: Option<u64>,
     pub bytes: u64,
+}
+
+impl Effect {
+    pub fn created(shop: &Shop, order: &Order) -> Self {
+        let lines: u64 = order.lines.iter().map(|line| line_bytes(shop, line)).sum();
+        Self {
+            orders: Some(1),
+            bytes: order_bytes(Status::Ordered) + lines,
+        }
+    }
 }
 
 impl Thread {
