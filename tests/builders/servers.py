@@ -146,7 +146,7 @@ class Sleepers(StartedServer):
 
     @classmethod
     def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
-        raise NotImplementedError
+        raise NotImplementedError  # `make_server` is its own: it asks for no class of process
 
     def roles(self) -> dict[str, str]:
         return {name: "replica" if place else "primary" for place, name in enumerate(self._names)}

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+from bakeoff.errors import BakeoffError
+from bakeoff.provision.installation import Sources
 from bakeoff.systems import SYSTEMS
 from bakeoff.systems.base import Facts, Node, System
 
@@ -13,6 +20,30 @@ def configured(kind: str, workdir: Path, options: dict[str, Any], **levels: Any)
     """A system as a plan would configure it."""
     arguments: dict[str, Any] = {"durability": None, "isolation": None, "timeout_s": 10.0, "base_dir": workdir}
     return SYSTEMS[kind].configure(kind, options, workdir=workdir, **{**arguments, **levels})
+
+
+def fetched(sources: Sources, version: str) -> str:
+    """The version, on this machine from now on; the test is skipped where it cannot be had."""
+    if not any(one.version.startswith(f"{version}.") for one in sources.here()):
+        try:
+            sources.install(version, None, lambda _: None)
+        except BakeoffError as error:
+            pytest.skip(f"{sources.what} {version} cannot be had here: {error}")
+    return version
+
+
+@contextmanager
+def running(kind: str, options: dict[str, Any], **levels: Any) -> Iterator[System]:
+    """A private server in a folder that any account may reach; ended and removed afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
+    folder.chmod(0o755)
+    system = configured(kind, folder / kind, options, **levels)
+    try:
+        system.start()
+        yield system
+    finally:
+        system.stop()
+        shutil.rmtree(folder)
 
 
 def node_of(system: System) -> Node:

@@ -5,19 +5,16 @@ Two are enough to see that each is treated as its age wants; all of them are `sl
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
 import pymysql
 import pytest
-from bakeoff.errors import BakeoffError, PlanError
+from bakeoff.errors import PlanError
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.mysql.mariadb_installations import SOURCES
-from builders.systems import configured, node_of
+from builders.systems import configured, fetched, node_of, running
 from commands import bakeoff, only_bundle, write_plan
 from mariadb_servers import bench_login
 
@@ -52,29 +49,11 @@ repetitions = 1
 """
 
 
-def fetched(version: str) -> str:
-    """The version, here from now on."""
-    if not any(one.version.startswith(f"{version}.") for one in SOURCES.here()):
-        try:
-            SOURCES.install(version, None, lambda _: None)
-        except BakeoffError as error:
-            pytest.skip(f"MariaDB {version} cannot be had here: {error}")
-    return version
-
-
 @pytest.fixture(scope="module", params=VERSIONS)
 def server(request: pytest.FixtureRequest) -> Iterator[MariaDb]:
     """A running private server of each version, for tests that leave it as they found it."""
-    folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
-    os.chmod(folder, 0o755)
-    options = {"start": {"version": fetched(request.param)}}
-    system = cast(MariaDb, configured("mariadb", folder / "mariadb", options, durability="full"))
-    try:
-        system.start()
-        yield system
-    finally:
-        system.stop()
-        shutil.rmtree(folder)
+    with running("mariadb", {"start": {"version": fetched(SOURCES, request.param)}}, durability="full") as system:
+        yield cast(MariaDb, system)
 
 
 def test_it_says_its_version_and_has_as_much_memory_and_log_as_others(server: MariaDb) -> None:
@@ -126,7 +105,7 @@ def test_a_restore_brings_back_what_the_snapshot_had(server: MariaDb) -> None:
 
 def test_a_setting_that_the_version_does_not_know_is_named_before_anything_is_loaded(place: Path) -> None:
     """It came with 10.6."""
-    options = {"start": {"version": fetched("10.1"), "settings": {"innodb_deadlock_report": "full"}}}
+    options = {"start": {"version": fetched(SOURCES, "10.1"), "settings": {"innodb_deadlock_report": "full"}}}
     system = configured("mariadb", place / "a", options)
     with pytest.raises(PlanError, match="does not know the setting 'innodb_deadlock_report'"):
         system.start()
@@ -134,7 +113,7 @@ def test_a_setting_that_the_version_does_not_know_is_named_before_anything_is_lo
 
 
 def test_tls_of_a_server_that_knows_none_of_today_is_refused(place: Path) -> None:
-    system = configured("mariadb", place / "a", {"start": {"version": fetched("10.1")}, "tls": True})
+    system = configured("mariadb", place / "a", {"start": {"version": fetched(SOURCES, "10.1")}, "tls": True})
     with pytest.raises(PlanError, match=r"MariaDB 10\.1\.23 knows no TLS"):
         system.start()
 
@@ -143,7 +122,7 @@ def test_tls_of_a_server_that_knows_none_of_today_is_refused(place: Path) -> Non
 def test_versions_of_one_system_are_a_factor_and_each_has_data_of_its_own(
     tmp_path: Path, versions: tuple[str, ...]
 ) -> None:
-    plan = PLAN.format(versions=[fetched(version) for version in versions])
+    plan = PLAN.format(versions=[fetched(SOURCES, version) for version in versions])
     done = bakeoff("run", write_plan(tmp_path, plan), cwd=tmp_path)
     assert done.code == 0, done.err
     bundle = only_bundle(tmp_path)

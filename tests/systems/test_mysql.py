@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import pymysql
 import pytest
-from bakeoff.errors import BakeoffError, PlanError
+from bakeoff.errors import PlanError
 from bakeoff.systems.mysql.installations import SOURCES
 from bakeoff.systems.mysql.mysql import MySql
 from bakeoff.systems.server.existing import ExistingServer
-from builders.systems import configured, node_of
+from builders.systems import configured, fetched, node_of, running
 from commands import bakeoff, only_bundle, write_plan
 
 pytestmark = pytest.mark.servers
@@ -47,29 +47,11 @@ repetitions = 1
 """
 
 
-def fetched(version: str) -> str:
-    """The version, here from now on."""
-    if not any(one.version.startswith(f"{version}.") for one in SOURCES.here()):
-        try:
-            SOURCES.install(version, None, lambda _: None)
-        except BakeoffError as error:
-            pytest.skip(f"MySQL {version} cannot be had here: {error}")
-    return version
-
-
 @pytest.fixture(scope="module", params=VERSIONS)
 def mysql(request: pytest.FixtureRequest) -> Iterator[MySql]:
     """A running private server of each version, for tests that leave it as they found it."""
-    folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
-    os.chmod(folder, 0o755)
-    options = {"start": {"version": fetched(request.param)}}
-    system = cast(MySql, configured("mysql", folder / "mysql", options, durability="full"))
-    try:
-        system.start()
-        yield system
-    finally:
-        system.stop()
-        shutil.rmtree(folder)
+    with running("mysql", {"start": {"version": fetched(SOURCES, request.param)}}, durability="full") as system:
+        yield cast(MySql, system)
 
 
 def login(system: MySql, **changes: Any) -> pymysql.Connection[Any]:
@@ -158,7 +140,7 @@ def test_an_unknown_setting_is_named_with_the_nearest_known_one(mysql: MySql) ->
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_it_is_measured_from_a_plan(tmp_path: Path, version: str, workload: str) -> None:
-    plan = PLAN.format(version=fetched(version), workload=WORKLOADS[workload])
+    plan = PLAN.format(version=fetched(SOURCES, version), workload=WORKLOADS[workload])
     done = bakeoff("run", write_plan(tmp_path, plan), cwd=tmp_path)
     assert done.code == 0, done.err
     bundle = only_bundle(tmp_path)

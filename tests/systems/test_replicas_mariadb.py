@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +21,7 @@ from bakeoff.provision.process import start_ticks
 from bakeoff.schedule.nodes import by_node, facts_of
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.server.process import DatabaseServer
-from builders.systems import configured
+from builders.systems import running
 from commands import bakeoff, only_bundle, wait_until, write_plan
 
 pytestmark = pytest.mark.servers
@@ -35,16 +33,10 @@ TIMEOUT_S = 120.0
 @pytest.fixture(scope="module")
 def pair(mariadb_program: Installation) -> Iterator[MariaDb]:
     """A primary that waits for its replica. Tests leave both with the same rows."""
-    folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
-    os.chmod(folder, 0o755)
-    system = cast(MariaDb, configured("mariadb", folder / "pair", {"replicas": 1, "semi_sync": True}))
-    try:
-        system.start()
+    with running("mariadb", {"replicas": 1, "semi_sync": True}) as system:
+        system = cast(MariaDb, system)
         system.control.rows("CREATE TABLE bakeoff.t (id INT PRIMARY KEY, v VARCHAR(20))")
         yield system
-    finally:
-        system.stop()
-        shutil.rmtree(folder)
 
 
 @pytest.fixture

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -16,7 +14,7 @@ from bakeoff.schedule.nodes import by_node, facts_of
 from bakeoff.systems.postgresql.control import Control
 from bakeoff.systems.postgresql.postgresql import PostgreSql
 from bakeoff.systems.server.process import DatabaseServer
-from builders.systems import configured
+from builders.systems import running
 from commands import wait_until
 
 pytestmark = pytest.mark.servers
@@ -28,16 +26,10 @@ TIMEOUT_S = 120.0
 @pytest.fixture(scope="module")
 def pair(postgresql_program: Installation) -> Iterator[PostgreSql]:
     """A primary whose commits wait for its replica. Tests leave both with the same rows."""
-    folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
-    os.chmod(folder, 0o755)
-    system = cast(PostgreSql, configured("postgresql", folder / "pair", {"replicas": 1, "synchronous": True}))
-    try:
-        system.start()
+    with running("postgresql", {"replicas": 1, "synchronous": True}) as system:
+        system = cast(PostgreSql, system)
         system.control.rows("CREATE TABLE t (id INT PRIMARY KEY, v TEXT)")
         yield system
-    finally:
-        system.stop()
-        shutil.rmtree(folder)
 
 
 @pytest.fixture

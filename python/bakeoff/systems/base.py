@@ -259,7 +259,7 @@ class System(ABC):
     def rejoin(self, node: str, *options: str) -> str:
         """Starts one of `servers` that does not run, beside those that do. Returns in words how it got what it had
         missed; "" where there is but one way. options: of this one start. Raises ServerError."""
-        raise NotImplementedError(f"{self.kind} has no servers of ours")
+        raise NotImplementedError(f"{self.kind} has no servers of ours")  # `servers` is empty: nobody can name one
 
     def caught_up(self, timeout_s: float) -> bool:
         """Waits until all nodes hold what the first has committed. False if they did not within `timeout_s`."""

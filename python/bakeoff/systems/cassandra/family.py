@@ -53,7 +53,7 @@ class CassandraFamily(Family[CassandraOptions]):
         return Control(login, options.keyspace, where=where)
 
     def set_variable(self, control: ServerControl, name: str, value: str) -> None:
-        raise NotImplementedError("a connection has no variables")
+        raise NotImplementedError("a connection has no variables")  # its options have no `session`, so none is set
 
     def level(self, control: ServerControl) -> str:
         return of_cassandra(facts.read_settings(control), acknowledging=1).level
