@@ -136,6 +136,28 @@ fn every_planted_fault_is_found_by_its_check_and_no_other() {
 }
 
 #[test]
+fn what_no_event_of_the_mix_changes_is_compared_with_what_was_loaded() {
+    let database = Database::new("hatshop-kept");
+    let reads = workload(json!({ "create": 0, "update": 0, "update_attribute": 0, "delete": 0 }));
+    let all = workload(json!({}));
+    let client = "UPDATE orders SET client_id = 'nobody'";
+    for (workload, fault, found) in [
+        (&reads, "UPDATE line_items SET colour = 'Bogus'", true),
+        (&reads, client, true),
+        (&all, client, true),
+        (&all, "UPDATE line_items SET product_id = 'none'", true),
+        (&all, "UPDATE line_items SET colour = 'Puce'", false),
+        (&all, "UPDATE orders SET order_status = 'DELIVERED'", false),
+    ] {
+        database.load(workload);
+        plant(&database, fault);
+        let none = json!({ "created": { "rows": 0, "unknown": 0 }, "deleted": { "rows": 0, "unknown": 0 }, "events": 0, "events_sha256": "" });
+        let checks = database.checks(workload, &[none], true);
+        assert_eq!(checks[3]["ok"], !found, "{fault}: {}", checks[3]);
+    }
+}
+
+#[test]
 fn what_a_read_finds_beside_the_truth_is_wrong() {
     let database = Database::new("hatshop-wrong");
     let only_reads = json!({ "create": 0, "update": 0, "update_attribute": 0, "delete": 0 });

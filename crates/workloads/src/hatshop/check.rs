@@ -1,6 +1,7 @@
 //! Invariants of the data. Both tables are read whole and added up here, the same on every system: not all can join tables.
 use super::Hatshop;
 use super::evidence::{Evidence, orders_after};
+use super::kept::Kept;
 use super::known::Known;
 use super::schema::{LINES, ORDERS};
 use super::shop::Id;
@@ -25,6 +26,14 @@ struct Sums {
     sub_total_cents: Option<Option<i64>>,
     sum_cents: i64,
     lines: u64,
+    /// See [`Kept`].
+    kept: u64,
+}
+
+impl Sums {
+    fn keep(&mut self, hash: u64) {
+        self.kept = self.kept.wrapping_add(hash);
+    }
 }
 
 impl Hatshop {
@@ -35,28 +44,36 @@ impl Hatshop {
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
         prepare(session, &self.spec).await?;
-        let sums = self.read_sums(session).await?;
+        let kept = Kept::by(&self.spec, spec.after_run);
+        let sums = self.read_sums(session, kept).await?;
         let mut checks = vec![
             check_sums(&sums),
             check_orphans(&sums),
             self.check_orders(&sums, done),
         ];
         if spec.sample > 0 {
-            checks.push(self.check_sample(session, spec).await?);
+            checks.push(self.check_sample(session, spec, kept, &sums).await?);
         }
         Ok(checks)
     }
 
-    async fn read_sums<S: SqlSession>(&self, session: &mut S) -> Result<HashMap<Id, Sums>, OpError> {
+    async fn read_sums<S: SqlSession>(
+        &self,
+        session: &mut S,
+        kept: Kept,
+    ) -> Result<HashMap<Id, Sums>, OpError> {
         let mut sums: HashMap<Id, Sums> = HashMap::new();
         let mut each = |row: &RowBuf| {
-            sums.entry(id(row)).or_default().sub_total_cents = Some(units(row.cell(4), 2));
+            let order = sums.entry(id(row)).or_default();
+            order.sub_total_cents = Some(units(row.cell(4), 2));
+            order.keep(kept.order(|place| row.cell(place)));
         };
         self.each_row(session, ORDERS, &ORDER_COLUMNS, &mut each).await?;
         let mut each = |row: &RowBuf| {
             let order = sums.entry(id(row)).or_default();
             order.lines += 1;
             order.sum_cents += units(row.cell(6), 2).unwrap_or_default();
+            order.keep(kept.line(|place| row.cell(place)));
         };
         self.each_row(session, LINES, &LINE_COLUMNS, &mut each).await?;
         Ok(sums)
@@ -78,13 +95,18 @@ impl Hatshop {
     }
 
     /// Loaded orders, drawn evenly.
-    async fn check_sample<S: SqlSession>(&self, session: &mut S, spec: &CheckSpec) -> Result<Check, OpError> {
+    async fn check_sample<S: SqlSession>(
+        &self,
+        session: &mut S,
+        spec: &CheckSpec,
+        kept: Kept,
+        sums: &HashMap<Id, Sums>,
+    ) -> Result<Check, OpError> {
         let sample = spec.sample.min(self.spec.orders);
         let (mut faults, mut gone, mut order) = (Faults::default(), 0, self.shop.empty_order());
         let mut together = Together::default();
-        let may_be_gone = spec.after_run && self.spec.delete > 0.0;
         let known = Known {
-            status: Known::LOADED.status.filter(|_| !spec.after_run),
+            status: Known::LOADED.status.filter(|_| kept.status),
             ..Known::LOADED
         };
         for i in 0..sample {
@@ -93,21 +115,19 @@ impl Hatshop {
             let seen = self
                 .look(&order, known, session, &mut together, &mut Queries::default())
                 .await?;
-            if may_be_gone && seen.orders == 0 && seen.lines == 0 {
+            if !kept.orders && seen.orders == 0 && seen.lines == 0 {
                 gone += 1;
             } else if let Answer::Wrong(why) = seen.judged(&order, known).into() {
                 faults.add(|| format!("order {}: {why}", order.id.text()));
+            } else if sums.get(&order.id).map(|sums| sums.kept) != Some(kept.loaded(&self.shop, &order)) {
+                faults.add(|| format!("order {}: not {}", order.id.text(), kept.words()));
             }
         }
-        let rule = match (spec.after_run, may_be_gone) {
-            (false, _) => "as they were loaded",
-            (true, false) => "with all their lines",
-            (true, true) => "gone, or with all their lines",
-        };
+        let gone_or = if kept.orders { "" } else { "gone, or " };
         Ok(Check {
             name: "sample of orders".into(),
             ok: faults.count == 0,
-            expected: format!("{sample} orders {rule}"),
+            expected: format!("{sample} orders {gone_or}with all their lines; {}", kept.words()),
             actual: format!(
                 "{} orders right, {gone} gone, {} wrong",
                 sample - gone - faults.count,

@@ -4,13 +4,15 @@
 //! called; `list` draws the events, `replay` reads them from a file, `event` is one and its JSON, `digest` the hash of all. A user is a `thread`, with what is
 //! `known` of its orders; `statements` are what it asks, `requests` carry an event out and judge the answer. `together` is
 //! how the same is asked where there are no transactions. `schema`, `load`
-//! and `check` are the phases before and after; `evidence` is what a run did. Where it departs from the article stands in
+//! and `check` are the phases before and after; `evidence` is what a run did, `kept` what it cannot have
+//! changed. Where it departs from the article stands in
 //! docs/reference/workloads/hatshop.md.
 
 mod check;
 mod digest;
 mod event;
 mod evidence;
+mod kept;
 mod known;
 mod list;
 mod load;
