@@ -37,7 +37,7 @@ def test_the_drivers_own_tests_pass(place: Path, tls: bool, local_infile: str, i
         }
         # What is left out is meant for a server with TLS, or for one without.
         tests = TESTS if tls or io == "epoll" or local_infile == "OFF" else (*TESTS, *ONCE)
-        assert len(run_driver_tests(tests, address, but_of="postgresql")) == 1
+        assert len(run_driver_tests(tests, address, of="mysql")) == 1
         assert system.alive()
     finally:
         system.stop()

@@ -37,7 +37,7 @@ def test_the_drivers_own_tests_pass(place: Path, io: str) -> None:
     system = started(place, tls=False)
     try:
         tests = (*TESTS, *ONCE) if io == "io_uring" else TESTS
-        left_out = run_driver_tests(tests, {**address_of(system), "BAKEOFF_TEST_IO": io}, but_of="mysql")
+        left_out = run_driver_tests(tests, {**address_of(system), "BAKEOFF_TEST_IO": io}, of="postgresql")
         assert ["TLS" in words for words in left_out] == [True]
         assert system.alive()
     finally:
@@ -48,6 +48,6 @@ def test_the_library_encrypts_and_trusts_the_servers_authority_alone(place: Path
     system = started(place, tls=True)
     try:
         address = {**address_of(system), "BAKEOFF_TEST_POSTGRESQL_CA": str(system.server.authority)}
-        assert run_driver_tests(["postgresql_library"], address, only="tls_encrypts") == []
+        assert run_driver_tests(["postgresql_library"], address, of="postgresql", only="tls_encrypts") == []
     finally:
         system.stop()

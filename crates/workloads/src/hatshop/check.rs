@@ -6,7 +6,7 @@ use super::known::Known;
 use super::schema::{LINES, ORDERS};
 use super::shop::Id;
 use super::statements::{LINE_COLUMNS, ORDER_COLUMNS, prepare};
-use super::together::Together;
+use super::thread::Together;
 use crate::account::in_words;
 use crate::faults::Faults;
 use crate::money::{money, units};

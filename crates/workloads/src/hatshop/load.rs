@@ -1,12 +1,12 @@
 //! The load phase: orders and their lines, the same whoever loads them.
 use super::Hatshop;
 use super::event::loaded_ms;
-use super::requests::{line_bytes, line_values, order_bytes, order_values};
+use super::line_ids::write_ids;
+use super::requests::{line_values, order_values, with_line_ids};
 use super::schema::{LINES, ORDERS};
-use super::shop::{Order, Status};
+use super::shop::{Order, Status, line_bytes, order_bytes};
 use super::statements::{LINE_COLUMNS, order_columns};
 use super::thread::{Effect, Thread};
-use super::together::{with_line_ids, write_ids};
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::hatshop::HatshopSpec;

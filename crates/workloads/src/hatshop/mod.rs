@@ -1,11 +1,11 @@
 //! The Hat Shop: a list of events of orders and their lines, carried out by many users at once.
 //!
 //! This file is the table of contents. `shop` says what is in the catalogue and in each order, `names` what things are
-//! called; `list` draws the events, `replay` reads them from a file, `event` is one and its JSON, `digest` the hash of all. A user is a `thread`, with what is
-//! `known` of its orders; `statements` are what it asks, `requests` carry an event out and judge the answer. `together` is
-//! how the same is asked where there are no transactions. `schema`, `load`
-//! and `check` are the phases before and after; `evidence` is what a run did, `kept` what it cannot have
-//! changed. Where it departs from the article stands in
+//! called; `list` draws the events, `replay` reads them from a file, `event` is one and its JSON, `digest` the hash of all.
+//! A user is a `thread`, with what is `known` of its orders; `statements` are what it asks, `requests` carry an event out
+//! and judge the answer. `together` is how the same is asked where there are no transactions, and `line_ids` how an order
+//! names its lines where nothing joins them. `schema`, `load` and `check` are the phases before and after; `evidence` is
+//! what a run did, `kept` what it cannot have changed. Where it departs from the article stands in
 //! docs/reference/workloads/hatshop.md.
 
 mod check;
@@ -14,6 +14,7 @@ mod event;
 mod evidence;
 mod kept;
 mod known;
+mod line_ids;
 mod list;
 mod load;
 mod names;
@@ -44,8 +45,7 @@ use replay::{Reading, Replay};
 use shop::Shop;
 use statements::LINE_COLUMNS;
 use std::sync::{Arc, OnceLock};
-use thread::{Course, Effect};
-use together::Together;
+use thread::{Course, Effect, Together};
 
 pub use digest::write_file;
 pub use resolve::KIND;

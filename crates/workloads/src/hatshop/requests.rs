@@ -2,8 +2,8 @@
 use super::Hatshop;
 use super::event::{Attribute, Event, Kind};
 use super::known::{Known, There};
-use super::shop::{Line, Order, Shop, Status};
-use super::statements::{Question, if_there, insert_lines, set_attribute};
+use super::shop::{Line, Order, Shop, Status, order_bytes};
+use super::statements::{ORDER_COLUMNS, Question, if_there, insert_lines, set_attribute};
 use super::thread::{Effect, Thread};
 use crate::found::Found;
 use crate::money::{money, units};
@@ -17,19 +17,6 @@ use bakeoff_model::workload::Queries;
 
 /// What a judgement says.
 pub const ORDER_MISSING: &str = "order missing, or there against all that is known";
-
-/// User bytes of an order without its status, and of a line without colour and size.
-const ORDER_BYTES: u64 = 2 * 36 + 8 + 8;
-const LINE_BYTES: u64 = 3 * 36 + 4 + 8;
-
-pub fn order_bytes(status: Status) -> u64 {
-    ORDER_BYTES + status.name().len() as u64
-}
-
-pub fn line_bytes(shop: &Shop, line: &Line) -> u64 {
-    let product = shop.product(line);
-    LINE_BYTES + (product.colour.len() + product.size.len()) as u64
-}
 
 #[inline]
 fn id(order: &Order) -> Value<'_> {
@@ -51,6 +38,14 @@ pub fn order_values<'a>(shop: &'a Shop, order: &'a Order, date_ms: i64) -> [Valu
         status,
         money(order.sub_total_cents),
     ]
+}
+
+/// An order's cells with the list, for the columns that orders have.
+pub fn with_line_ids<'a>(
+    cells: [Value<'a>; ORDER_COLUMNS.len()],
+    list: &'a [u8],
+) -> [Value<'a>; ORDER_COLUMNS.len() + 1] {
+    std::array::from_fn(|column| cells.get(column).copied().unwrap_or(Value::Bytes(list)))
 }
 
 /// A line's cells, by [`super::statements::LINE_COLUMNS`].

@@ -1,7 +1,7 @@
 //! The two tables. Ids are text of 36 characters in every system, so that none has a type for them that others lack.
 use super::Hatshop;
+use super::line_ids::{LINE_IDS, keeps_line_ids};
 use super::statements::{LINE_COLUMNS, ORDER_COLUMNS};
-use super::together::{LINE_IDS, keeps_line_ids};
 use crate::{tables, trouble};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::row::RowBuf;

@@ -216,6 +216,19 @@ fn person(rng: &mut Random) -> Person {
     }
 }
 
+/// User bytes of an order without its status, and of a line without colour and size.
+const ORDER_BYTES: u64 = 2 * 36 + 8 + 8;
+const LINE_BYTES: u64 = 3 * 36 + 4 + 8;
+
+pub fn order_bytes(status: Status) -> u64 {
+    ORDER_BYTES + status.name().len() as u64
+}
+
+pub fn line_bytes(shop: &Shop, line: &Line) -> u64 {
+    let product = shop.product(line);
+    LINE_BYTES + (product.colour.len() + product.size.len()) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

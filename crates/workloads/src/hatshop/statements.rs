@@ -1,6 +1,6 @@
 //! The statements' texts and numbers.
 use super::event::Attribute;
-use super::together::{LINE_IDS, keeps_line_ids};
+use super::line_ids::{LINE_IDS, keeps_line_ids};
 use crate::prepared;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};

@@ -1,12 +1,13 @@
 //! One user: its walk through the list, the event drawn last, and what it needs.
 use super::event::{Event, Kind};
 use super::evidence::Account;
+use super::line_ids::ids;
 use super::list::{Step, Walk};
 use super::replay::Reading;
-use super::requests::{line_bytes, order_bytes};
-use super::shop::{Order, Shop, Status};
-use super::together::Together;
+use super::shop::{Order, Shop, Status, line_bytes, order_bytes};
+use super::statements::Question;
 use crate::stream_hash::StreamHash;
+use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::value::Value;
 use std::sync::Arc;
 
@@ -49,6 +50,27 @@ impl Effect {
         Self {
             orders: Some(1),
             bytes: order_bytes(Status::Ordered) + lines,
+        }
+    }
+}
+
+/// What a user sends together, and the list of line ids that it writes or has read. Empty before it is used.
+#[derive(Debug, Default)]
+pub struct Together {
+    pub(super) requests: Pipeline,
+    pub(super) line_ids: Vec<u8>,
+}
+
+impl Together {
+    pub(super) fn clear(&mut self) {
+        self.requests.clear();
+        self.line_ids.clear();
+    }
+
+    /// One of these for each line of the list that was read.
+    pub(super) fn ask_each(&mut self, question: Question) {
+        for id in ids(&self.line_ids) {
+            self.requests.push(question.statement(), &[Value::Text(id)]);
         }
     }
 }

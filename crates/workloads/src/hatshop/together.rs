@@ -1,74 +1,17 @@
-//! What Cassandra does otherwise. There are no transactions: what belongs together is sent as one batch. Nothing joins lines
-//! to their order either: where lines lie by their own id (`line_items`), an order keeps the ids of its lines in a list.
+//! What Cassandra does otherwise: there are no transactions, so what belongs together is sent as one batch.
 use super::Hatshop;
 use super::known::Known;
-use super::requests::{ORDER_MISSING, Seen, line_values, order_values};
-use super::shop::{Id, Line, Order};
+use super::line_ids::{keeps_line_ids, write_ids};
+use super::requests::{ORDER_MISSING, Seen, line_values, order_values, with_line_ids};
+use super::shop::Order;
 use super::statements::{ORDER_COLUMNS, Question, insert_lines};
-use super::thread::{Effect, Thread};
+use super::thread::{Effect, Thread, Together};
 use crate::found::Found;
 use bakeoff_model::outcome::OpError;
-use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
-use bakeoff_model::sql::{Dialect, SqlSession};
+use bakeoff_model::sql::SqlSession;
 use bakeoff_model::value::Value;
 use bakeoff_model::workload::Queries;
-
-/// A column of orders.
-pub const LINE_IDS: &str = "line_item_ids";
-
-/// Orders keep the ids of their lines.
-pub fn keeps_line_ids(spec: &HatshopSpec, dialect: &Dialect) -> bool {
-    !dialect.transactions && spec.layout == HatshopLayout::LineItems
-}
-
-/// What a user sends together, and the list of line ids that it writes or has read. Empty before it is used.
-#[derive(Debug, Default)]
-pub struct Together {
-    requests: Pipeline,
-    line_ids: Vec<u8>,
-}
-
-impl Together {
-    fn clear(&mut self) {
-        self.requests.clear();
-        self.line_ids.clear();
-    }
-
-    /// One of these for each line of the list that was read.
-    fn ask_each(&mut self, question: Question) {
-        for id in ids(&self.line_ids) {
-            self.requests.push(question.statement(), &[Value::Text(id)]);
-        }
-    }
-}
-
-/// A list as Cassandra has it in its answers, and takes it: the number of its elements, then each with its length before
-/// it (CQL binary protocol v4, section 6.11).
-pub fn write_ids(lines: &[Line], list: &mut Vec<u8>) {
-    list.clear();
-    list.extend_from_slice(&(lines.len() as u32).to_be_bytes());
-    for line in lines {
-        list.extend_from_slice(&(line.id.0.len() as u32).to_be_bytes());
-        list.extend_from_slice(&line.id.0);
-    }
-}
-
-/// Those of our length: others are no ids of lines.
-fn ids(list: &[u8]) -> impl Iterator<Item = &[u8]> {
-    const LENGTH: usize = size_of::<Id>();
-    let elements = list.get(4..).unwrap_or_default().chunks_exact(4 + LENGTH);
-    elements.map(|element| &element[4..])
-}
-
-/// An order's cells with the list, for the columns that orders have.
-pub fn with_line_ids<'a>(
-    cells: [Value<'a>; ORDER_COLUMNS.len()],
-    list: &'a [u8],
-) -> [Value<'a>; ORDER_COLUMNS.len() + 1] {
-    std::array::from_fn(|column| cells.get(column).copied().unwrap_or(Value::Bytes(list)))
-}
 
 impl Hatshop {
     /// Looks for an order and its lines. Where lines lie by their own id, those that the order names are asked for at once.
@@ -180,25 +123,4 @@ async fn read_order<S: SqlSession>(
         .query(Question::Order.statement(), &key, &mut each)
         .await
         .map(drop)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_ids_of_lines_are_read_as_they_were_written() {
-        let line = |digit: u8| Line {
-            id: Id([digit; 36]),
-            ..Line::default()
-        };
-        for lines in [vec![], vec![line(b'1')], vec![line(b'1'), line(b'2')]] {
-            let mut list = vec![7];
-            write_ids(&lines, &mut list);
-            assert_eq!(list.len(), 4 + 40 * lines.len());
-            let expected: Vec<&[u8]> = lines.iter().map(|line| &line.id.0[..]).collect();
-            assert_eq!(ids(&list).collect::<Vec<_>>(), expected);
-        }
-        assert_eq!(ids(&[]).count(), 0, "of an order that is not there");
-    }
 }
