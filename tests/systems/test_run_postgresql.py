@@ -97,6 +97,7 @@ def test_an_existing_server_keeps_its_tables_until_they_are_dropped(
     text = PRIVATE.replace('start = { settings = { shared_buffers = "32MB" } }', address)
     text = text.replace('durability = "none"', 'durability = "full"')
     text = text.replace("repetitions = 1", 'repetitions = 1\nreset = "reload"')
+    text = text.replace("seed = 3", 'seed = 3\nrouting = "split"')  # by itself nothing would go to a replica
     plan = write_plan(tmp_path, text)
     tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
     for _ in range(2):  # what the first left is made anew by the second, unasked
