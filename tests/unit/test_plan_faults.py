@@ -94,12 +94,27 @@ def test_what_cannot_be_done_is_refused(faults: str, what: str, hint: str) -> No
     assert hint in error.hint
 
 
-def test_an_objective_of_faults_needs_faults() -> None:
-    measure = f"{WINDOW}\nobjective = 'time_without_writes_s'"
-    error = refused(systems=MARIADB, measure=measure)
-    assert error.what == "`time_without_writes_s` is of planned faults, and the plan has none"
+ASKED = [
+    (WINDOW, "[compare]\nlimit = 'time_to_full_rate_s < 5s'"),
+    (WINDOW, "[compare]\nfail_if = 'time_without_writes_s > 2s'"),
+    (WINDOW, "[search]\nhighest = 'threads'\nwhile = 'time_to_full_rate_s < 5s'"),
+    (f"{WINDOW}\nobjective = 'time_without_writes_s'", ""),
+]
+
+
+@pytest.mark.parametrize(("measure", "asked"), ASKED)
+def test_what_is_asked_of_faults_needs_faults(measure: str, asked: str) -> None:
+    error = refused(systems=MARIADB, measure=measure, rest=asked)
+    assert "_s` is of planned faults, and the plan has none" in error.what
     assert "add [[faults]]" in error.hint
-    assert read(systems=MARIADB, measure=measure, rest=fault(at="1s", do="kill")).cells[0].record.faults
+    read(systems=MARIADB, measure=measure, rest=asked + fault(at="20s", do="kill", **{"for": "2s"}))
+
+
+def test_a_threshold_of_the_command_line_that_is_of_faults_needs_faults() -> None:
+    text = f"title = 't'\n{MARIADB}\n[workload]\nkind = 'ycsb'\npreset = 'c'\n"
+    with pytest.raises(PlanError, match="of planned faults, and the plan has none") as caught:
+        resolve(text, Path("."), fail_if=["time_without_writes_s > 2s"])
+    assert "--fail-if" in caught.value.where
 
 
 def test_the_place_that_is_named_is_that_of_the_fault_that_is_meant() -> None:

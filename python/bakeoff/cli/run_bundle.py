@@ -34,7 +34,7 @@ def open_bundle(
     from ..fleet.binary import engine_sha256
     from ..machine import machine_facts
     from ..model.records import BundleInfo
-    from ..plan.check import check_disk
+    from ..plan.here import check_disk
     from ..plan.search import with_levels_of
     from ..plan.size import bundle_bytes, disk_bytes
     from ..provision.instance import default_parent

@@ -4,28 +4,18 @@ what to change."""
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..analysis import fail_if, limit
-from ..analysis.metric import Metric, same_operation
-from ..analysis.registry import UnknownMetric, is_watched, metric
-from ..analysis.wording import bytes_words
-from ..errors import PlanError, ServerError
-from ..model.boundary import Closed, OperationsLimit, Rate, TimeLimit
-from ..model.records import PlanRecord
+from ..errors import PlanError
+from ..model.boundary import Closed, OperationsLimit, TimeLimit
 from ..model.said import TABLE_FORMAT
-from ..nearest import meant
-from ..provision.files import can_hold_files, nearest_existing
-from ..report.contest import Contest
 from ..systems.base import Capabilities, System
-from ..systems.options import Password
 from ..systems.table_format import read_format
-from .document import MeasureTable, PlanDocument
+from .document import MeasureTable
 from .resolved import Cell
 from .source import Source
 
@@ -141,78 +131,6 @@ def check_access(system: str, options: dict[str, Any], kind: type[System], sourc
         )
 
 
-def check_objective(objective: str, cells: Iterable[Cell], source: Source) -> list[str]:
-    """It is a metric that some workload of the plan has; returns warnings of those that have it not."""
-    try:
-        found = metric(objective, rates_of(cells))
-    except UnknownMetric as error:
-        raise source.error(str(error), "measure", "objective", hint=error.hint) from None
-    return [
-        f"{words}, so nothing is compared there" for words in check_metric(found, cells, source, "measure", "objective")
-    ]
-
-
-def check_limits(texts: Sequence[str], cells: Sequence[Cell], source: Source, *place: str) -> list[str]:
-    """Each is a limit on a metric that some workload of the plan has; returns warnings of those that have it not."""
-    warnings = []
-    for text in texts:
-        try:
-            found = limit.parse(text, rates_of(cells))
-        except (limit.LimitError, UnknownMetric) as error:
-            raise source.error(str(error), *place, hint=error.hint) from None
-        warnings += [
-            f"{words}, so {text!r} is not met there" for words in check_metric(found.metric, cells, source, *place)
-        ]
-    return warnings
-
-
-def check_thresholds(texts: Sequence[str], cells: Sequence[Cell], source: Source, *place: str) -> None:
-    """Each is a change (of `fail_if`) or a limit, of a metric that some workload of the plan has."""
-    for text in texts:
-        try:
-            found = fail_if.parse_threshold(text, rates_of(cells))
-        except ValueError as error:
-            raise source.error(str(error), *place, hint=getattr(error, "hint", "")) from None
-        of = found.metric if isinstance(found, limit.Limit) else found.objective
-        check_metric(of, cells, source, *place)
-
-
-def rates_of(cells: Iterable[Cell]) -> list[Rate]:
-    """The workloads' own metrics."""
-    return [rate for cell in cells for rate in cell.workload.rates]
-
-
-def check_metric(found: Metric, cells: Iterable[Cell], source: Source, *place: str) -> list[str]:
-    """Some workload has it, and the operation that its name ends in; returns of which workloads that is not so."""
-    workloads = {cell.record.workload: cell.workload for cell in cells}
-    own = {label: {rate.name for rate in workload.rates} for label, workload in workloads.items()}
-    base = found.name.partition(".")[0]
-    if any(base in names for names in own.values()):
-        return [f"{label} has no {base}" for label, names in own.items() if base not in names]
-    part = found.part
-    if not part or is_watched(found.name):
-        return []
-    without = [label for label, w in workloads.items() if not any(same_operation(part, n) for n in w.operations)]
-    if len(without) == len(workloads):
-        known = dict.fromkeys(name for workload in workloads.values() for name in workload.operations)
-        what = f"no workload of this plan has the operation `{part}`"
-        raise source.error(what, *place, hint=meant(part, known))
-    return [f"{label} has no operation `{part}`" for label in without]
-
-
-def check_placement(measure: MeasureTable, source: Source) -> list[str]:
-    """Cores against this machine; returns warnings."""
-    available = os.sched_getaffinity(0)
-    placement = measure.placement
-    for side, cores in (("client", placement.client), ("server", placement.server)):
-        if missing := sorted(set(cores) - available):
-            hint = f"this machine offers {_words_of_cores(available)}"
-            raise source.error(f"there is no core {missing[0]} here", "measure", "placement", side, hint=hint)
-    if shared := set(placement.client) & set(placement.server):
-        return [f"client and server share the cores {_words_of_cores(shared)}: each slows the other"]
-    return []
-
-
 def configured(
     cells: Iterable[Cell], kinds: Kinds, measure: MeasureTable, source: Source
 ) -> tuple[list[Cell], dict[str, bool]]:
@@ -261,98 +179,3 @@ def placed(name: str, kind: str, source: Source) -> Iterator[None]:
         if head in (name, kind):
             error.where = source.where(("systems", name, *rest))
         raise
-
-
-def check_passwords(cells: Iterable[Cell], kinds: Kinds, source: Source) -> None:
-    """Passwords lie where the plan says; called when a run is about to begin. They are read and forgotten."""
-    for cell in cells:
-        name, password = cell.record.system, cell.system_options.get("password")
-        if isinstance(password, dict):
-            with placed(name, kinds[name].kind, source):
-                Password(**password).located(source.base_dir).read(f"systems.{name}.password")
-
-
-def find_missing(options: Iterable[tuple[str, dict[str, Any]]], kinds: Kinds, source: Source) -> dict[str, str]:
-    """Systems that this machine cannot run with one of their sets of options: name -> why."""
-    missing: dict[str, str] = {}
-    asked: set[str] = set()
-    for name, system_options in options:
-        key = repr((name, system_options))
-        if name in missing or key in asked:
-            continue
-        asked.add(key)
-        with placed(name, kinds[name].kind, source):
-            why = kinds[name].available(system_options)
-        if why:
-            missing[name] = why
-    return missing
-
-
-def require(document: PlanDocument, wanted: Collection[str], missing: Mapping[str, str], source: Source) -> None:
-    """A system that cannot run here ends the plan, unless the plan calls it optional and another of those that are
-    wanted is left."""
-    for name, why in missing.items():
-        if not document.systems[name].optional:
-            place = source.error("", "systems", name).where
-            hint = f"`bakeoff doctor` says how to get it; optional = true in [systems.{name}] skips it"
-            raise ServerError(f"{name} cannot run on this machine: {why}", where=place, hint=hint)
-    if missing.keys() >= set(wanted):
-        words = "; ".join(f"{name}: {why}" for name, why in missing.items())
-        raise ServerError(f"no system of the plan can run on this machine ({words})", hint="see `bakeoff doctor`")
-
-
-def check_disk(needed_bytes: int, folder: Path, option: str) -> None:
-    """Called when a run is about to begin; a dry run only warns (see describe). `option`: that names another folder."""
-    if not can_hold_files(folder):
-        raise ServerError("nothing can be written there", where=str(folder), hint=f"give another folder with {option}")
-    free = disk_free_bytes(folder)
-    if needed_bytes > free:
-        raise ServerError(
-            f"the plan needs about {bytes_words(needed_bytes)} of disk and {bytes_words(free)} are free",
-            where=str(folder),
-            hint=f"free some space, give another folder with {option}, or use fewer records or start options",
-        )
-
-
-def disk_free_bytes(folder: Path) -> int:
-    """Of the file system on which the folder is, or will be."""
-    return shutil.disk_usage(nearest_existing(folder)).free
-
-
-def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool], record: PlanRecord) -> list[str]:
-    """What is allowed but will limit the answer."""
-    measure, words = document.measure, []
-    if measure.repetitions < REPETITIONS_FOR_A_COMPARISON and document.search is None:
-        have = "1 repetition is" if measure.repetitions == 1 else f"{measure.repetitions} repetitions are"
-        words.append(f"{have} too few to compare: values only (5 or more give a comparison)")
-    paced = any(cell.record.rate_ops_per_s is not None for cell in cells)
-    if measure.objective == "rate" and paced and document.search is None:
-        words.append('in an open loop the achieved rate is what was offered; judge by objective = "latency_p99"')
-    if _has_other_data(cells, record.compare_factor) and not Contest(record).is_sweep:
-        words.append(f"the levels of `{record.compare_factor}` have different data, which are never compared")
-    again = dict.fromkeys(cell.record.system for cell in cells if cell.reset == "reload")
-    if names := ", ".join(name for name in again if not private[name]):
-        words.append(f"before each run the workload's tables on {names} are dropped and loaded again")
-    for clients in sorted({cell.clients for cell in cells}):
-        if measure.operations is not None and measure.operations % clients:
-            words.append(
-                f"{measure.operations} operations do not divide by {clients} clients; "
-                f"{measure.operations // clients * clients} are done"
-            )
-    for workload in {id(cell.workload): cell.workload for cell in cells}.values():
-        words += workload.advice
-    return list(dict.fromkeys(words))
-
-
-def _has_other_data(cells: list[Cell], factor: str) -> bool:
-    """Whether cells that differ only in this factor differ in their data too."""
-    seen: dict[str, str] = {}
-    for cell in cells:
-        rest = repr({name: level for name, level in cell.record.levels.items() if name != factor})
-        if seen.setdefault(rest, cell.record.dataset) != cell.record.dataset:
-            return True
-    return False
-
-
-def _words_of_cores(cores: Iterable[int]) -> str:
-    return ", ".join(str(core) for core in sorted(cores))

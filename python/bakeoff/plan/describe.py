@@ -14,8 +14,8 @@ from ..analysis.wording import bytes_words, counted, seconds_words
 from ..model.boundary import OperationsLimit, Rate
 from ..model.records import Scalar, SearchRecord
 from ..provision.files import can_hold_files
-from .check import disk_free_bytes
 from .data import by_system
+from .here import disk_free_bytes
 from .preview import WorkloadPreview
 from .resolved import OPERATIONS_PER_S, Cell, ResolvedPlan
 from .size import bundle_bytes, disk_bytes, folder_bytes, loads, tables_bytes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..analysis.fault_figures import FAULT_FIGURES
 from ..model.boundary import TimeLimit
 from ..model.faults import WATCHED_S_MIN, PlannedFault
 from ..nearest import meant, one_of
@@ -26,15 +25,6 @@ def with_faults(cells: Sequence[Cell], document: PlanDocument, kinds: Kinds, sou
             what = f"a fault is planned for `{table.system}`, and there is no such system"
             raise source.error(what, "faults", number, "system", hint=hint)
     return [_with_faults(cell, document, kinds, source) for cell in cells] if document.faults else list(cells)
-
-
-def refuse_unplanned(objective: str, document: PlanDocument, source: Source) -> None:
-    """A figure of faults, of a plan without any: no run would have it."""
-    if not document.faults and objective in {figure.name for figure in FAULT_FIGURES}:
-        hint = "add [[faults]], or choose another metric: `bakeoff metrics`"
-        raise source.error(
-            f"`{objective}` is of planned faults, and the plan has none", "measure", "objective", hint=hint
-        )
 
 
 def _with_faults(cell: Cell, document: PlanDocument, kinds: Kinds, source: Source) -> Cell:

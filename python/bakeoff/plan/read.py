@@ -4,34 +4,29 @@ sentence; nothing starts, and nothing is written."""
 from __future__ import annotations
 
 import os
-import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
 
 from ..errors import PlanError
 from ..fleet.build import refuse_other_build
 from ..input_files import read_text
-from ..model.boundary import Open, OperationsLimit, TimeLimit
-from ..model.records import PlanRecord, Scalar, SearchRecord
+from ..model.records import Scalar
 from ..nearest import meant
 from ..systems.base import System
-from . import check, data
+from . import asked_metrics, check, data, here
+from .advice import advice
 from .comparison import read_comparison
-from .constants import move_constants
-from .document import MeasureTable, PlanDocument, plan_tree
+from .document import MeasureTable, PlanDocument
 from .expand import Builder
-from .factors import known_name, read_constants
-from .faults import refuse_unplanned, with_faults
+from .factors import read_constants
+from .faults import with_faults
 from .grid import Combination, read_grid, varying
 from .identity import with_ids
-from .nearest import explain
 from .only import choose
-from .overrides import note, override
+from .overrides import note
+from .plan_record import record_of
+from .read_document import read_document
 from .resolved import Cell, ResolvedPlan
 from .search import Sought, read_search, refuse_pointless
 from .source import Source
@@ -88,7 +83,7 @@ def resolve(
     by_name = _kinds_by_name(document, kinds, source)
     refuse_other_build()
     check.check_measure(document.measure, source)
-    warnings = check.check_placement(document.measure, source)
+    warnings = here.check_placement(document.measure, source)
     workloads = PlanWorkloads(document, source)
     grid = read_grid(document, workloads.works, source)
     search = read_search(document, grid.factors, source)
@@ -98,7 +93,7 @@ def resolve(
     systems = {one.system for one in chosen}
     skipped = _find_missing(builder, chosen)
     if must_run:
-        check.require(document, systems, skipped, source)
+        here.require(document, systems, skipped, source)
     else:
         warnings += [f"{name} cannot run on this machine: {why}" for name, why in skipped.items()]
         skipped = {name: why for name, why in skipped.items() if document.systems[name].optional}
@@ -109,74 +104,8 @@ def resolve(
     reading = _Reading(document, builder, skipped, warnings, only, fail_if, sought)
     plan = reading.searching() if search else reading.finish(combinations)
     if must_run:
-        check.check_passwords(plan.cells, by_name, source)
+        here.check_passwords(plan.cells, by_name, source)
     return plan
-
-
-def read_document(text: str, source: Source, said: Sequence[str] = ()) -> tuple[PlanDocument, Source]:
-    """The text as models: syntax, keys, types and units; and where it says what they hold."""
-    try:
-        tree = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        at = re.search(r"\(at (line \d+), column \d+\)|\(at (end of document)\)", str(error))
-        place = ", ".join(filter(None, [str(source.path or "the plan"), at and (at[1] or at[2])]))
-        what = re.sub(r"\s*\(at .*\)$", "", str(error))
-        hint = "plans are TOML: key = value; texts and quantities stand in double quotes"
-        raise PlanError(f"the plan is not valid TOML: {what[:1].lower()}{what[1:]}", where=place, hint=hint) from None
-    except RecursionError:
-        place = str(source.path or "the plan")
-        raise PlanError("the plan nests too deeply", where=place, hint="a plan is a few tables of keys") from None
-    except ValueError:  # of all the numbers of Python's that TOML has, only whole ones can be too long to read
-        raise PlanError("the plan holds a number of thousands of digits", where=str(source.path or "")) from None
-    source = replace(source, said=override(tree, said))
-    source = replace(source, moved=move_constants(tree, source))
-    if source.path is not None:
-        tree.setdefault("title", source.path.stem)
-    try:
-        document = PlanDocument.model_validate(tree)
-    except ValidationError as error:
-        raise explain(error, source) from None
-    _refuse_numbers(tree, source)
-    _check_systems(document, source)
-    _check_workloads(document, source)
-    return document, source
-
-
-def _refuse_numbers(tree: dict[str, Any], source: Source) -> None:
-    """TOML has infinities, and Python whole numbers without bound; nothing that a plan counts or sets has either."""
-    stack: list[tuple[tuple[str, ...], Any]] = [((), tree)]
-    while stack:
-        place, value = stack.pop()
-        if isinstance(value, dict):
-            stack += [((*place, key), inner) for key, inner in value.items()]
-        elif isinstance(value, list):
-            stack += [(place, inner) for inner in value]
-        elif isinstance(value, int | float) and not abs(value) < 2**63:
-            what = f"`{'.'.join(place)}` is not a number that fits 64 bits"
-            raise source.error(what, *place, hint="inf, nan and numbers from 2^63 on mean nothing here")
-
-
-def _check_systems(document: PlanDocument, source: Source) -> None:
-    for name, table in document.systems.items():
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or name in ("settings", "start"):
-            hint = "names are letters, digits, _ and -, and neither `settings` nor `start`"
-            raise source.error(f'"{name}" cannot be the name of a system', "systems", name, hint=hint)
-        for kind, value in (("durability", table.durability), ("isolation", table.isolation)):
-            if value is not None:
-                known_name(kind, value, source, "systems", name, kind)
-
-
-def _check_workloads(document: PlanDocument, source: Source) -> None:
-    if document.workload is None and not document.workloads:
-        hint = 'write a table [workload] with kind = "ycsb", or several [workloads.NAME]'
-        raise source.error("the plan needs `workload`", hint=hint)
-    if document.workload is not None and document.workloads:
-        hint = "give [workload] a name: [workloads.NAME]"
-        raise source.error("the plan has both [workload] and [workloads.NAME]", "workload", hint=hint)
-    for name in document.workloads:
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or name in document.systems:
-            hint = "names are letters, digits, _ and -, and other than those of systems"
-            raise source.error(f'"{name}" cannot be the name of a workload', "workloads", name, hint=hint)
 
 
 def _kinds_by_name(document: PlanDocument, kinds: Kinds, source: Source) -> dict[str, type[System]]:
@@ -196,7 +125,7 @@ def _find_missing(builder: Builder, combinations: list[Combination]) -> dict[str
     options = [(one.system, builder.system_options(one)) for one in combinations]
     for name, said in options:
         check.check_access(name, said, builder.kinds[name], builder.source)
-    return check.find_missing(options, builder.kinds, builder.source)
+    return here.find_missing(options, builder.kinds, builder.source)
 
 
 @dataclass(frozen=True)
@@ -236,20 +165,18 @@ class _Reading:
     def finish(self, combinations: list[Combination]) -> ResolvedPlan:
         document, builder, search = self.document, self.builder, self.sought.record if self.sought else None
         source, measure, warnings = builder.source, document.measure, list(self.warnings)
-        cells = self._cells(combinations)
-        warnings += check.check_objective(measure.objective, cells, source)
-        refuse_unplanned(measure.objective, document, source)
-        warnings += check.check_limits(document.compare.limit, cells, source, "compare", "limit")
-        check.check_thresholds(document.compare.fail_if, cells, source, "compare", "fail_if")
-        check.check_thresholds(self.fail_if, cells, source, "--fail-if")
+        cells = with_faults(self._cells(combinations), document, builder.kinds, source)
+        warnings += asked_metrics.check_objective(measure.objective, cells, source)
+        warnings += asked_metrics.check_limits(document.compare.limit, cells, source, "compare", "limit")
+        asked_metrics.check_thresholds(document.compare.fail_if, cells, source, "compare", "fail_if")
+        asked_metrics.check_thresholds(self.fail_if, cells, source, "--fail-if")
         if search:
-            warnings += check.check_limits(search.limits, cells, source, "search", "while")
-            refuse_pointless(search, check.rates_of(cells), source)
+            warnings += asked_metrics.check_limits(search.limits, cells, source, "search", "while")
+            refuse_pointless(search, asked_metrics.rates_of(cells), source)
         cells, private = check.configured(cells, builder.kinds, measure, source)
         cells = data.with_resets(cells, document, private, builder.kinds, source)
         if search:
             data.refuse_leftovers(cells, source)
-        cells = with_faults(cells, document, builder.kinds, source)
         cache = data.decide_cache(measure, private, source)
         cells = with_ids(cells, document, cache, source)
         factors = varying(combinations)
@@ -258,8 +185,8 @@ class _Reading:
             document.compare, varying(builder.grid.combinations), left, builder.grid.factors, source
         )
         constants = {name: [level] for name, level in builder.constants.items()}
-        record = _record(document, cells, factors | constants, comparison, cache, self.only, self.fail_if, search)
-        warnings += check.advice(document, cells, private, record)
+        record = record_of(document, cells, factors | constants, comparison, cache, self.only, self.fail_if, search)
+        warnings += advice(document, cells, private, record)
         return ResolvedPlan(
             path=source.path,
             text=source.text,
@@ -299,63 +226,3 @@ def _witness(measure: MeasureTable) -> float | None:
     if isinstance(measure.witness, bool):
         return WITNESS_RATE_OPS_PER_S if measure.witness else None
     return float(measure.witness)
-
-
-def _record(
-    document: PlanDocument,
-    cells: list[Cell],
-    factors: dict[str, list[Scalar]],
-    comparison: tuple[str, Scalar | None],
-    cache: str,
-    only: Sequence[str],
-    fail_if: Sequence[str],
-    search: SearchRecord | None,
-) -> PlanRecord:
-    measure = document.measure
-    windows = {cell.limit.window_s if isinstance(cell.limit, TimeLimit) else None for cell in cells}
-    operations = {
-        cell.limit.operations * cell.clients if isinstance(cell.limit, OperationsLimit) else None for cell in cells
-    }
-    return PlanRecord(
-        title=document.title,
-        description=document.description,
-        demonstration=document.demonstration,
-        seed=document.seed,
-        objective=measure.objective,
-        compare_factor=comparison[0],
-        baseline=comparison[1],
-        repetitions=search.runs if search else measure.repetitions,
-        warm_up_s=measure.warm_up,
-        window_s=windows.pop() if len(windows) == 1 else None,
-        operations=operations.pop() if len(operations) == 1 else measure.operations,
-        pacing=_pacing_words(cells, search),
-        error_budget_ratio=measure.error_budget,
-        reset=data.by_system(cells, lambda cell: cell.reset),
-        cache=cache,
-        placement={
-            side: cores
-            for side, cores in (("client", measure.placement.client), ("server", measure.placement.server))
-            if cores
-        },
-        factors=factors,
-        limits=list(document.compare.limit),
-        fail_if=[*document.compare.fail_if, *fail_if],
-        search=search,
-        cells=[cell.record for cell in cells],
-        resolved=plan_tree(document),
-        only=list(only),
-    )
-
-
-def _pacing_words(cells: list[Cell], search: SearchRecord | None) -> str:
-    """ "closed loop", "open loop, 5000/s, Poisson arrivals"."""
-    rates = {cell.record.rate_ops_per_s for cell in cells}
-    if rates == {None}:
-        return "closed loop"
-    names = {"constant": "constant arrivals", "poisson": "Poisson arrivals", "per_session": "a schedule per session"}
-    arrivals = sorted({names[cell.pacing.arrival] for cell in cells if isinstance(cell.pacing, Open)})
-    rate = next(iter(rates))
-    words = f"{rate:g}/s" if len(rates) == 1 and rate is not None else "the rate is a factor"
-    if search and search.factor == "rate":
-        words = "the rate is sought"
-    return f"open loop, {words}, {' or '.join(arrivals)}"
