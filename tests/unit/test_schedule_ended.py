@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pytest
 from bakeoff.errors import BakeoffError, ServerError
-from bakeoff.fleet.local import EngineTrouble
+from bakeoff.fleet.lines import EngineTrouble
 from bakeoff.model.boundary import Trouble
 from bakeoff.schedule import ended
 from bakeoff.schedule.ended import told_by_name

@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 
 import pytest
 from bakeoff.errors import EngineError
-from bakeoff.fleet.host import Engines, Host
+from bakeoff.fleet.host import Engines, Host, Place
 from bakeoff.fleet.local import LocalHost
 from bakeoff.model.boundary import (
     Check,
@@ -47,6 +47,8 @@ class Scripted:
 
 
 class ScriptedEngines:
+    lead_s = 0.0
+
     def __init__(self, host: Scripted) -> None:
         self.host = host
         self.warnings: list[tuple[int, Warning]] = []
@@ -80,6 +82,9 @@ class ScriptedEngines:
 
     def results(self) -> list[RunResult]:
         return [event for event in self.host.said if isinstance(event, RunResult)]
+
+    def places(self) -> list[Place]:
+        return []
 
     def pids(self) -> list[int]:
         return []

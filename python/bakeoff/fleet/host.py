@@ -3,17 +3,39 @@
 with host.engines("load of mariadb") as engines:
     engines.start(document, env, log)     # once per client
     engines.wait_ready(timeout_s)
-    engines.begin(unix_ns)
+    engines.begin(unix_ns)                # at least `lead_s` ahead
     for client, event in engines.events(): ...
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, Self
 
 from ..model.boundary import Event, Ready, RunResult, Warning
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a client ran, and how well its clock is known there. The controller is the process that carries out the
+    plan."""
+
+    #: As people know it.
+    machine: str = "this machine"
+    #: Cores that a client may use there; None: those of this machine.
+    cores: int | None = None
+    #: The machine's monotonic clock minus the controller's, as the start was set by it.
+    clock_offset_ns: int = 0
+    #: The true offset differs from it by no more than this, from before the run to after it.
+    clock_bound_ns: int = 0
+    #: There and back, the least of several. None: the controller is there.
+    round_trip_ns: int | None = None
+    #: The same to each node that listens on TCP, by its name; the time that a connection takes to be made.
+    server_round_trip_ns: dict[str, int] = field(default_factory=dict)
+    #: Between the time that the controller named for the start and the client's own epoch; None: not told.
+    start_late_ns: int | None = None
 
 
 class Engines(Protocol):
@@ -22,6 +44,10 @@ class Engines(Protocol):
 
     #: What the clients warned of so far, and which of them did.
     warnings: list[tuple[int, Warning]]
+
+    @property
+    def lead_s(self) -> float:
+        """Between `begin` and the time that it names, at least, so that every client knows it by then."""
 
     def __enter__(self) -> Self: ...
 
@@ -35,7 +61,7 @@ class Engines(Protocol):
         """Until every client has opened its sessions."""
 
     def begin(self, unix_ns: int) -> None:
-        """All clients begin (with the warm-up) at this time of the real-time clock."""
+        """All clients begin (with the warm-up) at this time of the controller's real-time clock."""
 
     def mark(self, number: int) -> None:
         """Something planned happens now: every client writes it down on its own time axis, as an event. From any
@@ -49,6 +75,9 @@ class Engines(Protocol):
         EngineError where one that has not ended tells of nothing that goes on for `silence_s`."""
 
     def results(self) -> list[RunResult]: ...
+
+    def places(self) -> list[Place]:
+        """Of each client, in the order in which they were started. Whole once `events` has ended."""
 
     def pids(self) -> list[int]:
         """Of the clients that run on this machine, where the sampler can see them."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..errors import ServerError
-from ..fleet.local import EngineTrouble
+from ..fleet.lines import EngineTrouble
 from ..provision.server import LOG_KEPT
 from ..systems.base import System
 

@@ -46,8 +46,6 @@ from .timeline import merge_intervals
 
 #: Engines open their sessions before the clock starts; 2,500 of them on a slow server take a while.
 READY_TIMEOUT_S = 120.0
-#: Between "all ready" and the epoch, so that every client has read the line by then.
-LEAD_S = 0.05
 #: An engine tells of every second, and twice a second that it waits for the last operations.
 ENGINE_SILENCE_S = 10.0
 WRITEBACK_TIMEOUT_S = 60.0
@@ -144,7 +142,7 @@ def _measure(
     with told_by_name(system), instance.host.engines(where) as engines:
         _start_clients(engines, slot, cell, plan, instance, writer)
         ready = engines.wait_ready(READY_TIMEOUT_S)
-        begin_ns = time.time_ns() + int(LEAD_S * 1e9)
+        begin_ns = time.time_ns() + int(engines.lead_s * 1e9)
         engines.begin(begin_ns)
         window_unix_s = begin_ns / 1e9 + plan.warm_up_s
         faults = Faults(cell.record.faults, system.servers(), instance.rejoin, engines.mark, window_unix_s)
