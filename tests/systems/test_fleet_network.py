@@ -1,0 +1,121 @@
+"""The machines that tests of the fleet are made of are what they are taken for."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from builders.hosts import Host, Network, lacks
+from commands import wait_until
+
+pytestmark = [pytest.mark.servers, pytest.mark.skipif(lacks() is not None, reason=str(lacks()))]
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    with Network(tmp_path_factory.mktemp("network")) as network:
+        network.host("near")
+        network.host("ahead", ahead_s=36_000, hidden=[Path(__file__).parent])
+        network.host("slow", delay_s=0.005)
+        yield network
+
+
+@pytest.fixture
+def ahead(network: Network) -> Host:
+    return network.hosts[1]
+
+
+def said(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def python(script: str) -> list[str]:
+    return [sys.executable, "-c", script]
+
+
+#: A host answers at once that nobody listens at port 1. Seconds, or "inf".
+ROUND_TRIP = """
+import socket, sys, time
+with socket.socket() as asker:
+    asker.settimeout(0.5)
+    begin = time.monotonic()
+    try:
+        asker.connect((sys.argv[1], 1))
+    except ConnectionRefusedError:
+        print(time.monotonic() - begin)
+    except OSError:
+        print("inf")
+"""
+
+
+def round_trip_s(network: Network, host: Host) -> float:
+    return float(said(network.controller([*python(ROUND_TRIP), host.address])))
+
+
+def test_a_host_s_monotonic_clock_is_ahead_and_the_time_of_day_is_not(ahead: Host) -> None:
+    before = time.monotonic(), time.time()
+    there = said(ahead.command(python("import time; print(time.monotonic(), time.time())"))).split()
+    after = time.monotonic(), time.time()
+    assert before[0] + 36_000 <= float(there[0]) <= after[0] + 36_000
+    assert before[1] <= float(there[1]) <= after[1]
+
+
+def test_a_host_sees_no_file_of_ours_in_tmp_and_nothing_hidden(ahead: Host, tmp_path: Path) -> None:
+    (tmp_path / "ours").touch()
+    (ahead.tmp / "theirs").write_text("of the host")
+    look = "import os, sys; print(os.path.exists(sys.argv[1]), open('/tmp/theirs').read(), os.listdir(sys.argv[2]))"
+    command = [*python(look), str(tmp_path / "ours"), str(Path(__file__).parent)]
+    assert said(ahead.command(command)) == "False of the host []"
+
+
+def test_a_cut_host_is_not_heard_until_it_is_mended(network: Network, ahead: Host) -> None:
+    assert round_trip_s(network, ahead) < math.inf
+    ahead.cut()
+    assert round_trip_s(network, ahead) == math.inf
+    ahead.mend()
+    wait_until(lambda: round_trip_s(network, ahead) < math.inf, "the mended host answers")
+
+
+def test_a_round_trip_to_a_slow_host_takes_its_delay_twice(network: Network) -> None:
+    assert 0.010 <= min(round_trip_s(network, network.hosts[2]) for _ in range(5)) < 0.1
+
+
+def test_what_runs_on_a_host_is_told_by_name(ahead: Host) -> None:
+    process = ahead.start(["sleep", "600"])
+    pid = ahead.pid_of(process)
+    wait_until(lambda: ahead.pids("sleep") == [pid], "it runs")
+    ahead.kill(process)
+    assert ahead.pids("sleep") == []
+
+
+def test_hosts_and_all_that_runs_there_end_with_the_process_that_made_them(tmp_path: Path) -> None:
+    """Also where it is killed: the kernel sees to it."""
+    script = """
+import sys, time
+from pathlib import Path
+from builders.hosts import Network
+with Network(Path(sys.argv[1])) as network:
+    host = network.host("only", delay_s=0.001)
+    host.start(["sleep", "600"])
+    time.sleep(0.2)
+    print(host.pid, *host.pids(), *(holder.pid for holder in network._holders), flush=True)
+    time.sleep(600)
+"""
+    maker = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)],
+        env={"PYTHONPATH": str(Path(__file__).parent.parent), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert maker.stdout is not None
+    pids = maker.stdout.readline().split()
+    maker.kill()
+    maker.wait()
+    maker.stdout.close()
+    assert len(pids) == 5, pids
+    wait_until(lambda: not any(Path(f"/proc/{pid}/root/tmp").exists() for pid in pids), "all of them have ended")
