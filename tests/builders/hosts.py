@@ -88,6 +88,10 @@ class Host:
         """Of what was started there as the `number`th."""
         return self.folder / f"{self.name}-{number}.log"
 
+    @property
+    def last_log(self) -> Path:
+        return self.log(len(self._started) - 1)
+
     def pid_of(self, process: subprocess.Popen[bytes]) -> int:
         """Of what `start` has started there (itself it stands outside), as this machine has it."""
         return _only_child(process.pid)

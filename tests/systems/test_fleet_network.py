@@ -10,8 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bakeoff.provision.certificate import make_certificate
+from bakeoff.provision.installation import Installation
 from builders.hosts import Host, Network, lacks
 from commands import wait_until
+from fleet_on_hosts import Cluster, MariaDbOnHost
 
 pytestmark = [pytest.mark.servers, pytest.mark.skipif(lacks() is not None, reason=str(lacks()))]
 
@@ -93,11 +96,52 @@ def test_what_runs_on_a_host_is_told_by_name(ahead: Host) -> None:
     assert ahead.pids("sleep") == []
 
 
+def test_dask_runs_tasks_on_hosts_over_tls_and_takes_no_other_certificate(network: Network, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    cluster = Cluster(network.host("scheduler"), tmp_path)
+    for host in network.hosts[:3]:
+        cluster.start_worker(host)
+    ask = """
+import sys, time
+from distributed import Client
+from distributed.security import Security
+address, ca, cert, key = sys.argv[1:]
+security = Security(tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key, require_encryption=True)
+with Client(address, security=security, timeout="5s") as client:
+    print(*sorted(worker["name"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()))
+    print(client.submit(time.monotonic, workers=["ahead"], pure=False).result() > time.monotonic() + 35_000)
+"""
+    files = cluster.certificate
+    assert files is not None
+    own = network.controller([*python(ask), cluster.address, files.authority, files.certificate, files.key])
+    assert said(own).split() == ["ahead", "near", "slow", "True"]
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    others = make_certificate(elsewhere)
+    wrong = network.controller([*python(ask), cluster.address, others.authority, others.certificate, others.key])
+    assert "CERTIFICATE_VERIFY_FAILED" in subprocess.run(wrong, capture_output=True, text=True, check=False).stderr
+
+
+def test_a_server_on_a_host_answers_others_by_its_address(network: Network, mariadb_program: Installation) -> None:
+    server = MariaDbOnHost(network.host("server"))
+    address, _, port = server.address.partition(":")
+    count = """
+import pymysql, sys
+with pymysql.connect(host=sys.argv[1], port=int(sys.argv[2]), user=sys.argv[3], password=sys.argv[4]) as there:
+    with there.cursor() as cursor:
+        cursor.execute("SELECT @@hostname IS NOT NULL")
+        print(cursor.fetchall()[0][0])
+"""
+    assert said(network.hosts[0].command([*python(count), address, port, server.user, server.password])) == "1"
+    assert server.sessions() == 0
+
+
 def test_hosts_and_all_that_runs_there_end_with_the_process_that_made_them(tmp_path: Path) -> None:
     """Also where it is killed: the kernel sees to it."""
     script = """
 import sys, time
 from pathlib import Path
+from bakeoff.provision.certificate import make_certificate
+from bakeoff.provision.installation import Installation
 from builders.hosts import Network
 with Network(Path(sys.argv[1])) as network:
     host = network.host("only", delay_s=0.001)

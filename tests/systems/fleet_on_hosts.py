@@ -1,0 +1,110 @@
+"""A Dask cluster and a database server on hosts of a network."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bakeoff.provision.cache import cache_dir
+from bakeoff.provision.certificate import Certificate, make_certificate
+from builders.hosts import Host
+from commands import wait_until
+
+_PORT = 8786
+_MARIADB = Path(__file__).with_name("mariadb_on_host.py")
+
+
+@dataclass
+class Cluster:
+    """Over TLS with one certificate for all, whose files the controller sees; without a folder for it, over none."""
+
+    scheduler_host: Host
+    folder: Path | None
+    scheduler: subprocess.Popen[bytes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.certificate = make_certificate(self.folder) if self.folder else None
+        self.start_scheduler()
+
+    @property
+    def address(self) -> str:
+        return f"{'tls' if self.certificate else 'tcp'}://{self.scheduler_host.address}:{_PORT}"
+
+    @property
+    def plan(self) -> str:
+        """The plan's table."""
+        if (files := self.certificate) is None:
+            return f'[fleet]\naddress = "{self.address}"\n'
+        tls = f'ca = "{files.authority}", cert = "{files.certificate}", key = "{files.key}"'
+        return f'[fleet]\naddress = "{self.address}"\ntls = {{ {tls} }}\n'
+
+    def start_scheduler(self) -> None:
+        options = ["--host", self.scheduler_host.address, "--port", str(_PORT), "--no-dashboard", "--no-show"]
+        self.scheduler = self._start(self.scheduler_host, "dask_scheduler", self.certificate, options)
+        self._wait_for(self.scheduler_host, "Scheduler at:")
+
+    def start_worker(
+        self, host: Host, *options: str, certificate: Certificate | None = None
+    ) -> subprocess.Popen[bytes]:
+        """As soon as the scheduler knows it. certificate: another than the cluster's; then nobody waits for it."""
+        fixed = [self.address, "--name", host.name, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        fixed += ["--local-directory", "/tmp", *options]
+        worker = self._start(host, "dask_worker", certificate or self.certificate, fixed)
+        if certificate is None:
+            self._wait_for(host, "Registered to:")
+        return worker
+
+    @staticmethod
+    def _start(
+        host: Host, program: str, certificate: Certificate | None, options: Sequence[str]
+    ) -> subprocess.Popen[bytes]:
+        tls: list[str] = []
+        if certificate is not None:
+            files = {
+                "--tls-ca-file": certificate.authority,
+                "--tls-cert": certificate.certificate,
+                "--tls-key": certificate.key,
+            }
+            for option, path in files.items():
+                (host.tmp / path.name).write_bytes(path.read_bytes())
+                tls += [option, f"/tmp/{path.name}"]
+        return host.start([sys.executable, "-m", f"distributed.cli.{program}", *options, *tls])
+
+    @staticmethod
+    def _wait_for(host: Host, words: str) -> None:
+        log = host.last_log
+        wait_until(lambda: words in log.read_text(), f"{log.name} says {words!r}")
+
+
+class MariaDbOnHost:
+    """The private server of ours, bound to its host's address, with an account for other hosts; and any statement as
+    its root."""
+
+    def __init__(self, host: Host) -> None:
+        cache = {"BAKEOFF_CACHE": str(cache_dir())}
+        self._process = host.start([sys.executable, _MARIADB, host.address], env=cache, asked=True)
+        told = self._answer()
+        self.address = f"{host.address}:{told['port']}"
+        self.user, self.password = str(told["user"]), str(told["password"])
+
+    def rows(self, sql: str) -> list[list[Any]]:
+        assert self._process.stdin is not None
+        self._process.stdin.write(sql.encode() + b"\n")
+        self._process.stdin.flush()
+        rows: list[list[Any]] = self._answer()
+        return rows
+
+    def sessions(self) -> int:
+        """Of the load's account."""
+        return int(self.rows(f"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE User = '{self.user}'")[0][0])
+
+    def _answer(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, "the server of the host has ended; its log says why"
+        return json.loads(line)
