@@ -16,11 +16,9 @@ _ROOT = Path(__file__).parents[2]
 _CARGO_TEST = ("cargo", "test", "--locked", "--quiet", "-p", "bakeoff-drivers")
 
 
-def run_driver_tests(
-    tests: Sequence[str], address: Mapping[str, str], *, of: str, only: str = ""
-) -> list[str]:
+def run_driver_tests(tests: Sequence[str], address: Mapping[str, str], *, of: str, only: str = "") -> list[str]:
     """Runs these test binaries, which must pass; returns why some of their tests were left out, those for another
-    kind of server than this scheme's aside. `address`: environment variables that name it. `only`: part of tests' names."""
+    kind of server than this scheme's aside. `address`: environment variables that name it. `only`: a part of names."""
     done = subprocess.run(
         [
             *_CARGO_TEST,
