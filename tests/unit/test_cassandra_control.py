@@ -10,8 +10,10 @@ import pytest
 from bakeoff.errors import ServerError
 from bakeoff.systems.cassandra.control import Control, NotNow
 from bakeoff.systems.cassandra.cql import listens
+from bakeoff.systems.cassandra.node import CassandraNode
 from bakeoff.systems.server.control import Refused
 from bakeoff.systems.server.login import Address, Login
+from bakeoff.systems.server.node import Access
 from builders import cql
 from builders.cql import BIGINT, BOOLEAN, DOUBLE, INT, TEXT, Said, kind, rows, serving, value
 
@@ -88,3 +90,19 @@ def test_nobody_there_is_one_sentence() -> None:
     ):
         asked.rows("SELECT")
     assert "is the server running" in caught.value.hint
+
+
+class Unasked(Control):
+    """It has a version, and no tables."""
+
+    def value(self, statement: str, *parameters: object) -> object:
+        return "5.0.4"
+
+    def rows(self, statement: str, *parameters: object) -> list[tuple[object, ...]]:
+        return []
+
+
+def test_a_node_says_what_is_isolated_in_place_of_a_level() -> None:
+    asked = Unasked(Login(Address("127.0.0.1", 1), "bench", ""), "ks", where="systems.c")
+    facts = CassandraNode("n1", "node", "127.0.0.1:1", Access(lambda: asked, lambda: [], dict, private=True)).facts()
+    assert facts.portable["isolation"] == "each row by itself, no transactions"

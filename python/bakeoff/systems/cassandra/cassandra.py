@@ -107,6 +107,7 @@ class Cassandra(_Cluster, StartedServer):
     storage = STORAGE
     setting_example: ClassVar[str] = "concurrent_writes = 64"
     family = FAMILY
+    one_port: ClassVar[bool] = True
     existing: ClassVar[type[ExistingServer]] = ExistingCassandra
     _start: CassandraStart
 

@@ -43,6 +43,7 @@ class CassandraNode(ServerNode):
             version=facts.read_version(self.control),
             settings=facts.read_settings(self.control, self._further),
             portable={
+                "isolation": "each row by itself, no transactions",
                 **facts.read_form(self.control, self.control.keyspace),
                 **({"replication": replication[1]} if replication else {}),
             },

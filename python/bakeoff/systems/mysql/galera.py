@@ -44,6 +44,26 @@ _POLL_S = 0.02
 _RETURN_TIMEOUT_S = 60.0
 
 
+_GROUP = "bakeoff tells each node its name, its addresses and the group that it belongs to"
+_ROWS = "Galera replicates rows, so it is ROW on every node"
+_TRANSFER = "bakeoff says from whom and how a node is handed its data, as a user without privileges"
+#: Settings of a plan with which nodes would be no group: why.
+_BREAKING = {
+    **dict.fromkeys(
+        (
+            "wsrep_cluster_address", "wsrep_cluster_name", "wsrep_data_home_dir", "wsrep_new_cluster",
+            "wsrep_node_address", "wsrep_node_incoming_address", "wsrep_node_name", "wsrep_on", "wsrep_provider",
+            "wsrep_recover", "wsrep_start_position",
+        ),
+        _GROUP,
+    ),
+    **dict.fromkeys(("binlog_format", "wsrep_forced_binlog_format"), _ROWS),
+    **dict.fromkeys(("wsrep_sst_auth", "wsrep_sst_donor", "wsrep_sst_method", "wsrep_sst_receive_address"), _TRANSFER),
+    "innodb_autoinc_lock_mode": "Galera needs 2: locks for numbers that count up do not reach other nodes",
+    "wsrep_desync": "a node that need not keep up with the others is none that a load may go to",
+}  # fmt: skip
+
+
 class GaleraStart(StartOptions):
     nodes: int = Field(default=3, ge=2, le=5)
 
@@ -58,11 +78,6 @@ class GaleraFamily(MySqlFamily):
         PROVIDER_OPTIONS, "wsrep_certification_rules", "wsrep_max_ws_rows", "wsrep_max_ws_size",
         "wsrep_retry_autocommit", "wsrep_slave_threads", "wsrep_sync_wait", "wsrep_trx_fragment_size",
         "wsrep_trx_fragment_unit",
-    }  # fmt: skip
-    ours = MySqlFamily.ours | {
-        "binlog_format", "innodb_autoinc_lock_mode", "wsrep_cluster_address", "wsrep_cluster_name",
-        "wsrep_new_cluster", "wsrep_node_address", "wsrep_node_incoming_address", "wsrep_node_name", "wsrep_on",
-        "wsrep_provider", "wsrep_sst_auth", "wsrep_sst_method", "wsrep_sst_receive_address", "wsrep_start_position",
     }  # fmt: skip
 
     def read(self, options: dict[str, Any], isolation: str | None, where: str) -> MySqlOptions:
@@ -102,6 +117,10 @@ class Galera(StartedServer):
     @classmethod
     def process_of(cls, installation: Installation, where: str) -> type[DatabaseServer]:
         return GaleraProcess
+
+    @classmethod
+    def breaking(cls, start: StartOptions, settings: Mapping[str, str]) -> Mapping[str, str]:
+        return {name: why for name, why in _BREAKING.items() if name in settings}
 
     def roles(self) -> Mapping[str, str]:
         assert isinstance(self._start, GaleraStart)

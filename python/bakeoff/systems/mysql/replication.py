@@ -30,9 +30,30 @@ _WAIT_MS = 3_600_000
 _SEMI_SYNC_WITHIN = (10, 3, 3)
 
 
+_LOG = "replicas follow the primary's binary log, which bakeoff turns on"
+_START = "bakeoff tells each replica where its primary is before it follows"
+_PART = "with a part of the log left out, no replica holds what its primary holds"
+_SEMI_SYNC = "it is semi_sync = true in `start` that has commits wait for a replica"
+#: Settings of a plan with which there would be no replication, or another one: why.
+_BREAKING = {
+    "server_id": "every member has a number of its own, by which the others know whose changes they read",
+    **dict.fromkeys(("log_bin", "skip_log_bin", "disable_log_bin"), _LOG),
+    **dict.fromkeys(("skip_slave_start", "skip_replica_start"), _START),
+    "read_only": "the primary takes writes and its replicas take none, which bakeoff sets",
+    **dict.fromkeys(("rpl_semi_sync_master_enabled", "rpl_semi_sync_slave_enabled"), _SEMI_SYNC),
+    **dict.fromkeys(
+        (
+            "binlog_do_db", "binlog_ignore_db", "replicate_do_db", "replicate_do_table", "replicate_ignore_db",
+            "replicate_ignore_table", "replicate_rewrite_db", "replicate_wild_do_table", "replicate_wild_ignore_table",
+        ),
+        _PART,
+    ),
+}  # fmt: skip
+
+
 def settings_of(node: str, number: int, version: str, *, semi_sync: bool) -> dict[str, str]:
-    """Of a member of that name, the `number`th from 1; a plan may set any of them otherwise. Replicas write what they
-    apply to a log of their own, so that each could take the primary's place."""
+    """Of a member of that name, the `number`th from 1; a plan may set those otherwise that break nothing. Replicas
+    write what they apply to a log of their own, so that each could take the primary's place."""
     settings = {
         "server_id": str(number),
         "log_bin": "binlog",
@@ -54,6 +75,9 @@ def settings_of(node: str, number: int, version: str, *, semi_sync: bool) -> dic
 
 class MariaDbReplication(Replication):
     unit: ClassVar[str] = "transactions"
+
+    def breaking(self, settings: Mapping[str, str], replicas: int) -> Mapping[str, str]:
+        return {name: why for name, why in _BREAKING.items() if name in settings}
 
     def follow(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
         password = primary.spec.passwords.replication

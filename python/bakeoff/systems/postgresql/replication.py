@@ -8,7 +8,7 @@ before they are.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import ClassVar
 
@@ -33,9 +33,17 @@ _WAITS = {
 }
 
 
+_COPY = "bakeoff tells each replica which primary it follows, and from which slot"
+#: Settings of a plan with which there would be no replication: why.
+_BREAKING = {
+    **dict.fromkeys(("primary_conninfo", "primary_slot_name", "restore_command", "standby_mode"), _COPY),
+    "hot_standby": "replicas answer reads, which bakeoff sets",
+}
+
+
 def settings_of(node: str, waited_for: Sequence[str]) -> dict[str, str]:
-    """Of a member of that name; a plan may set any of them otherwise. waited_for: replicas one of which a commit is to
-    wait for."""
+    """Of a member of that name; a plan may set those otherwise that break nothing. waited_for: replicas one of which
+    a commit is to wait for."""
     if node != PRIMARY:
         return {"wal_retrieve_retry_interval": "100ms"}  # a primary that was started again is found at once
     return {"synchronous_standby_names": f"ANY 1 ({', '.join(waited_for)})"} if waited_for else {}
@@ -85,6 +93,15 @@ class PostgreSqlReplica(PostgreSqlProcess):
 
 class PostgreSqlReplication(Replication):
     unit: ClassVar[str] = "bytes"
+
+    def breaking(self, settings: Mapping[str, str], replicas: int) -> Mapping[str, str]:
+        found = {name: why for name, why in _BREAKING.items() if name in settings}
+        if settings.get("wal_level", "").lower() == "minimal":
+            found["wal_level"] = "a log of the level minimal has too little in it for a replica"
+        for name in ("max_wal_senders", "max_replication_slots"):
+            if (value := settings.get(name, "")).isdigit() and int(value) < replicas:
+                found[name] = f"each of the {replicas} replicas needs one, and there would be {value}"
+        return found
 
     def follow(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
         assert isinstance(replica, PostgreSqlReplica)

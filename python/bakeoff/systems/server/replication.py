@@ -40,6 +40,10 @@ class Replication(ABC):
     unit: ClassVar[str]
 
     @abstractmethod
+    def breaking(self, settings: Mapping[str, str], replicas: int) -> Mapping[str, str]:
+        """Of a plan's settings those with which replicas would not follow, or not hold the same: why, by name."""
+
+    @abstractmethod
     def follow(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
         """Has a replica that runs follow the primary where it is now."""
 
@@ -82,6 +86,11 @@ class Replication(ABC):
 class Replicated(StartedServer):
     replication: ClassVar[Replication]
     _start: ReplicaStart
+
+    @classmethod
+    def breaking(cls, start: StartOptions, settings: Mapping[str, str]) -> Mapping[str, str]:
+        assert isinstance(start, ReplicaStart)
+        return cls.replication.breaking(settings, start.replicas) if start.replicas else {}
 
     def roles(self) -> dict[str, str]:
         if self._start.replicas == 0:

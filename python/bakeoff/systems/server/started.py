@@ -3,6 +3,7 @@ family, where its programs come from, what makes and starts one of its servers b
 server. One of several servers says more:
 
     def roles(self): ...                    # names and roles of its nodes; the first is written to
+    def breaking(cls, start, settings): ... # settings with which they would not belong together
     def make_server(self, name, ...): ...   # one of them
     def make_node(self, name, ...): ...     # what it is asked, beside what its family asks a server
     def access(self, name, ...): ...        # how its node is reached, and what we know of it ourselves
@@ -23,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bakeoff.errors import BakeoffError, ServerError
+from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.model.said import TABLE_FORMAT
 from bakeoff.provision.container import installation_for
 from bakeoff.provision.files import forget_pages
@@ -36,6 +37,7 @@ from bakeoff.systems.server.control import Control
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.node import Access, ServerNode
 from bakeoff.systems.server.options import (
+    PORT_MAX,
     ServerOptions,
     StartOptions,
     add_settings,
@@ -54,6 +56,8 @@ class StartedServer(Server):
     private = True
     #: All that a load has written goes to all nodes, and that may take as long as the load.
     catch_up_timeout_s: ClassVar[float] = 1800.0
+    #: Its servers have addresses of their own; else each has a port of its own, one after the other.
+    one_port: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
@@ -86,9 +90,14 @@ class StartedServer(Server):
         assert read.start is not None, "a server without an address is started"
         refuse_impossible_tls(read, where)
         settings = private_settings(read, durability, cls.family.durability, cls.family.ours, where)
+        for setting, why in cls.breaking(read.start, settings).items():
+            what = f"{setting} cannot be set here: {why}"
+            raise PlanError(what, where=f"{where}.start.settings", hint=f"leave {setting} out")
         if stored := cls.family.stored(read, where):
             settings = add_settings(settings, stored.settings(settings), f"`{TABLE_FORMAT}`", where)
-        return cls(name, read, read.start, settings, isolation, workdir, base_dir)
+        made = cls(name, read, read.start, settings, isolation, workdir, base_dir)
+        made._refuse_ports()
+        return made
 
     @classmethod
     def available(cls, options: dict[str, Any]) -> str | None:
@@ -106,6 +115,11 @@ class StartedServer(Server):
             stored.refuse_version(found.version)
         cls.refuse_settings(map(normal, start.settings), found.version, f"systems.{cls.kind}")
         return None
+
+    @classmethod
+    def breaking(cls, start: StartOptions, settings: Mapping[str, str]) -> Mapping[str, str]:
+        """Of a plan's settings those with which several servers would not be one system: why, by their names."""
+        return {}
 
     @classmethod
     def refuse_settings(cls, names: Iterable[str], version: str, where: str) -> None:
@@ -128,6 +142,18 @@ class StartedServer(Server):
         self._workdir = workdir
         self._servers: dict[str, DatabaseServer] = {}
         self._nodes: list[ServerNode] = []
+
+    def _refuse_ports(self) -> None:
+        if self._start.port is None or self.one_port:
+            return
+        first, servers = self._start.port, len(self.roles())
+        if (last := first + servers - 1) <= PORT_MAX:
+            return
+        raise PlanError(
+            f"{servers} servers from port {first} on would need port {last}, and ports end at {PORT_MAX}",
+            where=f"{self._where}.start.port",
+            hint=f"write port = {PORT_MAX - servers + 1} or less, or leave `port` out: free ones are taken",
+        )
 
     # -- its servers ------------------------------------------------------------------------------------------------
 
