@@ -254,3 +254,5 @@ def test_operations_that_the_event_log_lacks_are_told() -> None:
     assert (whole.ok, whole.words) == (True, "3,000 operations were written to the event log one by one, all of them")
     assert (cut.ok, cut.severity) == (False, "warning")
     assert "and 17 were not: it could not keep up, or the disk was full" in cut.words
+    costly = finding(replace(GOOD, logged=3000, log_cpu_us_per_op=0.4213), "event log")
+    assert costly.words.endswith("one by one, all of them; it cost the client 0.42 us of CPU for each")

@@ -211,6 +211,9 @@ pub struct LoggedEvents {
     pub rows: u64,
     /// Not written, because the log could not keep up or the disk would not take it.
     pub lost: u64,
+    /// CPU time of the thread that wrote them, which the client's cost holds too.
+    #[serde(default)]
+    pub cpu_ns: u64,
 }
 
 /// One operation x outcome in the window.

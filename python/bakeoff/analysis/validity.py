@@ -56,6 +56,7 @@ class RunNumbers:
     the figures.
     client_signs: what made a client suspect itself, in words. witness_missing: one was wanted and told nothing.
     logged, not_logged: operations that the event log has, and lacks; None: there is no log.
+    log_cpu_us_per_op: what the client spent on writing one of them; None: not known.
     lateness, response: p99 in ns, open loop only.
     other_cpu_ratio: share of the CPU time of the cores in use that was used by neither client nor server; by whom most,
     in `other_process`. server_not_told_apart: it cannot be known, because the server's time is among it.
@@ -86,6 +87,7 @@ class RunNumbers:
     witness_missing: bool = False
     logged: int | None = None
     not_logged: int = 0
+    log_cpu_us_per_op: float | None = None
     steady: SteadyState | None = None
     checks: Sequence[IntegrityCheck] | None = None
     connections_lost: int = 0
@@ -251,10 +253,13 @@ def _event_log(run: RunNumbers) -> Finding | None:
     if run.logged is None:
         return None
     words = f"{count_words(run.logged)} operations were written to the event log one by one"
+    cost = (
+        "" if run.log_cpu_us_per_op is None else f"; it cost the client {run.log_cpu_us_per_op:.2g} us of CPU for each"
+    )
     if run.not_logged:
-        words = f"{words}, and {count_words(run.not_logged)} were not: it could not keep up, or the disk was full"
+        words = f"{words}, and {count_words(run.not_logged)} were not: it could not keep up, or the disk was full{cost}"
         return Finding("event log", False, "warning", words)
-    return Finding("event log", True, "note", f"{words}, all of them")
+    return Finding("event log", True, "note", f"{words}, all of them{cost}")
 
 
 def _steady(run: RunNumbers) -> Finding:

@@ -229,6 +229,8 @@ class Resolved(Document):
     tables: list[str]
     #: Equal for equal loaded data sets, which cells then share.
     dataset: str
+    #: Equal for the same rows however they are stored: such data sets are loaded apart, and compared.
+    content: str
     #: Names of those that a run of it has, parts of others included.
     operations: list[str]
     #: Whether the run phase changes data.
@@ -504,6 +506,8 @@ class LoggedEvents(Document):
     rows: int
     #: Not written, because the log could not keep up or the disk would not take it.
     lost: int
+    #: CPU time of the thread that wrote them, which the client's cost holds too; 0: not known, in older bundles.
+    cpu_ns: int = 0
 
 
 class RunResult(Document):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..analysis import client, steady
 from ..analysis import validity as analysis
-from ..model.boundary import RunResult
+from ..model.boundary import LoggedEvents, RunResult
 from ..model.records import ClientVerdict, NodeSilence, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
 from ..systems import SYSTEMS
@@ -68,6 +68,7 @@ def validity(
         client_signs=record.verdict.signs,
         logged=sum(log.rows for log in record.event_log) if record.event_log else None,
         not_logged=sum(log.lost for log in record.event_log),
+        log_cpu_us_per_op=_log_cpu_us_per_op(record.event_log),
         witness_missing=plan.witness_rate_ops_per_s is not None and not record.witness,
         steady=steadiness(_before_faults(record, plan, seconds), open_loop=open_loop),
         checks=[analysis.IntegrityCheck(c.name, c.ok, c.expected, c.actual) for c in record.checks],
@@ -96,6 +97,11 @@ def validity(
 def _silence_words(silence: NodeSilence) -> str:
     until = "to its end" if silence.to_s is None else f"to second {silence.to_s:.0f}"
     return f"{silence.node} did not answer from second {silence.from_s:.0f} of the window {until}"
+
+
+def _log_cpu_us_per_op(logs: Sequence[LoggedEvents]) -> float | None:
+    cpu_ns, rows = sum(log.cpu_ns for log in logs), sum(log.rows for log in logs)
+    return cpu_ns / 1000 / rows if cpu_ns and rows else None
 
 
 def _before_faults(

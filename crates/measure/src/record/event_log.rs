@@ -4,6 +4,7 @@
 //! makes text of them and writes it. Where it does not keep up the entry is lost and counted: the load never waits for its
 //! log. Cost per operation: a copy of an entry and two stores, without memory, lock or text.
 use crate::control::Axis;
+use crate::threads::client_cost::thread_cpu_ns;
 use crate::words::usage;
 use bakeoff_model::event::LoggedEvents;
 use bakeoff_model::outcome::{Outcome, Trouble, TroubleKind};
@@ -177,19 +178,27 @@ impl EventLog {
 pub struct Writing {
     over: Arc<AtomicBool>,
     lost: Arc<AtomicU64>,
-    thread: JoinHandle<u64>,
+    thread: JoinHandle<Written>,
 }
 
 impl Writing {
     /// No operation ends any more: the rest is written.
     pub fn end(self) -> LoggedEvents {
         self.over.store(true, Ordering::Release);
-        let rows = self.thread.join().unwrap_or(0);
+        let Written { rows, cpu_ns } = self.thread.join().unwrap_or_default();
         LoggedEvents {
             rows,
             lost: self.lost.load(Ordering::Relaxed),
+            cpu_ns,
         }
     }
+}
+
+/// What a writer's thread did in its life.
+#[derive(Default)]
+struct Written {
+    rows: u64,
+    cpu_ns: u64,
 }
 
 struct Writer {
@@ -200,8 +209,8 @@ struct Writer {
 }
 
 impl Writer {
-    /// Until it is over and all rings are empty. Rows written; what the disk did not take is lost.
-    fn write(mut self, over: &AtomicBool) -> u64 {
+    /// Until it is over and all rings are empty. What the disk did not take is lost.
+    fn write(mut self, over: &AtomicBool) -> Written {
         let mut text = String::new();
         loop {
             let last = over.load(Ordering::Acquire);
@@ -222,9 +231,12 @@ impl Writer {
         }
         if self.log.out.flush().is_err() {
             self.log.lost.fetch_add(self.rows, Ordering::Relaxed);
-            return 0;
+            self.rows = 0;
         }
-        self.rows
+        Written {
+            rows: self.rows,
+            cpu_ns: thread_cpu_ns(),
+        }
     }
 
     fn row(&self, entry: &Entry, text: &mut String) {
@@ -321,6 +333,7 @@ mod tests {
             (0..RING + 5).for_each(|_| log.add(0, Outcome::Ok, 0, 10 * S));
         });
         assert_eq!((told.rows, told.lost), (RING as u64, 5));
+        assert!(told.cpu_ns > 0, "the writer's own time is told");
         assert_eq!(text.lines().count(), 1 + RING);
     }
 

@@ -58,6 +58,17 @@ pub fn cpu_ns() -> u64 {
     ns(usage.ru_utime) + ns(usage.ru_stime)
 }
 
+/// CPU time of the calling thread so far.
+pub fn thread_cpu_ns() -> u64 {
+    let mut spent = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: fills the structure; a thread's own clock is always there.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut spent) };
+    spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64
+}
+
 fn usage() -> libc::rusage {
     // SAFETY: a plain structure, filled by the call; RUSAGE_SELF cannot fail.
     unsafe {
