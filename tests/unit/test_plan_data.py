@@ -165,6 +165,30 @@ def test_settings_that_shape_no_stored_byte_share_one_load(systems: str, factors
     assert len({cell.instance_key for cell in cells}) == len(cells)
 
 
+@pytest.mark.parametrize(
+    ("option", "levels", "compared"),
+    [
+        ("layout", '["line_items", "line_items_by_order"]', True),
+        ("secondary_index", "[true, false]", True),
+        ("orders", "[500, 499]", False),
+        ("orders_seed", "[1, 2]", False),
+    ],
+)
+def test_rows_stored_otherwise_are_loaded_apart_and_compared_and_other_rows_are_not(
+    option: str, levels: str, compared: bool
+) -> None:
+    text = (
+        f"title = 't'\n{SQLITE}\n[workload]\nkind = 'hatshop'\nlayout = 'line_items'\n[factors]\n{option} = {levels}\n"
+        f"[compare]\nfactor = '{option}'\nbaseline = {levels[1:].split(',')[0]}\n"
+    )
+    plan = resolve(text.replace("layout = 'line_items'\n", "") if option == "layout" else text, Path("."))
+    one, other = plan.cells
+    assert one.load_key != other.load_key
+    assert other.record.has_rows_of(one.record) == compared
+    warned = any("have different data, which are never compared" in words for words in plan.warnings)
+    assert warned != compared
+
+
 def test_every_level_of_durability_of_the_mysql_family_is_made_of_settings_of_the_run() -> None:
     assert {name for level in FAMILY.durability.values() for name in level} <= RUN_TIME
 

@@ -351,6 +351,18 @@ def test_different_data_sets_are_not_compared(tmp_path: Path) -> None:
     assert {c.words for c in found.comparisons} == {"not compared: their data sets differ"}
 
 
+def test_the_same_rows_stored_otherwise_are_compared(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", SMALL)
+    for cell in bundle.plan.cells:
+        cell.content = "hatshop-1-rows"
+        if cell.system == "sqlite_full":
+            cell.dataset = "hatshop-1-other-layout"
+    assert "not comparable" not in {c.verdict for c in answer_of(bundle).comparisons}
+    for cell in bundle.plan.cells:
+        cell.content = ""  # a bundle from before rows had a name
+    assert {c.words for c in answer_of(bundle).comparisons} == {"not compared: their data sets differ"}
+
+
 def test_different_operations_are_not_compared(tmp_path: Path) -> None:
     def other_stream(run: RunRecord) -> RunRecord:
         return run.model_copy(update={"stream_hashes": ["feed"] * 8}) if run.cell == "c04" else run

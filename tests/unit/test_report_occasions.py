@@ -107,6 +107,13 @@ def test_a_misspelt_key_of_what_may_differ_is_refused_with_the_nearest(pair: tup
     assert refused.value.hint == "did you mean `window`?"
 
 
+def test_the_same_rows_stored_otherwise_are_no_other_data(pair: tuple[Bundle, Bundle]) -> None:
+    old, new = pair
+    old.plan.cells[0].content = new.plan.cells[0].content = "ycsb-1-rows"
+    new.plan.cells[0].dataset = "ycsb-1-other-index"
+    assert "data" not in {change.key for change in held(old, new).changed}
+
+
 def test_other_data_durability_and_isolation_are_refused(pair: tuple[Bundle, Bundle]) -> None:
     old, new = pair
     new.plan.cells[0].dataset = "ycsb-2-other"

@@ -121,6 +121,8 @@ pub struct Resolved {
     pub tables: Vec<String>,
     /// Equal for equal loaded data sets, which cells then share.
     pub dataset: String,
+    /// Equal for the same rows however they are stored: such data sets are loaded apart, and compared.
+    pub content: String,
     /// Names of those that a run of it has, parts of others included.
     pub operations: Vec<String>,
     /// Whether a run changes data.

@@ -130,9 +130,30 @@ pub fn read<B: Beside>(request: &WorkloadRequest) -> Result<Read<B>, Trouble> {
     })
 }
 
-/// `NAME-VERSION-HASH` over the generator's version, the seed and what shapes tables and rows. As stored beside data sets
-/// and in bundles since their first format: the text under the hash must not change.
-pub fn dataset(kind: &str, generator_version: u32, seed: u64, shape: &Value) -> String {
+/// What a data set is called by what is stored, and by what that says.
+pub struct Identity {
+    pub dataset: String,
+    pub content: String,
+}
+
+/// `shape`: what shapes tables and rows. `form`: names in it that say how rows are stored and not what they are: keys,
+/// indexes, names and types of columns, engines.
+pub fn identity(kind: &str, generator_version: u32, seed: u64, shape: Value, form: &[&str]) -> Identity {
+    let name = |shape: &Value| name_of(kind, generator_version, seed, shape);
+    let dataset = name(&shape);
+    let mut content = shape;
+    if let Some(options) = content.as_object_mut() {
+        options.retain(|option, _| !form.contains(&option.as_str()));
+    }
+    Identity {
+        dataset,
+        content: name(&content),
+    }
+}
+
+/// `NAME-VERSION-HASH` over the generator's version, the seed and the shape. As stored beside data sets and in bundles since
+/// their first format: the text under the hash must not change.
+fn name_of(kind: &str, generator_version: u32, seed: u64, shape: &Value) -> String {
     let mut shaped = json!([generator_version, seed, shape]);
     shaped.sort_all_objects();
     let mut text = Vec::new();
@@ -185,5 +206,64 @@ fn value_words(value: &Value) -> String {
         Value::Array(items) => joined(items.iter().map(value_words).collect()),
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(kind: &str, options: &Value, seed: u64) -> Resolved {
+        let request = WorkloadRequest {
+            kind: kind.into(),
+            options: options.as_object().unwrap().clone(),
+            file: None,
+            driver: None,
+            seed,
+        };
+        resolve(&request).unwrap().0
+    }
+
+    #[test]
+    fn the_same_rows_stored_otherwise_are_another_data_set_of_the_same_content() {
+        for (kind, form) in [
+            ("hatshop", json!({"layout": "line_items"})),
+            (
+                "hatshop",
+                json!({"layout": "line_items", "secondary_index": false}),
+            ),
+            ("ycsb", json!({"value_varchar": 100, "field_prefix": "f"})),
+            ("sysbench", json!({"create_secondary": false})),
+            ("sysbench", json!({"mysql_storage_engine": "rocksdb"})),
+            (
+                "sysbench",
+                json!({"create_table_options": "ROW_FORMAT=COMPRESSED"}),
+            ),
+            ("tpcc", json!({"foreign_keys": false})),
+            ("linkbench", json!({"partitions": 1})),
+        ] {
+            let (plain, other) = (resolved(kind, &json!({}), 1), resolved(kind, &form, 1));
+            assert_ne!(other.dataset, plain.dataset, "{kind} {form}");
+            assert_eq!(other.content, plain.content, "{kind} {form}");
+        }
+    }
+
+    #[test]
+    fn another_seed_size_or_value_is_another_content() {
+        for (kind, rows) in [
+            ("hatshop", json!({"orders": 499})),
+            ("hatshop", json!({"orders_seed": 2})),
+            ("ycsb", json!({"records": 999})),
+            ("ycsb", json!({"field_length": 99})),
+            ("ycsb", json!({"insert_order": "ordered"})),
+            ("sysbench", json!({"table_size": 9999})),
+            ("sysbench", json!({"script": "bulk_insert"})),
+            ("tpcc", json!({"warehouses": 2})),
+            ("linkbench", json!({"maxid1": 9001})),
+        ] {
+            let plain = resolved(kind, &json!({}), 1).content;
+            assert_ne!(resolved(kind, &rows, 1).content, plain, "{kind} {rows}");
+            assert_ne!(resolved(kind, &json!({}), 2).content, plain, "{kind}");
+        }
     }
 }

@@ -92,7 +92,7 @@ class CellRecord(Document):
     clients: int
     rate_ops_per_s: float | None  # offered over all clients; None: closed loop
     workload: str  # "YCSB A (records 10000)"
-    dataset: str  # identity of the data
+    dataset: str  # identity of the data as they are stored
     durability: str | None
     isolation: str | None
     #: restore | reload | reuse | none; "": the plan's, in a bundle from before systems had their own.
@@ -106,6 +106,12 @@ class CellRecord(Document):
     faults: list[PlannedFault] = Field(default_factory=list)
     #: A hash of what is asked, however the plan spelled it; "" in a bundle from before cells had it.
     work: str = ""
+    #: Identity of the rows, however they are stored; "" in a bundle from before cells had it.
+    content: str = ""
+
+    def has_rows_of(self, other: CellRecord) -> bool:
+        """Whether both have the same rows, stored alike or not."""
+        return self.dataset == other.dataset or (self.content == other.content != "")
 
 
 class SearchRecord(Document):

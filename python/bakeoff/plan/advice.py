@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..model.records import PlanRecord
+from ..model.records import CellRecord, PlanRecord
 from ..report.contest import Contest
 from .document import PlanDocument
 from .resolved import Cell
@@ -39,9 +39,9 @@ def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool
 
 def _has_other_data(cells: list[Cell], factor: str) -> bool:
     """Whether cells that differ only in this factor differ in their data too."""
-    seen: dict[str, str] = {}
+    seen: dict[str, CellRecord] = {}
     for cell in cells:
         rest = repr({name: level for name, level in cell.record.levels.items() if name != factor})
-        if seen.setdefault(rest, cell.record.dataset) != cell.record.dataset:
+        if not cell.record.has_rows_of(seen.setdefault(rest, cell.record)):
             return True
     return False

@@ -137,9 +137,9 @@ def _refuse_uneven(cells: list[Cell], source: Source) -> None:
     fresh: dict[str, Cell] = {}
     for cell in cells:
         if cell.reset != "none":
-            fresh.setdefault(cell.record.dataset, cell)
+            fresh.setdefault(cell.record.content, cell)
     for cell in cells:
-        other = fresh.get(cell.record.dataset)
+        other = fresh.get(cell.record.content)
         if cell.reset == "none" and other is not None and _writing(c for c in cells if c.load_key == cell.load_key):
             names = cell.record.system, other.record.system
             what = f"each run on {names[0]} begins where the last one ended, and on {names[1]} with the data as loaded"

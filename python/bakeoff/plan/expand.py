@@ -119,7 +119,8 @@ class Builder:
         rate = self.rate_ops_per_s(load.get("rate"), workload, clients)
         shown = {factor: level for factor, level in combination.all_levels.items() if factor in several - {"system"}}
         data = data_of(self.document, name)
-        dataset = EXISTING_PREFIX + workload.dataset if data == "existing" else workload.dataset
+        origin = EXISTING_PREFIX if data == "existing" else ""
+        dataset = origin + workload.dataset
         record = CellRecord(
             id="",  # see identity.py: a cell is whole when its reset (data.py) and the cache are decided, too
             system=name,
@@ -135,6 +136,7 @@ class Builder:
             isolation=question.driver.isolation,
             rates=workload.rates,
             limits=workload.limits,
+            content=origin + workload.content,
         )
         return Cell(
             record=record,

@@ -143,8 +143,8 @@ def _alone(cells: Sequence[Cell], names: Sequence[str]) -> Iterator[str]:
         if names[0] not in found or len(found) == 1:
             where = "in no other plan" if names[0] in found else f"not in {names[0]}"
             yield from (f"{one.label} is compared with nothing: it is {where}" for one in found.values())
-        if len({record.dataset for record in found.values()}) > 1:
-            one, other = list(found.values())[:2]
+        one, *others = found.values()
+        if (other := next((record for record in others if not record.has_rows_of(one)), None)) is not None:
             hint = "write the same seed, records and all else that the rows are made of in both plans"
             raise PlanError(f"{one.label} and {other.label} have different data, which are never compared", hint=hint)
 

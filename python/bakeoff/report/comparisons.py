@@ -135,7 +135,7 @@ def _apart(base: Sequence[RunRecord], other: Sequence[RunRecord], runs: Runs) ->
 
 def _refusal(base: CellRecord, other: CellRecord, runs: Runs, facts: Facts) -> str:
     """What makes a comparison of the two meaningless; "" if nothing does."""
-    if base.dataset != other.dataset:
+    if not other.has_rows_of(base):
         return "their data sets differ"
     if _times_and_kinds(base) != _times_and_kinds(other):
         return "not the same faults were planned for both"

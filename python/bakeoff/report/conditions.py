@@ -209,7 +209,7 @@ def changes(before: Sequence[Source], after: Sequence[Source], matches: Sequence
     for match in matches:
         system = match.after[0].system
         for each in CELL_CONDITIONS:
-            if each.key == "workload" and match.same_work:
+            if (each.key == "workload" and match.same_work) or (each.key == "data" and match.same_rows):
                 continue
             of_cell = (
                 [each.read(b, cell, system) for b, cell in zip(before, match.before, strict=True)],

@@ -40,6 +40,11 @@ class Match:
         return len(works) == 1 and "" not in works
 
     @property
+    def same_rows(self) -> bool:
+        """Whether all have the same rows, stored alike or not."""
+        return all(cell.has_rows_of(self.before[0]) for cell in (*self.before, *self.after))
+
+    @property
     def label(self) -> str:
         return self.after[0].label
 

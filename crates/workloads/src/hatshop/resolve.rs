@@ -6,10 +6,10 @@ use super::schema::{has_index, table_names};
 use super::shop::Shop;
 use super::validate::validate;
 use super::{GENERATOR_VERSION, Hatshop, needs};
-use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
+use crate::resolve::{Beside, Identity, Kind, Read, describe, identity, read, shape, words};
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{FailClass, Trouble};
-use bakeoff_model::resolve::{Previewed, Resolved, WorkloadRequest};
+use bakeoff_model::resolve::{DriverRequest, Previewed, Resolved, WorkloadRequest};
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 use bakeoff_model::run::{ClientSpec, Retry, WorkloadSpec};
 use bakeoff_model::workload::ThreadId;
@@ -55,12 +55,15 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let spec = &read.spec;
     let (loaded_rows, size_estimate_bytes) = loaded(spec, &Shop::new(spec, request.seed));
     let needs = needs();
+    let Identity { dataset, content } =
+        identity(KIND.kind, GENERATOR_VERSION, request.seed, shape_of(spec), &FORM);
     let resolved = Resolved {
         label: label(&read),
         loaded_rows,
         size_estimate_bytes,
         tables: table_names(),
-        dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape_of(spec)),
+        dataset,
+        content,
         operations: with_share(spec).map(|kind| kind.name().into()).collect(),
         writes: with_share(spec).any(|kind| kind != Event::Read),
         keeps_session: needs.own_session,
@@ -76,7 +79,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         continues_by: None,
         rates: vec![],
         limits: vec![],
-        advice: advice(spec),
+        advice: advice(spec, request.driver.as_ref()),
         spec: WorkloadSpec::Hatshop(spec.clone()),
     };
     Ok((resolved, needs))
@@ -102,12 +105,15 @@ fn label(read: &Read<Options>) -> String {
     format!("Hat Shop ({})", options.join(", "))
 }
 
-fn advice(spec: &HatshopSpec) -> Vec<String> {
+fn advice(spec: &HatshopSpec, driver: Option<&DriverRequest>) -> Vec<String> {
     let mut advice = vec![];
     if !has_index(spec) {
-        advice.push(
-            "without `secondary_index` all lines are read to find those of one order, and there is no foreign key".into(),
-        );
+        advice.push(match driver {
+            Some(driver) if driver.kind == "cassandra" => {
+                "`secondary_index` does nothing on Cassandra: an order keeps the ids of its lines, and they are read by these"
+            }
+            _ => "without `secondary_index` all lines are read to find those of one order, and there is no foreign key",
+        }.to_owned());
     }
     if spec.create == 0.0 && spec.delete > 0.0 && spec.events_file.is_none() {
         let sum: f64 = with_share(spec).map(|kind| kind.share(spec)).sum();
@@ -119,6 +125,9 @@ fn advice(spec: &HatshopSpec) -> Vec<String> {
     }
     advice
 }
+
+/// Of the options that shape the tables: how rows are stored, and not what they are.
+const FORM: [&str; 2] = ["layout", "secondary_index"];
 
 /// The options that shape the tables and their rows; events do not.
 fn shape_of(spec: &HatshopSpec) -> Value {
@@ -201,6 +210,26 @@ mod tests {
             1
         );
         assert_eq!(advice(json!({"secondary_index": false})), 0, "the key finds them");
+    }
+
+    #[test]
+    fn on_cassandra_a_table_without_its_index_is_told_to_be_no_other() {
+        let spec = HatshopSpec {
+            layout: HatshopLayout::LineItems,
+            secondary_index: false,
+            ..HatshopSpec::default()
+        };
+        let advice = |kind: &str| {
+            let driver = DriverRequest {
+                kind: kind.into(),
+                options: Default::default(),
+                runner: None,
+                isolation: None,
+            };
+            advice(&spec, Some(&driver)).remove(0)
+        };
+        assert!(advice("cassandra").contains("does nothing on Cassandra"));
+        assert!(advice("mysql").contains("all lines are read"));
     }
 
     #[test]

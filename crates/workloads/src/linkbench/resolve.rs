@@ -5,7 +5,7 @@ use super::request::Kind as Request;
 use super::schema::table_names;
 use super::validate::validate;
 use super::{GENERATOR_VERSION, Linkbench, needs};
-use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
+use crate::resolve::{Beside, Identity, Kind, Read, describe, identity, read, shape, words};
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{FailClass, Trouble};
 use bakeoff_model::resolve::{Previewed, Resolved, WorkloadRequest};
@@ -82,12 +82,15 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     validate(spec, ClientSpec::default())?;
     let (loaded_rows, size_estimate_bytes) = loaded(spec);
     let needs = needs();
+    let Identity { dataset, content } =
+        identity(KIND.kind, GENERATOR_VERSION, request.seed, shape_of(spec), &FORM);
     let resolved = Resolved {
         label: label(request, &read),
         loaded_rows,
         size_estimate_bytes,
         tables: table_names(),
-        dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape_of(spec)),
+        dataset,
+        content,
         operations: operations(spec),
         writes: Request::ALL
             .iter()
@@ -145,6 +148,9 @@ fn advice(spec: &LinkbenchSpec) -> Vec<String> {
         100.0 * share
     )]
 }
+
+/// Of the options that shape the tables: how rows are stored, and not what they are.
+const FORM: [&str; 3] = ["partitions", "index_time", "create_table_options"];
 
 /// The options that shape the tables and their rows. How they are loaded, and what is asked of them afterwards, are left out.
 fn shape_of(spec: &LinkbenchSpec) -> Value {

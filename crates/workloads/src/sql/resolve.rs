@@ -3,7 +3,7 @@ use super::preview::preview;
 use super::schema::Schema;
 use super::scripts::Scripts;
 use super::{GENERATOR_VERSION, check, needs, presets, rows, variables};
-use crate::resolve::{Beside, Kind, dataset, describe, read, shape};
+use crate::resolve::{Beside, Identity, Kind, describe, identity, read, shape};
 use crate::trouble::refuse;
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{FailClass, Trouble};
@@ -58,12 +58,15 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let tables = rows::tables(&whole, request.seed, files)?;
     let names = || scripts.all.iter().map(|script| script.name.clone());
     let needs = needs(&scripts);
+    let Identity { dataset, content } =
+        identity(KIND.kind, GENERATOR_VERSION, request.seed, shape_of(&spec), &[]);
     let resolved = Resolved {
         label: label(&spec, &whole, &names().collect::<Vec<_>>()),
         loaded_rows: tables.iter().map(|table| table.rows).sum(),
         size_estimate_bytes: rows::size_estimate_bytes(&tables, &variables::values(&whole, 0, request.seed))?,
         tables: schema.tables,
-        dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape_of(&spec)),
+        dataset,
+        content,
         operations: names().collect(),
         writes: !scripts.all.iter().all(|script| script.program.reads_only),
         keeps_session: needs.own_session,
@@ -135,7 +138,8 @@ fn label(spec: &SqlSpec, whole: &SqlSpec, names: &[String]) -> String {
     format!("SQL {} (scale {})", words.join(", "), spec.scale)
 }
 
-/// What tables and rows depend on, and what they do not: on names of files, and where those lie.
+/// What tables and rows depend on, and what they do not: on names of files, and where those lie. A schema of the asker's own
+/// may make rows, too, so nothing in it is mere form.
 fn shape_of(spec: &SqlSpec) -> Value {
     if spec.script.is_some() {
         return json!({"pgbench": spec.scale});

@@ -3,7 +3,7 @@ use super::preview::preview;
 use super::script::{Script, name};
 use super::validate::validate;
 use super::{GENERATOR_VERSION, needs};
-use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
+use crate::resolve::{Beside, Identity, Kind, Read, describe, identity, read, shape, words};
 use crate::trouble::refuse;
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::Trouble;
@@ -93,6 +93,8 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     };
     let is_bulk = spec.script == SysbenchScript::BulkInsert;
     let needs = needs(spec);
+    let Identity { dataset, content } =
+        identity(KIND.kind, GENERATOR_VERSION, request.seed, shape_of(spec), &FORM);
     let resolved = Resolved {
         label: label(&read),
         loaded_rows,
@@ -100,7 +102,8 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         tables: (1..=spec.tables)
             .map(|number| format!("sbtest{number}"))
             .collect(),
-        dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape_of(spec)),
+        dataset,
+        content,
         operations: vec![name(spec.script).into()],
         writes: !Script::new(spec).reads_only,
         keeps_session: needs.own_session,
@@ -189,6 +192,16 @@ fn is_code(text: &str) -> bool {
             .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
     text == "all" || !text.is_empty() && (is_number || is_name)
 }
+
+/// Of the options that shape the tables: how rows are stored, and not what they are.
+const FORM: [&str; 6] = [
+    "auto_inc",
+    "secondary",
+    "create_secondary",
+    "index_time",
+    "mysql_storage_engine",
+    "create_table_options",
+];
 
 /// The options that shape the tables and their rows. How they are loaded, and what is asked of them afterwards, are left out.
 fn shape_of(spec: &SysbenchSpec) -> Value {

@@ -3,7 +3,7 @@ use super::preview::preview;
 use super::schema::Table;
 use super::transaction::Transaction;
 use super::{GENERATOR_VERSION, Sizes, Tpcc, needs};
-use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
+use crate::resolve::{Beside, Identity, Kind, Read, describe, identity, read, shape, words};
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{FailClass, Trouble};
 use bakeoff_model::resolve::{Per, Rate, Resolved, ResponseLimit, WorkloadRequest};
@@ -58,12 +58,20 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let spec = &read.spec;
     let tpcc = Tpcc::new(spec, request.seed, ClientSpec::default(), None)?;
     let needs = needs();
+    let Identity { dataset, content } = identity(
+        KIND.kind,
+        GENERATOR_VERSION,
+        request.seed,
+        shape(spec, &SHAPE),
+        &FORM,
+    );
     let resolved = Resolved {
         label: label(&read),
         loaded_rows: tpcc.loaded_rows(),
         size_estimate_bytes: size_bytes(&tpcc.sizes),
         tables: Table::ALL.map(|table| table.name().to_owned()).to_vec(),
-        dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape(spec, &SHAPE)),
+        dataset,
+        content,
         operations: Transaction::operations()
             .into_iter()
             .map(|operation| operation.name)
@@ -94,6 +102,9 @@ const BACKOFF_S: f64 = 0.001;
 
 /// The options that shape the tables and their rows.
 const SHAPE: [&str; 4] = ["variant", "warehouses", "mini", "foreign_keys"];
+
+/// Of the options that shape the tables: how rows are stored, and not what they are.
+const FORM: [&str; 1] = ["foreign_keys"];
 
 fn rates() -> Vec<Rate> {
     let all = Transaction::ALL.map(|transaction| transaction.name().to_owned());

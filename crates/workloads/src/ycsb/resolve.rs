@@ -4,7 +4,7 @@ use super::preview::preview;
 use super::validate::{Proportions, rows, validate};
 use super::{GENERATOR_VERSION, groups, key_text::KeyText, needs, operations};
 use crate::keys::{THETA, zeta};
-use crate::resolve::{Beside, Kind, Read, dataset, describe, read, shape, words};
+use crate::resolve::{Beside, Identity, Kind, Read, describe, identity, read, shape, words};
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::resolve::{Resolved, WorkloadRequest};
@@ -47,12 +47,15 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let [_, updates, inserts, _, read_modify_writes] = spec.proportions();
     let writes = updates + inserts + read_modify_writes > 0.0;
     let needs = needs(spec);
+    let Identity { dataset, content } =
+        identity(KIND.kind, GENERATOR_VERSION, request.seed, shape_of(spec), &FORM);
     let resolved = Resolved {
         label: label(request, &read),
         loaded_rows: rows(spec),
         size_estimate_bytes: (rows(spec) as f64 * (key_length(spec) as f64 + fields_length(spec))) as u64,
         tables: vec![spec.table.clone()],
-        dataset: dataset(KIND.kind, GENERATOR_VERSION, request.seed, &shape_of(spec)),
+        dataset,
+        content,
         operations: mixed_in(spec)
             .into_iter()
             .map(|operation| operation.name)
@@ -125,6 +128,15 @@ fn advice(spec: &YcsbSpec, writes: bool) -> Vec<String> {
         vec![]
     }
 }
+
+/// Of the options that shape the tables: how rows are stored, and not what they are.
+const FORM: [&str; 5] = [
+    "table",
+    "key_column",
+    "key_length",
+    "field_prefix",
+    "value_varchar",
+];
 
 /// The options that shape the table and its rows. How they are loaded, and what is asked of them afterwards, are left out.
 fn shape_of(spec: &YcsbSpec) -> Value {
