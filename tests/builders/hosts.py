@@ -7,7 +7,7 @@ its own, and dies with the process that made it, however that ends.
         worker = load1.start(["dask", "worker", ...])      # its words: folder/load1-0.log
         load1.cut()                                        # nobody hears it any more; `mend` ends that
         load1.kill(worker)
-    network.controller(["bakeoff", "run", ...])            # a command line that runs at the network's middle
+    [*network.controller, "bakeoff", "run", ...]           # a command line that runs at the network's middle
 
 The controller has an address and no more of its own: it sees this machine's files. `lacks` says what keeps a machine
 from this. A namespace is held by a process that the kernel kills with its parent, and goes with its last process; the
@@ -98,16 +98,21 @@ class Host:
 
     def kill(self, process: subprocess.Popen[bytes]) -> None:
         os.kill(self.pid_of(process), signal.SIGKILL)
+        process.kill()
         process.wait()
 
-    def pids(self, name: str = "") -> list[int]:
-        """Of the processes that run on it, but for its first; name: of these alone, as /proc/PID/comm has it."""
+    def freeze(self, process: subprocess.Popen[bytes]) -> None:
+        """It alone, not what it has started."""
+        os.kill(self.pid_of(process), signal.SIGSTOP)
+
+    def thaw(self, process: subprocess.Popen[bytes]) -> None:
+        os.kill(self.pid_of(process), signal.SIGCONT)
+
+    def pids(self) -> list[int]:
+        """Of the processes that run on it, but for its first."""
         space = os.readlink(f"/proc/{self.pid}/ns/pid")
-        found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit() and int(entry.name) != self.pid and _is_in(entry, space):
-                found.append(int(entry.name))
-        return [pid for pid in found if not name or _comm(pid) == name[:15]]
+        numbers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+        return [number for number in numbers if number != self.pid and _pid_space(number) == space]
 
     def cut(self) -> None:
         """Nothing that it sends arrives, and nothing that is sent to it; it is told of neither."""
@@ -146,17 +151,16 @@ class Network:
         for holder in reversed(self._holders):
             holder.kill()
         for process in [*self._holders, *(process for host in self.hosts for process in host._started)]:
+            process.kill()  # what stands for a frozen one is frozen with it
             process.wait()
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     pipe.close()
 
-    def controller(self, argv: Sequence[str | Path]) -> list[str]:
-        return ["nsenter", f"--net={self.controller_namespace}", "--", *map(str, argv)]
-
     @property
-    def controller_namespace(self) -> Path:
-        return Path(f"/proc/{self._controller_pid}/ns/net")
+    def controller(self) -> list[str]:
+        """What a command that runs there begins with."""
+        return ["nsenter", f"--net=/proc/{self._controller_pid}/ns/net", "--"]
 
     def host(self, name: str, *, ahead_s: int = 0, delay_s: float = 0.0, hidden: Sequence[Path] = ()) -> Host:
         """hidden: files and folders of this machine that it has not."""
@@ -180,8 +184,8 @@ class Network:
 
     def _relay(self, name: str, pid: int, delay_s: float) -> None:
         """Both ends of a link whose frames go through a process of ours; the far end moves to the host."""
-        argv = self.controller([sys.executable, _RELAY, name, "far", str(delay_s)])
-        relay = subprocess.Popen([*_HELD, *argv], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        argv = [sys.executable, str(_RELAY), name, "far", str(delay_s)]
+        relay = subprocess.Popen([*_HELD, *self.controller, *argv], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         self._holders.append(relay)
         assert relay.stdout is not None
         if not relay.stdout.readline():
@@ -225,16 +229,9 @@ def _only_child(pid: int) -> int:
     raise AssertionError(f"process {pid} has started nothing")
 
 
-def _is_in(entry: Path, space: str) -> bool:
+def _pid_space(pid: int) -> str:
     try:
-        return os.readlink(entry / "ns/pid") == space
-    except OSError:
-        return False
-
-
-def _comm(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
+        return os.readlink(f"/proc/{pid}/ns/pid")
     except OSError:
         return ""
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,9 +82,16 @@ def engine_through(folder: Path, script: str) -> dict[str, str]:
     return {"BAKEOFF_ENGINE": str(through)}
 
 
-def bakeoff(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, timeout_s: float = 600) -> Done:
+def bakeoff(
+    *arguments: str | Path,
+    cwd: Path,
+    env: dict[str, str] | None = None,
+    timeout_s: float = 600,
+    through: Sequence[str] = (),
+) -> Done:
+    """through: a command that runs another."""
     done = subprocess.run(
-        [sys.executable, "-m", "bakeoff", *map(str, arguments)],
+        [*through, sys.executable, "-m", "bakeoff", *map(str, arguments)],
         cwd=cwd,
         env={**os.environ, **(env or {})},
         capture_output=True,
@@ -96,9 +103,11 @@ def bakeoff(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-def started(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+def started(
+    *arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, through: Sequence[str] = ()
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "bakeoff", *map(str, arguments)],
+        [*through, sys.executable, "-m", "bakeoff", *map(str, arguments)],
         cwd=cwd,
         env={**os.environ, **(env or {})},
         stdout=subprocess.PIPE,

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import bakeoff
+from bakeoff.fleet.binary import engine_path
 from bakeoff.provision.cache import cache_dir
 from bakeoff.provision.certificate import Certificate, make_certificate
-from builders.hosts import Host
+from builders.hosts import Host, Network
 from commands import wait_until
 
 _PORT = 8786
@@ -79,6 +83,52 @@ class Cluster:
     def _wait_for(host: Host, words: str) -> None:
         log = host.last_log
         wait_until(lambda: words in log.read_text(), f"{log.name} says {words!r}")
+
+
+@dataclass
+class Fleet:
+    """Load machines with a worker each, that have neither bakeoff nor its engine."""
+
+    network: Network
+    cluster: Cluster
+    machines: list[Host]
+    workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def start_worker(self, host: Host) -> None:
+        self.workers[host.name] = self.cluster.start_worker(host)
+
+    def clients_machines(self, clients: int) -> list[str]:
+        """Client by client."""
+        return [self.machines[client % len(self.machines)].name for client in range(clients)]
+
+    def engines(self) -> dict[str, list[int]]:
+        """By machine; those that have none are left out."""
+        found = {host.name: [pid for pid in host.pids() if _is_engine(pid)] for host in self.machines}
+        return {name: pids for name, pids in found.items() if pids}
+
+
+@contextmanager
+def fleet_on_hosts(folder: Path, *, delays_s: Sequence[float] = (0.0, 0.0, 0.0)) -> Iterator[Fleet]:
+    """Clocks are hours apart: that of load1 ten before the controller's, of load2 twenty ..."""
+    lacking = (Path(bakeoff.__file__).parent, engine_path())
+    (certificates := folder / "certificates").mkdir()
+    with Network(folder) as network:
+        machines = [
+            network.host(f"load{number}", ahead_s=36_000 * number, delay_s=delay_s, hidden=lacking)
+            for number, delay_s in enumerate(delays_s, start=1)
+        ]
+        fleet = Fleet(network, Cluster(network.host("scheduler"), certificates), machines)
+        for host in machines:
+            fleet.start_worker(host)
+        yield fleet
+
+
+def _is_engine(pid: int) -> bool:
+    """Wherever it was carried to, and under what name."""
+    try:
+        return os.stat(f"/proc/{pid}/exe").st_size == engine_path().stat().st_size
+    except OSError:
+        return False
 
 
 class MariaDbOnHost:

@@ -57,7 +57,7 @@ with socket.socket() as asker:
 
 
 def round_trip_s(network: Network, host: Host) -> float:
-    return float(said(network.controller([*python(ROUND_TRIP), host.address])))
+    return float(said([*network.controller, *python(ROUND_TRIP), host.address]))
 
 
 def test_a_host_s_monotonic_clock_is_ahead_and_the_time_of_day_is_not(ahead: Host) -> None:
@@ -88,12 +88,20 @@ def test_a_round_trip_to_a_slow_host_takes_its_delay_twice(network: Network) -> 
     assert 0.010 <= min(round_trip_s(network, network.hosts[2]) for _ in range(5)) < 0.1
 
 
-def test_what_runs_on_a_host_is_told_by_name(ahead: Host) -> None:
+def test_what_runs_on_a_host_can_be_frozen_and_killed(ahead: Host) -> None:
+    def state() -> str:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
     process = ahead.start(["sleep", "600"])
     pid = ahead.pid_of(process)
-    wait_until(lambda: ahead.pids("sleep") == [pid], "it runs")
+    assert pid in ahead.pids()
+    ahead.freeze(process)
+    wait_until(lambda: state() == "T", "it is frozen")
+    ahead.thaw(process)
+    wait_until(lambda: state() == "S", "it goes on")
+    ahead.freeze(process)
     ahead.kill(process)
-    assert ahead.pids("sleep") == []
+    assert ahead.pids() == []
 
 
 def test_dask_runs_tasks_on_hosts_over_tls_and_takes_no_other_certificate(network: Network, tmp_path: Path) -> None:
@@ -113,12 +121,14 @@ with Client(address, security=security, timeout="5s") as client:
 """
     files = cluster.certificate
     assert files is not None
-    own = network.controller([*python(ask), cluster.address, files.authority, files.certificate, files.key])
-    assert said(own).split() == ["ahead", "near", "slow", "True"]
+    asking = [*network.controller, *python(ask), cluster.address]
+    own = map(str, (files.authority, files.certificate, files.key))
+    assert said([*asking, *own]).split() == ["ahead", "near", "slow", "True"]
     (elsewhere := tmp_path / "elsewhere").mkdir()
     others = make_certificate(elsewhere)
-    wrong = network.controller([*python(ask), cluster.address, others.authority, others.certificate, others.key])
-    assert "CERTIFICATE_VERIFY_FAILED" in subprocess.run(wrong, capture_output=True, text=True, check=False).stderr
+    wrong = map(str, (others.authority, others.certificate, others.key))
+    done = subprocess.run([*asking, *wrong], capture_output=True, text=True, check=False)
+    assert "CERTIFICATE_VERIFY_FAILED" in done.stderr
 
 
 def test_a_server_on_a_host_answers_others_by_its_address(network: Network, mariadb_program: Installation) -> None:
