@@ -27,12 +27,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from bakeoff.provision.process import start_ticks
+
 _PREFIX = "10.99.0."
 _RELAY = Path(__file__).with_name("relay.py")
 #: Ends with its parent, also where that is killed.
 _HELD = ("setpriv", "--pdeathsig", "KILL", "--")
 _LIFE_S = "86400"
 _WAIT_S = 30.0
+_POLL_S = 0.005
 
 
 def lacks() -> str | None:
@@ -98,8 +101,9 @@ class Host:
 
     def kill(self, process: subprocess.Popen[bytes]) -> None:
         os.kill(self.pid_of(process), signal.SIGKILL)
-        process.kill()
-        process.wait()
+        while process.poll() is None:  # what stands for a frozen one here is frozen with it
+            process.send_signal(signal.SIGCONT)
+            time.sleep(_POLL_S)
 
     def freeze(self, process: subprocess.Popen[bytes]) -> None:
         """It alone, not what it has started."""
@@ -112,7 +116,8 @@ class Host:
         """Of the processes that run on it, but for its first."""
         space = os.readlink(f"/proc/{self.pid}/ns/pid")
         numbers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-        return [number for number in numbers if number != self.pid and _pid_space(number) == space]
+        there = [number for number in numbers if number != self.pid and _pid_space(number) == space]
+        return [number for number in there if start_ticks(number) is not None]
 
     def cut(self) -> None:
         """Nothing that it sends arrives, and nothing that is sent to it; it is told of neither."""
@@ -151,7 +156,7 @@ class Network:
         for holder in reversed(self._holders):
             holder.kill()
         for process in [*self._holders, *(process for host in self.hosts for process in host._started)]:
-            process.kill()  # what stands for a frozen one is frozen with it
+            process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
@@ -225,7 +230,7 @@ def _only_child(pid: int) -> int:
     while time.monotonic() < deadline:
         if children := Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
             return int(children[0])
-        time.sleep(0.005)
+        time.sleep(_POLL_S)
     raise AssertionError(f"process {pid} has started nothing")
 
 
