@@ -17,6 +17,7 @@ from bakeoff.systems.server.family import Family
 from bakeoff.systems.server.node import Access, ServerNode, Status
 from bakeoff.systems.server.options import ServerOptions, StartOptions
 from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.server.replication import ReplicaStart, Replicated, Replication
 from bakeoff.systems.server.started import StartedServer
 
 
@@ -62,7 +63,7 @@ class Sleeper(DatabaseServer):
         return [self.spec.installation.program, "600"]
 
     def answers(self) -> bool:
-        return not self.frozen
+        return self.alive() and not self.frozen
 
     def explain(self, log: str, how_it_ended: str) -> BakeoffError:
         return ServerError(f"{self.name}: {how_it_ended}")
@@ -133,10 +134,10 @@ class Sleepers(StartedServer):
     summary: ClassVar[str] = ""
     family: ClassVar[Family[Any]] = cast("Family[Any]", _Family())
 
-    def __init__(self, workdir: Path, *names: str, port: int | None = None) -> None:
+    def __init__(self, workdir: Path, *names: str, start: StartOptions | None = None) -> None:
         options = _Options()
         options._driver = {"tls": None}
-        super().__init__("sleeper", options, StartOptions(port=port), {}, None, workdir, workdir)
+        super().__init__("sleeper", options, start or StartOptions(), {}, None, workdir, workdir)
         self.done: list[str] = []
         self._names = names
 
@@ -156,3 +157,53 @@ class Sleepers(StartedServer):
 
     def sleeper(self, name: str) -> Sleeper:
         return cast(Sleeper, self.servers()[name])
+
+
+class _Following(Replication):
+    """Writes down what it is asked. All replicas hold what the primary holds."""
+
+    unit: ClassVar[str] = "transactions"
+
+    def __init__(self, done: list[str]) -> None:
+        self._done = done
+
+    def breaking(self, settings: Mapping[str, str], replicas: int) -> Mapping[str, str]:
+        return {}
+
+    def admit(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
+        self._done.append(f"admit {replica.folder.path.name}")
+
+    def follow(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
+        self._done.append(f"follow {replica.folder.path.name}")
+
+    def wait_until_connected(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
+        self._done.append(f"connected {replica.folder.path.name}")
+
+    def committed(self, primary: DatabaseServer) -> int:
+        return 0
+
+    def applied(self, replica: DatabaseServer) -> int:
+        return 0
+
+    def trouble(self, replica: DatabaseServer) -> str:
+        return ""
+
+    def fallen_back(self, primary: DatabaseServer) -> str:
+        return ""
+
+    def content(self, server: DatabaseServer, table: str) -> str:
+        return "0 rows"
+
+    def facts_of_primary(self, primary: DatabaseServer) -> dict[str, str]:
+        return {}
+
+    def facts_of_replica(self, replica: DatabaseServer) -> dict[str, str]:
+        return {}
+
+
+class Followers(Replicated, Sleepers):
+    """A primary and replicas of it."""
+
+    def __init__(self, workdir: Path, replicas: int) -> None:
+        super().__init__(workdir, start=ReplicaStart(replicas=replicas))
+        self.replication = _Following(self.done)  # type: ignore[misc]  # of this one system

@@ -21,6 +21,7 @@ from bakeoff.provision.process import start_ticks
 from bakeoff.schedule.nodes import by_node, facts_of
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.server.replication import WITHOUT_PRIMARY
 from builders.systems import running
 from commands import bakeoff, only_bundle, wait_until, write_plan
 
@@ -203,15 +204,38 @@ def test_members_that_were_killed_come_back_and_hold_all_that_was_acknowledged(
         assert all(check.ok for check in pair.agreement(["t"]))
 
 
+def test_a_replica_comes_back_before_its_primary_and_follows_once_that_is_there(
+    pair: MariaDb, replica: DatabaseServer
+) -> None:
+    insert(pair, number := next_id(pair))
+    pair.server.kill()
+    replica.kill()
+    assert pair.rejoin("replica1") == WITHOUT_PRIMARY
+    assert replica.control.value("SELECT MAX(id) FROM bakeoff.t") == number
+    assert pair.rejoin("primary") == ""
+    insert(pair, next_id(pair))
+
+
+def test_a_replica_comes_back_while_its_primary_is_frozen_and_follows_once_that_is_thawed(
+    pair: MariaDb, replica: DatabaseServer
+) -> None:
+    pair.server.freeze()
+    try:
+        replica.kill()
+        assert pair.rejoin("replica1") == WITHOUT_PRIMARY
+    finally:
+        pair.server.thaw()
+    insert(pair, next_id(pair))
+    assert pair.caught_up(TIMEOUT_S)
+    assert replica.control.value("SELECT MAX(id) FROM bakeoff.t") == next_id(pair) - 1
+
+
 def test_a_replica_that_its_primary_refuses_says_why(pair: MariaDb, replica: DatabaseServer) -> None:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(type(pair.replication), "_wait_until_connected", lambda self, replica: None)
-        pair.replication.follow(replica, pair.server)
     replica.control.rows("STOP SLAVE")
     replica.control.rows("CHANGE MASTER TO master_password = 'another'")
     replica.control.rows("START SLAVE")
     with pytest.raises(ServerError, match=r"the replica does not follow its primary: .*Access denied"):
-        pair.replication._wait_until_connected(replica)
+        pair.replication.wait_until_connected(replica, pair.server)
     pair.replication.follow(replica, pair.server)
 
 

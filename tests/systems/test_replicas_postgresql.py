@@ -14,6 +14,7 @@ from bakeoff.schedule.nodes import by_node, facts_of
 from bakeoff.systems.postgresql.control import Control
 from bakeoff.systems.postgresql.postgresql import PostgreSql
 from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.server.replication import WITHOUT_PRIMARY
 from builders.systems import running
 from commands import wait_until
 
@@ -159,6 +160,32 @@ def test_members_that_were_killed_come_back_and_hold_all_that_was_acknowledged(
         assert pair.control.value("SELECT max(id) FROM t") == number
         assert pair.caught_up(TIMEOUT_S)
         assert all(check.ok for check in pair.agreement(["t"]))
+
+
+def test_a_replica_comes_back_before_its_primary_and_follows_once_that_is_there(
+    pair: PostgreSql, replica: DatabaseServer
+) -> None:
+    number = insert(pair)
+    pair.server.kill()
+    replica.kill()
+    assert pair.rejoin("replica1") == WITHOUT_PRIMARY
+    assert replica.control.value("SELECT max(id) FROM t") == number
+    assert pair.rejoin("primary") == ""
+    insert(pair)
+
+
+def test_a_replica_comes_back_while_its_primary_is_frozen_and_follows_once_that_is_thawed(
+    pair: PostgreSql, replica: DatabaseServer
+) -> None:
+    pair.server.freeze()
+    try:
+        replica.kill()
+        assert pair.rejoin("replica1") == WITHOUT_PRIMARY
+    finally:
+        pair.server.thaw()
+    number = insert(pair)
+    assert pair.caught_up(TIMEOUT_S)
+    assert replica.control.value("SELECT max(id) FROM t") == number
 
 
 def test_a_frozen_replica_is_thawed_and_follows(pair: PostgreSql, replica: DatabaseServer) -> None:

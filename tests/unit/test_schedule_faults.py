@@ -129,6 +129,26 @@ def test_what_stays_as_it_was_left_is_made_whole_when_the_load_has_ended(do: str
     assert not run.faults.away()
 
 
+def test_one_that_has_to_wait_for_another_is_tried_again_once_that_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a Galera cluster whose nodes have all ended: the last to end begins."""
+    run = Run(fault("kill", "n1"), fault("kill", "n2", at_s=0.06))
+    start = run.servers["n1"].start
+
+    def after_the_other() -> None:
+        if "start n2" not in run.done:
+            raise ServerError("n2 holds commits that n1 does not")
+        start()
+
+    monkeypatch.setattr(run.servers["n1"], "start", after_the_other)
+    run.faults.start()
+    run.until("kill n2")
+    run.faults.end()
+    run.faults.heal()
+    assert run.done[2:] == ["start n2", "start n1"]
+    assert [record.failure for record in run.faults.records] == ["", ""]
+    assert not run.faults.away()
+
+
 def test_nothing_stays_frozen_when_the_load_has_ended() -> None:
     run = Run(fault("freeze"))
     run.faults.start()

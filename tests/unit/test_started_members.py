@@ -15,6 +15,7 @@ import pytest
 from bakeoff.errors import ServerError
 from bakeoff.provision.instance import remove_stale
 from bakeoff.provision.process import start_ticks
+from bakeoff.systems.server.options import StartOptions
 from builders.servers import Sleeper, Sleepers
 
 #: For what is bound to happen: only ends a test that has failed.
@@ -63,7 +64,7 @@ def test_all_take_the_same_password(three: Sleepers) -> None:
 
 
 def test_with_a_port_of_the_plan_they_have_that_and_the_next(place: Path) -> None:
-    system = Sleepers(place / "system", "a", "b", port=20_000)
+    system = Sleepers(place / "system", "a", "b", start=StartOptions(port=20_000))
     assert [server.spec.port for server in system.servers().values()] == [20_000, 20_001]
 
 

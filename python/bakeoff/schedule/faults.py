@@ -69,8 +69,12 @@ class Faults:
         self._make_whole(lambda planned: planned.do == "freeze")
 
     def heal(self) -> None:
-        """Starts again what is still away, when the load has ended: the data are to be checked on all nodes."""
-        self._make_whole(lambda planned: True)
+        """Starts again what is still away, when the load has ended: the data are to be checked on all nodes. One may
+        have to wait for another, so all are tried again as long as any comes back."""
+        left = None
+        while left != self.away():
+            left = self.away()
+            self._make_whole(lambda planned: True)
         for record in self.records:
             if record.begun_s is None:
                 record.failure = record.failure or "the run had ended before"
@@ -124,7 +128,7 @@ class Faults:
             return
         finally:
             self._starting.discard(node)
-        record.back_s = self._now_s()
+        record.back_s, record.failure = self._now_s(), ""
         self._away.discard(node)
 
     def _ended_before(self, at_s: float) -> bool:

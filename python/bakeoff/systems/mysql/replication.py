@@ -20,10 +20,12 @@ from bakeoff.systems.server.replication import PRIMARY, Replication
 
 _USER = "replication"
 _TIMEOUT_S = 30.0
+#: Numbers of errors with which a replica's connection fails and is tried again: the client library's own.
+_RETRIED = range(2000, 3000)
 #: A scan of a table, to say what is in it.
 _SCAN_TIMEOUT_S = 3600.0
 #: Columns of SHOW SLAVE STATUS: newer ones stand behind these.
-_IO_RUNNING, _SQL_RUNNING, _IO_ERROR, _SQL_ERROR = 10, 11, 35, 37
+_IO_RUNNING, _SQL_RUNNING, _IO_ERROR_NUMBER, _IO_ERROR, _SQL_ERROR = 10, 11, 34, 35, 37
 #: A primary that its replicas do not answer waits for them, and does not go on without: an hour.
 _WAIT_MS = 3_600_000
 #: From this version on semi-synchronous replication is part of the server.
@@ -79,12 +81,15 @@ class MariaDbReplication(Replication):
     def breaking(self, settings: Mapping[str, str], replicas: int) -> Mapping[str, str]:
         return {name: why for name, why in _BREAKING.items() if name in settings}
 
-    def follow(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
+    def admit(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
         password = primary.spec.passwords.replication
-        with closing(primary.make_control()) as control:
+        with closing(primary.make_control(_TIMEOUT_S)) as control:
             control.rows("SET sql_log_bin = 0")
             control.rows(f"CREATE OR REPLACE USER '{_USER}'@'127.0.0.1' IDENTIFIED BY '{password}'")
             control.rows(f"GRANT REPLICATION SLAVE ON *.* TO '{_USER}'@'127.0.0.1'")
+
+    def follow(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
+        password = primary.spec.passwords.replication
         with closing(replica.make_control(_TIMEOUT_S)) as control:
             control.rows("STOP SLAVE")
             control.rows(
@@ -93,13 +98,12 @@ class MariaDbReplication(Replication):
                 " master_ssl = 0"  # over loopback; from 11.4 on it would be asked for
             )
             control.rows("START SLAVE")
-        self._wait_until_connected(replica)
 
-    def _wait_until_connected(self, replica: DatabaseServer) -> None:
-        """What is committed from now on reaches it; a primary that waits for replicas has one to wait for."""
+    def wait_until_connected(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
         deadline = time.monotonic() + _TIMEOUT_S
         while (status := self._status(replica))[_IO_RUNNING] != "Yes":
-            if time.monotonic() > deadline or status[_IO_ERROR]:
+            given_up = status[_IO_ERROR] and int(status[_IO_ERROR_NUMBER]) not in _RETRIED
+            if given_up or time.monotonic() > deadline:
                 said = status[_IO_ERROR] or f"it had not connected after {_TIMEOUT_S:.0f} s"
                 raise ServerError(f"the replica does not follow its primary: {said}", where=replica.where)
             time.sleep(0.01)

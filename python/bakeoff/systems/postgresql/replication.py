@@ -103,7 +103,7 @@ class PostgreSqlReplication(Replication):
                 found[name] = f"each of the {replicas} replicas needs one, and there would be {value}"
         return found
 
-    def follow(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
+    def admit(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
         assert isinstance(replica, PostgreSqlReplica)
         assert isinstance(primary, PostgreSqlPrimary)
         name, password = replica.name, primary.spec.passwords.replication
@@ -113,6 +113,10 @@ class PostgreSqlReplication(Replication):
             control.rows(f"ALTER ROLE {_USER} PASSWORD {literal(password)}")
             if not control.rows("SELECT 1 FROM pg_replication_slots WHERE slot_name = $1", name):
                 control.rows("SELECT pg_create_physical_replication_slot($1, true)", name)
+
+    def follow(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
+        assert isinstance(replica, PostgreSqlReplica)
+        name, password = replica.name, primary.spec.passwords.replication
         passwords = replica.folder.path / "passwords"
         write_private(passwords, f"127.0.0.1:*:*:{_USER}:{password}\n", for_server=True)
         where = f"host=127.0.0.1 port={primary.port} user={_USER} application_name={name} passfile='{passwords}'"
@@ -120,10 +124,10 @@ class PostgreSqlReplication(Replication):
             control.rows(f"ALTER SYSTEM SET primary_conninfo = {literal(where)}")
             control.rows(f"ALTER SYSTEM SET primary_slot_name = {literal(name)}")
             control.rows("SELECT pg_reload_conf()")
-        self._wait_until_connected(replica.name, primary)
 
-    def _wait_until_connected(self, name: str, primary: DatabaseServer) -> None:
-        """What is committed from now on reaches it; a commit that waits for replicas has one to wait for."""
+    def wait_until_connected(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
+        assert isinstance(replica, PostgreSqlReplica)
+        name = replica.name
         deadline = time.monotonic() + _TIMEOUT_S
         streaming = "SELECT 1 FROM pg_stat_replication WHERE application_name = $1 AND state = 'streaming'"
         while not primary.control.rows(streaming, name):

@@ -7,12 +7,13 @@ What a product's replicas do in their own way a Replication says, asked over the
 
 from __future__ import annotations
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -27,6 +28,8 @@ from bakeoff.systems.server.started import StartedServer
 PRIMARY = "primary"
 REPLICA = "replica"
 _LOOK_S = 0.02
+#: How a replica came back that had nobody to follow.
+WITHOUT_PRIMARY = "its primary did not answer: it follows once that is back"
 
 
 class ReplicaStart(StartOptions):
@@ -44,8 +47,16 @@ class Replication(ABC):
         """Of a plan's settings those with which replicas would not follow, or not hold the same: why, by name."""
 
     @abstractmethod
+    def admit(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
+        """Has a primary that runs let this replica follow it."""
+
+    @abstractmethod
     def follow(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
-        """Has a replica that runs follow the primary where it is now."""
+        """Has a replica that runs follow the primary where it is now, or was when it ended."""
+
+    @abstractmethod
+    def wait_until_connected(self, replica: DatabaseServer, primary: DatabaseServer) -> None:
+        """What is committed from then on reaches the replica; a commit that waits for replicas has one to wait for."""
 
     def forget(self, server: DatabaseServer) -> None:  # noqa: B027  # nothing, where there is no such log
         """Of a primary or replica, all of which hold the same: empties the log of what was committed: no copy has
@@ -92,6 +103,10 @@ class Replicated(StartedServer):
         assert isinstance(start, ReplicaStart)
         return cls.replication.breaking(settings, start.replicas) if start.replicas else {}
 
+    def __init__(self, *what: Any, **named: Any) -> None:
+        super().__init__(*what, **named)
+        self._following = threading.Lock()  # members may come back at the same time
+
     def roles(self) -> dict[str, str]:
         if self._start.replicas == 0:
             return dict(super().roles())
@@ -101,12 +116,22 @@ class Replicated(StartedServer):
         return {name: server for name, server in self.servers().items() if self.roles()[name] == REPLICA}
 
     def rejoin(self, node: str, *options: str) -> str:
+        """A replica may come back before its primary, and serves what it has until then."""
         how = super().rejoin(node, *options)
         replicas = self.replicas()
-        for name, replica in replicas.items():
-            if name == node or (node not in replicas and replica.alive()):
-                self.replication.follow(replica, self.server)
-        return how
+        with self._following:
+            there = not replicas or self.server.answers()
+            for name, replica in replicas.items():
+                if name == node or (node not in replicas and replica.answers()):
+                    self._follow(replica, primary_is_there=there)
+        return how if there else WITHOUT_PRIMARY
+
+    def _follow(self, replica: DatabaseServer, *, primary_is_there: bool) -> None:
+        if primary_is_there:
+            self.replication.admit(replica, self.server)
+        self.replication.follow(replica, self.server)
+        if primary_is_there:
+            self.replication.wait_until_connected(replica, self.server)
 
     def access(self, name: str, server: DatabaseServer) -> Access:
         access = super().access(name, server)
