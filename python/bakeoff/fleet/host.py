@@ -14,7 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, Self
 
+from ..errors import EngineError
 from ..model.boundary import Event, Ready, RunResult, Warning
+
+
+class MachineLost(EngineError):
+    """A load machine is not there any more, or not for this run. why: follows "was lost: "."""
+
+    def __init__(self, machine: str, why: str, where: str) -> None:
+        hint = "the next run goes on with the machines that are left, or waits for them, as `min_clients` says"
+        super().__init__(f"the load machine {machine} was lost: {why}", where=where, hint=hint)
+        self.machine = machine
 
 
 @dataclass(frozen=True)

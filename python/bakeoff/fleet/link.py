@@ -1,0 +1,427 @@
+"""The controller's end of the connections that keepers open: who may, what they are sent, and what comes of what they
+say. One thread for all of them, so that thousands cost no more than their bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import ssl
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..errors import BakeoffError, EngineError
+from . import keeper
+from .binary import engine_list, engine_path, engine_sha256
+from .carried import Carried
+from .clock import Exchange, Offset, bound_over, offset
+from .host import MachineLost, Place
+from .lines import LAST_WORDS_CHARS
+from .local import not_through_a_link
+
+#: Exchanges of time stamps in a row; the one that took least counts.
+_EXCHANGES = 20
+#: A line is an event; a result holds some hundred histograms of some KB.
+_LINE_MAX_BYTES = 256 << 20
+#: How long a load machine may take to begin with a client, since it began with the last one.
+_BEGIN_TIMEOUT_S = 9.0
+
+
+class Listening(Protocol):
+    """Who is told what a client says; `lines.EngineLines` is."""
+
+    where: str
+
+    def told(self, client: int, line: str | bytes) -> None: ...
+
+    def ended(self, client: int, code: int, last_words: str) -> None: ...
+
+    def lost(self, client: int, why: BakeoffError) -> None: ...
+
+
+@dataclass
+class Machine:
+    """A load machine: a Dask worker. capacity: of clients, as the worker declares it; 0: it does not. carrying: one
+    client at a time brings the engine there."""
+
+    name: str
+    address: str
+    capacity: float = 0.0
+    carrying: asyncio.Lock = field(default_factory=asyncio.Lock)
+    #: When a keeper of it was last heard of for the first time (monotonic).
+    greeted: float = 0.0
+    #: To each server, once it was asked.
+    server_round_trip_ns: dict[str, int] | None = None
+
+
+class Link:
+    """One client: its keeper's connection, once there is one. Made by `Switchboard.expect`; its methods may be called
+    from any thread."""
+
+    def __init__(
+        self, board: Switchboard, machine: Machine, client: int, lines: Listening, carried: Carried, log: Path
+    ) -> None:
+        self.machine = machine
+        self.token = secrets.token_hex(16)
+        #: Set once it is over, and nothing of it is left on a machine that can still be reached.
+        self.over = threading.Event()
+        self.greeting: dict[str, Any] = {}
+        self.engine_pid: int | None = None
+        self._board = board
+        self._client = client
+        self._lines = lines
+        self._carried = carried
+        self._log = log
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._exchanges: list[Exchange] = []
+        self._before: Offset | None = None
+        self._after: Offset | None = None
+        self._told_unix_ns: int | None = None
+        self._last_words = b""
+        self._line: list[bytes] = []
+        self._line_bytes = 0
+        self._finished = False
+        self.is_lost = False
+        self._since = 0.0
+
+    # -- what the run asks of it ---------------------------------------------------------------------------------------
+
+    def send(self, line: str) -> None:
+        self._board.do(self._write, keeper.LINE, line.encode() + b"\n")
+
+    def begin(self, monotonic_ns: int) -> None:
+        """At this time of the controller's monotonic clock."""
+        self._board.do(self._begin, monotonic_ns)
+
+    def end(self, grace_s: float) -> None:
+        """Enough; `over` says when. Not to be told of any more."""
+        self._board.do(self._end, grace_s)
+
+    def lose(self, why: str) -> None:
+        """Of a client that cannot be reached, in words that follow "was lost: "."""
+        self._board.do(self._lose, why)
+
+    @property
+    def round_trip_ns(self) -> int:
+        """0: not known yet."""
+        return min((exchange.round_trip_ns for exchange in list(self._exchanges)), default=0)
+
+    def place(self, epoch_unix_ns: int) -> Place:
+        """epoch_unix_ns: as the client's own result has it; 0: there is none."""
+        before, late = self._before, None
+        if epoch_unix_ns and self._told_unix_ns is not None:
+            late = epoch_unix_ns - self._told_unix_ns
+        if before is None:
+            return Place(self.machine.name)
+        return Place(
+            machine=self.machine.name,
+            cores=self.greeting.get("cores"),
+            clock_offset_ns=before.ahead_ns,
+            clock_bound_ns=bound_over(before, self._after) if self._after else before.bound_ns,
+            round_trip_ns=before.round_trip_ns,
+            server_round_trip_ns=self.machine.server_round_trip_ns or {},
+            start_late_ns=late,
+        )
+
+    # -- in the switchboard's thread -----------------------------------------------------------------------------------
+
+    async def converse(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, greeting: dict[str, Any]
+    ) -> None:
+        """From the greeting to the end of the connection."""
+        self._reader, self._writer, self.greeting = reader, writer, greeting
+        beating = asyncio.create_task(self._beat())
+        try:
+            await self._set_up()
+            await self._listen()
+        except keeper.Gone as gone:
+            self._lose(str(gone))
+        except EngineError as error:
+            self._finish(error)
+        finally:
+            beating.cancel()
+            writer.close()
+            self.over.set()
+
+    async def _set_up(self) -> None:
+        self._refuse_platform()
+        await self._exchange()
+        async with self.machine.carrying:
+            await self._bring_engine()
+            if self.machine.server_round_trip_ns is None:
+                self._write(keeper.REACH, {"addresses": self._carried.addresses})
+                self.machine.server_round_trip_ns = keeper.said(await self._expect(keeper.REACHED))
+        for name, path in self._carried.inputs.items():
+            await self._send_file(name, path)
+        document = self._carried.document.encode()
+        outputs = list(self._carried.outputs)
+        self._write(keeper.RUN, {"env": self._carried.env, "outputs": outputs, "size_bytes": len(document)})
+        for begin in range(0, len(document), keeper.PART_BYTES):
+            await self._part(document[begin : begin + keeper.PART_BYTES])
+        self.engine_pid = keeper.said(await self._expect(keeper.RUNNING))["pid"]
+
+    def _refuse_platform(self) -> None:
+        ours, theirs = keeper.machine()["system"], self.greeting.get("system")
+        if ours != theirs:
+            raise EngineError(
+                f"{self.machine.name} cannot run the measuring program, which is for {ours}: it is {theirs}",
+                where=self._lines.where,
+                hint="load machines are of the controller's kind",
+            )
+
+    async def _bring_engine(self) -> None:
+        """Under its content's name; carried there where the machine lacks it."""
+        path = engine_path()
+        size_bytes = path.stat().st_size
+        self._write(keeper.BINARY, {"sha256": engine_sha256(), "size_bytes": size_bytes})
+        if not keeper.said(await self._expect(keeper.HAVE))["have"]:
+            await self._send_parts(path, size_bytes)
+        self._write(keeper.ASK, {"arguments": ["list"]})
+        answer = keeper.said(await self._expect(keeper.SAID))
+        ours = engine_list()["engine_version"]
+        if answer["code"] != 0:
+            why = str(answer["err"]).strip() or "it does not say why"
+            raise EngineError(
+                f"{self.machine.name} cannot run the measuring program: {why}",
+                where=self._lines.where,
+                hint=f"it has {self.greeting['libc']}; what was built on the oldest of the machines runs on all",
+            )
+        theirs = keeper.said(str(answer["out"]).encode()).get("engine_version")
+        if theirs != ours:
+            raise EngineError(
+                f"the measuring program on {self.machine.name} says that it is {theirs}, and this bakeoff is {ours}",
+                where=self._lines.where,
+                hint="install both together with `pip install .`",
+            )
+
+    async def _send_file(self, name: str, path: Path) -> None:
+        try:
+            size_bytes = path.stat().st_size
+            self._write(keeper.FILE, {"name": name, "size_bytes": size_bytes})
+            await self._send_parts(path, size_bytes)
+        except OSError as error:
+            raise EngineError(f"{path} cannot be read: {error.strerror}", where=self._lines.where) from error
+
+    async def _send_parts(self, path: Path, size_bytes: int) -> None:
+        with open(path, "rb") as file:
+            while size_bytes > 0:
+                part = file.read(min(keeper.PART_BYTES, size_bytes))
+                if not part:
+                    raise EngineError(f"{path} became shorter while it was read", where=self._lines.where)
+                size_bytes -= len(part)
+                await self._part(part)
+
+    async def _part(self, part: bytes) -> None:
+        self._write(keeper.PART, part)
+        with suppress(OSError):  # told when reading
+            assert self._writer is not None
+            await self._writer.drain()
+
+    async def _exchange(self) -> None:
+        """Time stamps, a few times in a row."""
+        for _ in range(_EXCHANGES):
+            asked = len(self._exchanges)
+            self._ping()
+            while len(self._exchanges) == asked:
+                self._take(*await self._hear())
+
+    async def _listen(self) -> None:
+        """All that the engine says, to its end; then until the keeper closes the connection."""
+        code = None
+        with open(self._log, "ab", opener=not_through_a_link) as log:
+            while code is None:
+                kind, payload = await self._hear()
+                if kind == keeper.OUT:
+                    self._take_lines(payload)
+                elif kind == keeper.LOG:
+                    log.write(payload)
+                    self._last_words = (self._last_words + payload)[-4 * LAST_WORDS_CHARS :]
+                elif kind == keeper.FILE:
+                    await self._receive(**keeper.said(payload))
+                elif kind == keeper.ENDED:
+                    code = int(keeper.said(payload)["code"])
+                else:
+                    self._take(kind, payload)
+        if self._before is not None:
+            self._exchanges.clear()
+            await self._exchange()
+            self._after = offset(self._exchanges)
+        if not self._finished:
+            self._finished = True
+            self._lines.ended(self._client, code, self._last_words.decode(errors="replace"))
+        with suppress(keeper.Gone):
+            while True:
+                await self._hear()
+
+    async def _receive(self, name: str, size_bytes: int) -> None:
+        """An output of the engine's, to where the document had it."""
+        path = self._carried.outputs.get(name)
+        if path is None:
+            raise keeper.Gone("it sends a file that nobody asked for")
+        with open(path, "wb", opener=not_through_a_link) as file:
+            while size_bytes > 0:
+                part = await self._expect(keeper.PART)
+                size_bytes -= len(part)
+                file.write(part)
+
+    def _take_lines(self, part: bytes) -> None:
+        *whole, rest = part.split(b"\n")
+        for piece in whole:
+            self._lines.told(self._client, b"".join([*self._line, piece]))
+            self._line, self._line_bytes = [], 0
+        self._line.append(rest)
+        self._line_bytes += len(rest)
+        if self._line_bytes > _LINE_MAX_BYTES:
+            raise keeper.Gone(f"its engine says more than {_LINE_MAX_BYTES} bytes in one line")
+
+    async def _expect(self, wanted: bytes) -> bytes:
+        while True:
+            kind, payload = await self._hear()
+            if kind == wanted:
+                return payload
+            self._take(kind, payload)
+
+    async def _hear(self) -> tuple[bytes, bytes]:
+        assert self._reader is not None
+        kind, payload = await keeper.read_frame(self._reader)
+        if kind == keeper.TROUBLE:
+            raise keeper.Gone(str(keeper.said(payload).get("what")))
+        return kind, payload
+
+    def _take(self, kind: bytes, payload: bytes) -> None:
+        """What may come at any time."""
+        back_ns = time.monotonic_ns()
+        if kind == keeper.PONG:
+            self._exchanges.append(Exchange(*keeper.stamps(payload), back_ns))
+        elif kind == keeper.STARTED:
+            self._told_unix_ns = int(keeper.said(payload)["unix_ns"])
+        else:
+            raise keeper.Gone("a frame came that nobody waits for")
+
+    async def _beat(self) -> None:
+        while True:
+            self._ping()
+            await asyncio.sleep(keeper.BEAT_S)
+
+    def _ping(self) -> None:
+        assert self._writer is not None
+        self._writer.write(keeper.ping())
+
+    def _write(self, kind: bytes, payload: bytes | dict[str, Any]) -> None:
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(keeper.frame(kind, payload))
+
+    def expire(self) -> None:
+        """Loses it, where its machine begins with none any more; looks again later where it does."""
+        if self._writer is not None or self._finished:
+            return
+        self._since = self._since or time.monotonic()
+        left_s = max(self._since, self.machine.greeted) + _BEGIN_TIMEOUT_S - time.monotonic()
+        if left_s > 0:
+            self._board.later(left_s, self.expire)
+        else:
+            self._lose(
+                f"it has not begun with its client for {_BEGIN_TIMEOUT_S:.0f} s;"
+                " its Dask worker is frozen or cut off, or another run uses it"
+            )
+
+    def _begin(self, monotonic_ns: int) -> None:
+        self._before = offset(self._exchanges)
+        self._exchanges.clear()
+        self._write(keeper.START, {"monotonic_ns": monotonic_ns + self._before.ahead_ns})
+
+    def _end(self, grace_s: float) -> None:
+        self._finished = True
+        self._board.forget(self)
+        if self._writer is None:
+            self.over.set()
+        self._write(keeper.END, {"grace_s": grace_s})
+
+    def _lose(self, why: str) -> None:
+        self._finish(MachineLost(self.machine.name, why, self._lines.where))
+
+    def _finish(self, why: BakeoffError) -> None:
+        if not self._finished:
+            self._finished = self.is_lost = True
+            self._lines.lost(self._client, why)
+        self._board.forget(self)
+        if self._writer is None:
+            self.over.set()
+        else:
+            self._writer.close()
+
+
+class Switchboard:
+    """Where keepers connect. address: to which host, and with `port` at which; tls: as Dask's own, or None."""
+
+    def __init__(self, host: str, tls: ssl.SSLContext | None) -> None:
+        self.host = host
+        self.encrypted = tls is not None
+        self._expected: dict[str, Link] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="fleet", daemon=True)
+        self._thread.start()
+        self._server: asyncio.Server | None = None
+        try:
+            self._server = self._wait(asyncio.start_server(self._admit, host, 0, ssl=tls, backlog=1024))
+        except OSError as error:
+            self.close()
+            raise EngineError(
+                f"load machines cannot connect to {host}: {error.strerror or error}",
+                where="fleet.listen",
+                hint="name an address of this machine that load machines reach",
+            ) from error
+        self.port: int = self._server.sockets[0].getsockname()[1]
+
+    def expect(self, link: Link) -> None:
+        """From now on its keeper may come, and has to before long."""
+        self.do(self._expected.__setitem__, link.token, link)
+        self.do(link.expire)
+
+    def forget(self, link: Link) -> None:
+        self._expected.pop(link.token, None)
+
+    def do(self, what: Callable[..., object], *arguments: Any) -> None:
+        """In the switchboard's thread, in the order asked for."""
+        with suppress(RuntimeError):  # closed
+            self._loop.call_soon_threadsafe(what, *arguments)
+
+    def later(self, seconds: float, what: Callable[[], object]) -> None:
+        self._loop.call_later(seconds, what)
+
+    def close(self) -> None:
+        """All connections end, and with them what keepers hold."""
+        asyncio.run_coroutine_threadsafe(self._end_all(), self._loop).result()
+        self.do(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _end_all(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    def _wait(self, what: Coroutine[Any, Any, asyncio.Server]) -> asyncio.Server:
+        return asyncio.run_coroutine_threadsafe(what, self._loop).result()
+
+    async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Only one that knows a token, and each once: whoever else connects is let go without a word."""
+        try:
+            kind, payload = await keeper.read_frame(reader)
+            greeting = keeper.said(payload) if kind == keeper.HELLO else {}
+        except keeper.Gone:
+            greeting = {}
+        link = self._expected.pop(str(greeting.get("token")), None)
+        if link is None:
+            writer.close()
+            return
+        link.machine.greeted = time.monotonic()
+        await link.converse(reader, writer, greeting)
