@@ -13,6 +13,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.model.records import RunRecord
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
+from builders import nodes
 from builders.bundles import MARIADB, SQLITE, Story, invalid, write_bundle
 from builders.chromium import DARK, Chromium, asked_by_page, without_policy
 
@@ -73,6 +74,14 @@ def failing(run: RunRecord) -> RunRecord:
     return invalid(run).model_copy(update={"errors": happened}) if run.id == "b01-c01" else run
 
 
+#: With all folds open.
+WIDER = """(() => {
+    document.querySelectorAll("details").forEach((fold) => { fold.open = true; });
+    const wide = [...document.querySelectorAll(".wide")].filter(e => e.scrollWidth > e.clientWidth + 1);
+    return [document.documentElement.scrollWidth, wide.map(e => e.textContent.slice(0, 40))];
+})()"""
+
+
 @pytest.mark.parametrize("contestants", [2, 6])
 def test_no_table_scrolls_sideways_on_a_screen_of_1300_pixels(
     chromium: Chromium, tmp_path: Path, contestants: int
@@ -80,12 +89,12 @@ def test_no_table_scrolls_sideways_on_a_screen_of_1300_pixels(
     bundle = write_bundle(tmp_path / "bundle", isolated(contestants))
     asked = ("cpu_us_per_op", "latency_p99.read", "write_bytes_per_op", "size_on_disk_bytes", "error_ratio")
     page = write_report(bundle, answer=answer_of(bundle, [metric(name) for name in asked])).html
-    wider = """(() => {
-        document.querySelectorAll("details").forEach((fold) => { fold.open = true; });
-        const wide = [...document.querySelectorAll(".wide")].filter(e => e.scrollWidth > e.clientWidth + 1);
-        return [document.documentElement.scrollWidth, wide.map(e => e.textContent.slice(0, 40))];
-    })()"""
-    assert chromium.ask(page, wider, "--window-size=1300,900") == [1300, []]
+    assert chromium.ask(page, WIDER, "--window-size=1300,900") == [1300, []]
+
+
+def test_no_table_of_faults_and_nodes_does(chromium: Chromium, tmp_path: Path) -> None:
+    page = write_report(write_bundle(tmp_path / "bundle", nodes.story(threads=(4, 16)))).html
+    assert chromium.ask(page, WIDER, "--window-size=1300,900") == [1300, []]
 
 
 def described(folder: Path, story: Story, change: Callable[[Bundle], None]) -> Path:

@@ -2,54 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-import numpy as np
-from bakeoff.analysis.encode import to_document
-from bakeoff.analysis.histograms import Histogram
-from bakeoff.model.boundary import NodeResult
-from bakeoff.model.faults import FaultRecord, PlannedFault
-from bakeoff.model.records import NodeSilence, RunRecord
+from bakeoff.charts.style import COLOURS
+from bakeoff.model.records import RunRecord
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.fault_marks import marks_of
 from bakeoff.report.figures import figures_of
+from bakeoff.report.html import write_report
 from bakeoff.report.text import render_text
-from builders.bundles import MARIADB, Story, write_bundle
-
-NODES = ("n1", "n2", "n3")
-KILL = PlannedFault(at_s=20, node="n3", do="kill", for_s=5)
-
-
-def hurt(run: RunRecord) -> RunRecord:
-    """n2 and n3 have a tenth of the operations each."""
-    ended = sum(series.count for series in run.series)
-    tenth = ended // 10
-    counts = {"n1": ended - 2 * tenth, "n2": tenth, "n3": tenth}
-    return run.model_copy(
-        update={
-            "nodes": [
-                NodeResult(
-                    name=name,
-                    role="writer" if name == "n1" else "reader",
-                    operations=count,
-                    outcomes={"ok": count},
-                    response=to_document(Histogram.from_values(np.full(count, 2_000_000))),
-                    reconnects=4 if name == "n3" else 0,
-                )
-                for name, count in counts.items()
-            ],
-            "faults": [FaultRecord(planned=KILL, begun_s=20.01, ended_s=25.0, back_s=31.0 + run.block)],
-            "silences": [
-                NodeSilence(node="n3", from_s=19.5, to_s=32.5, planned=True),
-                NodeSilence(node="n2", from_s=40.0, to_s=44.0),
-            ],
-        }
-    )
-
-
-def story() -> Story:
-    faults = {"mariadb": [KILL]}
-    return Story(contenders=(MARIADB,), threads=(4,), presets=("a",), nodes=NODES, faults=faults, change=hurt)
+from builders.bundles import MARIADB, Contender, Story, invalid, write_bundle
+from builders.nodes import NODES, hurt, story
 
 
 def test_what_came_from_each_node_stands_in_a_row(tmp_path: Path) -> None:
@@ -65,19 +29,65 @@ def test_each_node_is_a_line_of_its_own_and_faults_stand_across(tmp_path: Path) 
     bundle = write_bundle(tmp_path / "bundle", story())
     figures = figures_of(bundle, answer_of(bundle))
     text = figures.details[0].figure.canvas.inline("detail")
-    dashes = "n1 solid, n2 dashed, n3 dotted"
     for title in (
         "operations per second",
         "p99 response time",
         "memory of the server&#x27;s processes, bytes",
         "recv_queue",
     ):
-        assert f"{title}: {dashes}" in text, title
+        named = re.search(rf">{re.escape(title)}</text>(.*?)<g class=\"panel\"", text, re.DOTALL)
+        assert named, title
+        assert re.findall(r">(n\d)</text>", named[1]) == list(NODES), title
     assert "did not end right" not in text, "there was nothing"
     for words in ("kill n3", "start n3", "n3 back", "n2 silent", "n2 answers"):
         assert text.count(f">{words}<") == 1, words
     assert "mariadb, n3, repetition 1" in text
     assert figures.has_marks
+
+
+def test_a_node_has_one_colour_in_every_panel_and_table(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", story())
+    answer = answer_of(bundle)
+    html = write_report(bundle, answer=answer).html.read_text()
+    colours = dict(zip(NODES, COLOURS[1:4], strict=True))  # the first is the contestant's
+    for series, (node, colour) in enumerate(colours.items(), 1):
+        names = re.findall(rf"<text[^>]*>{node}</text>", html)
+        assert len(names) > 3
+        assert all(f'fill="{colour}"' in name for name in names), node
+        lines = re.findall(rf'data-name="mariadb, {node}, repetition \d"><polyline[^>]*', html)
+        assert lines
+        assert all(f'stroke="{colour}"' in line for line in lines), node
+        assert f'bg{series}"></span>{node} (' in html
+    assert 'bg3"></span>kill n3 at 20 s' in html
+
+
+def test_a_node_of_a_run_that_is_not_valid_keeps_its_colour(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "bundle", story(change=lambda run: invalid(hurt(run))))
+    html = write_report(bundle).html.read_text()
+    (line, *_) = re.findall(r'data-name="mariadb, n2, repetition \d"><polyline[^>]*', html)
+    assert f'stroke="{COLOURS[2]}"' in line
+
+
+def test_nodes_of_one_name_say_whose_they_are(tmp_path: Path) -> None:
+    two = (MARIADB, Contender("other", rate_1=3_000.0, rate_max=20_000.0))
+    bundle = write_bundle(tmp_path / "bundle", story(contenders=two))
+    text = figures_of(bundle, answer_of(bundle)).details[0].figure.canvas.inline("detail")
+    for words in ("mariadb n1", "other n1"):
+        assert f">{words}</text>" in text
+
+
+def test_what_came_of_faults_over_time_leads(tmp_path: Path) -> None:
+    html = write_report(write_bundle(tmp_path / "bundle", story())).html.read_text()
+    charts = re.findall(r'aria-label="((?:Rate|Throughput)[^"]*)"', html)
+    assert charts[0] == "Rate of every run over time"
+    assert [one for one in charts if one == charts[0]] == charts[:1], "it is drawn once"
+    assert any(one.startswith("Throughput of") for one in charts)
+
+
+def test_ways_in_which_a_node_came_back_are_told_once(tmp_path: Path) -> None:
+    (fault,) = answer_of(write_bundle(tmp_path / "bundle", story())).faults
+    assert fault.rejoined == ["incremental state transfer of 700 to 1,100 write sets"]
+    assert fault.nodes == ["n3"]
 
 
 def test_a_mark_stands_where_it_typically_was() -> None:

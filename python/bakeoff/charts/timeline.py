@@ -10,8 +10,8 @@ from .panel import Panel
 from .scales import Linear, Scale, binary_step, for_latency, nice_step
 from .series import EMPTY, POINTS_MAX, Series, pixels
 from .server import metrics_of
-from .style import INVALID, WARM_UP, legend, stroke
-from .svg import Canvas
+from .style import INVALID, WARM_UP, fill, legend, stroke
+from .svg import Canvas, text_width
 from .ticks import bytes_tick, milliseconds_tick, short
 
 TITLE = "Over time"
@@ -23,7 +23,7 @@ _LEFT = 66.0
 @dataclass(frozen=True)
 class RunOverTime:
     """One run. repetition: its number, from 1. metrics: what was watched beside it, by column name. nodes: what the
-    load saw of each of several servers, by "NODE.FIGURE"."""
+    load saw of each of several servers, by "NODE.FIGURE"; node_series: their colours."""
 
     series: int
     name: str
@@ -34,6 +34,8 @@ class RunOverTime:
     p99_ms: Series
     metrics: dict[str, Series] = field(default_factory=dict)
     nodes: dict[str, Series] = field(default_factory=dict)
+    #: Of the several servers of its system: their colours.
+    node_series: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ def detail(setting: Setting, names: Sequence[str]) -> Canvas:
         _warm_up(canvas, panel, setting.warm_up_s)
         last = index == len(panels) - 1
         panel.axes(canvas, title=row.title, x_title="seconds since the clients' common start", x_labels=last)
+        _node_names(canvas, panel, row, setting.runs)
         marks.draw(canvas, panel, setting.marks, labelled=index == 0)
         for part in row.parts:
             _lines(canvas, panel, setting.runs, part, row.title, row.unit)
@@ -100,14 +103,8 @@ def detail(setting: Setting, names: Sequence[str]) -> Canvas:
     return canvas
 
 
-#: How the lines of several nodes in one panel are told apart, in their order.
-_DASHES = (
-    ("solid", None),
-    ("dashed", "6 3"),
-    ("dotted", "1.5 3"),
-    ("dash-dotted", "7 3 1.5 3"),
-    ("long-dashed", "12 4"),
-)
+#: By these, too, the lines of several nodes are told apart, in their order: on grey paper colours are not.
+_DASHES = (None, "6 3", "1.5 3", "7 3 1.5 3", "12 4")
 #: What the load sees of each node: figure, title, unit, words of its ticks.
 _OF_NODES = (
     ("ok", "operations per second", "ops/s", short),
@@ -168,7 +165,7 @@ def _parts(
     """One for each node that has a column, each node's dashed as its others are; else the one of all."""
 
     def part(column: str, node: str) -> _Part:
-        dash = _DASHES[nodes.index(node) % len(_DASHES)][1] if node else None
+        dash = _DASHES[nodes.index(node) % len(_DASHES)] if node else None
         return _Part(lambda run: series_of(run).get(column, EMPTY), dash, node)
 
     return tuple(part(columns[node], node) for node in ("", *nodes) if node in columns)
@@ -177,11 +174,9 @@ def _parts(
 def _small_row(
     title: str, unit: str, words: Callable[[float], str], parts: tuple[_Part, ...], setting: Setting
 ) -> _Row:
-    dashes = {dash: name for name, dash in _DASHES}
-    named = ", ".join(f"{part.node} {dashes[part.dash]}" for part in parts if part.node)
     step_of = binary_step if words is bytes_tick else nice_step
     scale = _from_zero([part.of(run) for part in parts for run in setting.runs], 2, step_of)
-    return _Row(f"{title}: {named}" if named else title, unit, 62, words, scale, parts)
+    return _Row(title, unit, 62, words, scale, parts)
 
 
 def _from_zero(
@@ -220,8 +215,9 @@ def _lines(
             pieces = part.of(run).drawn()
             if not pieces:
                 continue
-            style = {**stroke(run.series, width=1.1, opacity=0.75), "stroke-dasharray": part.dash}
-            if not run.valid:
+            series = run.node_series.get(part.node, run.series)
+            style = {**stroke(series, width=1.1, opacity=0.75), "stroke-dasharray": part.dash}
+            if not run.valid and not part.node:
                 style |= {"class": "invalid", "stroke-width": 1.6, "stroke": INVALID, "stroke-dasharray": "4 3"}
             with canvas.group(
                 data_series=str(run.series),
@@ -232,6 +228,26 @@ def _lines(
                     xs, ys = pixels(panel.x_scale, piece.seconds), pixels(panel.y_scale, piece.values)
                     points = list(zip(xs.tolist(), ys.tolist(), strict=True))
                     canvas.polyline(points if len(points) > 1 else _dot(*points[0]), **style)
+
+
+def _node_names(canvas: Canvas, panel: Panel, row: _Row, runs: Sequence[RunOverTime]) -> None:
+    """Behind the panel's title, each with its line; the contestant's, too, where others have nodes of that name."""
+    shown = dict.fromkeys(
+        (part.node, part.dash, run.name, run.node_series[part.node])
+        for run in runs
+        for part in row.parts
+        if part.node in run.node_series and len(part.of(run))
+    )
+    of_all = [node for node, *_ in shown]
+    at = panel.x + text_width(row.title, 13) + 18
+    for node, dash, name, series in shown:
+        words = f"{name} {node}" if of_all.count(node) > 1 else node
+        width = text_width(words, 13) + 40
+        if at + width > panel.right:
+            return
+        canvas.line(at, panel.y - 14, at + 20, panel.y - 14, **{**stroke(series), "stroke-dasharray": dash})
+        canvas.text(at + 25, panel.y - 10, words, "name", attributes=fill(series))
+        at += width
 
 
 def _dot(x: float, y: float) -> list[tuple[float, float]]:

@@ -214,9 +214,9 @@ class Difference(Document):
 
 class FaultAnswer(Document):
     """One planned fault in one cell, or several that are one event, over the runs that are shown. fault: in words;
-    label: "kill n3". figures: by the metric's name, without those that not every run has. gap_before_s: the longest
-    before the first fault. not_back: runs in which the rate was not seen to come back; not_noticed: in which no
-    operation failed."""
+    label: "kill n3"; nodes: that it is done to. figures: by the metric's name, without those that not every run has.
+    gap_before_s: the longest before the first fault. not_back: runs in which the rate was not seen to come back;
+    not_noticed: in which no operation failed."""
 
     cell: str
     contestant: str
@@ -224,6 +224,7 @@ class FaultAnswer(Document):
     setting_words: str
     fault: str
     label: str
+    nodes: list[str] = Field(default_factory=list)
     runs: int
     figures: dict[str, Spread] = Field(default_factory=dict)
     gap_before_s: float = 0.0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..analysis.fault_figures import FAULT_FIGURES, FULL_RATE
 from ..analysis.wording import counted, grouped, interval_words, milliseconds_words, seconds_words
@@ -24,6 +25,7 @@ HEADS = (
     "failed",
     "unknown",
 )
+_COUNT = re.compile(r"\d+")
 #: Sentences of the headline.
 SAID_MAX = 3
 
@@ -45,6 +47,7 @@ def fault_answers(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> 
                 setting_words=setting_words(setting),
                 fault=" and ".join(fault.words for fault in planned),
                 label=" and ".join(fault.label for fault in planned),
+                nodes=list(dict.fromkeys(fault.node for fault in planned)),
                 runs=len(done),
                 loss=loss_words(runs[cell.id]) if event[-1] == len(cell.faults) - 1 else "",
             )
@@ -73,28 +76,45 @@ def _with_figures(answer: FaultAnswer, done: Sequence[Sequence[FaultRecord]]) ->
             "not_noticed": sum(all(effect.detect_s is None for effect in _effects(of_run)) for of_run in done),
             "failed": sum(effect.failed for effect in effects),
             "unknown": sum(effect.unknown for effect in effects),
-            "rejoined": sorted({fault.rejoined for fault in faults} - {""}),
+            "rejoined": _ways(fault.rejoined for fault in faults if fault.rejoined),
             "after_load": any(fault.after_load for fault in faults),
         }
     )
 
 
+def _ways(rejoined: Iterable[str]) -> list[str]:
+    """Each once, those that differ in a count alone as one: "state transfer of 3 to 9 write sets"."""
+    counts: dict[str, set[int]] = {}
+    for words in rejoined:
+        counts.setdefault(_COUNT.sub("{}", words, count=1), set()).update(map(int, _COUNT.findall(words)[:1]))
+    return [
+        way.format(" to ".join(dict.fromkeys(f"{number:,}" for number in (min(seen), max(seen))))) if seen else way
+        for way, seen in sorted(counts.items())
+    ]
+
+
 def row_words(answer: FaultAnswer) -> list[str]:
     """As HEADS names them."""
-    noticed = "by no failure" if answer.not_noticed == answer.runs else _words(answer, "time_to_detect_s", _precisely)
-    usual = f", before it up to {seconds_words(answer.gap_before_s)}" if answer.gap_before_s > 0 else ""
+    return [f"{value} ({beneath})" if beneath else value for value, beneath in row_cells(answer)]
+
+
+def row_cells(answer: FaultAnswer) -> list[tuple[str, str]]:
+    """Each value, and what is said of it: its interval, and how it came about."""
+    noticed = _words(answer, "time_to_detect_s", _precisely)
+    gap, between = _words(answer, "time_without_writes_s", seconds_words)
+    usual = f"before it up to {seconds_words(answer.gap_before_s)}" if answer.gap_before_s > 0 else ""
+    rate, rate_between = _words(answer, FULL_RATE, seconds_words)
     least = "at least " if answer.not_back and FULL_RATE in answer.figures else ""
-    back = _words(answer, "rejoin_s", _precisely)
-    how = f" ({', '.join(answer.rejoined)})" if answer.rejoined else ""
+    back, back_between = _words(answer, "rejoin_s", _precisely)
     return [
-        answer.fault,
-        noticed,
-        _words(answer, "time_without_writes_s", seconds_words) + usual,
-        f"{least}{_words(answer, FULL_RATE, seconds_words)}",
-        "after the load" if answer.after_load else f"{back}{how}",
+        (answer.fault, ""),
+        ("by no failure", "") if answer.not_noticed == answer.runs else noticed,
+        (gap, _listed(between, usual)),
+        (f"{least}{rate}", rate_between),
+        ("after the load", "") if answer.after_load else (back, _listed(back_between, *answer.rejoined)),
         _words(answer, "longest_wait_s", _precisely),
-        f"{answer.failed:,}",
-        f"{answer.unknown:,}",
+        (f"{answer.failed:,}", ""),
+        (f"{answer.unknown:,}", ""),
     ]
 
 
@@ -130,13 +150,24 @@ def _precisely(value_s: float) -> str:
     return milliseconds_words(value_s * 1e3)
 
 
-def _words(answer: FaultAnswer, name: str, words: Callable[[float], str]) -> str:
+def _listed(*parts: str) -> str:
+    return ", ".join(filter(None, parts))
+
+
+def _words(answer: FaultAnswer, name: str, words: Callable[[float], str]) -> tuple[str, str]:
+    """The value and its interval."""
     spread = answer.figures.get(name)
-    return "-" if spread is None else _spread(spread, words)
+    return ("-", "") if spread is None else (words(spread.value), _between(spread, words))
 
 
 def _spread(spread: Spread, words: Callable[[float], str]) -> str:
-    """With its interval, where there is one."""
-    if spread.low is None or spread.high is None or spread.low == spread.high:
-        return words(spread.value)
-    return f"{words(spread.value)} ({interval_words(spread.low, spread.high, words)})"
+    between = _between(spread, words)
+    return words(spread.value) + (f" ({between})" if between else "")
+
+
+def _between(spread: Spread, words: Callable[[float], str]) -> str:
+    """The interval; "" where it says no more than the value."""
+    if spread.low is None or spread.high is None:
+        return ""
+    between = interval_words(spread.low, spread.high, words)
+    return "" if words(spread.low) == words(spread.high) == words(spread.value) else between

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +28,7 @@ from .contest import Contest, Setting, setting_words
 from .fault_marks import marks_of
 from .levels import amount, axis_words, level_words
 from .limit_words import limits_of_plan
+from .node_colours import node_series
 from .run_values import observed
 from .runs import runs_by_cell
 from .search_figures import search_charts
@@ -142,6 +143,10 @@ class _Maker:
     answer: Answer
     bundle: Source
     runs: dict[str, list[RunRecord]]
+
+    @cached_property
+    def of_nodes(self) -> dict[tuple[str, str], int]:
+        return node_series(self.answer)
 
     @property
     def names(self) -> list[str]:
@@ -275,6 +280,7 @@ class _Maker:
             p99_ms=intervals.get("p99_ms", EMPTY),
             metrics=watched,
             nodes=_columns(self.bundle.nodes(run.id, _node_columns)) if nodes else {},
+            node_series={node: series for (owner, node), series in self.of_nodes.items() if owner == name},
         )
 
 

@@ -13,14 +13,13 @@ from .answer import QUANTILE_WORDS, Answer
 from .config_diff import configuration_of
 from .contest import Contest, setting_words
 from .fault_words import HEADS as FAULT_HEADS
-from .fault_words import row_words
 from .figures import Figure, Figures
 from .levels import axis_words
 from .limit_words import limits_of_plan
 from .node_words import HEADS as NODE_HEADS
-from .node_words import row_words as node_row
 from .page_cells import cell_rows
 from .page_comparisons import comparison_rows, shape_rows
+from .page_nodes import fault_rows, node_rows
 from .page_runs import broken_checks, first_errors, load_row, machine_rows, run_row
 from .pair_words import NAMED_MAX
 from .source import Source
@@ -49,7 +48,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
             "metric": metric_chart.CAPTION,
             "search": search.CAPTION,
             "spectrum": spectrum.CAPTION,
-            "timeline": timeline.CAPTION + (f" {marks.CAPTION}" if figures.has_marks else ""),
+            "timeline": _over_time(figures),
         },
         "colours": COLOURS,
         "dark_colours": DARK_COLOURS,
@@ -59,15 +58,9 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         "compared": answer.compared if "." in answer.compared else answer.compared[:1].upper() + answer.compared[1:],
         "statement_heads": STATEMENT_HEADS,
         "node_heads": NODE_HEADS,
-        "nodes": [
-            {"found": one, "series": answer.contestants.index(one.contestant), "words": node_row(one)}
-            for one in answer.nodes
-        ],
+        "nodes": node_rows(answer),
         "fault_heads": FAULT_HEADS,
-        "faults": [
-            {"found": one, "series": answer.contestants.index(one.contestant), "words": row_words(one)}
-            for one in answer.faults
-        ],
+        "faults": fault_rows(answer),
         "objective_short": metric(answer.objective, answer.rates).label,
         "comparisons": comparison_rows(answer),
         "shapes": shape_rows(answer),
@@ -87,9 +80,12 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
 
 
 def _lead(bundle: Source, answer: Answer, figures: Figures) -> Figure:
-    """The chart of what was asked: what a search tried, else of the first limit's metric, else of the objective."""
+    """The chart of what was asked: what a search tried, what came of planned faults, else the first limit's metric,
+    else the objective."""
     if figures.searches:
         return figures.searches[0]
+    if answer.faults and figures.overview:
+        return figures.overview
     limits = limits_of_plan(bundle.plan)
     name = limits[0].metric.name if limits else answer.objective
     metrics = {figure.name: figure for figure in figures.metrics}
@@ -102,7 +98,13 @@ def _caption(figure: Figure, figures: Figures) -> str:
         return search.CAPTION
     if figure is figures.throughput:
         return throughput.CAPTION
+    if figure is figures.overview:
+        return _over_time(figures)
     return metric_chart.CAPTION if figure in figures.metrics else latency.CAPTION
+
+
+def _over_time(figures: Figures) -> str:
+    return timeline.CAPTION + (f" {marks.CAPTION}" if figures.has_marks else "")
 
 
 def _named(places: list[str]) -> str:
