@@ -20,6 +20,7 @@ from bakeoff.bundle import read
 from bakeoff.bundle.read import Bundle
 from bakeoff.errors import BundleError
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
+from builders.clients import shared_out
 
 TINY = Story(contenders=(MARIADB, SQLITE), threads=(2,), presets=("a",), repetitions=2, window_s=3, warm_up_s=1)
 FIRST = "runs/b01-c01/result.json"
@@ -140,6 +141,40 @@ def test_figures_of_nodes_that_agree_are_read(folder: Path, ours: bool) -> None:
 def test_figures_of_nodes_are_held_against_those_of_their_run(folder: Path, words: str) -> None:
     document = of_two_nodes(folder)
     WRONG_NODES[words](document)
+    bundle = changed(folder, lambda d: d.update(document))
+    assert "b01-c01" not in [run.id for run in bundle.runs]
+    assert any(said.startswith("b01-c01/result.json ") and words in said for said in bundle.damage)
+
+
+def of_two_clients(folder: Path) -> dict[str, Any]:
+    """The first run's record, as that of two clients."""
+    run = Bundle.open(folder).runs[0]
+    document: dict[str, Any] = json.loads((folder / FIRST).read_text())
+    document["clients"] = shared_out(run, ["load1", "load2"]).model_dump(mode="json")["clients"]
+    return document
+
+
+WRONG_CLIENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "clients: ok is ": put("clients", 0, "ok", value=1),
+    "clients: completed is ": put("clients", 0, "completed", value=1),
+    "clients: errors is 7 in all, but the run has 0": put("clients", 1, "errors", value={"wrong": 7}),
+    "clients: headline.count is ": lambda d: d["clients"][0].update(headline=d["headline"]),
+    "clients.1.headline.p99_ns is 1, but": put("clients", 1, "headline", "p99_ns", value=1),
+    "clients.0.clock_bound_ns is -1, and cannot be negative": put("clients", 0, "clock_bound_ns", value=-1),
+}
+
+
+def test_figures_of_clients_that_agree_are_read_and_a_clock_may_be_behind(folder: Path) -> None:
+    document = of_two_clients(folder)
+    document["clients"][0]["clock_offset_ns"] = -5
+    bundle = changed(folder, lambda d: d.update(document))
+    assert [client.words for client in bundle.runs[0].clients] == ["client 0 on load1", "client 1 on load2"]
+
+
+@pytest.mark.parametrize("words", WRONG_CLIENTS)
+def test_figures_of_clients_are_held_against_those_of_their_run(folder: Path, words: str) -> None:
+    document = of_two_clients(folder)
+    WRONG_CLIENTS[words](document)
     bundle = changed(folder, lambda d: d.update(document))
     assert "b01-c01" not in [run.id for run in bundle.runs]
     assert any(said.startswith("b01-c01/result.json ") and words in said for said in bundle.damage)

@@ -7,7 +7,8 @@ from typing import Any, cast
 import pytest
 from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.histograms import Histogram
-from bakeoff.model.boundary import Series
+from bakeoff.model.boundary import HistogramDoc, Series
+from bakeoff.model.clients import ClientRecord
 from bakeoff.model.faults import FaultRecord, PlannedFault
 from bakeoff.model.records import RunRecord
 from bakeoff.plan.read import resolve
@@ -64,6 +65,34 @@ def test_the_client_is_judged_by_where_the_system_is() -> None:
     assert not limited("null", runner="thread", busy=1.0, delay=0.0, inside=0.95), (
         "the system is at work in its threads"
     )
+
+
+def client(number: int, machine: str, *, busy: float, delay: float = 0.0) -> ClientRecord:
+    return ClientRecord(
+        number=number, machine=machine, rate_ops_per_s=1.0, ok=1, headline=HistogramDoc.empty(), cpu_s=0.1,
+        workers_busy_ratio=[busy], workers_run_queue_delay_ratio=[delay],
+    )  # fmt: skip
+
+
+def signs_of(*clients: ClientRecord) -> list[str]:
+    """Of a server on this machine, whose cores are full."""
+    record = RunRecord(
+        id="b01-c", block=1, cell="c", order=0, started="", state="done", seed=1, window_s=1.0, shares_cores=True,
+        workers_busy_ratio=[0.1], workers_run_queue_delay_ratio=[0.0], clients=list(clients),
+    )  # fmt: skip
+    record.server.cpu_s, record.machine.idle_ratio = 2.7, 0.0
+    cell = SimpleNamespace(
+        runner_taken="reactor", threads=2, clients=len(clients), record=SimpleNamespace(kind="mysql")
+    )
+    return client_verdict(record, cast(Any, cell)).signs
+
+
+def test_clients_share_cores_with_the_server_only_on_its_machine() -> None:
+    here, there = (client(0, machine, busy=0.34, delay=0.65) for machine in ("this machine", "load1"))
+    assert signs_of(here) == [], "the server has the cores"
+    assert signs_of(there) == ["on load1, a worker worked 34 % of the window and had work but no core for 65 %"]
+    idle, full = client(1, "load1", busy=0.2), client(2, "load2", busy=0.96)
+    assert signs_of(here, idle, full) == ["on load2, a worker worked 96 % of the window"]
 
 
 def system(*, embedded: bool = False, private: bool = True, here: bool = True) -> System:

@@ -18,6 +18,10 @@ COMPLETED_RATIO_MIN = 0.99
 LATENESS_RATIO_MAX = 0.10
 # Below it lateness is what a thread takes to wake, on any machine.
 LATENESS_NS_MIN = 100_000
+#: Beyond it what clients of several machines did in one second is not what they did at the same time.
+CLOCK_BOUND_NS_MAX = 10_000_000
+#: What the series tells apart at best: tenths of a second.
+TENTH_NS = 100_000_000
 STEAL_RATIO_MAX = 0.01
 OTHER_CPU_RATIO_MAX = 0.10
 
@@ -65,6 +69,9 @@ class RunNumbers:
     beside: other bakeoff runs that measured on the same cores.
     faults: what was done to servers as planned, in words; error_ratio is then of the operations that ended while it was
     not felt. fault_failures: why one was not done so. silences: of nodes that nobody hurt, in words.
+    behind: which of several clients were slower than the others, in words; None: there are none to compare. crowded:
+    which machine had more clients than cores. clock_bound_ns: how far the clock of a load machine may be from where it
+    is taken to be, of the one that is known least, clock_of; None: all clients read the controller's.
     """
 
     error_ratio: float
@@ -108,6 +115,10 @@ class RunNumbers:
     faults: Sequence[str] = ()
     fault_failures: Sequence[str] = ()
     silences: Sequence[str] = ()
+    behind: str | None = None
+    crowded: str = ""
+    clock_bound_ns: int | None = None
+    clock_of: str = ""
 
 
 def findings(run: RunNumbers) -> list[Finding]:
@@ -240,6 +251,27 @@ def _client(run: RunNumbers) -> Finding:
     signs = "; ".join(run.client_signs) or "no details"
     words = f"the client may have been the limit ({signs}): the figure says at most what this client could ask"
     return Finding("client", False, "warning", words)
+
+
+def _clients(run: RunNumbers) -> Finding | None:
+    if run.behind is None:
+        return None
+    return Finding("clients", not run.behind, "warning", run.behind or "no client was slower than the others")
+
+
+def _crowded(run: RunNumbers) -> Finding | None:
+    return Finding("clients to a core", False, "warning", run.crowded) if run.crowded else None
+
+
+def _clocks(run: RunNumbers) -> Finding | None:
+    bound_ns = run.clock_bound_ns
+    if bound_ns is None:
+        return None
+    most = duration_words(CLOCK_BOUND_NS_MAX)
+    words = f"the clock of {run.clock_of} is known to within {duration_words(bound_ns)} (bound {most})"
+    if bound_ns > TENTH_NS:
+        words += ": tenths of a second cannot be told apart, and are not kept"
+    return Finding("clocks", bound_ns <= CLOCK_BOUND_NS_MAX, "warning", words)
 
 
 def _witness(run: RunNumbers) -> Finding | None:
@@ -389,6 +421,9 @@ CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     _wrong_answers,
     _overload,
     _client,
+    _clients,
+    _crowded,
+    _clocks,
     _witness,
     _event_log,
     _steady,

@@ -23,8 +23,8 @@ NUMBER_MAX = 2**64 - 1
 DEPTH_MAX = 100
 #: Of figures that were calculated twice.
 _ROUNDING_RATIO = 1e-6
-#: Offsets from the window's start, which may lie before it.
-_SIGNED = ("at_s",)
+#: Offsets: from the window's start, which may lie before it, and of one clock from another.
+_SIGNED = ("at_s", "clock_offset_ns")
 
 
 def bad_number(tree: Any, *, signed: bool) -> str | None:
@@ -62,6 +62,7 @@ def _contradictions(run: RunRecord) -> Iterator[str]:
         yield f"error_ratio is {run.error_ratio:g}, but {ended - run.ok} of {ended} operations failed"
     yield from _counts(run)
     yield from _of_nodes(run)
+    yield from _of_clients(run)
     yield from _ratios(run, achieved)
     for name, document in _histograms(run):
         if words := _of_histogram(document):
@@ -107,6 +108,20 @@ def _of_nodes(run: RunRecord) -> Iterator[str]:
             yield f"nodes.{index}: its outcomes count {sum(node.outcomes.values())} of {node.operations} operations"
 
 
+def _of_clients(run: RunRecord) -> Iterator[str]:
+    """All clients together are the run, where they are told of."""
+    if not run.clients:
+        return
+    for name, parts, whole in (
+        ("ok", [c.ok for c in run.clients], run.ok),
+        ("completed", [c.completed for c in run.clients], run.completed),
+        ("errors", [sum(c.errors.values()) for c in run.clients], sum(run.errors.values())),
+        ("headline.count", [c.headline.count for c in run.clients], run.headline.count),
+    ):
+        if sum(parts) != whole:
+            yield f"clients: {name} is {sum(parts)} in all, but the run has {whole}"
+
+
 def _ratios(run: RunRecord, achieved: int) -> Iterator[str]:
     """What was divided by the window, or by the operations that the rate counts."""
     for name, whole, parts in (
@@ -130,6 +145,8 @@ def _histograms(run: RunRecord) -> Iterator[tuple[str, HistogramDoc]]:
         yield f"series.{index}.service", series.service
     for index, node in enumerate(run.nodes):
         yield f"nodes.{index}.response", node.response
+    for index, client in enumerate(run.clients):
+        yield f"clients.{index}.headline", client.headline
     for index, witness in enumerate(run.witness):
         yield f"witness.{index}.service", witness.service
 

@@ -16,6 +16,7 @@ from typing import Protocol, Self
 
 from ..errors import EngineError
 from ..model.boundary import Event, Ready, RunResult, Warning
+from ..model.clients import THIS_MACHINE
 
 
 class MachineLost(EngineError):
@@ -33,7 +34,7 @@ class Place:
     plan."""
 
     #: As people know it.
-    machine: str = "this machine"
+    machine: str = THIS_MACHINE
     #: Cores that a client may use there; None: those of this machine.
     cores: int | None = None
     #: The machine's monotonic clock minus the controller's, as the start was set by it.

@@ -48,6 +48,7 @@ from .boundary import (
     Series,
     Witness,
 )
+from .clients import ClientRecord
 from .faults import FaultRecord, PlannedFault
 
 #: 2: in a closed loop an operation counts where it ended, in rates and percentiles alike.
@@ -359,6 +360,8 @@ class RunRecord(Document):
     pool_wait: HistogramDoc = Field(default_factory=HistogramDoc.empty)
     #: Of a system with more than one.
     nodes: list[NodeResult] = Field(default_factory=list)
+    #: Of a run with several, or with one on another machine.
+    clients: list[ClientRecord] = Field(default_factory=list)
     #: Those of its cell, as they were carried out, in the order of time; and of the operations that ended while none of
     #: them was felt, the share that did not end ok. None: there were none.
     faults: list[FaultRecord] = Field(default_factory=list)

@@ -29,7 +29,7 @@ def with_effects(
     numbered = model.events([record.planned for record in records])
     carried_out = [[n for n in numbers if _began(records[n]) < window_s] for numbers in numbered]
     events = [numbers for numbers in carried_out if numbers]
-    if not events or not intervals:
+    if not events or not timeline.tenths:
         return records
     tenths, seconds = tenths_of(timeline.tenths, warm_up_s), seconds_of(intervals, warm_up_s)
     failures_s = [sample.at_s - warm_up_s for result in results for sample in result.errors]

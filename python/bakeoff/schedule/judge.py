@@ -6,31 +6,52 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..analysis import client, steady
+from ..analysis import client, clients, steady
 from ..analysis import validity as analysis
 from ..model.boundary import LoggedEvents, RunResult
+from ..model.clients import THIS_MACHINE, ClientRecord
 from ..model.records import ClientVerdict, NodeSilence, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
 from ..systems import SYSTEMS
 
 
 def client_verdict(record: RunRecord, cell: Cell) -> ClientVerdict:
-    signs = client.signs(_client_numbers(record, cell))
+    """Machine by machine: what the server and others take of one says nothing of the clients on another."""
+    machines = clients.by_machine(record.clients)
+    here = machines.pop(THIS_MACHINE, [])
+    signs = client.signs(_numbers_here(record, here, cell)) if here or not record.clients else []
+    signs += [
+        f"on {machine}, {words}" for machine, there in machines.items() for words in client.signs(_numbers_of(there))
+    ]
     return ClientVerdict(client_limited=bool(signs), signs=signs)
 
 
-def _client_numbers(record: RunRecord, cell: Cell) -> client.ClientNumbers:
+def _numbers_here(record: RunRecord, theirs: Sequence[ClientRecord], cell: Cell) -> client.ClientNumbers:
+    """theirs: of those on this machine; none where all there is to know is the run's."""
     blocking = cell.runner_taken == "thread"
     embedded = SYSTEMS[cell.record.kind].capabilities().embedded
     workers = zip(record.workers_busy_ratio, record.workers_run_queue_delay_ratio, strict=True)
     return client.ClientNumbers(
-        workers=() if blocking else [client.WorkerNumbers(busy, delay) for busy, delay in workers],
+        workers=() if blocking else _workers(theirs) or [client.WorkerNumbers(*worker) for worker in workers],
         shares_cores=record.shares_cores and not embedded,  # there is no server that could take them
         idle_ratio=record.machine.idle_ratio,
-        client_cpu_s=record.client_cpu_s,
+        client_cpu_s=sum(each.cpu_s for each in theirs) if theirs else record.client_cpu_s,
         server_cpu_s=record.server.cpu_s,
         harness_ratio=_harness_ratio(record, cell) if blocking and record.due is None else None,
     )
+
+
+def _numbers_of(theirs: Sequence[ClientRecord]) -> client.ClientNumbers:
+    """Of a machine that none of our servers is on."""
+    return client.ClientNumbers(workers=_workers(theirs), client_cpu_s=sum(each.cpu_s for each in theirs))
+
+
+def _workers(theirs: Sequence[ClientRecord]) -> list[client.WorkerNumbers]:
+    return [
+        client.WorkerNumbers(busy, delay)
+        for each in theirs
+        for busy, delay in zip(each.workers_busy_ratio, each.workers_run_queue_delay_ratio, strict=True)
+    ]
 
 
 def _harness_ratio(record: RunRecord, cell: Cell) -> float:
@@ -49,6 +70,7 @@ def validity(
     server_alive: bool,
 ) -> list[Validity]:
     open_loop = record.due is not None
+    least_known = clients.least_known_clock(record.clients)
     numbers = analysis.RunNumbers(
         error_ratio=record.budgeted_error_ratio,
         error_budget_ratio=plan.error_budget_ratio,
@@ -90,6 +112,10 @@ def validity(
         faults=[fault.planned.words for fault in record.faults],
         fault_failures=[f"{fault.planned.words}: {fault.failure}" for fault in record.faults if fault.failure],
         silences=[_silence_words(silence) for silence in record.silences if not silence.planned],
+        behind=clients.behind_words(record.clients) if len(record.clients) > 1 else None,
+        crowded=clients.crowded_words(record.clients),
+        clock_bound_ns=least_known.clock_bound_ns if least_known else None,
+        clock_of=least_known.machine if least_known else "",
     )
     return [Validity(name=f.name, severity=f.severity, ok=f.ok, words=f.words) for f in analysis.findings(numbers)]
 

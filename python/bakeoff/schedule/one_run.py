@@ -11,7 +11,7 @@ from ..analysis.validity import COULD_BE_CHECKED, overloaded
 from ..bundle.files import write_text
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, EngineError, ServerError
-from ..fleet.host import Engines
+from ..fleet.host import Engines, Place
 from ..model.boundary import (
     Check,
     CheckSpec,
@@ -31,6 +31,7 @@ from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.os_metrics import wait_for_writeback
 from ..systems.base import System
 from . import judge
+from .clients import client_records
 from .cores import Others, cores_of, shares_cores
 from .ended import told_by_name
 from .faulted import error_ratio_beside, with_effects
@@ -58,7 +59,9 @@ class Measured:
 
     ready: list[Ready]
     results: list[RunResult]
-    intervals: list[Interval]
+    places: list[Place]
+    #: Of each client.
+    intervals: list[list[Interval]]
     sampler: Sampler
     faults: list[FaultRecord]
     warnings: list[str]
@@ -99,15 +102,20 @@ def make(
     watcher.stage("checking")
     checks = _check(cell, plan, instance, folder, measured)
     write_text(folder, "server.log", system.log_tail(200))
-    timeline = merge_intervals(measured.intervals)
+    intervals = [interval for of_client in measured.intervals for interval in of_client]
+    bound_ns = max(place.clock_bound_ns for place in measured.places)
+    timeline = merge_intervals(intervals, clock_bound_ns=bound_ns)
     seconds = {"intervals": timeline.rows, "tenths": timeline.tenths, "nodes": timeline.nodes}
     writer.run_tables(slot.run, {**seconds, "server": measured.sampler.rows()}, timeline.histograms)
     record = _record(slot, cell, plan, started, measured, merged, server, checks)
-    record.faults = with_effects(measured.faults, timeline, measured.intervals, measured.results, plan.warm_up_s)
-    record.error_ratio_beside_faults = error_ratio_beside(record.faults, measured.intervals, plan.warm_up_s)
+    record.faults = with_effects(measured.faults, timeline, intervals, measured.results, plan.warm_up_s)
+    record.error_ratio_beside_faults = error_ratio_beside(record.faults, intervals, plan.warm_up_s)
     record.disk_was_quiet = disk_was_quiet
     record.engine_warnings += instance.phases.warnings()
     record.shares_cores = shares_cores(plan, system)
+    record.clients = client_records(
+        measured.results, measured.places, measured.intervals, plan.client_cores, open_loop=record.due is not None
+    )
     record.verdict = judge.client_verdict(record, cell)
     record.validity = judge.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
     writer.run_result(record)
@@ -138,7 +146,7 @@ def _measure(
 ) -> Measured:
     system = instance.system
     where = f"run {slot.run}, {cell.record.label}"
-    intervals: list[Interval] = []
+    intervals: list[list[Interval]] = [[] for _ in range(cell.clients)]
     with told_by_name(system), instance.host.engines(where) as engines:
         _start_clients(engines, slot, cell, plan, instance, writer)
         ready = engines.wait_ready(READY_TIMEOUT_S)
@@ -152,9 +160,9 @@ def _measure(
         faults.start()
         beside, frost, whole = set(others()), Frost(lambda words: watcher.message(f"{slot.run}: {words}")), False
         try:
-            for _, event in engines.events(_deadline(cell, plan), silence_s=ENGINE_SILENCE_S):
+            for client, event in engines.events(_deadline(cell, plan), silence_s=ENGINE_SILENCE_S):
                 if isinstance(event, Interval):
-                    intervals.append(event)
+                    intervals[client].append(event)
                     watcher.interval(event)
                     beside.update(others())
                 if isinstance(event, Mark):
@@ -166,7 +174,8 @@ def _measure(
         finally:
             faults.end(at_once=not whole)
             sampler.stop(excused=frost.frozen | faults.away())
-        results, warnings = engines.results(), [_in_words(*warning, cell) for warning in engines.warnings]
+        results, places = engines.results(), engines.places()
+        warnings = [_in_words(*warning, cell) for warning in engines.warnings]
         if len(results) < cell.clients:
             raise EngineError(
                 f"{cell.clients - len(results)} of {cell.clients} clients did not end in time",
@@ -177,7 +186,7 @@ def _measure(
     sampler.window_ended(max(r.window_end_s for r in results))
     faults.heal()
     alive = not frost.all_frozen and system.answers()
-    return Measured(ready, results, intervals, sampler, faults.records, warnings, alive, sorted(beside))
+    return Measured(ready, results, places, intervals, sampler, faults.records, warnings, alive, sorted(beside))
 
 
 def _start_clients(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from ..analysis.response import merge_documents
+from ..analysis.validity import TENTH_NS
 from ..model.boundary import HistogramDoc, Interval, OutcomeName
 from .merge import add_outcomes, add_queries
 
@@ -27,8 +28,9 @@ class Timeline:
     nodes: list[dict[str, Any]]
 
 
-def merge_intervals(intervals: Sequence[Interval]) -> Timeline:
-    """`intervals` of all clients, in any order. A second's row counts whole operations only (no parts)."""
+def merge_intervals(intervals: Sequence[Interval], *, clock_bound_ns: int = 0) -> Timeline:
+    """`intervals` of all clients, in any order. A second's row counts whole operations only (no parts). clock_bound_ns:
+    beyond a tenth of a second, nobody knows what the clients did in the same one."""
     seconds: dict[int, list[Interval]] = defaultdict(list)
     for interval in intervals:
         seconds[interval.second].append(interval)
@@ -37,7 +39,8 @@ def merge_intervals(intervals: Sequence[Interval]) -> Timeline:
         group = seconds[second]
         timeline.rows.append(_interval_row(second, group))
         timeline.histograms.extend(_interval_histograms(second, group))
-        timeline.tenths.extend(_tenths(second, group))
+        if clock_bound_ns <= TENTH_NS:
+            timeline.tenths.extend(_tenths(second, group))
         if group[0].nodes:
             timeline.nodes.append(_nodes_row(second, group))
     return timeline

@@ -1,0 +1,130 @@
+"""What may be said of a run's clients side by side: why one was slower than the others, what all would have had without
+it, whether a machine had more of them than cores, and how well the clocks are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..model.clients import ClientRecord
+from .client import WANTED_RATIO_MAX
+from .validity import STEAL_RATIO_MAX
+from .wording import counted, duration_words, percent_words, rate_words
+
+#: Of the window, in which a worker had work to do and no core: more than that is felt.
+NO_CORE_RATIO_MAX = 0.1
+#: A round trip this much longer than the others', in times and in ns, is one to another place.
+FAR_RATIO_MIN = 2.0
+FAR_NS_MIN = 50_000
+LATE_NS_MAX = 10_000_000
+#: So many are named.
+NAMED_MAX = 3
+
+
+def signs(client: ClientRecord, others: Sequence[ClientRecord]) -> list[str]:
+    """What may have made it slower than the others, in words; none: nothing of what is known."""
+    return [words for words in _signs(client, others) if words]
+
+
+def _signs(client: ClientRecord, others: Sequence[ClientRecord]) -> Iterator[str]:
+    busy, no_core = _most(client.workers_busy_ratio), _most(client.workers_run_queue_delay_ratio)
+    if busy > WANTED_RATIO_MAX:
+        yield f"a worker worked {percent_words(busy)} of the window"
+    elsewhere = max((_most(other.workers_run_queue_delay_ratio) for other in others), default=0.0)
+    if no_core > elsewhere + NO_CORE_RATIO_MAX:
+        yield f"a worker had work but no core for {percent_words(no_core)} of the window"
+    if client.steal_ratio > max([STEAL_RATIO_MAX, *(other.steal_ratio for other in others)]):
+        yield f"{percent_words(client.steal_ratio)} of its machine's CPU time was taken by the hypervisor"
+    yield _far(client, others)
+    if client.start_late_ns is not None and client.start_late_ns > LATE_NS_MAX:
+        yield f"it began {duration_words(client.start_late_ns)} late"
+    failed = error_ratio(client)
+    if failed > 2 * max((error_ratio(other) for other in others), default=0.0) and failed > 0.01:
+        yield f"{percent_words(failed)} of its operations did not end ok"
+
+
+def _most(ratios: Sequence[float]) -> float:
+    return max(ratios, default=0.0)
+
+
+def _far(client: ClientRecord, others: Sequence[ClientRecord]) -> str:
+    own_ns = client.server_round_trip_ns_max
+    known_ns = [ns for other in others if (ns := other.server_round_trip_ns_max) is not None]
+    if own_ns is None or not known_ns:
+        return ""
+    typical_ns = float(np.median(known_ns))
+    if own_ns < FAR_RATIO_MIN * typical_ns or own_ns - typical_ns < FAR_NS_MIN:
+        return ""
+    return f"{duration_words(own_ns)} to the server and back, the others {duration_words(typical_ns)}"
+
+
+def error_ratio(client: ClientRecord) -> float:
+    failed = sum(client.errors.values())
+    return failed / (client.ok + failed) if failed else 0.0
+
+
+def behind_words(clients: Sequence[ClientRecord]) -> str:
+    """Those that fell behind, why, and what all would have had without them; "": none did."""
+    behind = sorted((client for client in clients if client.behind), key=lambda client: client.rate_ops_per_s)
+    if not behind:
+        return ""
+    slowest = behind[0]
+    why = f"; {', '.join(slowest.signs)}" if slowest.signs else ""
+    if len(behind) == 1:
+        words = f"{slowest.words} was slower than the other {len(clients) - 1} ({slowest.behind}{why})"
+    else:
+        words = (
+            f"{len(behind)} of {len(clients)} clients were slower than the others: {named(behind, clients)}"
+            f" (the slowest, {slowest.words}: {slowest.behind}{why})"
+        )
+    have, could = sum(client.rate_ops_per_s for client in clients), without_behind(clients)
+    if could > have * 1.01:
+        words += f"; had all had the rate of the others, {rate_words(could)} at most and not {rate_words(have)}"
+    return words
+
+
+def named(behind: Sequence[ClientRecord], clients: Sequence[ClientRecord]) -> str:
+    """ "client 3 on load2, client 4 on load2", "all 10 on load2, 3 of 10 on load3"; the first of them."""
+    if len(behind) <= NAMED_MAX:
+        return ", ".join(client.words for client in sorted(behind, key=lambda client: client.number))
+    parts = []
+    for machine, there in by_machine(clients).items():
+        if slow := sum(bool(client.behind) for client in there):
+            parts.append(f"{f'all {slow}' if slow == len(there) else f'{slow} of {len(there)}'} on {machine}")
+    more = f" and more on {counted(len(parts) - NAMED_MAX, 'machine', 'machines')}" if len(parts) > NAMED_MAX else ""
+    return f"{', '.join(parts[:NAMED_MAX])}{more}"
+
+
+def without_behind(clients: Sequence[ClientRecord]) -> float:
+    """What all would have had together, ops/s, with the mean rate of those that kept up. A server that is asked for
+    more may not have given it."""
+    kept_up = [client.rate_ops_per_s for client in clients if not client.behind]
+    return len(clients) * sum(kept_up) / len(kept_up) if kept_up else 0.0
+
+
+def crowded_words(clients: Sequence[ClientRecord]) -> str:
+    """Of the machine with more clients than cores whose clients had to wait most for one; "": none had to."""
+    found: list[tuple[float, str]] = []
+    for machine, theirs in by_machine(clients).items():
+        cores = theirs[0].cores
+        no_core = max(_most(client.workers_run_queue_delay_ratio) for client in theirs)
+        if cores and len(theirs) > cores and no_core > NO_CORE_RATIO_MAX:
+            words = f"{len(theirs)} clients ran on {machine}, which has {counted(cores, 'core', 'cores')} for them"
+            found.append(
+                (no_core, f"{words}: a worker had work but no core for {percent_words(no_core)} of the window")
+            )
+    return max(found)[1] if found else ""
+
+
+def by_machine(clients: Sequence[ClientRecord]) -> dict[str, list[ClientRecord]]:
+    """In the order of their first clients."""
+    found: dict[str, list[ClientRecord]] = {}
+    for client in clients:
+        found.setdefault(client.machine, []).append(client)
+    return found
+
+
+def least_known_clock(clients: Sequence[ClientRecord]) -> ClientRecord | None:
+    """The client whose machine's clock is known least; None: all read the controller's."""
+    return max((c for c in clients if c.clock_bound_ns), key=lambda client: client.clock_bound_ns, default=None)

@@ -1,0 +1,49 @@
+"""Runs of several clients: what was one, shared out to the count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from bakeoff.analysis.encode import to_document, to_hdr
+from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.response import decode
+from bakeoff.model.clients import ClientRecord
+from bakeoff.model.records import RunRecord
+
+
+def shared_out(run: RunRecord, machines: Sequence[str], shares: Sequence[float] = ()) -> RunRecord:
+    """The run as that of one client on each of the machines named. shares: of the work; none: all the same."""
+    weights = np.array(shares or [1.0] * len(machines))
+    edges = np.concatenate([[0.0], np.cumsum(weights) / weights.sum()])
+    times = decode(run.headline)
+    reached = [np.floor(times.counts * edge + 1e-9).astype(np.int64) for edge in edges]
+    ok = [int(run.ok * edge + 1e-9) for edge in edges]
+    clients = []
+    for number, machine in enumerate(machines):
+        counts = reached[number + 1] - reached[number]
+        held = counts > 0
+        own = ok[number + 1] - ok[number]
+        clients.append(
+            ClientRecord(
+                number=number,
+                machine=machine,
+                cores=4,
+                rate_ops_per_s=own / run.window_s,
+                ok=own,
+                completed=int(run.completed * edges[number + 1] + 1e-9) - int(run.completed * edges[number] + 1e-9),
+                headline=to_document(Histogram.from_hdr(to_hdr(Histogram(times.indices[held], counts[held])))),
+                errors={} if number else run.errors,
+                failures=0 if number else run.failures,
+                cpu_s=run.client_cpu_s * weights[number] / weights.sum(),
+                memory_peak_bytes=18 << 20,
+                workers_busy_ratio=[0.4],
+                workers_run_queue_delay_ratio=[0.01],
+                round_trip_ns=210_000,
+                server_round_trip_ns={"server": 180_000},
+                clock_offset_ns=36_000_000_000_000 * (1 + sorted(set(machines)).index(machine)),
+                clock_bound_ns=120_000,
+                start_late_ns=4_000,
+            )
+        )
+    return run.model_copy(update={"clients": clients})

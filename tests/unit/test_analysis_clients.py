@@ -1,0 +1,115 @@
+"""What is said of a run's clients side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from bakeoff.analysis.clients import behind_words, crowded_words, least_known_clock, signs, without_behind
+from bakeoff.analysis.validity import Finding, RunNumbers, findings
+from bakeoff.model.boundary import HistogramDoc
+from bakeoff.model.clients import ClientRecord
+
+
+def client(number: int, machine: str = "load1", rate: float = 100.0, **other: Any) -> ClientRecord:
+    fields: dict[str, Any] = {"cores": 4, "ok": 1000, **other}
+    return ClientRecord(number=number, machine=machine, rate_ops_per_s=rate, headline=HistogramDoc.empty(), **fields)
+
+
+HALF = "50 % of the rate of the others"
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ({"workers_busy_ratio": [0.2, 0.97]}, "a worker worked 97 % of the window"),
+        (
+            {"workers_busy_ratio": [0.5], "workers_run_queue_delay_ratio": [0.48]},
+            "a worker had work but no core for 48 % of the window",
+        ),
+        ({"steal_ratio": 0.12}, "12 % of its machine's CPU time was taken by the hypervisor"),
+        ({"server_round_trip_ns": {"n1": 5_100_000}}, "5.10 ms to the server and back, the others 200 µs"),
+        ({"start_late_ns": 1_200_000_000}, "it began 1.20 s late"),
+        ({"errors": {"unknown": 250}}, "20 % of its operations did not end ok"),
+    ],
+)
+def test_what_may_have_made_a_client_slower_is_said(own: dict[str, Any], words: str) -> None:
+    others = [client(n, server_round_trip_ns={"n1": 200_000}, workers_run_queue_delay_ratio=[0.02]) for n in (1, 2)]
+    assert signs(client(0, **own), others) == [words]
+
+
+def test_what_the_others_have_too_is_no_reason() -> None:
+    same = {"steal_ratio": 0.1, "workers_run_queue_delay_ratio": [0.3], "server_round_trip_ns": {"n1": 5_000_000}}
+    assert signs(client(0, **same), [client(n, **same) for n in (1, 2)]) == []
+    assert signs(client(0), []) == []
+
+
+def test_the_one_that_was_slower_is_named_with_what_all_would_have_had_without_it() -> None:
+    found = [client(n, rate=10_000.0) for n in range(5)]
+    found.append(client(5, "load2", rate=5_000.0, behind=HALF, signs=["a worker worked 97 % of the window"]))
+    assert behind_words(found) == (
+        "client 5 on load2 was slower than the other 5 (50 % of the rate of the others; a worker worked 97 % of the"
+        " window); had all had the rate of the others, 60,000/s at most and not 55,000/s"
+    )
+    assert without_behind(found) == 60_000.0
+    assert behind_words(found[:5]) == ""
+
+
+def test_of_many_that_were_slower_the_machines_are_named() -> None:
+    found = [
+        client(n, f"load{n // 10}", rate=50.0 if n >= 25 else 100.0, behind=HALF if n >= 25 else "") for n in range(50)
+    ]
+    assert "25 of 50 clients were slower than the others: 5 of 10 on load2, all 10 on load3, all 10 on load4" in (
+        behind_words(found)
+    )
+    two = [client(n, "load1", rate=50.0 if n < 2 else 100.0, behind=HALF if n < 2 else "") for n in range(6)]
+    assert behind_words(two).startswith(
+        "2 of 6 clients were slower than the others: client 0 on load1, client 1 on load1 (the slowest, client 0"
+    )
+
+
+def test_clients_slower_in_their_answers_alone_cost_no_rate() -> None:
+    found = [client(0), client(1, behind="4.0 times the mean response time of the others")]
+    assert behind_words(found).endswith("(4.0 times the mean response time of the others)")
+    assert "the other 1 (" in behind_words(found)
+
+
+def test_a_machine_whose_clients_waited_for_its_few_cores_is_named() -> None:
+    waited = {"cores": 2, "workers_run_queue_delay_ratio": [0.34]}
+    assert crowded_words([client(n, "load1", **waited) for n in range(2)]) == ""
+    crowd = [client(n, "load1", cores=2) for n in range(3)] + [client(n, "load2", **waited) for n in range(3, 8)]
+    assert crowded_words(crowd) == (
+        "5 clients ran on load2, which has 2 cores for them: a worker had work but no core for 34 % of the window"
+    )
+    assert crowded_words(crowd[:3]) == "", "each had a core when it needed one"
+    assert crowded_words([client(0, **waited | {"cores": None})]) == ""
+
+
+def test_the_clock_that_is_known_least_is_found() -> None:
+    far = client(1, "load2", clock_bound_ns=14_000_000)
+    assert least_known_clock([client(0, clock_bound_ns=90_000), far]) is far
+    assert least_known_clock([client(0)]) is None
+
+
+def told(**numbers: Any) -> dict[str, Finding]:
+    """By name."""
+    return {each.name: each for each in findings(RunNumbers(error_ratio=0.0, error_budget_ratio=0.0, **numbers))}
+
+
+def test_a_clock_known_to_more_than_ten_milliseconds_is_a_finding() -> None:
+    assert "clocks" not in told()
+    known = told(clock_bound_ns=400_000, clock_of="load1")["clocks"]
+    assert (known.ok, known.words) == (True, "the clock of load1 is known to within 400 µs (bound 10.0 ms)")
+    unknown = told(clock_bound_ns=14_000_000, clock_of="load2")["clocks"]
+    assert (unknown.ok, unknown.severity) == (False, "warning")
+    assert "tenths" not in unknown.words
+    worse = told(clock_bound_ns=140_000_000, clock_of="load2")["clocks"]
+    assert worse.words.endswith("tenths of a second cannot be told apart, and are not kept")
+
+
+def test_clients_side_by_side_are_a_finding_where_there_are_several() -> None:
+    assert "clients" not in told()
+    assert told(behind="")["clients"].ok
+    slower = told(behind="client 5 was slower")["clients"]
+    assert (slower.ok, slower.severity, slower.words) == (False, "warning", "client 5 was slower")
+    assert told(crowded="5 clients ran on load2")["clients to a core"].severity == "warning"
