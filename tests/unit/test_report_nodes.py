@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+from bakeoff.charts.server import node_of
 from bakeoff.charts.style import COLOURS
 from bakeoff.model.records import RunRecord
 from bakeoff.report.conclusion import answer_of
@@ -88,6 +90,37 @@ def test_ways_in_which_a_node_came_back_are_told_once(tmp_path: Path) -> None:
     (fault,) = answer_of(write_bundle(tmp_path / "bundle", story())).faults
     assert fault.rejoined == ["incremental state transfer of 700 to 1,100 write sets"]
     assert fault.nodes == ["n3"]
+
+
+#: Names that a plan may give nodes of an existing system: what markup, paths, columns and patterns are made of.
+HOSTILE = (
+    ("<script>alert(1)</script>", "a&b \"'", "</svg><img src=x onerror=alert(1)>"),
+    ("db1.example.com", "db1", "db1.example.com.ok"),
+    ("os", "db", "second"),
+    ("{}", "{{ 7 * 7 }}", "%s%(n)s\\1"),
+    ("../../etc/passwd", "n" * 500, "x, repetition 1"),
+    ("\u202egnp", "\x00\x1b[31m\ufffe", "\n\t "),
+    ("1", "２", "é\u0301\U0001f600"),
+)
+
+
+@pytest.mark.parametrize("names", HOSTILE)
+def test_whatever_nodes_are_called_there_is_a_page_and_no_markup_of_theirs(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    bundle = write_bundle(tmp_path / "bundle", story(names))
+    answer = answer_of(bundle)
+    html = write_report(bundle, answer=answer).html.read_text()
+    for name in names:
+        assert name not in html or not set(name) & set("<>\x00\x1b")
+    assert "onerror=alert(1)>" not in html
+    assert html.count("<script>") == 1, "ours"
+    assert [node.node for node in answer.nodes] == list(names)
+    render_text(answer)
+    drawn = figures_of(bundle, answer).details[0].over_time
+    columns = {column for run in drawn.runs for column in run.metrics}
+    for name in names:
+        assert any(node_of(column, names) == name for column in columns), name
 
 
 def test_a_mark_stands_where_it_typically_was() -> None:

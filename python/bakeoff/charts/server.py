@@ -86,8 +86,8 @@ def candidates(columns: Sequence[str], nodes: Sequence[str] = ()) -> list[str]:
 
 def node_of(column: str, nodes: Sequence[str]) -> str:
     """Which of several servers a column is about: "a" of "os.a.rss_bytes"; "": of all."""
-    parts = column.split(".", 2)
-    return parts[1] if len(parts) == 3 and parts[1] in nodes else ""
+    rest = column.partition(".")[2]
+    return max((node for node in nodes if rest.startswith(f"{node}.")), key=len, default="")  # names may have dots
 
 
 def plain(column: str, nodes: Sequence[str]) -> str:
