@@ -20,6 +20,7 @@ from bakeoff.provision.instance import remove_stale
 from bakeoff.provision.process import start_ticks
 from bakeoff.schedule.nodes import by_node, facts_of
 from bakeoff.systems.mysql.mariadb import MariaDb
+from bakeoff.systems.server.contents import Comparison
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.replication import WITHOUT_PRIMARY
 from builders.systems import running
@@ -146,6 +147,27 @@ def test_rows_that_differ_are_found_though_all_was_applied(pair: MariaDb, replic
     assert check.actual != check.expected
     assert asked_for.ok
     only_on_replica(replica, f"UPDATE bakeoff.t SET v = 'row' WHERE id = {number}")
+
+
+def test_of_a_table_too_large_to_be_read_whole_the_ends_are_compared(
+    pair: MariaDb, replica: DatabaseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Comparison, "whole_bytes_max", 0)
+    monkeypatch.setattr(Comparison, "ends_rows", 2)
+    first = next_id(pair)
+    insert(pair, *range(first, first + 9))
+    assert pair.caught_up(TIMEOUT_S)
+    (check, _) = pair.agreement(["t"])
+    assert check.ok
+    assert check.actual.endswith("; of t (large) only the first and last 2 rows by primary key were compared")
+    assert pair.replication.contents.size_bytes(pair.server, "t") >= 16 << 10, "its file's first pages"
+    only_on_replica(replica, f"UPDATE bakeoff.t SET v = 'other' WHERE id = {first + 4}")
+    assert pair.agreement(["t"])[0].ok, "it stands in the middle"
+    only_on_replica(replica, f"UPDATE bakeoff.t SET v = 'row' WHERE id = {first + 4}")
+    only_on_replica(replica, f"UPDATE bakeoff.t SET v = NULL WHERE id = {first + 8}")
+    (check, _) = pair.agreement(["t"])
+    assert (check.ok, check.expected.startswith("t: 4 rows, checksum ")) == (False, True)
+    only_on_replica(replica, f"UPDATE bakeoff.t SET v = 'row' WHERE id = {first + 8}")
 
 
 def test_commits_that_did_not_wait_for_a_replica_are_found(pair: MariaDb, replica: DatabaseServer) -> None:
@@ -279,6 +301,7 @@ def test_a_run_goes_on_when_a_replica_is_killed_and_the_next_has_it_again(tmp_pa
 
 STARTED_AND_KILLED = """
 import os, signal, sys
+from bakeoff.systems.server.contents import Comparison
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.mysql.mariadb_process import MariaDbProcess
 from bakeoff.systems import SYSTEMS

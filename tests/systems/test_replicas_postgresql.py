@@ -10,13 +10,15 @@ from typing import cast
 import pytest
 from bakeoff.errors import ServerError
 from bakeoff.provision.installation import Installation
+from bakeoff.provision.instance import remove_stale
 from bakeoff.schedule.nodes import by_node, facts_of
 from bakeoff.systems.postgresql.control import Control
 from bakeoff.systems.postgresql.postgresql import PostgreSql
+from bakeoff.systems.server.contents import Comparison
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.replication import WITHOUT_PRIMARY
 from builders.systems import running
-from commands import wait_until
+from commands import descendants, gone, started, wait_until, write_plan
 
 pytestmark = pytest.mark.servers
 
@@ -108,6 +110,33 @@ def test_commits_that_nobody_waits_for_are_held_by_the_replica_all_the_same(
     assert replica.control.value("SELECT max(id) FROM t") == number
 
 
+def test_of_a_table_too_large_to_be_read_whole_the_ends_are_compared(
+    pair: PostgreSql, replica: DatabaseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Comparison, "whole_bytes_max", 0)
+    monkeypatch.setattr(Comparison, "ends_rows", 2)
+    for _ in range(9):
+        insert(pair)
+    pair.control.rows("CREATE TABLE p (a INT, b TEXT, PRIMARY KEY (b, a)) PARTITION BY RANGE (a)")
+    pair.control.rows("CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (10)")
+    pair.control.rows("INSERT INTO p VALUES (1, 'x'), (2, 'x'), (3, 'y')")
+    pair.control.rows("CREATE TABLE h (a INT)")
+    pair.control.rows("INSERT INTO h VALUES (1)")
+    assert pair.caught_up(TIMEOUT_S)
+    (check, _) = pair.agreement(["t", "p", "h"])
+    assert check.ok
+    ends = "of t, p (large) only the first and last 2 rows by primary key were compared"
+    assert check.actual == f"it has applied that; {ends}; not compared: h (large, without a primary key)"
+    contents = pair.replication.contents
+    assert all(contents.size_bytes(pair.server, table) >= 8 << 10 for table in ("t", "p", "h")), "a page"
+    before = contents.ends(pair.server, "p", 2)
+    assert before.startswith("4 rows, checksum ")
+    assert contents.ends(replica, "p", 2) == before
+    pair.control.rows("UPDATE p SET a = 9 WHERE a = 3")
+    assert contents.ends(pair.server, "p", 2) != before
+    pair.control.rows("DROP TABLE p, h")
+
+
 def test_a_primary_that_was_told_to_wait_for_others_is_found(pair: PostgreSql, replica: DatabaseServer) -> None:
     pair.server.control.rows("SET synchronous_commit = local")
     pair.server.control.rows("ALTER SYSTEM SET synchronous_standby_names = 'another'")
@@ -194,3 +223,35 @@ def test_a_frozen_replica_is_thawed_and_follows(pair: PostgreSql, replica: Datab
     replica.thaw()
     insert(pair)
     assert pair.caught_up(TIMEOUT_S)
+
+
+PLAN = """
+title = "A pair that is killed while it starts"
+
+[systems.postgresql]
+replicas = 1
+
+[workload]
+kind = "ycsb"
+records = 500
+
+[measure]
+window = "2s"
+"""
+
+
+def test_a_bakeoff_that_is_killed_while_its_pair_starts_leaves_nothing(
+    tmp_path: Path, place: Path, postgresql_program: Installation
+) -> None:
+    """The primary has ended once more, to be copied, or runs again; the replica is about to."""
+    process = started("run", write_plan(tmp_path, PLAN), "--work-dir", place, cwd=tmp_path)
+    try:
+        copied = "*/replica1/data/PG_VERSION"
+        wait_until(lambda: list(place.glob(copied)), "the primary is copied", of=process)
+        servers = descendants(process.pid, "postgres")
+    finally:
+        process.kill()
+        process.communicate()
+    wait_until(lambda: all(gone(server) for server in servers), "the servers have ended")
+    assert remove_stale(place)
+    assert not list(place.glob("*postgresql*"))

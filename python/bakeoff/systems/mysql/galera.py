@@ -25,14 +25,15 @@ from bakeoff.model.boundary import Check
 from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
+from bakeoff.systems.mysql.contents import MySqlContents
 from bakeoff.systems.mysql.family import MySqlFamily
 from bakeoff.systems.mysql.galera_installations import SOURCES
 from bakeoff.systems.mysql.galera_node import GaleraNode, provider_options
 from bakeoff.systems.mysql.galera_process import OWN_PROVIDER_OPTIONS, PROVIDER_OPTIONS, GaleraProcess
 from bakeoff.systems.mysql.options import MySqlOptions
-from bakeoff.systems.mysql.replication import content_of
 from bakeoff.systems.mysql.settings import RUN_TIME
 from bakeoff.systems.mysql.storage import MARIADB
+from bakeoff.systems.server.contents import Comparison
 from bakeoff.systems.server.existing import ExistingServer
 from bakeoff.systems.server.node import Access
 from bakeoff.systems.server.options import StartOptions, normal
@@ -205,23 +206,20 @@ class Galera(StartedServer):
     def agreement(self, tables: Sequence[str]) -> list[Check]:
         """Of those that run each with the first of them."""
         first, *others = self._running()
-        wanted = {table: content_of(first, table) for table in tables}
-        return [_holds_the_same(first.name, wanted, other) for other in others]
+        compared = Comparison(MySqlContents(), first, tables)
+        return [_holds_the_same(first.name, compared, other) for other in others]
 
     def copied_from(self, node: str) -> str:
         """All hold the same."""
         return next(iter(self.roles()))
 
 
-def _holds_the_same(whose: str, wanted: Mapping[str, str], node: GaleraProcess) -> Check:
-    found = {table: content_of(node, table) for table in wanted}
-    differing = next((table for table in wanted if found[table] != wanted[table]), None)
-    expected, actual = ("the same rows",) * 2
-    if differing is not None:
-        expected, actual = (f"{differing}: {held[differing]}" for held in (wanted, found))
+def _holds_the_same(whose: str, compared: Comparison, node: GaleraProcess) -> Check:
+    difference = compared.difference(node)
+    expected, actual = difference or (f"the same rows{compared.extent}",) * 2
     return Check(
         name=f"{node.name} holds what {whose} holds",
-        ok=differing is None,
+        ok=difference is None,
         expected=expected,
         actual=actual,
         evidence=[],

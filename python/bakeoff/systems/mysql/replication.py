@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from bakeoff.errors import ServerError
 from bakeoff.provision.installation import version_key
-from bakeoff.systems.mysql.facts import quoted
+from bakeoff.systems.mysql.contents import MySqlContents
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.replication import PRIMARY, Replication
 
@@ -22,8 +22,6 @@ _USER = "replication"
 _TIMEOUT_S = 30.0
 #: Numbers of errors with which a replica's connection fails and is tried again: the client library's own.
 _RETRIED = range(2000, 3000)
-#: A scan of a table, to say what is in it.
-_SCAN_TIMEOUT_S = 3600.0
 #: Columns of SHOW SLAVE STATUS: newer ones stand behind these.
 _IO_RUNNING, _SQL_RUNNING, _IO_ERROR_NUMBER, _IO_ERROR, _SQL_ERROR = 10, 11, 34, 35, 37
 #: A primary that its replicas do not answer waits for them, and does not go on without: an hour.
@@ -77,6 +75,7 @@ def settings_of(node: str, number: int, version: str, *, semi_sync: bool) -> dic
 
 class MariaDbReplication(Replication):
     unit: ClassVar[str] = "transactions"
+    contents = MySqlContents()
 
     def breaking(self, settings: Mapping[str, str], replicas: int) -> Mapping[str, str]:
         return {name: why for name, why in _BREAKING.items() if name in settings}
@@ -133,9 +132,6 @@ class MariaDbReplication(Replication):
         alone = int(semi_sync["no_tx"])
         return f"{alone} of {alone + int(semi_sync['yes_tx'])} commits did not wait for a replica" if alone else ""
 
-    def content(self, server: DatabaseServer, table: str) -> str:
-        return content_of(server, table)
-
     def facts_of_primary(self, primary: DatabaseServer) -> dict[str, str]:
         connected = primary.control.value(
             "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'"
@@ -168,11 +164,3 @@ class MariaDbReplication(Replication):
 def transactions(position: str) -> int:
     """Of a list of global transaction ids: `0-1-120,1-1-3` is 123."""
     return sum(int(one.rpartition("-")[2]) for one in position.split(",") if one)
-
-
-def content_of(server: DatabaseServer, table: str) -> str:
-    """Rows of a table and a checksum of what is in them. Raises ServerError."""
-    with closing(server.make_control(_SCAN_TIMEOUT_S)) as control:
-        name = f"{quoted(server.spec.schema)}.{quoted(table)}"
-        rows, checksum = control.value(f"SELECT COUNT(*) FROM {name}"), control.rows(f"CHECKSUM TABLE {name}")[0][1]
-    return f"{rows} rows, checksum {checksum}"

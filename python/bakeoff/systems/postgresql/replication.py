@@ -16,6 +16,7 @@ from bakeoff.errors import ServerError
 from bakeoff.provision.files import copy_tree, remove_tree, write_private
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
+from bakeoff.systems.postgresql.contents import PostgreSqlContents
 from bakeoff.systems.postgresql.control import Control, literal
 from bakeoff.systems.postgresql.process import PostgreSqlProcess
 from bakeoff.systems.server.process import DatabaseServer
@@ -23,8 +24,6 @@ from bakeoff.systems.server.replication import PRIMARY, Replication
 
 _USER = "replication"
 _TIMEOUT_S = 30.0
-#: A scan of a table, to say what is in it.
-_SCAN_TIMEOUT_S = 3600.0
 #: What a commit waits for at a replica, by the primary's synchronous_commit.
 _WAITS = {
     "remote_write": "has written it",
@@ -93,6 +92,7 @@ class PostgreSqlReplica(PostgreSqlProcess):
 
 class PostgreSqlReplication(Replication):
     unit: ClassVar[str] = "bytes"
+    contents = PostgreSqlContents()
 
     def breaking(self, settings: Mapping[str, str], replicas: int) -> Mapping[str, str]:
         found = {name: why for name, why in _BREAKING.items() if name in settings}
@@ -157,15 +157,6 @@ class PostgreSqlReplication(Replication):
             return ""
         waited_for = "SELECT 1 FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')"
         return "" if primary.control.rows(waited_for) else "commits wait for no replica"
-
-    def content(self, server: DatabaseServer, table: str) -> str:
-        with closing(server.make_control(_SCAN_TIMEOUT_S)) as control:
-            found = "SELECT oid::regclass::text FROM pg_class WHERE relname = $1 AND relkind IN ('r', 'p')"
-            name = control.value(found, table)
-            rows, checksum = control.rows(
-                f"SELECT count(*), COALESCE(sum(hashtextextended(one::text, 0)::numeric), 0)::text FROM {name} one"
-            )[0]
-        return f"{rows} rows, checksum {checksum}"
 
     def facts_of_primary(self, primary: DatabaseServer) -> dict[str, str]:
         states = [str(state) for (state,) in primary.control.rows("SELECT sync_state FROM pg_stat_replication")]

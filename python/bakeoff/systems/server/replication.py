@@ -19,6 +19,7 @@ from pydantic import Field
 
 from bakeoff.errors import ServerError
 from bakeoff.model.boundary import Check
+from bakeoff.systems.server.contents import Comparison, Contents
 from bakeoff.systems.server.lag import Lag
 from bakeoff.systems.server.node import Access
 from bakeoff.systems.server.options import StartOptions
@@ -41,6 +42,7 @@ class Replication(ABC):
 
     #: What positions count.
     unit: ClassVar[str]
+    contents: ClassVar[Contents]
 
     @abstractmethod
     def breaking(self, settings: Mapping[str, str], replicas: int) -> Mapping[str, str]:
@@ -81,10 +83,6 @@ class Replication(ABC):
     def fallen_back(self, primary: DatabaseServer) -> str:
         """What of the replication that was asked for did not hold since the primary was started, as a clause; "" if
         all did."""
-
-    @abstractmethod
-    def content(self, server: DatabaseServer, table: str) -> str:
-        """Rows of a table and a checksum of what is in them: the same words where the same is in it."""
 
     @abstractmethod
     def facts_of_primary(self, primary: DatabaseServer) -> dict[str, str]:
@@ -182,8 +180,8 @@ class Replicated(StartedServer):
         if not self._start.replicas:
             return []
         committed = self.replication.committed(self.server)
-        wanted = self._contents(self.server, tables)
-        checks = [self._agrees(name, replica, committed, wanted) for name, replica in self.replicas().items()]
+        compared = Comparison(self.replication.contents, self.server, tables)
+        checks = [self._agrees(name, replica, committed, compared) for name, replica in self.replicas().items()]
         fallen_back = self.replication.fallen_back(self.server)
         held = Check(
             name="replication was as asked for",
@@ -194,20 +192,17 @@ class Replicated(StartedServer):
         )
         return [*checks, held]
 
-    def _agrees(self, name: str, replica: DatabaseServer, committed: int, wanted: Mapping[str, str]) -> Check:
+    def _agrees(self, name: str, replica: DatabaseServer, committed: int, compared: Comparison) -> Check:
         missing = committed - self.replication.applied(replica)
         expected, actual = "all that primary has committed", "it has applied that"
         if trouble := self.replication.trouble(replica):
             actual = f"it applies nothing any more: {trouble}"
         elif missing > 0:
             actual = f"{missing} {self.replication.unit} are not applied"
+        elif difference := compared.difference(replica):
+            expected, actual = difference
         else:
-            found = self._contents(replica, [*wanted])
-            differing = next((table for table in wanted if found[table] != wanted[table]), None)
-            if differing is None:
-                expected = actual
-            else:
-                expected, actual = f"{differing}: {wanted[differing]}", f"{differing}: {found[differing]}"
+            expected = actual = f"{actual}{compared.extent}"
         return Check(
             name=f"{name} holds what {PRIMARY} holds",
             ok=expected == actual,
@@ -215,6 +210,3 @@ class Replicated(StartedServer):
             actual=actual,
             evidence=[],
         )
-
-    def _contents(self, server: DatabaseServer, tables: Sequence[str]) -> dict[str, str]:
-        return {table: self.replication.content(server, table) for table in tables}
