@@ -54,6 +54,14 @@ def test_the_same_again_and_a_grown_plan_are_no_change(bundle: Bundle) -> None:
     assert "4 runs" in words_of_break(bundle, grown, 4)
 
 
+def test_other_load_machines_continue_a_bundle_and_are_told(bundle: Bundle) -> None:
+    elsewhere = present(bundle, plan=bundle.plan.model_copy(update={"fleet": "load1, load2 (SSH)"}))
+    refuse_changes(bundle, elsewhere)
+    told = words_of_break(bundle, elsewhere, 4)
+    assert "their clients ran on this machine, and now run on load1, load2 (SSH)" in told
+    assert "clients" not in words_of_break(bundle, present(bundle), 4)
+
+
 def test_a_damaged_run_that_will_be_made_again_is_told(tmp_path: Path) -> None:
     damaged = write_bundle(tmp_path / "b", STORY)
     (damaged.folder / "runs/b01-c01/result.json").write_text("{")

@@ -31,6 +31,8 @@ def test_its_folder_is_one_that_the_next_bakeoff_clears_if_this_one_is_killed(
     monkeypatch.setenv("BAKEOFF_CACHE", str(tmp_path))
     monkeypatch.setattr(instance, "Instance", Loaded)
     options = argparse.Namespace(quiet=True, allow_drop=False)
-    assert load._load_all(cast(Any, None), cast(Any, [SimpleNamespace()]), options) == ["a record"]
+    assert load._load_all(cast(Any, SimpleNamespace(fleet=None)), cast(Any, [SimpleNamespace()]), options) == [
+        "a record"
+    ]
     assert seen
     assert not seen[0].exists()

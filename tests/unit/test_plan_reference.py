@@ -28,6 +28,10 @@ HEADINGS = {
     ("compare",): "## `[compare]`",
     ("search",): "## `[search]`",
     ("faults",): "## `[[faults]]`",
+    ("fleet",): "## `[fleet]`",
+    ("fleet", "tls"): "### `tls = { ... }`",
+    ("fleet", "kubernetes"): "### `kubernetes = { ... }`",
+    ("fleet", "slurm"): "### `slurm = { ... }`",
 }
 
 

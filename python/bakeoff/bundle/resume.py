@@ -136,6 +136,8 @@ def words_of_break(bundle: Bundle, now: Present, finished: int) -> str:
     if was != budget:
         change = f"the error budget was {percent_words(was)} and is {percent_words(budget)}"
         words.append(f"{change}: those runs are judged anew")
+    if now.plan.fleet != bundle.plan.fleet:
+        words.append(f"their clients ran on {bundle.plan.fleet_words}, and now run on {now.plan.fleet_words}")
     if now.machine.kernel != bundle.machine.kernel:
         words.append(f"the kernel was {bundle.machine.kernel} and is {now.machine.kernel}")
     return "; ".join(words)

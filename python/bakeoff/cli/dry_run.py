@@ -94,6 +94,8 @@ def _show(dry: DryRun) -> None:
         f"\nabout {dry.time_words} and {dry.disk_words} of disk, of which the bundle keeps"
         f" {bytes_words(dry.bundle_bytes)} ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
     )
+    for words in dry.fleet:
+        show(words)
     for system, words in dry.routes.items():
         show(f"nodes of {system}: {words}")
     for system, faults in dry.faults.items():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..analysis.wording import seconds_words, size_words
 from ..errors import ExitCode, PlanError
 from .output import add_json, print_json, say, show, table
-from .run import add_beside, add_plan
+from .run import add_beside, add_fleet, add_plan
 
 if TYPE_CHECKING:
     from ..model.records import LoadRecord
@@ -27,6 +27,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_plan(p)
     p.add_argument("--allow-drop", action="store_true", help="drop tables of the plan's names, whoever made them")
+    add_fleet(p)
     add_beside(p)
     p.add_argument("--quiet", action="store_true", help="show no progress")
     add_json(p)
@@ -60,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _load_all(plan: ResolvedPlan, cells: list[Cell], options: argparse.Namespace) -> list[LoadRecord]:
-    from ..fleet.local import LocalHost
+    from ..fleet.hosted import hosted
     from ..provision.instance import new_instance
     from ..schedule.instance import Instance
     from .progress import Line
@@ -69,13 +70,14 @@ def _load_all(plan: ResolvedPlan, cells: list[Cell], options: argparse.Namespace
     # What a killed load leaves is cleared away by the next that makes such a folder.
     folder = new_instance("load")
     try:
-        for cell in cells:
-            instance = Instance(plan, cell, folder.path, LocalHost(), allow_drop=options.allow_drop, work=None)
-            try:
-                records.append(instance.load(partial(view.loading, cell)))
-            finally:
-                view.close()
-                instance.stop()
+        with hosted(plan.fleet) as host:
+            for cell in cells:
+                instance = Instance(plan, cell, folder.path, host, allow_drop=options.allow_drop, work=None)
+                try:
+                    records.append(instance.load(partial(view.loading, cell)))
+                finally:
+                    view.close()
+                    instance.stop()
     finally:
         folder.remove()
     return records

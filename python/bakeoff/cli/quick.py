@@ -54,8 +54,10 @@ def run(options: argparse.Namespace) -> int:
             size=options.size,
             window=options.window,
             repetitions=options.repetitions,
+            fleet=[said.removeprefix("fleet.").replace("=", " = ", 1) for said in options.said],
         )
     )
+    options.said = []  # the plan says it
     plan = resolve(text, Path.cwd(), path=options.save, must_run=not options.dry_run)
     if options.save:
         save(text, options.save)

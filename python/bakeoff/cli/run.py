@@ -104,6 +104,7 @@ def add_running(p: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help=f"make a new folder for the bundle in this one (default: {RESULTS})",
     )
+    add_fleet(p)
     p.add_argument("--work-dir", type=Path, metavar="DIR", help="where private servers and files live while they run")
     add_beside(p)
     p.add_argument("--no-report", action="store_true", help="write no report.html")
@@ -111,6 +112,25 @@ def add_running(p: argparse.ArgumentParser) -> None:
     told = p.add_mutually_exclusive_group()
     add_json(told)
     told.add_argument("--events", action="store_true", help="tell what happens as JSON lines on stdout, for programs")
+
+
+def add_fleet(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fleet",
+        action="append",
+        default=[],
+        dest="said",
+        type=_fleet_key,
+        metavar="MACHINES",
+        help="run the clients there, whatever the plan's [fleet] says: tls://SCHEDULER:8786, ssh=load1,load2, or"
+        " local=4 (workers on this machine)",
+    )
+
+
+def _fleet_key(words: str) -> str:
+    from ..plan.fleet import said_as_key
+
+    return said_as_key(words)
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
@@ -216,6 +236,7 @@ def _make_runs(
     cores: Claim | None,
     options: argparse.Namespace,
 ) -> None:
+    from ..fleet.hosted import hosted
     from ..schedule.conduct import Conductor
     from .events import Events
     from .progress import Line
@@ -223,7 +244,8 @@ def _make_runs(
     quiet, others = options.quiet, cores.others if cores is not None else tuple
     view = Events(plan, writer.folder, quiet=quiet) if options.events else Line(quiet=quiet)
     try:
-        Conductor(plan, writer, view, options.allow_drop, options.work_dir, done, facts, others).carry_out()
+        with hosted(plan.fleet) as host:
+            Conductor(plan, writer, view, options.allow_drop, options.work_dir, done, facts, others, host).carry_out()
     finally:
         view.close()
 

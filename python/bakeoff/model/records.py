@@ -180,6 +180,12 @@ class PlanRecord(Document):
     differences: dict[str, dict[str, str]] = Field(default_factory=dict)
     #: The part of the plan that was wanted, as `--only` said it, any of these; empty: all of it.
     only: list[str] = Field(default_factory=list)
+    #: Where its clients run, in words: "load1, load2 (SSH)"; empty: on the machine that carries it out.
+    fleet: str = ""
+
+    @property
+    def fleet_words(self) -> str:
+        return self.fleet or "this machine"
 
     @property
     def runs_max(self) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..analysis.limit import parse
 from ..analysis.wording import bytes_words, counted, seconds_words
+from ..fleet.spec import spread_words
 from ..model.boundary import OperationsLimit, Rate
 from ..model.records import Scalar, SearchRecord
 from ..provision.files import can_hold_files
@@ -94,6 +95,8 @@ class DryRun:
     bundle_bytes: int  # what stays
     disk_free_bytes: int
     skipped: dict[str, str]
+    #: Where clients run, other than as processes of this machine alone; empty: there.
+    fleet: list[str]
     #: By system of several nodes: their names, and the routes of those who use it.
     routes: dict[str, str]
     #: By system: what is done to its servers in each run.
@@ -185,6 +188,7 @@ def describe(
         bundle_bytes=bundle,
         disk_free_bytes=free,
         skipped=dict(plan.skipped),
+        fleet=_fleet_words(plan),
         routes={name: _route_words(cells) for name, cells in _of_several_nodes(plan.cells).items()},
         faults={
             cell.record.system: [fault.words for fault in cell.record.faults]
@@ -211,6 +215,22 @@ def _route_words(cells: Sequence[Cell]) -> str:
     most = max((cell.record.nodes for cell in cells), key=len)
     routes = dict.fromkeys(f'"{cell.routing}"' for cell in cells)
     return f"{', '.join(most)}; routing {', '.join(routes)}"
+
+
+def _fleet_words(plan: ResolvedPlan) -> list[str]:
+    """Where clients run, and how many on each machine: "3 clients are 2 on load1, 1 on load2"."""
+    if plan.fleet is None:
+        return []
+    machines = plan.fleet.machines
+    if machines is None:
+        return [f"clients run on {plan.fleet.words}, client after client on the next machine"]
+    return [
+        f"clients run on {plan.fleet.words}",
+        *(
+            f"{counted(clients, 'client', 'clients')}: {spread_words(clients, machines)}"
+            for clients in sorted({cell.clients for cell in plan.cells})
+        ),
+    ]
 
 
 def _search_words(search: SearchRecord, rates: Sequence[Rate]) -> str:

@@ -9,29 +9,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from ..analysis.search import RUNS_MIN
 from ..model.faults import FaultKind
 from ..systems.options import PLAN_KEYS
+from .fleet import FleetTable, KubernetesTable, SlurmTable, TlsTable
 from .secrets import names_a_secret
-from .units import UnitError, format_duration, parse_cores, parse_duration_s, parse_rate_ops_per_s, parse_ratio
-
-Seconds = Annotated[float, BeforeValidator(parse_duration_s), PlainSerializer(format_duration)]
-Ratio = Annotated[float, BeforeValidator(parse_ratio)]
-Rate = Annotated[float, BeforeValidator(parse_rate_ops_per_s)]
-Cores = Annotated[list[int], BeforeValidator(parse_cores)]
-Count = Annotated[int, Field(ge=1, le=10**15)]  # the most that every reader of JSON keeps exactly, in round figures
+from .types import Cores, Count, Rate, Ratio, Seconds, Table, Texts
+from .units import UnitError, parse_rate_ops_per_s
 
 Data = Literal["load", "existing"]
 Reset = Literal["restore", "reload", "reuse", "none"]
 Cache = Literal["warm", "cold", "as-is"]
 Arrival = Literal["constant", "poisson", "per_session"]
 FailClass = Literal["conflict", "constraint", "refused", "overload", "other"]
-
-
-class Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
 
 
 def _secret(value: Any) -> Any:
@@ -239,14 +231,6 @@ class FaultTable(Table):
         return self
 
 
-def _texts(value: Any) -> Any:
-    """One text may be written without brackets."""
-    return value if isinstance(value, list) else [value]
-
-
-Texts = Annotated[list[str], BeforeValidator(_texts)]
-
-
 class CompareTable(Table):
     """[compare]."""
 
@@ -322,6 +306,7 @@ class PlanDocument(Table):
     compare: CompareTable = Field(default_factory=CompareTable)
     search: SearchTable | None = None
     faults: list[FaultTable] = Field(default_factory=list)
+    fleet: FleetTable | None = None
 
 
 #: Every table by its place in the file: for messages and for the reference page's test.
@@ -337,6 +322,10 @@ TABLES: dict[tuple[str, ...], type[Table]] = {
     ("compare",): CompareTable,
     ("search",): SearchTable,
     ("faults",): FaultTable,
+    ("fleet",): FleetTable,
+    ("fleet", "tls"): TlsTable,
+    ("fleet", "kubernetes"): KubernetesTable,
+    ("fleet", "slurm"): SlurmTable,
 }
 
 

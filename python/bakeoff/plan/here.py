@@ -13,15 +13,17 @@ from ..errors import ServerError
 from ..provision.files import can_hold_files, nearest_existing
 from ..systems.options import Password
 from .check import Kinds, placed
-from .document import MeasureTable, PlanDocument
+from .document import PlanDocument
 from .resolved import Cell
 from .source import Source
 
 
-def check_placement(measure: MeasureTable, source: Source) -> list[str]:
-    """Cores against this machine; returns warnings."""
+def check_placement(document: PlanDocument, source: Source) -> list[str]:
+    """Cores against this machine; returns warnings. What a load machine lacks its own engine says."""
+    if document.fleet and not document.fleet.spec(source.base_dir).here:
+        return []  # no server is started on this machine either
     available = os.sched_getaffinity(0)
-    placement = measure.placement
+    placement = document.measure.placement
     for side, cores in (("client", placement.client), ("server", placement.server)):
         if missing := sorted(set(cores) - available):
             hint = f"this machine offers {_words_of_cores(available)}"

@@ -14,6 +14,8 @@ from ..wrong_value import sentence
 from .document import TABLES, keys_of
 from .source import Place, Source, words_of
 
+#: Tables whose keys are words of other tables, too.
+_COMMON_WORDS = ((), ("faults",), ("fleet", "tls"), ("fleet", "kubernetes"), ("fleet", "slurm"))
 _EXAMPLES = {
     "title": 'title = "A against B"',
     "systems": "at least one table such as [systems.sqlite]",
@@ -53,7 +55,7 @@ def _unknown_key(key: str, table: Place) -> tuple[str, str]:
     own = keys_of(TABLES[_pattern(table)])
     what = f"unknown key `{key}`"
     for place, model in TABLES.items():
-        if key in keys_of(model) and place not in ((), ("faults",)):  # whose keys are words of other tables, too
+        if key in keys_of(model) and place not in _COMMON_WORDS:
             return what, f"`{key}` belongs in {_table(place)}"
     if key in keys_of(TABLES[()]) and TABLES[()].model_fields[key].annotation in (str, bool, int):
         return what, f"`{key}` belongs at the top of the plan"

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..errors import PlanError
+from .fleet import other_ways
 from .nearest import LOAD_FACTORS
 
 #: Texts that look like numbers: 10.10 is not 10.1.
@@ -51,6 +52,8 @@ def _same(place: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
                 yield ("measure", "pacing", "rate")
         case ("measure", "pacing", "rate"):
             yield from (("rate",), ("measure", "rate"), ("factors", "rate"), ("workload", "rate"))
+        case ("fleet", way):
+            yield from (("fleet", other) for other in other_ways(way))
         case ("workload", name):
             yield ("factors", name)
         case ("factors", name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..fleet.spec import FleetSpec
 from ..model.boundary import Open, OperationsLimit, TimeLimit
 from ..model.records import PlanRecord, Scalar, SearchRecord
 from . import data
@@ -20,6 +21,7 @@ def record_of(
     only: Sequence[str],
     fail_if: Sequence[str],
     search: SearchRecord | None,
+    fleet: FleetSpec | None,
 ) -> PlanRecord:
     measure = document.measure
     windows = {cell.limit.window_s if isinstance(cell.limit, TimeLimit) else None for cell in cells}
@@ -54,6 +56,7 @@ def record_of(
         cells=[cell.record for cell in cells],
         resolved=plan_tree(document),
         only=list(only),
+        fleet=fleet.words if fleet else "",
     )
 
 

@@ -52,6 +52,7 @@ class Quick:
     size: str | None = None  # as the workload counts it; None: what is loaded in some seconds
     window: str = "5s"
     repetitions: int = 5
+    fleet: Sequence[str] = ()  # keys of [fleet] with their values, as TOML
 
 
 def plan_text(quick: Quick) -> str:
@@ -71,6 +72,7 @@ def plan_text(quick: Quick) -> str:
         *("", "[workload]", *(f"{key} = {value}" for key, value in work.items())),
         *("", "[measure]", f'warm_up = "{"2s" if _short(quick) else "10s"}"', f"window = {json.dumps(quick.window)}"),
         f"repetitions = {quick.repetitions}",
+        *(["", "[fleet]", *quick.fleet] if quick.fleet else []),
     ]
     return "\n".join(lines) + "\n"
 

@@ -26,6 +26,7 @@ from .identity import with_ids
 from .only import choose
 from .overrides import note
 from .plan_record import record_of
+from .reach import check_fleet
 from .read_document import read_document
 from .resolved import Cell, ResolvedPlan
 from .search import Sought, read_search, refuse_pointless
@@ -83,7 +84,7 @@ def resolve(
     by_name = _kinds_by_name(document, kinds, source)
     refuse_other_build()
     check.check_measure(document.measure, source)
-    warnings = here.check_placement(document.measure, source)
+    warnings = here.check_placement(document, source)
     workloads = PlanWorkloads(document, source)
     grid = read_grid(document, workloads.works, source)
     search = read_search(document, grid.factors, source)
@@ -101,7 +102,7 @@ def resolve(
             skipped = {}
     combinations = [one for one in chosen if one.system not in skipped]
     sought = Sought(search, combinations) if search else None
-    reading = _Reading(document, builder, skipped, warnings, only, fail_if, sought)
+    reading = _Reading(document, builder, skipped, warnings, only, fail_if, sought, must_run)
     plan = reading.searching() if search else reading.finish(combinations)
     if must_run:
         here.check_passwords(plan.cells, by_name, source)
@@ -139,6 +140,7 @@ class _Reading:
     only: Sequence[str]
     fail_if: Sequence[str]
     sought: Sought | None
+    must_run: bool
 
     def searching(self, tried: Mapping[str, Sequence[Scalar]] | None = None) -> ResolvedPlan:
         """A search's plan with the levels that were tried. At first what could not be run at the ends of its range is
@@ -174,6 +176,9 @@ class _Reading:
             warnings += asked_metrics.check_limits(search.limits, cells, source, "search", "while")
             refuse_pointless(search, asked_metrics.rates_of(cells), source)
         cells, private = check.configured(cells, builder.kinds, measure, source)
+        fleet = document.fleet.spec(source.base_dir) if document.fleet else None
+        if fleet is not None:
+            warnings += check_fleet(fleet, cells, builder.kinds, measure, source, must_run=self.must_run)
         cells = data.with_resets(cells, document, private, builder.kinds, source)
         if search:
             data.refuse_leftovers(cells, source)
@@ -185,7 +190,9 @@ class _Reading:
             document.compare, varying(builder.grid.combinations), left, builder.grid.factors, source
         )
         constants = {name: [level] for name, level in builder.constants.items()}
-        record = record_of(document, cells, factors | constants, comparison, cache, self.only, self.fail_if, search)
+        record = record_of(
+            document, cells, factors | constants, comparison, cache, self.only, self.fail_if, search, fleet
+        )
         warnings += advice(document, cells, private, record)
         return ResolvedPlan(
             path=source.path,
@@ -212,6 +219,7 @@ class _Reading:
             inputs=_inputs(cells, builder.kinds, source.base_dir),
             warnings=list(dict.fromkeys(warnings)),
             with_levels=self.searching if search else None,
+            fleet=fleet,
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..fleet.spec import FleetSpec
 from ..model.boundary import IoName, Limit, Pacing, ResolvedDriver, Retry, RunnerName, TimeLimit
 from ..model.records import CellRecord, PlanRecord, Scalar
 from .routing import Routing
@@ -109,6 +110,8 @@ class ResolvedPlan:
     warnings: list[str] = field(default_factory=list)
     #: Of a search: the plan with these levels of what is sought, by subject.
     with_levels: Callable[[Mapping[str, Sequence[Scalar]]], ResolvedPlan] | None = None
+    #: Where clients run; None: on this machine, as processes of ours.
+    fleet: FleetSpec | None = None
 
     def seed_of_block(self, block: int) -> int:
         """Of its runs' operations, the same for all cells; the data have the plan's. A search varies it: runs that all

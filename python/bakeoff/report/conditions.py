@@ -123,6 +123,7 @@ CONDITIONS: tuple[Condition, ...] = (
     _measure("vary_seed"),
     _measure("event_log"),
     Condition("machine", "loud", _machine),
+    Condition("clients", "loud", lambda b: {"clients run on": b.plan.fleet_words}),
     Condition("engine", "loud", _engine),
     Condition("files", "loud", _files),
     Condition("bakeoff", "stated", lambda b: {"bakeoff": b.info.bakeoff_version}),
