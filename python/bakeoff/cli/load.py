@@ -70,7 +70,7 @@ def _load_all(plan: ResolvedPlan, cells: list[Cell], options: argparse.Namespace
     # What a killed load leaves is cleared away by the next that makes such a folder.
     folder = new_instance("load")
     try:
-        with hosted(plan.fleet) as host:
+        with hosted(plan.fleet, view.message) as host:
             for cell in cells:
                 instance = Instance(plan, cell, folder.path, host, allow_drop=options.allow_drop, work=None)
                 try:

@@ -244,7 +244,7 @@ def _make_runs(
     quiet, others = options.quiet, cores.others if cores is not None else tuple
     view = Events(plan, writer.folder, quiet=quiet) if options.events else Line(quiet=quiet)
     try:
-        with hosted(plan.fleet) as host:
+        with hosted(plan.fleet, view.message) as host:
             Conductor(plan, writer, view, options.allow_drop, options.work_dir, done, facts, others, host).carry_out()
     finally:
         view.close()

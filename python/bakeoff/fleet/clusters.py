@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..errors import BakeoffError
+from .spec import Existing, FleetSpec, Local, Tls
+
 if TYPE_CHECKING:
     from distributed import Client, Security
+
+#: Dask always serves its own pages; nobody but this machine is to see them.
+_NO_DASHBOARD = "127.0.0.1:0"
 
 
 @dataclass
 class Cluster:
     """A scheduler and how to speak to it. listen: at which address its machines reach this one; None: the one that this
-    machine uses to reach the scheduler. description: for people."""
+    machine uses to reach the scheduler; port: of that, 0: any that is free. description: for people."""
 
     address: str
     security: Security
     description: str
     listen: str | None = None
+    port: int = 0
     _client: Client | None = field(default=None, repr=False)
 
     def client(self) -> Client:
@@ -33,6 +40,39 @@ class Cluster:
     def close(self) -> None:
         if self._client is not None:
             self._client.close()
+
+
+@contextmanager
+def opened(spec: FleetSpec) -> Iterator[Cluster]:
+    """What a plan's [fleet] names, for as long as the plan is carried out. Raises BakeoffError."""
+    with ExitStack() as held:
+        try:
+            cluster = held.enter_context(_opened(spec))
+        except (OSError, TimeoutError) as error:
+            hint = "is the scheduler running, and do the certificates fit?"
+            raise BakeoffError(f"{spec.words} cannot be reached: {error}", where="[fleet]", hint=hint) from error
+        cluster.description, cluster.port = spec.words, spec.port
+        cluster.listen = spec.listen or cluster.listen
+        yield cluster
+
+
+def _opened(spec: FleetSpec) -> AbstractContextManager[Cluster]:
+    match spec.way:
+        case Existing(address=address, tls=tls):
+            return existing(address, _security(tls))
+        case Local(workers=workers):
+            return local(workers)
+    raise BakeoffError(f"clients cannot run on {spec.words} yet", where="[fleet]")
+
+
+def _security(tls: Tls | None) -> Security:
+    """None: what Dask's own configuration says."""
+    from distributed import Security
+
+    if tls is None:
+        return Security()
+    ca, cert, key = (str(path) for path in (tls.ca, tls.cert, tls.key))
+    return Security(tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key, require_encryption=True)
 
 
 @contextmanager
@@ -55,7 +95,12 @@ def local(workers: int) -> Iterator[Cluster]:
     with (
         config.set({"distributed.worker.profile.enabled": False}),
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=_NO_DASHBOARD,
+            worker_dashboard_address=_NO_DASHBOARD,
+            memory_limit=0,
         ) as made,
         existing(made.scheduler_address, Security(), listen="127.0.0.1") as cluster,
     ):

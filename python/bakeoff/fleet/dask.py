@@ -119,7 +119,7 @@ class DaskHost:
         self._source = inspect.getsource(keeper)
         encrypted = cluster.address.startswith("tls://")
         tls = cluster.security.get_listen_args("client")["ssl_context"] if encrypted else None
-        self.board = Switchboard(cluster.listen or _address_towards(cluster.address), tls)
+        self.board = Switchboard(cluster.listen or _address_towards(cluster.address), tls, cluster.port)
         try:
             self._needed = min_clients or max(1, len(self._there()))
         except BaseException:

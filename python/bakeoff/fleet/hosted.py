@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ..errors import BakeoffError
 from .host import Host
 from .local import LocalHost
 from .spec import FleetSpec
 
 
 @contextmanager
-def hosted(fleet: FleetSpec | None) -> Iterator[Host]:
-    """For as long as the plan is carried out."""
-    if fleet is not None:
-        raise BakeoffError(f"clients cannot run on {fleet.words} yet", where="[fleet]", hint="leave it out")
-    yield LocalHost()
+def hosted(fleet: FleetSpec | None, tell: Callable[[str], None]) -> Iterator[Host]:
+    """For as long as the plan is carried out. tell: what people may want to know. Raises BakeoffError."""
+    if fleet is None:
+        yield LocalHost()
+        return
+    from .clusters import opened
+    from .dask import DaskHost
+
+    with (
+        opened(fleet) as cluster,
+        DaskHost(cluster, min_clients=fleet.min_clients, wait_s=fleet.wait_s, tell=tell) as host,
+    ):
+        yield host

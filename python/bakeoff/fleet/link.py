@@ -357,9 +357,10 @@ class Link:
 
 
 class Switchboard:
-    """Where keepers connect. address: to which host, and with `port` at which; tls: as Dask's own, or None."""
+    """Where keepers connect: at this host and port; 0 is any that is free, which `port` then tells. tls: as Dask's own,
+    or None."""
 
-    def __init__(self, host: str, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, host: str, tls: ssl.SSLContext | None, port: int = 0) -> None:
         self.host = host
         self.encrypted = tls is not None
         self._expected: dict[str, Link] = {}
@@ -368,7 +369,7 @@ class Switchboard:
         self._thread.start()
         self._server: asyncio.Server | None = None
         try:
-            self._server = self._wait(asyncio.start_server(self._admit, host, 0, ssl=tls, backlog=1024))
+            self._server = self._wait(asyncio.start_server(self._admit, host, port, ssl=tls, backlog=1024))
         except OSError as error:
             self.close()
             raise EngineError(
