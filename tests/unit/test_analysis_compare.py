@@ -106,7 +106,7 @@ def test_runs_are_paired_by_block_and_those_without_a_partner_are_noted() -> Non
     assert found.verdict == "higher"
     assert found.high is not None
     assert found.high < 1.06  # paired in reverse the spread would be ten times as wide
-    assert found.notes == ("1 run without a partner in its block was left out",)
+    assert found.notes == ("1 run without a partner in its block was left out here, not of the results",)
 
 
 @pytest.mark.parametrize("value", [None, 0.0, math.nan])

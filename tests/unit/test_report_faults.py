@@ -184,3 +184,21 @@ def test_work_that_only_reads_is_told_by_any_success() -> None:
     run = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", seed=1)
     run.faults = [killed(run, without_writes_s=None, without_success_s=3.0)]
     assert metric("time_without_writes_s").of(Observed(run)) == 3.0
+
+
+def test_the_share_that_failed_is_in_the_words_of_each_run(tmp_path: Path) -> None:
+    shares = {1: 0.0041, 2: 0.0042, 3: 0.0040, 4: 0.0041, 5: 0.0042}
+
+    def beyond(run: RunRecord) -> RunRecord:
+        share = shares[run.block]
+        seen = {
+            "errors": {"unknown": 4},
+            "error_ratio_beside_faults": share,
+            "validity": [Validity(name="errors", severity="invalid", ok=False, words=f"{share:.2%} too many")],
+        }
+        return run.model_copy(update=seen)
+
+    told = Story(contenders=(MARIADB,), threads=(4,), presets=("a",), faults={"mariadb": [KILL]}, change=beyond)
+    found = answer_of(write_bundle(tmp_path / "bundle", told))
+    (said,) = (words for words in found.headline if "raise error_budget" in words)
+    assert "0.4 % to 0.42 % of the operations outside of the planned faults did not end ok" in said

@@ -102,8 +102,8 @@ class Estimate:
 
 
 _WITHOUT_PARTNER = (
-    "run without a partner in its block was left out",
-    "runs without a partner in their block were left out",
+    "run without a partner in its block was left out here, not of the results",
+    "runs without a partner in their block were left out here, not of the results",
 )
 _BOTH_INVALID = (
     "block was left out: both runs were invalid there, for the same cause",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from statistics import fmean
 
 from ..analysis.validity import ERRORS
 from ..analysis.wording import counted, percent_words
@@ -44,13 +43,19 @@ def _beyond_budget_words(runs: Sequence[RunRecord], budget_ratio: float, abort_r
         return f"{failed:,} of {asked:,} operations failed"
     in_conflict = conflicts > failed * _MOSTLY
     retried = " after retries" if any(run.retries for run in runs) else ""
-    ratio, ended = failed / asked, f"ended in conflict{retried}" if in_conflict else "failed"
+    ended = f"ended in conflict{retried}" if in_conflict else "failed"
     if faults:  # what ended while they were felt is in the counts, and not judged
-        ratio, ended = fmean(run.budgeted_error_ratio for run in runs), "outside of the planned faults did not end ok"
+        ended = "outside of the planned faults did not end ok"
     aborted = f"; {percent_words(abort_ratio)} of the attempts were aborted" if in_conflict and abort_ratio else ""
     cure = "raise error_budget and --resume" + (", or retry more" if in_conflict else " if that is part of the work")
     budget = percent_words(budget_ratio)
-    return f"{percent_words(ratio)} of the operations {ended}, the budget is {budget}: {cure}{aborted}"
+    return f"{_share_words(runs)} of the operations {ended}, the budget is {budget}: {cure}{aborted}"
+
+
+def _share_words(runs: Sequence[RunRecord]) -> str:
+    """Of operations that did not end ok, as each run's own validity says it: from the least to the most."""
+    ratios = [run.budgeted_error_ratio for run in runs]
+    return " to ".join(dict.fromkeys(map(percent_words, (min(ratios), max(ratios)))))
 
 
 def invalid_runs_words(runs: Sequence[RunRecord]) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: different hashes for the same work.
 _HASHED_OPERATIONS = 10_000
 _TIMES = ("second", "length_s")
-_LAG = re.compile(r"db\.(\w+)\.lag_s")
+_LAG = re.compile(r"db\.(.+)\.lag_s")
 _COUNTER = re.compile(r"db\.\w+_per_s")
 
 
