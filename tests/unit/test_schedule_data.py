@@ -64,6 +64,7 @@ def instance(reset: str = "none", *found: Found, private: bool = False) -> Insta
             file_size_bytes=lambda: None,
             restore=lambda path: None,
             whole=lambda: True,
+            servers=dict,
         ),
     )
     made.logs = cast(Any, None)

@@ -20,7 +20,7 @@ from ..provision.os_metrics import pin
 from ..systems import SYSTEMS
 from ..systems.base import System
 from .data import Data, Done
-from .nodes import facts_of
+from .nodes import away_words, facts_of
 from .phases import Phases
 from .turns import Turns
 
@@ -58,6 +58,7 @@ class Instance:
         self.data: Data | None = None
         self._done: Done = []  # when this run began
         self._started = False
+        self.started_again = ""  # before this run, in words
         self._tables_begun = False  # on an existing system
 
     @property
@@ -182,6 +183,7 @@ class Instance:
 
     def reset(self, folder: Path) -> None:
         """Makes the data what it was after the load, as the plan says; the system runs afterwards."""
+        self.started_again = away_words(self.system) if self._started else ""
         if self.cell.reset == "restore" and self.data and self.data.snapshot:
             self.system.restore(self.data.snapshot)
             self._pin()

@@ -154,3 +154,9 @@ def steadiness(seconds: Sequence[Mapping[str, Any]], *, open_loop: bool) -> stea
     rates = [float(row["rate_ops_per_s"]) for row in whole]
     times = [math.nan if row["mean_ms"] is None else float(row["mean_ms"]) for row in whole]
     return steady.judge(rates, response_ms=times if open_loop else None)
+
+
+def started_again(words: str) -> Validity:
+    """Of a server that was away before the run: what ended it may have touched the runs around it."""
+    words = f"before this run {words}, and was started again: server.log of the run before may say why"
+    return Validity(name="started again", severity="warning", ok=False, words=words)

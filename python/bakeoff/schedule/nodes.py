@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ..model.faults import FaultRecord
 from ..model.records import NodeSilence
-from ..systems.base import Facts, Node
+from ..systems.base import Facts, Node, System
 
 Value = TypeVar("Value")
 
@@ -57,3 +57,9 @@ def _different(node: str, said: Mapping[str, str], first: Mapping[str, str]) -> 
 
 def _joined(words: str, more: str) -> str:
     return words if more in words.split(" | ") else f"{words} | {more}"
+
+
+def away_words(system: System) -> str:
+    """Servers of ours that nobody has ended and that do not serve: "n2 had ended, n3 did not answer"; "" if all do."""
+    ended = {name: not server.alive() for name, server in system.servers().items() if not server.answers()}
+    return ", ".join(f"{name} {'had ended' if gone else 'did not answer'}" for name, gone in ended.items())

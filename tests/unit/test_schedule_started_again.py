@@ -1,0 +1,87 @@
+"""A private server that ended or froze between two runs is told by name with the next run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from bakeoff.schedule import judge
+from bakeoff.schedule.instance import Instance
+from bakeoff.schedule.nodes import away_words
+from bakeoff.systems.base import System
+
+
+@dataclass
+class Server:
+    lives: bool = True
+    says: bool = True
+
+    def alive(self) -> bool:
+        return self.lives
+
+    def answers(self) -> bool:
+        return self.lives and self.says
+
+
+class Three:
+    """A system whose servers all serve again once it was started."""
+
+    private = True
+
+    def __init__(self) -> None:
+        self.found = {name: Server() for name in ("n1", "n2", "n3")}
+
+    def servers(self) -> dict[str, Server]:
+        return self.found
+
+    def whole(self) -> bool:
+        return all(server.answers() for server in self.found.values())
+
+    def start(self) -> None:
+        self.found = {name: Server() for name in self.found}
+
+
+def instance(system: Three, *, started: bool) -> Instance:
+    """Nothing is put back before its runs."""
+    made = object.__new__(Instance)
+    parts: dict[str, Any] = {
+        "system": system,
+        "cell": SimpleNamespace(reset="none"),
+        "plan": SimpleNamespace(server_cores=[]),
+        "data": None,
+        "_started": started,
+    }
+    for name, value in parts.items():
+        setattr(made, name, value)
+    return made
+
+
+def test_those_that_ended_and_those_that_do_not_answer_are_named() -> None:
+    system = Three()
+    assert away_words(cast(System, system)) == ""
+    system.found["n2"].lives = system.found["n3"].says = False
+    assert away_words(cast(System, system)) == "n2 had ended, n3 did not answer"
+
+
+def test_a_server_that_was_away_before_a_run_is_told_with_that_run_alone(tmp_path: Path) -> None:
+    system = Three()
+    system.found["n2"].lives = False
+    made = instance(system, started=True)
+    made.reset(tmp_path)
+    assert system.whole()
+    assert made.started_again == "n2 had ended"
+    found = judge.started_again(made.started_again)
+    assert (found.severity, found.ok) == ("warning", False)
+    assert found.words.startswith("before this run n2 had ended, and was started again")
+    made.reset(tmp_path)
+    assert made.started_again == ""
+
+
+def test_a_server_that_nobody_has_started_yet_is_no_news(tmp_path: Path) -> None:
+    system = Three()
+    system.found["n1"].lives = False
+    made = instance(system, started=False)
+    made.reset(tmp_path)
+    assert made.started_again == ""
