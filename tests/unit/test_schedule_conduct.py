@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from bakeoff.errors import ServerError
+from bakeoff.fleet.host import MachineLost
 from bakeoff.model.records import RunRecord
 from bakeoff.schedule import one_run
 from bakeoff.schedule.conduct import Conductor, View
@@ -30,11 +32,15 @@ def good(slot: Slot, *rest: Any) -> RunRecord:
     return RunRecord(id=slot.run, block=slot.block, cell=slot.cell, order=slot.order, started="", state="done", seed=1)
 
 
-def carried_out(monkeypatch: pytest.MonkeyPatch, done: dict[str, RunRecord]) -> dict[str, RunRecord]:
+def carried_out(
+    monkeypatch: pytest.MonkeyPatch,
+    done: dict[str, RunRecord],
+    instance: Callable[..., None] = lambda self, cell: None,
+) -> dict[str, RunRecord]:
     cell = SimpleNamespace(record=SimpleNamespace(id="a"), system_options={})
     plan = SimpleNamespace(cells=[cell], with_levels=None, record=SimpleNamespace(repetitions=2, seed=1))
     monkeypatch.setattr(one_run, "make", good)
-    monkeypatch.setattr(Conductor, "_instance", lambda self, cell: None)
+    monkeypatch.setattr(Conductor, "_instance", instance)
     writer = Writer()
     Conductor(cast(Any, plan), cast(Any, writer), View(), done=done).carry_out()
     return writer.results
@@ -52,3 +58,18 @@ def test_a_failed_run_that_is_made_again_says_what_came_before(monkeypatch: pyte
         ("warning", "made again with --resume: an earlier attempt failed (the server died)")
     ]
     assert again["b01-a"].valid
+
+
+def test_a_load_machine_that_is_lost_while_data_are_loaded_costs_one_run_and_not_the_plan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[str] = []
+
+    def instance(self: Conductor, cell: Any) -> None:
+        tried.append(cell.record.id)
+        if len(tried) == 1:
+            raise MachineLost("load2", "its Dask worker ended", "load of mariadb")
+
+    failed = carried_out(monkeypatch, {}, instance)["b01-a"]
+    assert failed.failure.startswith("the load machine load2 was lost: its Dask worker ended (load of mariadb)")
+    assert tried == ["a", "a"]

@@ -9,7 +9,8 @@ import json
 import re
 import socket
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -131,8 +132,7 @@ class DaskHost:
 
     def __exit__(self, *ended_by: object) -> None:
         for tasks in self._tasks.values():
-            for task in tasks:
-                task.cancel()
+            _cancel(tasks)
         self.board.close()
 
     def engines(self, where: str) -> DaskEngines:
@@ -166,7 +166,7 @@ class DaskHost:
             pure=False,
         )
         self._tasks.setdefault(machine.address, []).append(task)
-        task.add_done_callback(lambda done: link.lose(_last_words(done)))
+        task.add_done_callback(lambda done: None if link.finished else link.lose(_last_words(done)))
 
     def await_tasks(self, addresses: Collection[str]) -> None:
         """Until the machines of these addresses are free, or for a while."""
@@ -187,9 +187,9 @@ class DaskHost:
                     " `min_clients` in [fleet]",
                 )
             if not waiting:
-                absent = sorted(set(self._machines) - {machine.address for machine in free})
-                names = ", ".join(self._machines[address].name for address in absent)
-                self._tell(f"{words}: waiting for {names or 'more'} (up to {seconds_words(self._wait_s)})")
+                absent = {known.name for known in self._machines.values()} - {machine.name for machine in free}
+                names = ", ".join(sorted(absent, key=_natural)) or "more"
+                self._tell(f"{words}: waiting for {names} (up to {seconds_words(self._wait_s)})")
                 waiting = True
             time.sleep(_LOOK_S)
         if waiting:
@@ -206,8 +206,7 @@ class DaskHost:
         """Workers that the scheduler knows, by their names."""
         workers = self._workers()
         for address in set(self._tasks) - set(workers):
-            for task in self._tasks.pop(address):
-                task.cancel()  # or it would wait for such a worker for ever
+            _cancel(self._tasks.pop(address))  # or they would wait for such a worker for ever
         for tasks in self._tasks.values():
             tasks[:] = [task for task in tasks if not task.done()]
         names = _names(workers)
@@ -219,7 +218,7 @@ class DaskHost:
     def _workers(self) -> dict[str, dict[str, Any]]:
         """By their addresses; none where the scheduler does not answer."""
         try:
-            found: dict[str, dict[str, Any]] = self._client().scheduler_info()["workers"]
+            found: dict[str, dict[str, Any]] = self._client().scheduler_info().get("workers", {})
             return found
         except (OSError, TimeoutError):
             return {}
@@ -228,10 +227,23 @@ class DaskHost:
         return self._cluster.client()
 
 
+def _cancel(tasks: Iterable[Future]) -> None:
+    from distributed.client import ClosedClientError
+
+    with suppress(ClosedClientError, OSError, TimeoutError):  # a scheduler that is gone has forgotten them
+        for task in tasks:
+            task.cancel()
+
+
 def _last_words(task: Future) -> str:
-    if task.status == "finished":
+    from distributed import CancelledError
+
+    try:
         return str(task.result()) or "its keeper ended"
-    return f"its Dask task ended ({task.status})"
+    except CancelledError:
+        return "the Dask scheduler has ended, or cannot be reached"
+    except Exception as error:  # whatever the task raised there
+        return f"its Dask task failed: {error}"
 
 
 def _names(workers: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -85,7 +85,8 @@ class Link:
         self._last_words = b""
         self._line: list[bytes] = []
         self._line_bytes = 0
-        self._finished = False
+        #: It has told all it will, or nobody listens any more.
+        self.finished = False
         self.is_lost = False
         self._since = 0.0
 
@@ -251,8 +252,8 @@ class Link:
             self._exchanges.clear()
             await self._exchange()
             self._after = offset(self._exchanges)
-        if not self._finished:
-            self._finished = True
+        if not self.finished:
+            self.finished = True
             self._lines.ended(self._client, code, self._last_words.decode(errors="replace"))
         with suppress(keeper.Gone):
             while True:
@@ -318,7 +319,7 @@ class Link:
 
     def expire(self) -> None:
         """Loses it, where its machine begins with none any more; looks again later where it does."""
-        if self._writer is not None or self._finished:
+        if self._writer is not None or self.finished:
             return
         self._since = self._since or time.monotonic()
         left_s = max(self._since, self.machine.greeted) + _BEGIN_TIMEOUT_S - time.monotonic()
@@ -336,7 +337,7 @@ class Link:
         self._write(keeper.START, {"monotonic_ns": monotonic_ns + self._before.ahead_ns})
 
     def _end(self, grace_s: float) -> None:
-        self._finished = True
+        self.finished = True
         self._board.forget(self)
         if self._writer is None:
             self.over.set()
@@ -346,8 +347,8 @@ class Link:
         self._finish(MachineLost(self.machine.name, why, self._lines.where))
 
     def _finish(self, why: BakeoffError) -> None:
-        if not self._finished:
-            self._finished = self.is_lost = True
+        if not self.finished:
+            self.finished = self.is_lost = True
             self._lines.lost(self._client, why)
         self._board.forget(self)
         if self._writer is None:
