@@ -23,7 +23,7 @@ from .errand import errand
 from .host import Place
 from .lines import EngineLines
 from .link import Link, Machine, Switchboard
-from .local import GRACE_S, LEAD_S, SILENT_GRACE_S
+from .local import GRACE_S, SILENT_GRACE_S
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -35,6 +35,8 @@ RESOURCE = "client"
 #: From the end of a keeper's connection to that of its task.
 _TASK_END_S = 3.0
 _LOOK_S = 0.5
+#: Beside the way there: a keeper waits for a core where the machine is busy, and a client that begins late says so.
+_LEAD_S = 0.2
 
 
 class DaskEngines(EngineLines):
@@ -54,7 +56,7 @@ class DaskEngines(EngineLines):
 
     @property
     def lead_s(self) -> float:
-        return LEAD_S + 2 * max((link.round_trip_ns for link in self._links), default=0) / 1e9
+        return _LEAD_S + 2 * max((link.round_trip_ns for link in self._links), default=0) / 1e9
 
     def start(self, document: Path, env: Mapping[str, str], log: Path) -> None:
         number = len(self._links)
