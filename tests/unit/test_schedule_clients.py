@@ -84,13 +84,14 @@ def test_the_clients_records_add_up_to_the_run_to_the_count() -> None:
 
 def test_of_a_single_client_on_this_machine_the_run_tells_all() -> None:
     assert records(5) == []
-    [told] = records(5, places=[Place(machine="load1", cores=8, clock_offset_ns=-7, clock_bound_ns=3)])
-    assert (told.machine, told.cores, told.clock_offset_ns, told.clock_bound_ns) == ("load1", 8, -7, 3)
+    [found] = records(5, places=[Place(machine="load1", is_here=False, cores=8, clock_offset_ns=-7, clock_bound_ns=3)])
+    assert (found.machine, found.cores, found.clock_offset_ns, found.clock_bound_ns) == ("load1", 8, -7, 3)
+    assert records(5, places=[Place(machine="worker-0", cores=8)]) == [], "a worker on this machine"
 
 
 def test_a_client_that_lacks_half_of_the_others_rate_is_told_with_its_reason() -> None:
-    far = Place(machine="load2", server_round_trip_ns={"server": 5_000_000})
-    near = Place(machine="load1", server_round_trip_ns={"server": 200_000})
+    far = Place(machine="load2", is_here=False, server_round_trip_ns={"server": 5_000_000})
+    near = Place(machine="load1", is_here=False, server_round_trip_ns={"server": 200_000})
     found = records(100, 100, 50, places=[near, near, far])
     assert [bool(one.behind) for one in found] == [False, False, True]
     assert found[2].behind == "50 % of the rate of the others"

@@ -35,6 +35,8 @@ class Place:
 
     #: As people know it.
     machine: str = THIS_MACHINE
+    #: It is the controller's, whatever it is called, and has the same clock.
+    is_here: bool = True
     #: Cores that a client may use there; None: those of this machine.
     cores: int | None = None
     #: The machine's monotonic clock minus the controller's, as the start was set by it.

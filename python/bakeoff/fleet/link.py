@@ -118,9 +118,11 @@ class Link:
         if epoch_unix_ns and self._told_unix_ns is not None:
             late = epoch_unix_ns - self._told_unix_ns
         if before is None:
-            return Place(self.machine.name)
+            return Place(self.machine.name, is_here=False)
+        same = bool(keeper.here()) and self.greeting.get("here") == keeper.here()
         return Place(
             machine=self.machine.name,
+            is_here=same and abs(before.ahead_ns) <= before.bound_ns,
             cores=self.greeting.get("cores"),
             clock_offset_ns=before.ahead_ns,
             clock_bound_ns=bound_over(before, self._after) if self._after else before.bound_ns,

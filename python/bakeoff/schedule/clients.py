@@ -27,7 +27,7 @@ def client_records(
 ) -> list[ClientRecord]:
     """All three by client. cores: those of this machine that clients may use, empty: all. A single client here is not
     told of twice: all that is known of it is the run's."""
-    if len(results) == 1 and places[0].machine == THIS_MACHINE:
+    if len(results) == 1 and places[0].is_here:
         return []
     here = len(cores) or len(os.sched_getaffinity(0))
     pairs = enumerate(zip(results, places, strict=True))
@@ -39,8 +39,8 @@ def _record(number: int, result: RunResult, place: Place, here: int, *, open_loo
     merged, cost = merge_results([result]), result.cost
     return ClientRecord(
         number=number,
-        machine=place.machine,
-        cores=here if place.machine == THIS_MACHINE else place.cores,
+        machine=THIS_MACHINE if place.is_here else place.machine,
+        cores=here if place.is_here else place.cores,
         rate_ops_per_s=merged.rate_ops_per_s,
         due=merged.due if open_loop else None,
         completed=merged.completed,

@@ -112,7 +112,7 @@ def make(
     record.error_ratio_beside_faults = error_ratio_beside(record.faults, intervals, plan.warm_up_s)
     record.disk_was_quiet = disk_was_quiet
     record.engine_warnings += instance.phases.warnings()
-    record.shares_cores = shares_cores(plan, system)
+    record.shares_cores = shares_cores(plan, system) and any(place.is_here for place in measured.places)
     record.clients = client_records(
         measured.results, measured.places, measured.intervals, plan.client_cores, open_loop=record.due is not None
     )
