@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from bakeoff.analysis.clients import behind_words
 from bakeoff.analysis.encode import to_document, to_hdr
 from bakeoff.analysis.histograms import Histogram
 from bakeoff.analysis.response import decode
 from bakeoff.model.clients import ClientRecord
-from bakeoff.model.records import RunRecord
+from bakeoff.model.records import RunRecord, Validity
 
 
 def shared_out(run: RunRecord, machines: Sequence[str], shares: Sequence[float] = ()) -> RunRecord:
@@ -47,3 +48,15 @@ def shared_out(run: RunRecord, machines: Sequence[str], shares: Sequence[float] 
             )
         )
     return run.model_copy(update={"clients": clients})
+
+
+HALF = "50 % of the rate of the others"
+
+
+def slowed(run: RunRecord, machines: Sequence[str], slow: Sequence[int]) -> RunRecord:
+    """As `shared_out`, with half of the others' work for each of the `slow` clients, which are said to be behind."""
+    run = shared_out(run, machines, [0.5 if number in slow else 1.0 for number in range(len(machines))])
+    told = {"behind": HALF, "signs": ["a worker worked 97 % of the window"], "workers_busy_ratio": [0.97]}
+    clients = [c.model_copy(update=told) if c.number in slow else c for c in run.clients]
+    finding = Validity(name="clients", severity="warning", ok=False, words=behind_words(clients))
+    return run.model_copy(update={"clients": clients, "validity": [*run.validity, finding] if slow else run.validity})

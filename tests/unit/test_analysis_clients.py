@@ -49,7 +49,7 @@ def test_the_one_that_was_slower_is_named_with_what_all_would_have_had_without_i
     found.append(client(5, "load2", rate=5_000.0, behind=HALF, signs=["a worker worked 97 % of the window"]))
     assert behind_words(found) == (
         "client 5 on load2 was slower than the other 5 (50 % of the rate of the others; a worker worked 97 % of the"
-        " window); had all had the rate of the others, 60,000/s at most and not 55,000/s"
+        " window); at the rate of the others all would have had at most 9.1 % more (60,000/s)"
     )
     assert without_behind(found) == 60_000.0
     assert behind_words(found[:5]) == ""

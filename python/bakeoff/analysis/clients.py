@@ -80,7 +80,8 @@ def behind_words(clients: Sequence[ClientRecord]) -> str:
         )
     have, could = sum(client.rate_ops_per_s for client in clients), without_behind(clients)
     if could > have * 1.01:
-        words += f"; had all had the rate of the others, {rate_words(could)} at most and not {rate_words(have)}"
+        more = percent_words(could / have - 1)
+        words += f"; at the rate of the others all would have had at most {more} more ({rate_words(could)})"
     return words
 
 

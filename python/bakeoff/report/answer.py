@@ -259,6 +259,34 @@ class NodeAnswer(Document):
     silent_s: float
 
 
+class ClientAnswer(Document):
+    """What one client of a cell did, or all those on one machine, over all runs that are shown. client: in words.
+    rate_ops_per_s: of all of them, in the mean run. share: of the operations of all clients. is_behind: all of them
+    were slower than the other clients in most runs. CPU is theirs together; memory, ratios, round trip and clock those
+    of the one that has most, None where nobody knows. clock: how far it is ahead of the controller's, and to within
+    what that is known."""
+
+    contestant: str
+    setting_words: str
+    client: str
+    machine: str
+    clients: int
+    is_behind: bool
+    rate_ops_per_s: float
+    share: float | None
+    p99_ms: float | None
+    errors: dict[str, int]
+    cpu_us_per_op: float | None
+    memory_peak_bytes: int
+    busy_ratio: float | None
+    no_core_ratio: float | None
+    steal_ratio: float
+    server_round_trip_ms: float | None
+    clock_offset_s: float | None
+    clock_bound_ms: float | None
+    start_late_ms: float | None
+
+
 class ThresholdAnswer(Document):
     """Of the plan's `fail_if`, in one cell or of one contestant. status: failed, undecided (the interval reaches to
     either side), passed, not judged."""
@@ -301,6 +329,8 @@ class Answer(Document):
     search: SearchAnswer | None = None
     #: Of systems of several nodes, in the order of cells.
     nodes: list[NodeAnswer] = Field(default_factory=list)
+    #: Where there are several, or one is on another machine: each, or of many each machine's, and the slower ones.
+    clients: list[ClientAnswer] = Field(default_factory=list)
     #: What was done to servers as planned, and what that did to the load.
     faults: list[FaultAnswer] = Field(default_factory=list)
     #: How each contestant stood to the limits of the plan.

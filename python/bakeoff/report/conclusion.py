@@ -11,6 +11,7 @@ from ..analysis.wording import counted
 from ..model.records import RunRecord
 from .answer import Answer, ComparisonAnswer, Difference, MetricShown
 from .cells import cell_answers
+from .client_words import client_answers, client_sentences, places_differ_words
 from .comparisons import Compared, compare_all
 from .config_diff import configuration_of
 from .contest import Contest
@@ -65,6 +66,7 @@ def answer_of(
     judged = thresholds(contest, bundle, runs, search)
     faults = fault_answers(contest, runs)
     lags = lag_sentences(contest, bundle, runs)
+    slow = client_sentences(contest, runs)
     return Answer(
         title=plan.title,
         description=plan.description,
@@ -77,7 +79,9 @@ def answer_of(
         measured=_measured_words(bundle),
         headline=[
             *threshold_sentences(judged),
-            *headline_words(contest, compared, shapes, neighbours, cells, held, search, bundle.runs, faults, lags),
+            *headline_words(
+                contest, compared, shapes, neighbours, cells, held, search, bundle.runs, faults, lags, slow
+            ),
         ],
         aside=aside_words(contest, compared, shapes, neighbours, cells),
         thresholds=judged,
@@ -88,6 +92,7 @@ def answer_of(
         shapes=shapes,
         search=search,
         nodes=node_answers(contest, runs),
+        clients=client_answers(contest, runs),
         faults=faults,
         held=held,
         cells=cells,
@@ -97,7 +102,11 @@ def answer_of(
         rates=plan.rates,
         compared=contest.factor,
         contestants=contest.contestants,
-        validity=[*_validity_words(bundle.runs), *_load_warnings(bundle)],
+        validity=[
+            *_validity_words(bundle.runs),
+            *places_differ_words(contest, runs),
+            *_load_warnings(bundle),
+        ],
         between_plans=[Difference(name=key, values=said) for key, said in plan.differences.items()],
         undeclared=configuration_of(bundle).undeclared,
         runs_finished=len(bundle.runs),

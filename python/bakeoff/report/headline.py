@@ -39,10 +39,12 @@ def headline_words(
     runs: Sequence[RunRecord],
     faults: Sequence[FaultAnswer],
     lags: Sequence[str],
+    slow: Sequence[str],
 ) -> list[str]:
-    """A search is asked one thing; that levels beyond what it found fail is how it finds it."""
+    """slow: what is said of clients that were slower than the others. A search is asked one thing; that levels beyond
+    what it found fail is how it finds it."""
     if search is not None:
-        return [*search_sentences(search), *limit_sentences(held)]
+        return [*search_sentences(search), *limit_sentences(held), *slow]
     comparisons = compared.by_setting
     answered = [
         *pair_words(contest, comparisons, compared.over_all, cells),
@@ -53,6 +55,7 @@ def headline_words(
     return [
         *limit_sentences(held),
         *(answered or figure_words(contest, cells)),
+        *slow,
         *size_words(contest, cells),
         *fault_sentences(faults, dict(contest.middle)),
         *lags,

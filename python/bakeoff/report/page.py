@@ -10,6 +10,7 @@ from ..charts import latency, marks, search, spectrum, throughput, timeline
 from ..charts import metric as metric_chart
 from ..charts.style import COLOURS, DARK_COLOURS
 from .answer import QUANTILE_WORDS, Answer
+from .client_words import HEADS as CLIENT_HEADS
 from .config_diff import configuration_of
 from .contest import Contest, setting_words
 from .fault_words import HEADS as FAULT_HEADS
@@ -18,6 +19,7 @@ from .levels import axis_words
 from .limit_words import limits_of_plan
 from .node_words import HEADS as NODE_HEADS
 from .page_cells import cell_rows
+from .page_clients import client_rows
 from .page_comparisons import comparison_rows, shape_rows
 from .page_nodes import fault_rows, node_rows
 from .page_runs import broken_checks, first_errors, load_row, machine_rows, run_row
@@ -59,6 +61,8 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         "statement_heads": STATEMENT_HEADS,
         "node_heads": NODE_HEADS,
         "nodes": node_rows(answer),
+        "client_heads": CLIENT_HEADS,
+        "clients": client_rows(answer),
         "fault_heads": FAULT_HEADS,
         "faults": fault_rows(answer),
         "objective_short": metric(answer.objective, answer.rates).label,

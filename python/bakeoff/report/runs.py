@@ -38,11 +38,11 @@ def findings_of(runs: Sequence[RunRecord]) -> list[str]:
             if v.ok is False and v.severity != "note":
                 found[f"{v.severity}: {v.name}"].append(v.words)
     return [
-        f"{name} ({_of_runs(len(words), len(runs))}): {words[0]}"
+        f"{name} ({of_runs(len(words), len(runs))}): {words[0]}"
         for name, words in sorted(found.items(), key=lambda item: not item[0].startswith("invalid"))
     ]
 
 
-def _of_runs(count: int, runs: int) -> str:
+def of_runs(count: int, runs: int) -> str:
     """ "1 of 5 runs", "all 5 runs"."""
     return f"all {runs} runs" if count == runs > 1 else f"{count} of {counted(runs, 'run', 'runs')}"

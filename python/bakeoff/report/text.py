@@ -10,6 +10,8 @@ from ..analysis.registry import metric
 from ..analysis.wording import grouped, interval_words, milliseconds_words
 from ..columns import aligned, rule
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread, time_words
+from .client_words import HEADS as CLIENT_HEADS
+from .client_words import row_words as client_row
 from .fault_words import HEADS as FAULT_HEADS
 from .fault_words import row_words
 from .levels import axis_words
@@ -72,6 +74,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield from _table(answer)
     yield from _statements(answer)
     yield from _nodes(answer)
+    yield from _clients(answer)
     yield from _faults(answer)
     yield from _metrics(answer)
     yield from _limits(answer)
@@ -132,6 +135,17 @@ def _nodes(answer: Answer) -> Iterator[str]:
     head = [*(["setting"] if settings else []), answer.compared, *NODE_HEADS]
     rows = [[*([node.setting_words] if settings else []), node.contestant, *node_row(node)] for node in answer.nodes]
     yield from table(head, rows, left=set(range(len(head) - len(NODE_HEADS) + 1)))
+
+
+def _clients(answer: Answer) -> Iterator[str]:
+    if not answer.clients:
+        return
+    yield ""
+    yield "What each client did:"
+    settings = any(client.setting_words for client in answer.clients)
+    head = [*(["setting"] if settings else []), answer.compared, *CLIENT_HEADS]
+    rows = [[*([one.setting_words] if settings else []), one.contestant, *client_row(one)] for one in answer.clients]
+    yield from table(head, rows, left=set(range(len(head) - len(CLIENT_HEADS) + 1)))
 
 
 def _faults(answer: Answer) -> Iterator[str]:
