@@ -160,3 +160,31 @@ def test_of_a_pair_the_node_that_is_killed_is_named_and_the_other_serves_on(tmp_
     assert seconds is not None
     assert {"primary.ok", "replica1.ok", "replica1.errors"} <= set(seconds.column_names)
     assert "replica1 (replica)" in done.out
+
+
+PAIR_OF_POSTGRESQL = (
+    PAIR.replace("mariadb", "postgresql")
+    .replace('"relaxed"', '"none"')
+    .replace("innodb_buffer_pool_size", "shared_buffers")
+    .replace('"32M"', '"32MB"')
+    .replace('"5s"', '"9s"')
+    + '[[faults]]\nat = "4s"\nnode = "primary"\ndo = "kill"\nfor = "1s"\n'
+)
+
+
+@pytest.mark.usefixtures("postgresql_program")
+def test_of_a_pair_of_postgresql_replica_and_primary_are_killed_and_nothing_acknowledged_is_lost(
+    tmp_path: Path,
+) -> None:
+    done = bakeoff("run", write_plan(tmp_path, PAIR_OF_POSTGRESQL), cwd=tmp_path)
+    assert done.code == 0, done.err
+    (run,) = only_bundle(tmp_path).runs
+    assert run.valid, run.validity
+    assert run.errors.keys() <= {"unknown", "fail_refused"}, "what was on its way to either"
+    for fault in run.faults:
+        assert fault.failure == ""
+        assert fault.rejoin_s is not None
+        assert fault.effect is not None
+    assert all(silence.planned for silence in run.silences), run.silences
+    assert run.checks
+    assert all(check.ok for check in run.checks), run.checks

@@ -13,9 +13,10 @@ from test_galera import SOON, need_galera
 
 pytestmark = pytest.mark.servers
 
+THREADS = 6
 PLAN = f"""
 title = "A node of three is killed"
-threads = 6
+threads = {THREADS}
 
 [systems.galera]
 durability = "relaxed"
@@ -80,6 +81,45 @@ def test_the_time_without_commits_is_what_the_series_shows(bundle: Bundle) -> No
     assert effect is not None
     assert effect.without_writes_s == pytest.approx(longest_s, abs=0.2)
     assert longest_s >= 0.5, "nothing is committed until the others have noticed"
+
+
+FROZEN_AND_ENDED = (
+    PLAN.replace("innodb_buffer_pool_size", "wsrep_sync_wait = 1, innodb_buffer_pool_size")
+    .replace('"8s"', '"24s"')
+    .split("[[faults]]")[0]
+    + """
+[[faults]]
+at = "2s"
+node = "n2"
+do = "freeze"
+for = "3s"
+
+[[faults]]
+at = "16s"
+node = "n3"
+do = "stop"
+for = "1s"
+"""
+)
+
+
+@pytest.mark.slow
+def test_a_node_that_is_frozen_is_left_until_it_is_back_and_one_that_is_ended_says_goodbye(tmp_path: Path) -> None:
+    """Thawed, it answers that it is not ready, and its sessions go on elsewhere: it is asked again now and then."""
+    need_galera()
+    done = bakeoff("run", write_plan(tmp_path, FROZEN_AND_ENDED), cwd=tmp_path)
+    assert done.code == 0, done.err
+    (run,) = only_bundle(tmp_path).runs
+    assert run.valid, run.validity
+    assert all(check.ok for check in run.checks), run.checks
+    frozen, ended = run.faults
+    assert [fault.failure for fault in run.faults] == ["", ""]
+    node = next(node for node in run.nodes if node.name == "n2")
+    assert 0 < node.outcomes["fail_refused"] <= 4 * THREADS
+    assert node.reconnects <= 4 * THREADS
+    assert frozen.effect is not None
+    assert (frozen.effect.without_writes_s or 0.0) >= 0.5, "nothing is committed until the others have noticed"
+    assert ended.rejoined.startswith("incremental state transfer of ")
 
 
 def test_a_bakeoff_that_is_killed_while_its_cluster_starts_leaves_nothing(tmp_path: Path, place: Path) -> None:

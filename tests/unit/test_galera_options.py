@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -154,3 +159,27 @@ def test_what_a_node_alone_would_lose_a_cluster_loses_with_all_nodes(flush: str)
         "1": ("nothing", "nothing"),
         "2": ("nothing", "commits of the last 1 s, if all nodes lose their power"),
     }[flush]  # fmt: skip
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """That a server may reach which runs as nobody."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def test_a_transfer_that_outlived_its_server_is_ended_with_it(place: Path) -> None:
+    """It is a program of its own group, which the next start would find running."""
+    process = cluster(place).processes()["n2"]
+    sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+    argv = [[*sleep, "wsrep_sst_mariabackup", f"{folder}/"] for folder in (process.data, place / "another")]
+    own, another = (subprocess.Popen(words, process_group=0) for words in argv)
+    try:
+        process.kill()
+        assert own.wait(30.0) == -signal.SIGKILL
+        assert another.poll() is None
+    finally:
+        for left in (own, another):
+            left.kill()
+            left.wait()

@@ -18,6 +18,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,17 @@ def start_ticks(pid: int) -> int | None:
         return None
     after_name = stat.rpartition(")")[2].split()
     return None if after_name[0] in ("Z", "X") else int(after_name[19])
+
+
+def groups_of(*words: str) -> set[int]:
+    """Process groups, but our own, of those whose command line has all of these words."""
+    found = set()
+    for process in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            command = (process / "cmdline").read_bytes()
+            if all(os.fsencode(word) in command for word in words):
+                found.add(os.getpgid(int(process.name)))
+    return found - {os.getpgrp()}
 
 
 #: Its thread is begun with the first server and ends with the interpreter.

@@ -6,7 +6,9 @@ that one still keeps them (an incremental state transfer), else all its data.
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from typing import ClassVar
 
 from bakeoff.errors import ServerError
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.provision.process import free_port, port_is_free
+from bakeoff.provision.process import free_port, groups_of, port_is_free
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.mysql.galera_installations import provider_of
@@ -184,9 +186,25 @@ class GaleraProcess(MariaDbProcess):
 
     def start(self, *options: str) -> None:
         self._log_begin = self.log.stat().st_size if self.log.exists() else 0
+        self._end_transfer()  # of a server that has ended by itself
         position = self.position()
         known = [f"--wsrep-start-position={position}"] if position.known else []
         super().start(*known, *options)
+
+    def stop(self) -> None:
+        super().stop()
+        self._end_transfer()
+
+    def kill(self) -> None:
+        super().kill()
+        self._end_transfer()
+
+    def _end_transfer(self) -> None:
+        """The program that takes in data from another node runs in a group of its own. It lives on when the server that
+        waited for it has ended, and the next start would not have it."""
+        for group in groups_of("wsrep_sst_", f"{self.data}/"):
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
 
     def handed_over(self) -> str:
         """What it was handed when it last started, in words; "" for nothing."""
