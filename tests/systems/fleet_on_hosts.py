@@ -1,7 +1,9 @@
-"""A Dask cluster and a database server on hosts of a network."""
+"""A Dask cluster and a database server on hosts of a network, and what clients there have left."""
 
 from __future__ import annotations
 
+import csv
+import itertools
 import json
 import os
 import subprocess
@@ -9,11 +11,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import bakeoff
+from bakeoff.bundle.read import Bundle
 from bakeoff.fleet.binary import engine_path
+from bakeoff.model.clients import ClientRecord
+from bakeoff.model.records import RunRecord
 from bakeoff.provision.cache import cache_dir
 from bakeoff.provision.certificate import Certificate, make_certificate
 from builders.hosts import Host, Network
@@ -103,7 +109,7 @@ class Fleet:
 
     def engines(self) -> dict[str, list[int]]:
         """By machine; those that have none are left out."""
-        found = {host.name: [pid for pid in host.pids() if _is_engine(pid)] for host in self.machines}
+        found = {host.name: [pid for pid in host.pids() if is_engine(pid)] for host in self.machines}
         return {name: pids for name, pids in found.items() if pids}
 
 
@@ -123,7 +129,28 @@ def fleet_on_hosts(folder: Path, *, delays_s: Sequence[float] = (0.0, 0.0, 0.0))
         yield fleet
 
 
-def _is_engine(pid: int) -> bool:
+def began_apart_s(bundle: Bundle, run: RunRecord) -> float:
+    """Between the first and the last client to begin with its first operation, of a run without a warm-up that logged
+    them: on these machines one clock tells the time of day. It is their starts and what the first operation waited for
+    a core."""
+    begins_s = []
+    for client in run.clients:
+        with event_log(bundle, run, client).open(newline="") as file:
+            rows = itertools.islice(csv.DictReader(file), 100)
+            begins_s.append(min(_end_s(row) - float(row["Time Taken"]) / 1e6 for row in rows))
+    return max(begins_s) - min(begins_s)
+
+
+def event_log(bundle: Bundle, run: RunRecord, client: ClientRecord) -> Path:
+    name = "events.csv" if client.number == 0 else f"events.{client.number}.csv"
+    return bundle.folder / "runs" / run.id / name
+
+
+def _end_s(row: dict[str, str]) -> float:
+    return datetime.fromisoformat(row["Time Stamp"]).replace(tzinfo=UTC).timestamp()
+
+
+def is_engine(pid: int) -> bool:
     """Wherever it was carried to, and under what name."""
     try:
         return os.stat(f"/proc/{pid}/exe").st_size == engine_path().stat().st_size
