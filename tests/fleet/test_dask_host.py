@@ -15,6 +15,7 @@ import psutil
 import pytest
 from bakeoff.errors import EngineError
 from bakeoff.fleet import clusters
+from bakeoff.fleet.cluster import Cluster
 from bakeoff.fleet.dask import DaskEngines, DaskHost
 from bakeoff.fleet.host import Host, MachineLost
 from bakeoff.fleet.local import LocalHost
@@ -24,13 +25,13 @@ OPERATIONS = 300
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[clusters.Cluster]:
+def cluster() -> Iterator[Cluster]:
     with clusters.local(2) as found:
         yield found
 
 
 @pytest.fixture
-def host(cluster: clusters.Cluster) -> Iterator[DaskHost]:
+def host(cluster: Cluster) -> Iterator[DaskHost]:
     with DaskHost(cluster, min_clients=2, wait_s=60) as found:
         yield found
 
@@ -140,7 +141,7 @@ def test_a_keeper_that_is_killed_or_frozen_is_its_machine_lost_and_no_engine_is_
 
 
 def test_a_worker_that_is_killed_is_named_and_the_next_run_goes_on_with_the_other(
-    cluster: clusters.Cluster, tmp_path: Path
+    cluster: Cluster, tmp_path: Path
 ) -> None:
     with DaskHost(cluster, min_clients=1) as host:
         with begun(host, tmp_path) as engines:
@@ -155,7 +156,7 @@ def test_a_worker_that_is_killed_is_named_and_the_next_run_goes_on_with_the_othe
             assert engines.places()[0].machine == "worker 1"
 
 
-def test_a_frozen_worker_is_lost_and_the_plan_waits_until_it_is_back(cluster: clusters.Cluster, tmp_path: Path) -> None:
+def test_a_frozen_worker_is_lost_and_the_plan_waits_until_it_is_back(cluster: Cluster, tmp_path: Path) -> None:
     said: list[str] = []
 
     def tell(words: str) -> None:

@@ -28,7 +28,7 @@ from .local import GRACE_S, SILENT_GRACE_S
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from .clusters import Cluster
+    from .cluster import Cluster
 
 #: A worker may declare how much of this it has; a run takes all of it.
 RESOURCE = "client"

@@ -1,4 +1,4 @@
-"""A certificate for the private servers of one system, signed by an authority that exists only for them."""
+"""A certificate for what is started for one run, signed by an authority that exists only for it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,31 @@ class Certificate:
     key: Path
 
 
+@dataclass(frozen=True)
+class Pem:
+    """The same as texts, in memory alone."""
+
+    authority: str
+    certificate: str
+    key: str
+
+    def __repr__(self) -> str:
+        return "Pem(...)"  # never the key
+
+
 def make_certificate(folder: Path) -> Certificate:
-    """For 127.0.0.1 and localhost, unless there is one; the authority's key is not kept, so nothing else can be signed
-    with it."""
+    """Files of one, unless there is one."""
+    files = Certificate(folder / "ca.pem", folder / "server.pem", folder / "server.key")
+    if not all(path.exists() for path in (files.authority, files.certificate, files.key)):
+        pem = new_pem()
+        write_private(files.authority, pem.authority, mode=0o644)
+        write_private(files.certificate, pem.certificate, mode=0o644)
+        write_private(files.key, pem.key, for_server=True)
+    return files
+
+
+def new_pem() -> Pem:
+    """For 127.0.0.1 and localhost; the authority's key is not kept, so nothing else can be signed with it."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -44,9 +66,6 @@ def make_certificate(folder: Path) -> Certificate:
             .not_valid_after(now + datetime.timedelta(days=_VALID_DAYS))
         )
 
-    files = Certificate(folder / "ca.pem", folder / "server.pem", folder / "server.key")
-    if all(path.exists() for path in (files.authority, files.certificate, files.key)):
-        return files
     authority_key, server_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     authority = (
         unsigned("bakeoff private authority", authority_key)
@@ -59,9 +78,10 @@ def make_certificate(folder: Path) -> Certificate:
         .add_extension(x509.SubjectAlternativeName(places), critical=False)
         .sign(authority_key, hashes.SHA256())
     )
-    pem = serialization.Encoding.PEM
-    write_private(files.authority, authority.public_bytes(pem).decode(), mode=0o644)
-    write_private(files.certificate, server.public_bytes(pem).decode(), mode=0o644)
+    text = serialization.Encoding.PEM
     plain = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    write_private(files.key, server_key.private_bytes(pem, *plain).decode(), for_server=True)
-    return files
+    return Pem(
+        authority.public_bytes(text).decode(),
+        server.public_bytes(text).decode(),
+        server_key.private_bytes(text, *plain).decode(),
+    )
