@@ -18,6 +18,7 @@ kind = "hatshop"
 orders = 100
 events = 3000
 layout = "{layout}"
+pipeline = {pipeline}
 
 [factors]
 threads = 6
@@ -37,8 +38,8 @@ COLUMNS = ["Test ID", "Database Type", "Event Type", "Time Taken", "Success", "E
 SHA256 = "6dcb5261c386ebf45e21ab531f05bf12131e054d058f2e72c84cef54c40286b0"
 
 
-def assert_hatshop(folder: Path, system: str, layout: str, sessions: int = 2) -> None:
-    workload = WORKLOAD.format(layout=layout, sessions=sessions)
+def assert_hatshop(folder: Path, system: str, layout: str, sessions: int = 2, *, pipeline: bool = False) -> None:
+    workload = WORKLOAD.format(layout=layout, sessions=sessions, pipeline=str(pipeline).lower())
     done = bakeoff("run", write_plan(folder, f"title = 'hats'\nseed = 1\n{system}{workload}"), cwd=folder)
     assert done.code == 0, done.out + done.err
     bundle = only_bundle(folder)
@@ -74,5 +75,6 @@ def test_hatshop_on_mariadb(tmp_path: Path, mariadb_program: Installation) -> No
 
 
 @pytest.mark.servers
-def test_hatshop_on_postgresql(tmp_path: Path, postgresql_program: Installation) -> None:
-    assert_hatshop(tmp_path, POSTGRESQL, "line_items")
+@pytest.mark.parametrize("pipeline", [False, True])
+def test_hatshop_on_postgresql(pipeline: bool, tmp_path: Path, postgresql_program: Installation) -> None:
+    assert_hatshop(tmp_path, POSTGRESQL, "line_items", pipeline=pipeline)

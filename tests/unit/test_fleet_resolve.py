@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 from bakeoff.errors import EngineError
 from bakeoff.fleet.resolve import resolve
+from bakeoff.model.boundary import WorkloadRequest
 from bakeoff.systems.driver import request
+from bakeoff.workloads.hatshop import write_events
 
 
 def refused(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineError:
@@ -40,6 +43,38 @@ def test_an_engine_that_takes_too_long_is_told_with_the_time(tmp_path: Path, mon
     monkeypatch.setattr("bakeoff.fleet.resolve._PATIENCE_S", 0.01)
     error = refused("exec sleep 600", tmp_path, monkeypatch)
     assert error.what == "the measuring program did not decide the plan's options within 0.01 s"
+
+
+def test_a_long_file_of_events_is_announced_and_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (tmp_path / "events.jsonl").open("wb") as file:
+        file.truncate(45_000_000_000)
+    events = {"events_file": {"name": "events.jsonl", "path": str(tmp_path / "events.jsonl")}}
+    asked = WorkloadRequest(kind="hatshop", options=events, seed=0)
+    waited: list[float] = []
+
+    def run(*_: object, timeout: float, **__: object) -> None:
+        waited.append(timeout)
+        raise subprocess.TimeoutExpired("engine", timeout)
+
+    monkeypatch.setattr("bakeoff.fleet.resolve.subprocess.run", run)
+    with pytest.raises(EngineError):
+        resolve([asked])
+    assert capsys.readouterr().err == "reading events.jsonl (41.9 GiB): about 5 min 00 s\n"
+    assert waited[0] > 3000
+
+
+def test_a_short_one_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_events({"events": 50}, 0, tmp_path / "events.jsonl")
+    resolve(
+        [
+            WorkloadRequest(
+                kind="hatshop", options={"events_file": {"name": "e", "path": str(tmp_path / "events.jsonl")}}
+            )
+        ]
+    )
+    assert capsys.readouterr().err == ""
 
 
 def test_an_engine_of_another_version_is_told_to_be_reinstalled(

@@ -35,7 +35,7 @@ def test_the_list_is_the_same_each_time_and_another_with_another_seed(tmp_path: 
 
 
 def test_a_plan_s_file_tells_its_length_and_its_hash(tmp_path: Path) -> None:
-    written = write_events({"events": 50}, 0, tmp_path / "events.jsonl")
+    written = write_events({"events": 50}, 1, tmp_path / "events.jsonl")
     found = decided("hatshop", {"events_file": "events.jsonl"}, tmp_path)
     assert (found.spec["events"], found.spec["events_sha256"]) == (50, written.sha256)
     assert found.label == "Hat Shop (500 orders, line_items_by_order, events.jsonl)"
@@ -44,7 +44,7 @@ def test_a_plan_s_file_tells_its_length_and_its_hash(tmp_path: Path) -> None:
 def test_another_list_than_the_plan_says_is_refused(tmp_path: Path) -> None:
     said = {
         "events_file": "events.jsonl",
-        "events_sha256": write_events({"events": 50}, 0, tmp_path / "events.jsonl").sha256,
+        "events_sha256": write_events({"events": 50}, 1, tmp_path / "events.jsonl").sha256,
     }
     with (tmp_path / "events.jsonl").open("a") as file:
         file.write("{}\\n")
@@ -76,16 +76,43 @@ threads = 1
     ],
 )
 def test_a_run_that_may_go_beyond_the_file_is_refused_with_the_plan(measure: str, tmp_path: Path) -> None:
-    write_events({"events": 50}, 0, tmp_path / "events.jsonl")
+    write_events({"events": 50}, 1, tmp_path / "events.jsonl")
     with pytest.raises(PlanError, match="the 50 events of `events_file` have an end") as refused:
         resolve(PLAN.format(measure=measure), tmp_path)
     assert "operations = 50 or fewer" in refused.value.hint
     assert "measure" in refused.value.where
 
 
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("{}", "its `type` is"),
+        ('{"type":"READ","data":{"id":"00000000-0000-4000-8000-000000000000"}}', "is neither loaded nor made"),
+        ("", "it is empty or cut off"),
+    ],
+)
+def test_a_line_that_is_wrong_is_told_with_its_number_when_the_plan_is_read(
+    line: str, why: str, tmp_path: Path
+) -> None:
+    write_events({"events": 50}, 1, tmp_path / "events.jsonl")
+    with (tmp_path / "events.jsonl").open("a") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(PlanError) as refused:
+        resolve(PLAN.format(measure="warm_up = 0\noperations = 50"), tmp_path)
+    assert refused.value.what.startswith("events.jsonl, line 51: ")
+    assert why in refused.value.what
+
+
 def test_a_run_of_the_whole_file_is_planned(tmp_path: Path) -> None:
-    write_events({"events": 50}, 0, tmp_path / "events.jsonl")
+    write_events({"events": 50}, 1, tmp_path / "events.jsonl")
     assert resolve(PLAN.format(measure="warm_up = 0\noperations = 50"), tmp_path).cells
+
+
+def test_events_in_one_go_are_refused_where_the_system_takes_one_statement_at_a_time(tmp_path: Path) -> None:
+    write_events({"events": 50}, 1, tmp_path / "events.jsonl")
+    plan = PLAN.format(measure="warm_up = 0\noperations = 50").replace("[factors]", "pipeline = true\n[factors]")
+    with pytest.raises(PlanError, match="a pipeline"):
+        resolve(plan, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,17 @@ def test_a_run_ends_with_a_node_where_the_plan_says_so_and_else_where_nothing_is
     assert one_run.ends_now(frosty(frozen), cell, plan, at_s) is ends
 
 
+@pytest.mark.parametrize(("prepares_s", "stages"), [(0.2, []), (300.0, ["making ready (about 5 min 00 s)", "running"])])
+def test_a_client_that_has_much_to_make_ready_is_waited_for_and_told(prepares_s: float, stages: list[str]) -> None:
+    waited, told = [], []
+    engines: Any = SimpleNamespace(wait_ready=waited.append)
+    cell: Any = SimpleNamespace(workload=SimpleNamespace(prepares_s=prepares_s), clients=2)
+    watcher: Any = SimpleNamespace(stage=told.append)
+    one_run._wait_ready(engines, cell, watcher)
+    assert told == stages
+    assert waited[0] >= one_run.READY_TIMEOUT_S + 2 * prepares_s
+
+
 def test_a_run_that_ended_with_a_node_has_failed_and_names_it() -> None:
     plan: Any = SimpleNamespace(ends_with_a_node=True)
     with pytest.raises(ServerError) as caught:

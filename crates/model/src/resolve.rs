@@ -133,6 +133,8 @@ pub struct Resolved {
     pub replaces_sessions: bool,
     /// Most users over all clients, where each needs a table of its own.
     pub users_max: Option<u32>,
+    /// About how long a client takes to make itself ready before its run, beside connecting.
+    pub prepares_s: f64,
     /// Which failures are tried again where the plan does not say it.
     pub retry: Option<Retry>,
     /// Where a run may begin on data that other runs have left: what to add to options of `spec` for each of those, so that

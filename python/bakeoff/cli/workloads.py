@@ -26,7 +26,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p.add_argument(
         "--write", type=Path, metavar="FILE", help="write the list of events of `hatshop`, a line of JSON each"
     )
-    p.add_argument("--seed", type=int, default=0, metavar="N", help="with --write: the plan's seed (default: 0)")
+    p.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="with --write: the plan's seed (default: 1, as a plan's)"
+    )
     p.add_argument(
         "--set",
         action="append",

@@ -6,18 +6,28 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from ..analysis.wording import bytes_words, count_words, seconds_words
 from ..errors import EngineError
-from ..model.boundary import ANSWER, Answer, Request
+from ..model.boundary import ANSWER, Answer, Request, WorkloadRequest, WriteEventsRequest
+from ..printable import printable
 from ..provision.process import exit_words
 from .binary import engine_path
 
-#: For thousands of questions of a fraction of a millisecond each.
+#: For thousands of questions of a fraction of a millisecond each, beside what they read and write.
 _PATIENCE_S = 60
+#: Of a file of events, each of which is checked; slow disks and other programs have their share in the patience.
+_READ_BYTES_PER_S = 150e6
+_WRITTEN_EVENTS_PER_S = 1e6
+_PATIENCE_RATIO = 20
+#: What takes longer is told beforehand.
+_TOLD_S = 2
 _REINSTALL = "reinstall it with `pip install .`"
 _KILLED = "a machine that runs out of memory kills what takes most of it: the kernel's log (`dmesg`) tells"
 
@@ -31,8 +41,9 @@ def resolve(requests: Sequence[Request]) -> list[Answer]:
         return []
     engine = engine_path()
     asked = [(engine, _line(request)) for request in requests]
-    new = list(dict.fromkeys(key for key in asked if key not in _ANSWERS))
-    _ANSWERS.update(zip(new, _ask(engine, [line for _, line in new]), strict=True))
+    new = {key: request for key, request in zip(asked, requests, strict=True) if key not in _ANSWERS}
+    long_s = sum(map(_announced_s, new.values()))
+    _ANSWERS.update(zip(new, _ask(engine, [line for _, line in new], long_s), strict=True))
     return [_ANSWERS[key] for key in asked]
 
 
@@ -40,16 +51,34 @@ def _line(request: Request) -> str:
     return json.dumps({"ask": request.ask, **request.model_dump(mode="json")})
 
 
-def _ask(engine: Path, lines: list[str]) -> list[Answer]:
+def _announced_s(request: Request) -> float:
+    """About how long the answer takes because of a long file, which is told to whoever waits."""
+    about, long_s = "", 0.0
+    if isinstance(request, WorkloadRequest) and isinstance(file := request.options.get("events_file"), dict):
+        with suppress(OSError):
+            size_bytes = Path(file["path"]).stat().st_size
+            about, long_s = f"reading {file['name']} ({bytes_words(size_bytes)})", size_bytes / _READ_BYTES_PER_S
+    elif isinstance(request, WriteEventsRequest):
+        events = request.workload["events"]
+        about, long_s = f"writing {count_words(events)} events", events / _WRITTEN_EVENTS_PER_S
+    if long_s > _TOLD_S:
+        with suppress(OSError):  # nobody has to listen
+            sys.stderr.write(printable(f"{about}: about {seconds_words(long_s)}\n"))
+            sys.stderr.flush()
+    return long_s
+
+
+def _ask(engine: Path, lines: list[str], long_s: float) -> list[Answer]:
     if not lines:
         return []
+    patience_s = _PATIENCE_S + _PATIENCE_RATIO * long_s
     try:
         done = subprocess.run(
             [engine, "resolve"],
             input="".join(f"{line}\n" for line in lines),
             capture_output=True,
             text=True,
-            timeout=_PATIENCE_S,
+            timeout=patience_s,
             check=True,
         )
         answers = [ANSWER.validate_json(line) for line in done.stdout.splitlines()]
@@ -69,7 +98,7 @@ def _explained(error: Exception) -> tuple[str, str]:
     """(what, hint). One that was killed or is slow is not a broken one."""
     if isinstance(error, subprocess.TimeoutExpired):
         hint = "is the machine overloaded, or a file that the plan names very large or on a slow disk?"
-        return f"the measuring program did not decide the plan's options within {_PATIENCE_S} s", hint
+        return f"the measuring program did not decide the plan's options within {error.timeout:g} s", hint
     if isinstance(error, subprocess.CalledProcessError):
         said = f": {error.stderr.strip()[-500:]}" if error.stderr.strip() else ""
         what = f"the measuring program ended while it decided the plan's options ({exit_words(error.returncode)}){said}"

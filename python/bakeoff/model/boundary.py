@@ -241,6 +241,8 @@ class Resolved(Document):
     replaces_sessions: bool
     #: Most threads over all clients, where each needs a table of its own.
     users_max: int | None
+    #: About how long a client takes to make itself ready before its run, beside connecting.
+    prepares_s: float
     #: Which failures are tried again where the plan does not say it.
     retry: Retry | None
     #: Where a run may begin on data that other runs have left: what to add to options of `spec` for each of those, so

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..analysis.response import operation_summaries, percentiles
 from ..analysis.validity import COULD_BE_CHECKED, overloaded
+from ..analysis.wording import seconds_words
 from ..bundle.files import write_text
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, EngineError, ServerError
@@ -49,6 +50,8 @@ from .timeline import merge_intervals
 READY_TIMEOUT_S = 120.0
 #: An engine tells of every second, and twice a second that it waits for the last operations.
 ENGINE_SILENCE_S = 10.0
+#: Making ready for longer than that is told.
+TOLD_S = 2.0
 WRITEBACK_TIMEOUT_S = 60.0
 DRAIN_TIMEOUT_S = 120.0
 
@@ -151,7 +154,7 @@ def _measure(
     intervals: list[list[Interval]] = [[] for _ in range(cell.clients)]
     with told_by_name(system), instance.host.engines(where) as engines:
         _start_clients(engines, slot, cell, plan, instance, writer)
-        ready = engines.wait_ready(READY_TIMEOUT_S)
+        ready = _wait_ready(engines, cell, watcher)
         begin_ns = time.time_ns() + int(engines.lead_s * 1e9)
         engines.begin(begin_ns)
         window_unix_s = begin_ns / 1e9 + plan.warm_up_s
@@ -212,6 +215,17 @@ def _start_clients(
             document.event_log = EventLogSpec(path=str(log.absolute()), test_id=slot.run, database=cell.record.system)
         path = writer.run_spec(slot.run, client, document)
         engines.start(path, env, path.parent / "engine.log")
+
+
+def _wait_ready(engines: Engines, cell: Cell, watcher: Watcher) -> list[Ready]:
+    """All clients may have to share the cores, and these with others."""
+    prepares_s = cell.workload.prepares_s
+    if prepares_s > TOLD_S:
+        watcher.stage(f"making ready (about {seconds_words(prepares_s)})")
+    ready = engines.wait_ready(READY_TIMEOUT_S + 10 * prepares_s * cell.clients)
+    if prepares_s > TOLD_S:
+        watcher.stage("running")
+    return ready
 
 
 def ends_now(frost: Frost, cell: Cell, plan: ResolvedPlan, at_s: float) -> bool:

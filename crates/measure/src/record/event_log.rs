@@ -25,6 +25,8 @@ use std::time::Duration;
 const RING: usize = 8192;
 /// Bytes of an error that are kept.
 const ERROR_BYTES: usize = 120;
+/// Of a time stamp: what follows its second and the point.
+const US_DIGITS: usize = 6;
 /// Between two looks at the rings.
 const NAP: Duration = Duration::from_millis(10);
 
@@ -161,6 +163,7 @@ impl EventLog {
             axis,
             names,
             rows: 0,
+            second: (i64::MIN, String::new()),
         };
         let spawned = std::thread::Builder::new()
             .name("event-log".into())
@@ -206,6 +209,8 @@ struct Writer {
     axis: Arc<Axis>,
     names: Vec<String>,
     rows: u64,
+    /// The second of the last row, since 1970, and as text.
+    second: (i64, String),
 }
 
 impl Writer {
@@ -239,12 +244,17 @@ impl Writer {
         }
     }
 
-    fn row(&self, entry: &Entry, text: &mut String) {
-        let time_us = entry.service_ns as f64 / 1000.0;
+    fn row(&mut self, entry: &Entry, text: &mut String) {
+        let tenths_us = (entry.service_ns + 50) / 100;
         let unix_ns = self.axis.epoch_unix_ns + entry.end_ns.saturating_sub(self.axis.epoch_ns);
-        let ended = Timestamp {
-            us: (unix_ns / 1000) as i64,
-        };
+        let (second, us) = ((unix_ns / 1_000_000_000) as i64, unix_ns / 1000 % 1_000_000);
+        if self.second.0 != second {
+            let whole = Timestamp {
+                us: second * 1_000_000,
+            }
+            .to_string();
+            self.second = (second, whole[..whole.len() - US_DIGITS].to_owned());
+        }
         let name = self
             .names
             .get(usize::from(entry.operation))
@@ -252,7 +262,9 @@ impl Writer {
         let begin = &self.log.begin;
         let _ = write!(
             text,
-            "{begin}{name},{time_us:.1},{},",
+            "{begin}{name},{}.{},{},",
+            tenths_us / 10,
+            tenths_us % 10,
             entry.outcome == Outcome::Ok
         );
         if entry.outcome != Outcome::Ok {
@@ -260,7 +272,7 @@ impl Writer {
             text.push_str(&entry.error.text().replace('"', "\"\""));
             text.push('"');
         }
-        let _ = write!(text, ",{ended}\r\n");
+        let _ = write!(text, ",{}{us:06}\r\n", self.second.1);
     }
 }
 

@@ -32,6 +32,8 @@ pub struct HatshopSpec {
     /// Events that the list's hash is of, and that a file of it gets. A run may go on beyond, but for one of a file.
     #[schemars(range(min = 1, max = 100_000_000))]
     pub events: u64,
+    /// What an event asks is sent in one go, see above; false: each statement waits for the answer of the one before.
+    pub pipeline: bool,
     /// Share of events that make an order with its lines.
     #[schemars(range(min = 0))]
     pub create: f64,
@@ -62,6 +64,7 @@ impl Default for HatshopSpec {
             events_file: None,
             events_sha256: None,
             events: 200_000,
+            pipeline: false,
             create: 1.0,
             read: 1.0,
             update: 1.0,

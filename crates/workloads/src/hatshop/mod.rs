@@ -3,7 +3,7 @@
 //! This file is the table of contents. `shop` says what is in the catalogue and in each order, `names` what things are
 //! called; `list` draws the events, `replay` reads them from a file, `event` is one and its JSON, `digest` the hash of all.
 //! A user is a `thread`, with what is `known` of its orders; `statements` are what it asks, `requests` carry an event out
-//! and judge the answer. `together` is how the same is asked where there are no transactions, and `line_ids` how an order
+//! and judge the answer, `pipelined` in one go. `together` is how the same is asked where there are no transactions, and `line_ids` how an order
 //! names its lines where nothing joins them. `schema`, `load` and `check` are the phases before and after; `evidence` is
 //! what a run did, `kept` what it cannot have changed. Where it departs from the article stands in
 //! docs/reference/workloads/hatshop.md.
@@ -18,6 +18,7 @@ mod line_ids;
 mod list;
 mod load;
 mod names;
+mod pipelined;
 mod replay;
 mod requests;
 mod resolve;
@@ -199,7 +200,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
     }
 
     fn needs(&self) -> Needs {
-        needs()
+        needs(&self.spec)
     }
 
     fn worker(&self, _worker: usize) {}
@@ -352,8 +353,9 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
 }
 
 /// An update is right when it found its row. Where there are transactions they are used; otherwise batches will do.
-pub fn needs() -> Needs {
+pub fn needs(spec: &HatshopSpec) -> Needs {
     Needs {
+        pipeline: spec.pipeline,
         affected: Affected::Found,
         ..Needs::default()
     }

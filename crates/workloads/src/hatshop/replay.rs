@@ -1,4 +1,5 @@
-//! A list that was written to a file, and is carried out as it stands there. All of it is read before a run.
+//! A list that was written to a file, and is carried out as it stands there. All of it is read and checked when a plan is
+//! read, and again before a run: it may have been changed since.
 //!
 //! What an event says is turned into an event of ours and written again: only a line that is then the same byte by byte is
 //! taken. So prices, sums and dates need no rules of their own here.
@@ -24,20 +25,46 @@ const WRITE_ANEW: &str = "write the file anew with `bakeoff workloads hatshop --
 const AS_WRITTEN: &str =
     "say `orders`, `lines_max`, `products`, `clients` and `orders_seed` as they were when it was written";
 
-/// How many events a file has, and the SHA-256 of it.
-pub fn digest(file: &EventsFile) -> Result<(u64, String), Trouble> {
-    let mut hash = Sha256::new();
+/// How many events a file has, and the SHA-256 of it; each is checked, at about 3 us. Memory is that of the orders which are
+/// there at a time.
+pub fn check(file: &EventsFile, shop: &Shop, spec: &HatshopSpec) -> Result<(u64, String), Trouble> {
     let mut events = 0;
-    for line in lines(file)? {
-        hash.update(line?);
-        hash.update(b"\n");
-        events += 1;
-    }
+    let sha256 = each_event(file, shop, spec, |_| events += 1)?;
     if events == 0 {
         let what = format!("{} is empty: there is no event in it", file.name);
         return Err(refuse("events_file", what, WRITE_ANEW));
     }
-    Ok((events, hexadecimal(&hash.finalize())))
+    Ok((events, sha256))
+}
+
+/// The file's SHA-256, when all its events were right and handed on. Of another file than the plan means that is told, and not
+/// what is wrong with its lines.
+fn each_event(
+    file: &EventsFile,
+    shop: &Shop,
+    spec: &HatshopSpec,
+    mut each: impl FnMut(Event),
+) -> Result<String, Trouble> {
+    let (mut reader, mut hash, mut bad) = (Reader::new(shop, spec), Sha256::new(), Ok(()));
+    for (number, line) in (1..).zip(lines(file)?) {
+        let line = line?;
+        hash.update(&line);
+        hash.update(b"\n");
+        if bad.is_ok() {
+            bad = reader
+                .event(&line)
+                .map(&mut each)
+                .map_err(|(why, hint)| wrong(file, number, &why, hint));
+        }
+        if bad.is_err() && spec.events_sha256.is_none() {
+            break;
+        }
+    }
+    let sha256 = hexadecimal(&hash.finalize());
+    if bad.is_ok() || spec.events_sha256.is_some() {
+        check_hash(file, spec, &sha256)?;
+    }
+    bad.map(|()| sha256)
 }
 
 /// Without their ends. Only of a regular file: a device may never end, and a pipe gives what it has once.
@@ -86,7 +113,7 @@ fn unreadable(file: &EventsFile, error: &io::Error) -> Trouble {
 }
 
 /// A file that has been changed since its hash was told is another list.
-pub fn check_hash(file: &EventsFile, spec: &HatshopSpec, sha256: &str) -> Result<(), Trouble> {
+fn check_hash(file: &EventsFile, spec: &HatshopSpec, sha256: &str) -> Result<(), Trouble> {
     match &spec.events_sha256 {
         Some(expected) if !expected.eq_ignore_ascii_case(sha256) => {
             let what = format!(
@@ -121,22 +148,27 @@ pub struct Replay {
 
 impl Replay {
     pub fn read(file: &EventsFile, shop: &Shop, spec: &HatshopSpec) -> Result<Self, Trouble> {
-        let (mut reader, mut hash) = (Reader::new(shop, spec), Sha256::new());
-        for (number, line) in (1..).zip(lines(file)?) {
-            let line = line?;
-            hash.update(&line);
-            hash.update(b"\n");
-            let (kind, json) = parsed(&line).map_err(|why| wrong(file, number, &why, WRITE_ANEW))?;
-            reader
-                .event(&line, kind, &json["data"])
-                .map_err(|why| wrong(file, number, &why, AS_WRITTEN))?;
+        let mut replay = Self {
+            events: vec![],
+            orders: vec![],
+            loaded: spec.orders,
+            sha256: String::new(),
+        };
+        replay.sha256 = each_event(file, shop, spec, |event| replay.keep(event))?;
+        Ok(replay)
+    }
+
+    fn keep(&mut self, event: Event) {
+        self.events.push(Written {
+            kind: event.kind,
+            order: event.order.number,
+            status: event.status,
+            line: event.line,
+            attribute: event.attribute,
+        });
+        if event.kind == Kind::Create {
+            self.orders.push(event.order);
         }
-        let sha256 = hexadecimal(&hash.finalize());
-        check_hash(file, spec, &sha256)?;
-        Ok(Self {
-            sha256,
-            ..reader.replay
-        })
     }
 
     pub fn len(&self) -> u64 {
@@ -215,14 +247,23 @@ impl Reading {
     }
 }
 
+/// An order that is there.
+enum There {
+    /// By its number.
+    Loaded(u64),
+    Made(Order),
+}
+
 /// Reads one line after the other.
 struct Reader<'a> {
     shop: &'a Shop,
     /// Orders that are there.
-    there: HashMap<Id, u64>,
+    there: HashMap<Id, There>,
     products: HashMap<Id, u32>,
     clients: HashMap<Id, u32>,
-    replay: Replay,
+    events: u64,
+    /// Loaded and made, whether they are still there or not.
+    orders: u64,
     lines_max: usize,
     text: Vec<u8>,
 }
@@ -233,7 +274,7 @@ impl<'a> Reader<'a> {
         let (mut there, mut order) = (HashMap::new(), shop.empty_order());
         for number in 0..loaded {
             shop.order(number, &mut order);
-            there.insert(order.id, number);
+            there.insert(order.id, There::Loaded(number));
         }
         Self {
             there,
@@ -246,33 +287,40 @@ impl<'a> Reader<'a> {
                 .map(|(n, client)| (client.id, n))
                 .collect(),
             shop,
-            replay: Replay {
-                events: vec![],
-                orders: vec![],
-                loaded,
-                sha256: String::new(),
-            },
+            events: 0,
+            orders: loaded,
             lines_max: spec.lines_max as usize,
             text: vec![],
         }
     }
 
-    fn event(&mut self, line: &[u8], kind: Kind, data: &Value) -> Result<(), String> {
+    /// The line's event, or what is wrong with it and what to do.
+    fn event(&mut self, line: &[u8]) -> Result<Event, (String, &'static str)> {
+        let (kind, json) = parsed(line).map_err(|why| (why, WRITE_ANEW))?;
+        let event = self.read(line, kind, &json["data"]);
+        let event = event.map_err(|why| (why, AS_WRITTEN))?;
+        self.follow(&event);
+        Ok(event)
+    }
+
+    fn read(&mut self, line: &[u8], kind: Kind, data: &Value) -> Result<Event, String> {
         let mut event = Event::empty(self.shop);
         event.kind = kind;
-        event.place = self.replay.events.len() as u64;
+        event.place = self.events;
         if kind == Kind::Create {
             event.order = self.new_order(data)?;
         } else {
             let id = id(&data["id"]).ok_or("`id` is no UUID")?;
-            let number = self.there.get(&id).copied();
-            let number = number.ok_or_else(|| {
-                format!(
-                    "order {} is neither loaded nor made by an event before, or is deleted",
-                    id.text()
-                )
-            })?;
-            self.replay.order(self.shop, number, &mut event.order);
+            match self.there.get(&id) {
+                Some(There::Loaded(number)) => self.shop.order(*number, &mut event.order),
+                Some(There::Made(order)) => event.order.clone_from(order),
+                None => {
+                    let id = id.text();
+                    return Err(format!(
+                        "order {id} is neither loaded nor made by an event before, or is deleted"
+                    ));
+                }
+            }
         }
         match kind {
             Kind::Update => {
@@ -297,8 +345,7 @@ impl<'a> Reader<'a> {
                 String::from_utf8_lossy(&self.text).trim_end()
             ));
         }
-        self.keep(event);
-        Ok(())
+        Ok(event)
     }
 
     fn new_order(&self, data: &Value) -> Result<Order, String> {
@@ -330,7 +377,7 @@ impl<'a> Reader<'a> {
         let client = id(&data["client"]["id"]).and_then(|id| self.clients.get(&id).copied());
         let id = id(&data["id"]).filter(|id| !self.there.contains_key(id));
         Ok(Order {
-            number: self.replay.loaded + self.replay.orders.len() as u64,
+            number: self.orders,
             id: id.ok_or("`id` is no UUID, or that of an order which is there")?,
             client: client.ok_or("there is no such client")?,
             sub_total_cents: lines.iter().map(|line| line.price_cents).sum(),
@@ -338,28 +385,16 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn keep(&mut self, event: Event) {
-        let Event {
-            kind,
-            status,
-            line,
-            attribute,
-            order,
-            ..
-        } = event;
-        self.replay.events.push(Written {
-            kind,
-            order: order.number,
-            status,
-            line,
-            attribute,
-        });
-        match kind {
+    /// What is there after it.
+    fn follow(&mut self, event: &Event) {
+        self.events += 1;
+        match event.kind {
             Kind::Create => {
-                self.there.insert(order.id, order.number);
-                self.replay.orders.push(order);
+                self.orders += 1;
+                self.there
+                    .insert(event.order.id, There::Made(event.order.clone()));
             }
-            Kind::Delete => drop(self.there.remove(&order.id)),
+            Kind::Delete => drop(self.there.remove(&event.order.id)),
             Kind::Read | Kind::Update | Kind::UpdateAttribute => {}
         }
     }
@@ -407,13 +442,14 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_list_is_refused_in_words_and_read_no_further() {
+        let spec = HatshopSpec::default();
         let path = std::env::temp_dir().join(format!("bakeoff-no-events-{}", std::process::id()));
         let refused = |path: &std::path::Path| {
             let file = EventsFile {
                 name: "events".into(),
                 path: path.to_string_lossy().into(),
             };
-            digest(&file).unwrap_err().what
+            check(&file, &Shop::new(&spec, 1), &spec).unwrap_err().what
         };
         assert_eq!(refused("/dev/zero".as_ref()), "events is no regular file");
         assert_eq!(refused(&std::env::temp_dir()), "events is no regular file");

@@ -11,6 +11,7 @@ use crate::prepared::emptied;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::{Dialect, SqlSession, Statement, Upsert};
+use bakeoff_model::statement::Done;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::{Timestamp, Value};
 use bakeoff_model::workload::Queries;
@@ -120,6 +121,11 @@ impl Hatshop {
     ) -> Result<Found, OpError> {
         let transactions = session.dialect().transactions;
         match thread.event.kind {
+            Kind::Create if self.spec.pipeline => self.create_pipelined(thread, session, queries).await,
+            Kind::Read if self.spec.pipeline => self.read_pipelined(thread, known, session, queries).await,
+            Kind::Delete if self.spec.pipeline => {
+                self.delete_pipelined(thread, known, session, queries).await
+            }
             Kind::Create if !transactions => self.create_together(thread, session, queries).await,
             Kind::Delete if !transactions => self.delete_together(thread, known, session, queries).await,
             Kind::Create => {
@@ -153,26 +159,19 @@ impl Hatshop {
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
         let Event { order, .. } = &thread.event;
-        let mut found = Found::RIGHT;
         let values = order_values(&self.shop, order, thread.event.date_ms());
-        let done = session
+        let stored = session
             .execute(Question::InsertOrder.statement(), &values)
             .await?;
-        found.check(done.affected.is_none_or(|rows| rows == 1), "order not stored");
         let mut params: Vec<Value<'_>> = std::mem::take(&mut thread.params);
         for line in &order.lines {
             params.extend(line_values(&self.shop, order, line));
         }
         let done = session.execute(insert_lines(order.lines.len()), &params).await;
         thread.params = emptied(params);
-        let stored = done?.affected;
-        found.check(
-            stored.is_none_or(|rows| rows == order.lines.len() as u64),
-            "lines not stored",
-        );
-        queries.write += 2;
+        let done = [stored, done?];
         thread.effect = Effect::created(&self.shop, order);
-        Ok(found)
+        Ok(created(done, order, queries))
     }
 
     async fn update_attribute<S: SqlSession>(
@@ -240,17 +239,32 @@ async fn delete<S: SqlSession>(
     let lines = session
         .execute(Question::DeleteLines.statement(), &[id(order)])
         .await?;
-    count_write(lines.affected, queries);
     let row = session
         .execute(Question::DeleteOrder.statement(), &[id(order)])
         .await?;
+    Ok(deleted([lines, row], thread, known, queries))
+}
+
+/// Of an order that was made: what its two statements did, the order's and its lines'.
+pub fn created([row, lines]: [Done; 2], order: &Order, queries: &mut Queries) -> Found {
+    let mut found = Found::RIGHT;
+    found.check(row.affected.is_none_or(|rows| rows == 1), "order not stored");
+    let all = order.lines.len() as u64;
+    found.check(lines.affected.is_none_or(|rows| rows == all), "lines not stored");
+    queries.write += 2;
+    found
+}
+
+/// Of one that was deleted: its lines', then the order's.
+pub fn deleted([lines, row]: [Done; 2], thread: &mut Thread, known: Known, queries: &mut Queries) -> Found {
+    count_write(lines.affected, queries);
     count_write(row.affected, queries);
     thread.effect.orders = row.affected.or(known.there.orders());
-    let all = order.lines.len() as u64;
+    let all = thread.event.order.lines.len() as u64;
     let mut found = rows_found(lines.affected, all, known, "another number of lines");
     let there = row.affected.is_none_or(|rows| known.allows(rows, 1));
     found.check(there, ORDER_MISSING);
-    Ok(found)
+    found
 }
 
 /// Where an update makes the row that it does not find, one of a row that may not be there asks for it first.

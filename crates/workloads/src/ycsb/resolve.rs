@@ -64,6 +64,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         keeps_session: needs.own_session,
         replaces_sessions: false,
         users_max: None,
+        prepares_s: 0.0,
         retry: None,
         continues_by,
         rates: vec![],
