@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from ..analysis.wording import seconds_words
 from ..errors import BakeoffError, PlanError
+from ..model.boundary import Ready
 from . import keeper
 from .carried import carried
 from .errand import errand
@@ -35,6 +36,8 @@ RESOURCE = "client"
 #: From the end of a keeper's connection to that of its task.
 _TASK_END_S = 3.0
 _LOOK_S = 0.5
+#: A client whose clock could not be compared by then has a worse bound, from its beats.
+_COMPARE_S = 10.0
 #: Beside the way there: a keeper waits for a core where the machine is busy, and a client that begins late says so.
 _LEAD_S = 0.2
 
@@ -68,6 +71,16 @@ class DaskEngines(EngineLines):
         link = Link(self._host.board, machine, number, self, what, log)
         self._links.append(link)
         self._host.send(link, takes_machine=number < len(self._machines))
+
+    def wait_ready(self, timeout_s: float) -> list[Ready]:
+        """Then compares clocks: nothing else goes on by now."""
+        ready = super().wait_ready(timeout_s)
+        for link in self._links:
+            link.compare()
+        deadline = time.monotonic() + _COMPARE_S
+        for link in self._links:
+            link.compared.wait(max(0.0, deadline - time.monotonic()))
+        return ready
 
     def begin(self, unix_ns: int) -> None:
         monotonic_ns = time.monotonic_ns() + unix_ns - time.time_ns()

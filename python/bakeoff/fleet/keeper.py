@@ -44,7 +44,7 @@ _TRIES = 3
 PING = b"p"  # its monotonic clock, 8 bytes
 FILE = b"f"  # {name, size_bytes}: an input, then its parts. Both ways: an output of the engine comes back so
 PART = b"d"
-BINARY = b"b"  # {sha256, size_bytes}: answered by HAVE; then its parts where it lacks them
+BINARY = b"b"  # {sha256, size_bytes, checked}: answered by HAVE; then its parts where it lacks them
 ASK = b"a"  # {arguments}: of the engine, answered by SAID
 REACH = b"c"  # {addresses: {name: [host, port]}}: answered by REACHED
 RUN = b"r"  # {env, outputs, size_bytes}: then the document's parts; answered by RUNNING
@@ -197,11 +197,12 @@ class Keeper:
             size_bytes -= len(payload)
             yield payload
 
-    async def _obtain(self, sha256: str, size_bytes: int) -> None:
-        """The engine, by its content: from the cache, or carried here and kept there."""
+    async def _obtain(self, sha256: str, size_bytes: int, checked: bool) -> None:
+        """The engine, by its content: from the cache, or carried here and kept there. checked: another keeper of this
+        run has just looked whether the one in the cache is whole."""
         folder = _cache() or os.getcwd()
         self._binary = os.path.join(folder, sha256)
-        have = _sha256(self._binary) == sha256
+        have = os.path.exists(self._binary) if checked else _sha256(self._binary) == sha256
         self.say(HAVE, {"have": have})
         if have:
             return

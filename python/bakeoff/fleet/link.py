@@ -23,8 +23,10 @@ from .host import MachineLost, Place
 from .lines import LAST_WORDS_CHARS
 from .local import not_through_a_link
 
-#: Exchanges of time stamps in a row; the one that took least counts.
-_EXCHANGES = 20
+#: Exchanges of time stamps in a row, of which the one that took least counts; of so many clients at a time, so that
+#: they do not wait for each other.
+_EXCHANGES = 16
+_COMPARING = 4
 #: A line is an event; a result holds some hundred histograms of some KB.
 _LINE_MAX_BYTES = 256 << 20
 #: How long a load machine may take to begin with a client, since it began with the last one.
@@ -52,6 +54,8 @@ class Machine:
     address: str
     capacity: float = 0.0
     carrying: asyncio.Lock = field(default_factory=asyncio.Lock)
+    #: It has our engine, which runs there.
+    equipped: bool = False
     #: When a keeper of it was last heard of for the first time (monotonic).
     greeted: float = 0.0
     #: To each server, once it was asked.
@@ -78,6 +82,9 @@ class Link:
         self._log = log
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
+        #: Set once its clock has been compared with ours since `compare` was asked for.
+        self.compared = threading.Event()
+        self._ponged = asyncio.Event()
         self._exchanges: list[Exchange] = []
         self._before: Offset | None = None
         self._after: Offset | None = None
@@ -94,6 +101,10 @@ class Link:
 
     def send(self, line: str) -> None:
         self._board.do(self._write, keeper.LINE, line.encode() + b"\n")
+
+    def compare(self) -> None:
+        """Its clock with ours; `compared` says when that has been done."""
+        self._board.do(lambda: self._board.spawn(self._compare()))
 
     def begin(self, monotonic_ns: int) -> None:
         """At this time of the controller's monotonic clock."""
@@ -148,12 +159,12 @@ class Link:
             self._finish(error)
         finally:
             beating.cancel()
-            writer.close()
+            writer.transport.abort()  # nothing is left to be said, and a frozen machine would not hear a farewell
             self.over.set()
+            self._ponged.set()  # whoever waits for it sees that it is over
 
     async def _set_up(self) -> None:
         self._refuse_platform()
-        await self._exchange()
         async with self.machine.carrying:
             await self._bring_engine()
             if self.machine.server_round_trip_ns is None:
@@ -179,11 +190,13 @@ class Link:
 
     async def _bring_engine(self) -> None:
         """Under its content's name; carried there where the machine lacks it."""
-        path = engine_path()
+        path, equipped = engine_path(), self.machine.equipped
         size_bytes = path.stat().st_size
-        self._write(keeper.BINARY, {"sha256": engine_sha256(), "size_bytes": size_bytes})
+        self._write(keeper.BINARY, {"sha256": engine_sha256(), "size_bytes": size_bytes, "checked": equipped})
         if not keeper.said(await self._expect(keeper.HAVE))["have"]:
             await self._send_parts(path, size_bytes)
+        if equipped:
+            return
         self._write(keeper.ASK, {"arguments": ["list"]})
         answer = keeper.said(await self._expect(keeper.SAID))
         ours = engine_list()["engine_version"]
@@ -201,6 +214,7 @@ class Link:
                 where=self._lines.where,
                 hint="install both together with `pip install .`",
             )
+        self.machine.equipped = True
 
     async def _send_file(self, name: str, path: Path) -> None:
         try:
@@ -225,41 +239,43 @@ class Link:
             assert self._writer is not None
             await self._writer.drain()
 
-    async def _exchange(self) -> None:
-        """Time stamps, a few times in a row."""
-        for _ in range(_EXCHANGES):
-            asked = len(self._exchanges)
-            self._ping()
-            while len(self._exchanges) == asked:
-                self._take(*await self._hear())
-
     async def _listen(self) -> None:
         """All that the engine says, to its end; then until the keeper closes the connection."""
-        code = None
         with open(self._log, "ab", opener=not_through_a_link) as log:
-            while code is None:
+            while True:
                 kind, payload = await self._hear()
                 if kind == keeper.OUT:
                     self._take_lines(payload)
                 elif kind == keeper.LOG:
                     log.write(payload)
+                    log.flush()
                     self._last_words = (self._last_words + payload)[-4 * LAST_WORDS_CHARS :]
                 elif kind == keeper.FILE:
                     await self._receive(**keeper.said(payload))
                 elif kind == keeper.ENDED:
-                    code = int(keeper.said(payload)["code"])
+                    self._board.spawn(self._conclude(int(keeper.said(payload)["code"])))
                 else:
                     self._take(kind, payload)
+
+    async def _conclude(self, code: int) -> None:
+        """It has told all it will; what is left is the clock after the run, where there was a start."""
         if self._before is not None:
             self._exchanges.clear()
-            await self._exchange()
-            self._after = offset(self._exchanges)
+            await self._compare()
+            self._after = offset(self._exchanges) if self._exchanges else None
         if not self.finished:
             self.finished = True
             self._lines.ended(self._client, code, self._last_words.decode(errors="replace"))
-        with suppress(keeper.Gone):
-            while True:
-                await self._hear()
+
+    async def _compare(self) -> None:
+        async with self._board.comparing:
+            for _ in range(_EXCHANGES):
+                if self.over.is_set():
+                    break
+                self._ponged.clear()
+                self._ping()
+                await self._ponged.wait()
+        self.compared.set()
 
     async def _receive(self, name: str, size_bytes: int) -> None:
         """An output of the engine's, to where the document had it."""
@@ -301,6 +317,7 @@ class Link:
         back_ns = time.monotonic_ns()
         if kind == keeper.PONG:
             self._exchanges.append(Exchange(*keeper.stamps(payload), back_ns))
+            self._ponged.set()
         elif kind == keeper.STARTED:
             self._told_unix_ns = int(keeper.said(payload)["unix_ns"])
         else:
@@ -312,8 +329,8 @@ class Link:
             await asyncio.sleep(keeper.BEAT_S)
 
     def _ping(self) -> None:
-        assert self._writer is not None
-        self._writer.write(keeper.ping())
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(keeper.ping())
 
     def _write(self, kind: bytes, payload: bytes | dict[str, Any]) -> None:
         if self._writer is not None and not self._writer.is_closing():
@@ -356,7 +373,7 @@ class Link:
         if self._writer is None:
             self.over.set()
         else:
-            self._writer.close()
+            self._writer.transport.abort()
 
 
 class Switchboard:
@@ -366,7 +383,9 @@ class Switchboard:
     def __init__(self, host: str, tls: ssl.SSLContext | None, port: int = 0) -> None:
         self.host = host
         self.encrypted = tls is not None
+        self.comparing = asyncio.Semaphore(_COMPARING)
         self._expected: dict[str, Link] = {}
+        self._spawned: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="fleet", daemon=True)
         self._thread.start()
@@ -395,11 +414,19 @@ class Switchboard:
         with suppress(RuntimeError):  # closed
             self._loop.call_soon_threadsafe(what, *arguments)
 
+    def spawn(self, what: Coroutine[Any, Any, None]) -> None:
+        """In the switchboard's thread, beside what goes on there; from that thread."""
+        task = self._loop.create_task(what)
+        self._spawned.add(task)  # a task that nobody holds may be forgotten
+        task.add_done_callback(self._spawned.discard)
+
     def later(self, seconds: float, what: Callable[[], object]) -> None:
         self._loop.call_later(seconds, what)
 
     def close(self) -> None:
-        """All connections end, and with them what keepers hold."""
+        """All connections end, and with them what keepers hold. Any number of times."""
+        if self._loop.is_closed():
+            return
         asyncio.run_coroutine_threadsafe(self._end_all(), self._loop).result()
         self.do(self._loop.stop)
         self._thread.join()
@@ -412,6 +439,7 @@ class Switchboard:
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.sleep(0)  # connections that were given up are closed in the loop's next turn
 
     def _wait(self, what: Coroutine[Any, Any, asyncio.Server]) -> asyncio.Server:
         return asyncio.run_coroutine_threadsafe(what, self._loop).result()
