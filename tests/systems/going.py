@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bakeoff.cli.told import TOLD, Second, WarningTold
+from bakeoff.cli.told import TOLD, RunEnds, Second, WarningTold
 from commands import started, wait_until
 
 E = TypeVar("E")
@@ -57,6 +57,9 @@ class Going:
     def measured_run(self, after: str = "") -> str:
         """The first after this one of which operations are told."""
         return self.first(Second, lambda second: second.run > after, f"a run after {after!r} measures").run
+
+    def ended(self, run: str) -> RunEnds:
+        return self.first(RunEnds, lambda one: one.run == run, f"run {run} ends")
 
     def warned_of(self, words: str) -> str:
         return self.first(WarningTold, lambda one: words in one.words, f"it warns of {words!r}").words

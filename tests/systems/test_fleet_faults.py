@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from bakeoff.cli.told import RunEnds
+from bakeoff.cli.told import Loading, RunBegins
 from bakeoff.errors import ExitCode
 from builders.hosts import Host, lacks
 from commands import wait_until, write_plan
@@ -88,7 +88,7 @@ def strike(fleet: Fleet, going: Going, fault: Fault, host: Host, run: str) -> No
     """And what is to come of it. The times are printed; how fast a busy machine is, no test can promise."""
     begun = time.monotonic()
     fault.strike(fleet, host)
-    ended = going.first(RunEnds, lambda one: one.run == run, f"run {run} ends")
+    ended = going.ended(run)
     told_s = time.monotonic() - begun
     assert ended.state == "failed"
     assert host.name in ended.failure, ended.failure
@@ -157,3 +157,50 @@ def test_no_engine_outlives_its_controller(
 
 
 # -- what may happen to the scheduler ----------------------------------------------------------------------------------
+
+
+def test_a_plan_waits_for_a_scheduler_that_was_killed_and_goes_on_with_the_next(
+    fleet: Fleet, going: Callable[..., Going]
+) -> None:
+    plan_going = going(IN_WINDOW)
+    run = plan_going.measured_run()
+    fleet.cluster.scheduler_host.kill(fleet.cluster.scheduler)
+    failure = plan_going.ended(run).failure
+    print(failure)
+    plan_going.warned_of("load machines that a run needs are there")
+    assert fleet.engines() == {}
+    fleet.cluster.start_scheduler()
+    for host in fleet.machines:
+        fleet.start_worker(host)
+    plan_going.measured_run(after=run)
+
+
+@pytest.mark.parametrize("how", ["frozen", "cut off"])
+def test_a_run_does_without_its_scheduler_and_the_next_one_waits_for_it(
+    fleet: Fleet, going: Callable[..., Going], how: str
+) -> None:
+    plan_going = going(PLAN.format(warm_up="0s", window="2s"))
+    run, host = plan_going.measured_run(), fleet.cluster.scheduler_host
+    host.freeze(fleet.cluster.scheduler) if how == "frozen" else host.cut()
+    ended = plan_going.ended(run)
+    assert ended.state == "done", ended.failure
+    plan_going.warned_of("load machines that a run needs are there")
+    host.thaw(fleet.cluster.scheduler) if how == "frozen" else host.mend()
+    plan_going.measured_run(after=run)
+
+
+# -- while data are loaded ---------------------------------------------------------------------------------------------
+
+
+def test_a_load_names_the_machine_that_it_lost_and_the_next_one_is_made_by_another(
+    fleet: Fleet, going: Callable[..., Going]
+) -> None:
+    plan_going = going(IN_WINDOW.replace("1000\n", "1_000_000\n").replace("1_000_000\n[w", "100_000_000\n[w"))
+    plan_going.first(Loading, lambda one: one.done > 0, "it loads")
+    ((name, _),) = fleet.engines().items()
+    (host,) = (host for host in fleet.machines if host.name == name)
+    run = plan_going.first(RunBegins, bool, "a run begins").run
+    strike(fleet, plan_going, KILLED, host, run)
+    wait_until(fleet.engines, "another machine loads")
+    assert name not in fleet.engines()
+    KILLED.heal(fleet, host)
