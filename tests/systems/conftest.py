@@ -16,7 +16,7 @@ from bakeoff.systems.mysql import mariadb_installations
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.postgresql import installations as postgresql_installations
 from bakeoff.systems.postgresql.postgresql import PostgreSql
-from builders.systems import configured
+from builders.systems import running
 from mariadb_servers import private
 
 from benches.suite.peers.sysbench import PACKAGES
@@ -61,29 +61,15 @@ def own(place: Path) -> Iterator[MariaDb]:
 @pytest.fixture(scope="session")
 def mariadb(mariadb_program: Installation) -> Iterator[MariaDb]:
     """A running private MariaDB, for tests that leave it as they found it."""
-    folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
-    os.chmod(folder, 0o755)
-    system = cast(MariaDb, configured("mariadb", folder / "mariadb", {"start": True}))
-    try:
-        system.start()
-        yield system
-    finally:
-        system.stop()
-        shutil.rmtree(folder)
+    with running("mariadb", {}) as system:
+        yield cast(MariaDb, system)
 
 
 @pytest.fixture(scope="session")
 def postgresql(postgresql_program: Installation) -> Iterator[PostgreSql]:
     """A running private PostgreSQL, for tests that leave it as they found it."""
-    folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
-    os.chmod(folder, 0o755)
-    system = cast(PostgreSql, configured("postgresql", folder / "postgresql", {"start": True}))
-    try:
-        system.start()
-        yield system
-    finally:
-        system.stop()
-        shutil.rmtree(folder)
+    with running("postgresql", {}) as system:
+        yield cast(PostgreSql, system)
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +12,7 @@ from bakeoff.systems.cassandra.cassandra import Cassandra
 from bakeoff.systems.cassandra.cql import QUORUM
 from bakeoff.systems.cassandra.installations import SOURCES
 from bakeoff.systems.cassandra.process import SUPERUSER, CassandraProcess
-from builders.systems import configured
+from builders.systems import running
 from commands import bakeoff, descendants, end, gone, only_bundle, started, wait_until, write_plan
 
 pytestmark = [pytest.mark.servers, pytest.mark.slow]
@@ -24,16 +21,9 @@ pytestmark = [pytest.mark.servers, pytest.mark.slow]
 @pytest.fixture(scope="module", params=["4.1", "5.0"])
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cassandra]:
     install(request.param)
-    folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
-    os.chmod(folder, 0o755)
     start = {"version": request.param, "nodes": 3, "heap": "256MiB"}
-    system = cast(Cassandra, configured("cassandra", folder / "a", {"start": start}, durability="relaxed"))
-    try:
-        system.start()
-        yield system
-    finally:
-        system.stop()
-        shutil.rmtree(folder)
+    with running("cassandra", {"start": start}, durability="relaxed") as system:
+        yield cast(Cassandra, system)
 
 
 def install(version: str) -> None:

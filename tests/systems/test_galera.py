@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any, cast
 
 import pymysql
@@ -17,7 +13,8 @@ from bakeoff.errors import BakeoffError
 from bakeoff.provision.process import give_to_account
 from bakeoff.systems.mysql import galera_installations
 from bakeoff.systems.mysql.galera import Galera
-from builders.systems import configured
+from builders.systems import running
+from commands import wait_until
 from pymysql.constants import ER
 
 pytestmark = pytest.mark.servers
@@ -42,19 +39,11 @@ def need_galera() -> None:
 @pytest.fixture(scope="module")
 def galera() -> Iterator[Galera]:
     need_galera()
-    folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
-    os.chmod(folder, 0o755)
-    system = cast(
-        Galera, configured("galera", folder / "galera", {"tls": True, "start": {"nodes": 3, "settings": SETTINGS}})
-    )
-    try:
-        system.start()
+    with running("galera", {"tls": True, "start": {"nodes": 3, "settings": SETTINGS}}) as system:
+        system = cast(Galera, system)
         system.control.rows("CREATE TABLE bakeoff.t (id INT PRIMARY KEY AUTO_INCREMENT, v INT)")
         write(system, 1)
         yield system
-    finally:
-        system.stop()
-        shutil.rmtree(folder)
 
 
 def write(system: Galera, value: int, node: str = "n1") -> None:
@@ -63,13 +52,6 @@ def write(system: Galera, value: int, node: str = "n1") -> None:
 
 def values(system: Galera, node: str) -> list[int]:
     return [int(value) for (value,) in system.servers()[node].control.rows("SELECT v FROM bakeoff.t ORDER BY id")]
-
-
-def wait_until(true: Callable[[], Any], what: str) -> None:
-    deadline = time.monotonic() + 120
-    while not true():
-        assert time.monotonic() < deadline, f"waited in vain until {what}"
-        time.sleep(0.02)
 
 
 def logged_in(system: Galera, node: str, **changes: Any) -> closing[Any]:
