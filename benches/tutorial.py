@@ -6,8 +6,8 @@ SCRATCH: a folder that is made, or one of an earlier call: what was measured the
 measured. What stands after it is given to every `bakeoff run`, and not shown. Every block of commands that has a block
 of output after it is run there, in the page's order, beside the plans of plans/PAGE. A block of output that ends
 in "..." keeps as many paragraphs as it has. docs/images/PAGE-NAME.png is the first screen of the report in
-SCRATCH/NAME. Needs MariaDB (`bakeoff systems install mariadb`) and chromium, the questions PostgreSQL, Galera and MariaDB
-10.2 and 11.8, too. Takes about twenty minutes each.
+SCRATCH/NAME. Needs MariaDB (`bakeoff systems install mariadb`) and chromium, the questions PostgreSQL, Galera and
+MariaDB 10.2 and 11.8, too. Takes about twenty minutes each.
 """
 
 from __future__ import annotations

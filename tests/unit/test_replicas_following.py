@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from bakeoff.errors import ServerError
-from bakeoff.systems.mysql.replication import MariaDbReplication
+from bakeoff.errors import PlanError, ServerError
+from bakeoff.systems.mysql.replication import MariaDbReplication, settings_of
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.replication import WITHOUT_PRIMARY
 from builders.servers import Followers
@@ -84,3 +84,10 @@ def test_a_connection_that_a_replica_tries_again_is_waited_for() -> None:
 def test_what_a_primary_refuses_is_said_at_once() -> None:
     with pytest.raises(ServerError, match=r"the replica does not follow its primary: Access denied"):
         wait_for(Replica(status("Connecting", 1045, "Access denied")))
+
+
+def test_what_old_builds_have_no_plugin_for_is_refused_before_anything_is_made() -> None:
+    with pytest.raises(PlanError, match=r"semi_sync needs MariaDB 10\.3\.3 or later, and this is 10\.2\.11"):
+        settings_of("primary", 1, "10.2.11", semi_sync=True, where="systems.m.start.semi_sync")
+    assert settings_of("primary", 1, "10.2.11", semi_sync=False, where="")["log_bin"] == "binlog"
+    assert settings_of("primary", 1, "10.11.5", semi_sync=True, where="")["rpl_semi_sync_master_enabled"] == "ON"

@@ -64,5 +64,6 @@ class MariaDb(Replicated):
         if self._start.replicas:
             number = [*self.roles()].index(name) + 1
             version, semi_sync = spec.installation.version, self._start.semi_sync
-            spec = replace(spec, settings={**settings_of(name, number, version, semi_sync=semi_sync), **spec.settings})
+            ours = settings_of(name, number, version, semi_sync=semi_sync, where=f"{self._where}.start.semi_sync")
+            spec = replace(spec, settings={**ours, **spec.settings})
         return super().make_server(name, spec, folder)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import ClassVar
 
-from bakeoff.errors import ServerError
+from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.installation import version_key
 from bakeoff.systems.mysql.contents import MySqlContents
 from bakeoff.systems.server.process import DatabaseServer
@@ -51,9 +51,9 @@ _BREAKING = {
 }  # fmt: skip
 
 
-def settings_of(node: str, number: int, version: str, *, semi_sync: bool) -> dict[str, str]:
+def settings_of(node: str, number: int, version: str, *, semi_sync: bool, where: str) -> dict[str, str]:
     """Of a member of that name, the `number`th from 1; a plan may set those otherwise that break nothing. Replicas
-    write what they apply to a log of their own, so that each could take the primary's place."""
+    write what they apply to a log of their own, so that each could take the primary's place. Raises PlanError."""
     settings = {
         "server_id": str(number),
         "log_bin": "binlog",
@@ -67,7 +67,12 @@ def settings_of(node: str, number: int, version: str, *, semi_sync: bool) -> dic
     if not semi_sync:
         return settings
     if version_key(version) < _SEMI_SYNC_WITHIN:
-        settings["plugin_load_add"] = "semisync_master;semisync_slave"
+        raise PlanError(
+            f"semi_sync needs MariaDB 10.3.3 or later, and this is {version}: in older ones it is a plugin, which the"
+            " builds that can be fetched have not",
+            where=where,
+            hint="leave out `semi_sync`, or take a later version",
+        )
     if node == PRIMARY:
         return {**settings, "rpl_semi_sync_master_enabled": "ON", "rpl_semi_sync_master_timeout": str(_WAIT_MS)}
     return {**settings, "rpl_semi_sync_slave_enabled": "ON"}
