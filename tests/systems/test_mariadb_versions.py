@@ -131,3 +131,16 @@ def test_versions_of_one_system_are_a_factor_and_each_has_data_of_its_own(
         assert bundle.facts[cell.id].version.startswith(f"{cell.levels['version']}.")
         assert f"version {cell.levels['version']}" in done.out
     assert len(bundle.loads) == len(versions)
+
+
+@pytest.mark.slow
+def test_an_old_one_has_replicas_that_hold_the_same_and_come_back() -> None:
+    with running("mariadb", {"start": {"version": fetched(SOURCES, "10.2"), "replicas": 1}}) as system:
+        pair = cast(MariaDb, system)
+        pair.control.rows("CREATE TABLE bakeoff.t (id INT PRIMARY KEY)")
+        for number, name in enumerate(["replica1", "primary"]):
+            pair.control.rows("INSERT INTO bakeoff.t VALUES (%s)", number)
+            pair.servers()[name].kill()
+            assert pair.rejoin(name) == ""
+            assert pair.caught_up(120.0)
+            assert [check.actual for check in pair.agreement(["t"]) if not check.ok] == []

@@ -73,7 +73,8 @@ class MariaDbProcess(MySqlProcess):
 class MariaDb102Process(MariaDbProcess):
     """10.2 and 10.3: before mysql.global_priv."""
 
-    init_options: ClassVar[tuple[str, ...]] = ()
+    #: Here the script writes to the log that replicas follow.
+    init_options: ClassVar[tuple[str, ...]] = ("--skip-log-bin",)
     defaults: ClassVar[dict[str, str]] = {
         **MariaDbProcess.defaults,
         "innodb_log_file_size": "48M",  # two of them
