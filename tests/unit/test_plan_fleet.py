@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +91,7 @@ def test_what_a_plan_says_of_its_fleet_is_kept_and_reads_back() -> None:
         ("local = 2\nwait = 60", "a duration needs a unit", '"10s"'),
         ("local = 2\nlisten = 'tcp://10.0.0.1'", "an address of this machine", '"10.0.0.1:7000"'),
         ("kubernetes = { image = 'i' }", "[fleet] kubernetes needs `replicas`", ""),
+        ("kubernetes = { image = 'i', replicas = 2 }", "pods connect to this machine", 'listen = "10.0.0.1"'),
         ("slurm = { jobs = 1, cores = 1, waltime = '1h' }", "unknown key `waltime`", "`walltime`"),
     ],
 )
@@ -107,7 +110,7 @@ def test_a_wrong_fleet_is_refused_in_a_sentence(fleet: str, what: str, hint: str
         ("ssh = ['a']", SERVER.replace("db1", "127.0.0.1"), "only this machine reaches mysql at 127.0.0.1:3306"),
         ("ssh = ['a']", SERVER.replace("db1:3306", "/run/my.sock"), "only this machine reaches mysql at /run/my.sock"),
         ("address = 'tcp://s:1'", SERVER, "the password of mysql would go to the machines of tcp://s:1 unencrypted"),
-        ("kubernetes = { image = 'i', replicas = 2 }", SERVER, "would go to 2 pods of i unencrypted"),
+        ("kubernetes = { image = 'i', replicas = 2 }\nlisten = 'c'", SERVER, "would go to 2 pods of i unencrypted"),
     ],
 )
 def test_what_load_machines_cannot_reach_or_may_not_be_told_is_refused(fleet: str, systems: str, what: str) -> None:
@@ -141,7 +144,7 @@ def test_embedded_databases_run_in_workers_of_this_machine() -> None:
     [
         ("local = 2", "distributed", "bakeoff[fleet]"),
         ("ssh = ['a']", "asyncssh", "bakeoff[fleet]"),
-        ("kubernetes = { image = 'i', replicas = 2 }", "dask_kubernetes", "bakeoff[kubernetes]"),
+        ("kubernetes = { image = 'i', replicas = 2 }\nlisten = 'c'", "dask_kubernetes", "bakeoff[kubernetes]"),
         ("slurm = { jobs = 1, cores = 1 }", "dask_jobqueue", "bakeoff[slurm]"),
     ],
 )
@@ -238,3 +241,20 @@ def test_clients_are_spread_evenly_and_a_dry_run_says_how(tmp_path: Path) -> Non
 )
 def test_loopback_is_known_by_its_address(address: str, expected: bool) -> None:
     assert is_loopback(address) is expected
+
+
+def test_without_a_fleet_nothing_of_dask_is_imported(tmp_path: Path) -> None:
+    """Help, a dry run and the host of a run on this machine: none takes longer because there are fleets."""
+    plan = tmp_path / "p.toml"
+    plan.write_text('[systems.null]\n[workload]\nkind = "ycsb"\n')
+    code = (
+        "import sys\n"
+        "from bakeoff.cli import main\n"
+        "from bakeoff.fleet.hosted import hosted\n"
+        "import bakeoff.schedule.conduct\n"
+        f"main(['run', {str(plan)!r}, '--dry-run', '--quiet'])\n"
+        "with hosted(None, print): pass\n"
+        "print('found', {'dask', 'distributed', 'asyncssh', 'tornado', 'cloudpickle'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.endswith("found set()\n")

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..provision.certificate import new_pem
+
 if TYPE_CHECKING:
     from distributed import Client, Security
 
@@ -59,6 +61,17 @@ def existing(address: str, security: Security, *, listen: str | None = None) -> 
         yield cluster
     finally:
         cluster.close()
+
+
+def own_security() -> Security:
+    """Of certificates that are made for one cluster and held in memory."""
+    from distributed import Security
+
+    pem = new_pem()
+    roles = ("client", "scheduler", "worker")
+    parts = (("cert", pem.certificate), ("key", pem.key))
+    shown = {f"tls_{role}_{part}": text for role in roles for part, text in parts}
+    return Security(tls_ca_file=pem.authority, **shown, require_encryption=True)
 
 
 def silence() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BakeoffError
 from .cluster import LOOPBACK_ONLY, QUIET, Cluster, existing, silence
-from .spec import Existing, FleetSpec, Local, Ssh, Tls
+from .spec import Existing, FleetSpec, Kubernetes, Local, Slurm, Ssh, Tls
 
 if TYPE_CHECKING:
     from distributed import Security
@@ -21,7 +21,7 @@ def opened(spec: FleetSpec) -> Iterator[Cluster]:
     with ExitStack() as held:
         try:
             cluster = held.enter_context(_opened(spec))
-        except (OSError, TimeoutError) as error:
+        except (OSError, TimeoutError, ValueError, RuntimeError) as error:  # of Dask, and of what it asks
             hint = "is the scheduler running, and do the certificates fit?"
             raise BakeoffError(f"{spec.words} cannot be reached: {error}", where="[fleet]", hint=hint) from error
         cluster.description, cluster.port = spec.words, spec.port
@@ -39,7 +39,14 @@ def _opened(spec: FleetSpec) -> AbstractContextManager[Cluster]:
             from .ssh import by_ssh
 
             return by_ssh(spec.way, listen=spec.listen, port=spec.port)
-    raise BakeoffError(f"clients cannot run on {spec.words} yet", where="[fleet]")
+        case Slurm():
+            from .slurm import by_slurm
+
+            return by_slurm(spec, spec.way)
+        case Kubernetes():
+            from .kubernetes import by_kubernetes
+
+            return by_kubernetes(spec, spec.way)
 
 
 def _security(tls: Tls | None) -> Security:

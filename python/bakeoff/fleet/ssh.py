@@ -16,9 +16,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BakeoffError
-from ..provision.certificate import new_pem
 from . import ssh_worker
-from .cluster import LOOPBACK_ONLY, QUIET, Cluster, existing
+from .cluster import LOOPBACK_ONLY, QUIET, Cluster, existing, own_security
 from .spec import Ssh
 
 if TYPE_CHECKING:
@@ -37,16 +36,11 @@ _ALIVE_S = 5
 def by_ssh(way: Ssh, *, listen: str | None = None, port: int = 0) -> Iterator[Cluster]:
     """listen, port: where load machines reach the controller; the scheduler is at the port after it. Raises
     BakeoffError naming the machine that cannot be had."""
-    from distributed import Scheduler, Security, SpecCluster
+    from distributed import Scheduler, SpecCluster
 
-    pem = new_pem()
-    ours = {
-        f"tls_{role}_{part}": text
-        for role in ("client", "scheduler")
-        for part, text in (("cert", pem.certificate), ("key", pem.key))
-    }
-    theirs = {"tls_ca_file": pem.authority, "tls_worker_cert": pem.certificate, "tls_worker_key": pem.key}
-    security = Security(tls_ca_file=pem.authority, **ours, require_encryption=True)
+    security = own_security()
+    names = ("tls_ca_file", "tls_worker_cert", "tls_worker_key")
+    theirs = {name: getattr(security, name) for name in names}
     listen = listen or asyncio.run(_address_towards(way.hosts[0]))
     options = {
         "host": listen,

@@ -117,6 +117,8 @@ class FleetTable(Table):
                 raise UnitError(f"`{key}` belongs to `{way}`, and `{said[0]}` needs none", f"leave out `{key}`")
         if self.tls is not None and not str(self.address).startswith("tls:"):
             raise UnitError(f"{self.address} is not encrypted, and `tls` is for what is", 'write "tls://..."')
+        if self.kubernetes is not None and self.listen is None:
+            raise UnitError("pods connect to this machine, and `listen` does not say where", 'listen = "10.0.0.1"')
         machines = self.spec(Path()).machines
         if self.min_clients is not None and machines is not None and self.min_clients > len(machines):
             what = f"`min_clients` is {self.min_clients}, and there are {len(machines)} load machines"
