@@ -20,6 +20,7 @@ from bakeoff.model.records import RunRecord
 from bakeoff.report.table import cells_table, runs_table, told_of
 from bakeoff.report.table_text import as_csv
 from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
+from builders.clients import slowed
 
 STORY = Story(threads=(4,), presets=("a",), window_s=10, warm_up_s=2)
 
@@ -27,6 +28,14 @@ STORY = Story(threads=(4,), presets=("a",), window_s=10, warm_up_s=2)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_bundle(tmp_path_factory.mktemp("made") / "bundle", STORY).folder
+
+
+@pytest.fixture(scope="module")
+def spread(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of six clients on three machines, of which the last was slower."""
+    machines = ["load1", "load1", "load2", "load2", "load3", "load3"]
+    told = replace(STORY, repetitions=2, change=lambda run: slowed(run, machines, [5]))
+    return write_bundle(tmp_path_factory.mktemp("made") / "spread", told).folder
 
 
 @pytest.fixture
@@ -232,3 +241,37 @@ def test_a_bundle_without_runs_is_said_to_have_none(tmp_path: Path, capsys: pyte
     for table in ("runs", "cells", "seconds", "watched"):
         code = main(["export", str(made.folder), "--table", table])
         assert code == (ExitCode.DONE if table == "cells" else ExitCode.USAGE)
+
+
+def test_each_client_of_a_run_is_a_row(spread: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = rows_of(capsys, str(spread), "--table", "clients")
+    assert len(rows) == 6 * 4
+    last = rows[5]
+    assert (last["client_number"], last["machine"], last["behind"]) == ("5", "load3", "50 % of the rate of the others")
+    runs = {run.id: run for run in Bundle.open(spread).runs}
+    assert sum(int(row["ok"]) for row in rows[:6]) == runs[last["run"]].ok
+    assert (last["server_round_trip_ms"], last["clock_offset_s"], last["clock_bound_ms"]) == (
+        "0.18",
+        "108000.0",
+        "0.12",
+    )
+    some = rows_of(capsys, str(spread), "--table", "clients", "--metric", "p99_ms")
+    assert "cpu_s" not in some[0]
+    assert float(some[0]["p99_ms"]) > 0
+
+
+def test_clients_of_runs_that_tell_of_none_are_no_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(folder), "--table", "clients"]) == ExitCode.USAGE
+    assert "there are no clients to tell of" in capsys.readouterr().err
+    assert main(["export", str(folder), "--table", "clients", "--metric", "p9_ms"]) == ExitCode.USAGE
+    assert "did you mean `p99_ms`?" in capsys.readouterr().err
+
+
+def test_the_slowest_client_and_the_least_known_clock_are_metrics(spread: Path, folder: Path) -> None:
+    slowest, clock = metric("client_rate_min"), metric("clock_bound")
+    table = runs_table(Bundle.open(spread), [slowest, clock])
+    runs = Bundle.open(spread).runs
+    assert table.column("client_rate_min").to_pylist() == [run.clients[5].rate_ops_per_s for run in runs]
+    assert table.column("clock_bound").to_pylist() == [0.12] * 4
+    single = runs_table(Bundle.open(folder), [slowest, clock])
+    assert single.column("client_rate_min").null_count == single.column("clock_bound").null_count == len(single)

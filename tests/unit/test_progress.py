@@ -113,6 +113,20 @@ def test_a_second_is_told_when_all_clients_have_told_of_it(capsys: pytest.Captur
     )
 
 
+def test_clients_on_several_machines_are_told_with_each_second(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    line = Line(clock=clock)
+    line.begin(len(SLOTS), 0)
+    line.run_begins(SLOTS[0], cell(3))
+    line.placed(2)
+    clock.now_s += 10
+    for _ in range(3):
+        line.interval(second(4))
+    assert capsys.readouterr().err.splitlines()[0] == (
+        "[0/4] b01-c1 sqlite / 4 threads: second 4, 300 ops/s, p99 2.00 ms, errors 0, 3 clients on 2 machines"
+    )
+
+
 def test_quiet_says_nothing_of_what_goes_well(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     line = Line(quiet=True, clock=clock)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.records import RunRecord
 from bakeoff.report.answer import Answer
+from bakeoff.report.client_places import places_words
 from bakeoff.report.conclusion import answer_of
+from bakeoff.report.conditions import changes
+from bakeoff.report.config_diff import configuration_of
 from bakeoff.report.figures import figures_of
 from bakeoff.report.html import render_html
+from bakeoff.report.matching import Match
+from bakeoff.report.page_runs import machine_rows
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 from builders.clients import shared_out, slowed
@@ -113,3 +119,35 @@ def test_the_page_has_the_clients_and_folds_what_is_long(tmp_path: Path) -> None
     many = write_bundle(tmp_path / "many", story(SIX, [], contenders=(MARIADB, SQLITE), threads=(1, 4)))
     told = answer_of(many)
     assert "<summary>Clients: what each did</summary>" in render_html(many, told, figures_of(many, told))
+
+
+def test_contestants_asked_from_other_machines_differ_undeclared(tmp_path: Path) -> None:
+    told = story(SIX, [], contenders=(MARIADB, replace(MARIADB, name="other")))
+    told.change = lambda run: shared_out(run, SIX if run.cell == "c01" else SIX[:4])
+    undeclared = configuration_of(write_bundle(tmp_path / "bundle", told)).undeclared
+    values = {"mariadb": "load1, load2, load3", "other": "load1, load2"}
+    assert [one.values for one in undeclared if one.name == "machines of the clients"] == [values]
+    same = story(SIX, [], contenders=(MARIADB, replace(MARIADB, name="other")))
+    assert configuration_of(write_bundle(tmp_path / "same", same)).undeclared == []
+
+
+def test_bundles_made_from_other_machines_are_told_apart_loudly(tmp_path: Path) -> None:
+    local = write_bundle(tmp_path / "local", Story(contenders=(MARIADB,), threads=(4,), presets=("a",)))
+    fleet = write_bundle(tmp_path / "fleet", story(SIX, []))
+    cells = local.plan.cells, fleet.plan.cells
+    match = Match([cells[0][0]], [cells[1][0]])
+    found = {change.name: change for change in changes([local], [fleet], [match])}
+    change = found["machines of the clients"]
+    assert (change.before, change.after, change.weight) == ("this machine", "load1, load2, load3", "loud")
+
+
+def test_where_the_clients_were_and_how_well_their_clocks_are_known_is_a_fact_of_the_bundle(tmp_path: Path) -> None:
+    told = dict(machine_rows(write_bundle(tmp_path / "bundle", story(SIX, []))))
+    assert told["Clients"] == "2 clients on each of load1, load2, load3; clocks known to within 120 µs"
+    assert places_words(shared_out(runs_of(tmp_path)[0], ["load1", "load1", "load2"])) == (
+        "2 clients on load1, 1 client on load2"
+    )
+    many = [f"load{number}" for number in range(7)]
+    assert places_words(shared_out(runs_of(tmp_path)[0], [*many, "load0"])) == (
+        "1 to 2 clients on each of load0, load1, load2, load3, load4, 2 more"
+    )

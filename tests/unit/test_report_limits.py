@@ -63,6 +63,8 @@ def test_where_the_databases_ran_is_said_of_those_that_were_servers(
 
 def run(client_cpu_s: float, server_cpu_s: float | None, *, unseen: bool = False) -> SimpleNamespace:
     return SimpleNamespace(
+        state="done",
+        clients=[],
         client_cpu_s=client_cpu_s,
         server=SimpleNamespace(cpu_s=server_cpu_s),
         machine=SimpleNamespace(server_not_told_apart=unseen),
@@ -74,6 +76,14 @@ def test_that_client_and_server_share_cores_is_said_once_with_what_the_client_to
     assert "they competed for CPU (the client took 10 % to 30 % of what both used), and" in limits(runs=runs)
     assert "the client took 10 % of what both used" in limits(runs=runs[:1])
     assert "`placement` gave each its cores" in limits(runs=runs, placement=("client", "server"))
+
+
+def test_clients_on_other_machines_share_none_with_the_server() -> None:
+    there = run(1.0, 9.0)
+    there.clients = [SimpleNamespace(machine=machine) for machine in ("load1", "load1", "load2")]
+    assert "Clients ran on 2 other machines, of which only cores, clocks" in limits(runs=(there,))
+    assert "shared one machine" not in limits(runs=(there,))
+    assert "shared one machine" in limits(runs=(there, run(1.0, 9.0))), "in one run a client was here"
 
 
 def test_a_server_that_was_there_before_is_said_to_share_the_machine_where_it_was_found_or_could_not_be() -> None:

@@ -353,6 +353,22 @@ METRICS: tuple[Entry, ...] = (
         lambda seen: _sum(seen.run.client_cpu_us_per_op, seen.run.server_cpu_us_per_op),
     ),
     Entry(
+        "client_rate_min",
+        "ops/s",
+        "higher",
+        "rate of the slowest client",
+        "Right operations per second of the client that had least; of runs with several.",
+        lambda seen: min((client.rate_ops_per_s for client in seen.run.clients), default=None),
+    ),
+    Entry(
+        "clock_bound",
+        "ms",
+        "lower",
+        "uncertainty of the clocks",
+        "How far the clock of a load machine may be from where it is taken to be, of the one that is known least.",
+        lambda seen: max((client.clock_bound_ns / 1e6 for client in seen.run.clients), default=0.0) or None,
+    ),
+    Entry(
         "client_memory_peak_bytes",
         "bytes",
         "lower",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..bundle.read import Bundle
 
-TABLES = ("runs", "cells", "seconds", "watched")
+TABLES = ("runs", "cells", "clients", "seconds", "watched")
 #: By the ending of a file.
 FORMATS = {".csv": "csv", ".md": "markdown", ".parquet": "parquet"}
 
@@ -23,10 +23,11 @@ FORMATS = {".csv": "csv", ".md": "markdown", ".parquet": "parquet"}
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p = commands.add_parser(
         "export",
-        help="a bundle's runs, cells or seconds as a table: CSV, Markdown, Parquet",
+        help="a bundle's runs, cells, clients or seconds as a table: CSV, Markdown, Parquet",
         description="Makes a table of a bundle. runs: one row a run, with its value of every metric. cells: one row a"
-        " cell, with the typical repetition and its interval. seconds: one row a second of every run, as its clients"
-        " saw it. watched: one row a look at server and machine. Units are those of docs/reference/metrics.md.",
+        " cell, with the typical repetition and its interval. clients: one row a client of every run with several."
+        " seconds: one row a second of every run, as its clients saw it. watched: one row a look at server and machine."
+        " Units are those of docs/reference/metrics.md.",
         epilog="example:\n  bakeoff export my-bundle > runs.csv\n  bakeoff export my-bundle --table cells -o cells.md\n"
         "  bakeoff export my-bundle --every --long -o figures.parquet\n"
         "  bakeoff export my-bundle --table seconds --metric rate_ops_per_s --metric p99_ms -o seconds.csv",
@@ -99,12 +100,13 @@ def _format(options: argparse.Namespace) -> str:
 
 def _table(bundle: Bundle, options: argparse.Namespace) -> pa.Table:
     from ..analysis.registry import UnknownMetric, all_metrics
+    from ..report.client_table import clients_table
     from ..report.table import cells_table, every_metric, runs_table, seconds_table, watched_table, without_empty
 
-    if options.table in ("seconds", "watched"):
+    of_each = {"clients": clients_table, "seconds": seconds_table, "watched": watched_table}
+    if make := of_each.get(options.table):
         if options.every:
             raise PlanError(f"--table {options.table} has all there is anyway", where="--every", hint="leave it out")
-        make = seconds_table if options.table == "seconds" else watched_table
         try:
             return make(bundle, options.metric)
         except UnknownMetric as error:

@@ -31,7 +31,7 @@ class Line(View):
         self._began = self._ended = self._said = clock()
         self._done = self._made = self._total = self._errors = 0
         self._at_most = False
-        self._clients = 1
+        self._clients = self._machines = 1
         self._now = ""
         self._rates: dict[int, tuple[int, float, int]] = {}
 
@@ -51,13 +51,16 @@ class Line(View):
 
     def run_begins(self, slot: Slot, cell: Cell) -> None:
         self._now = f"{slot.run} {cell.record.label}"
-        self._clients = cell.clients
+        self._clients, self._machines = cell.clients, 1
         self._rates = {}
         self._errors = 0
         self._draw(self._now)
 
     def stage(self, words: str) -> None:
         self._draw(f"{self._now}: {words}")
+
+    def placed(self, machines: int) -> None:
+        self._machines = machines
 
     def interval(self, interval: Interval) -> None:
         """Clients report the same second one after the other; their counts are added, the slowest p99 is shown when all
@@ -73,7 +76,8 @@ class Line(View):
             return
         phase = "warm-up" if interval.warm_up else f"second {interval.second}"
         rate = count / interval.length_s if interval.length_s > 0 else 0.0
-        self._draw(f"{self._now}: {phase}, {rate:,.0f} ops/s, p99 {duration_words(p99_ns)}, errors {self._errors}")
+        words = f"{self._now}: {phase}, {rate:,.0f} ops/s, p99 {duration_words(p99_ns)}, errors {self._errors}"
+        self._draw(f"{words}, {self._clients} clients on {self._machines} machines" if self._machines > 1 else words)
 
     def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None:
         self._done += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..analysis.clients import behind_words, by_machine, least_known_clock
+from ..analysis.clients import behind_words, least_known_clock
 from ..analysis.histograms import merge
 from ..analysis.percentiles import Distribution
 from ..analysis.response import decode
@@ -156,27 +156,3 @@ def client_sentences(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) 
         return found
     cells = counted(len(found) - 1, "other cell", "other cells")
     return [found[0], f"In {cells} some client was slower than the others, too: see the table of clients."]
-
-
-def places_words(run: RunRecord) -> str:
-    """Where its clients ran: "2 clients on each of load1, load2, load3", "3 on load1, 2 on load2"; "" where nothing is
-    told of them."""
-    machines = by_machine(run.clients)
-    counts = {machine: len(there) for machine, there in machines.items()}
-    if not counts:
-        return ""
-    if len(set(counts.values())) == 1:
-        each = counted(next(iter(counts.values())), "client", "clients")
-        return f"{each} on {'each of ' if len(counts) > 1 else ''}{', '.join(counts)}"
-    return ", ".join(f"{counted(count, 'client', 'clients')} on {machine}" for machine, count in counts.items())
-
-
-def places_differ_words(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> list[str]:
-    """Cells whose runs were not all made from the same machines."""
-    found = []
-    for cell in contest.plan.cells:
-        places = Counter(words for run in runs[cell.id] if (words := places_words(run)))
-        if len(places) > 1:
-            told = "; ".join(f"{counted(count, 'run', 'runs')} with {words}" for words, count in places.items())
-            found.append(f"the load machines were not always the same: {cell.label}: {told}")
-    return found

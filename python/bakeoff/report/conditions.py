@@ -16,6 +16,7 @@ from ..analysis.wording import bytes_words
 from ..model import durability
 from ..model.records import CellRecord
 from ..model.said import level_of, work_of
+from .client_places import machines_words
 from .config_origin import as_set, of_an_instance
 from .matching import Match
 from .runs import clients_of
@@ -94,6 +95,10 @@ def _machine(bundle: Source) -> Facts:
     }
 
 
+def _load_machines(bundle: Source) -> Facts:
+    return {"machines of the clients": machines_words(bundle.runs) or UNKNOWN}
+
+
 def _engine(bundle: Source) -> Facts:
     """Two builds of one version are two instruments."""
     versions = sorted({run.engine_version for run in bundle.runs if run.engine_version})
@@ -123,6 +128,7 @@ CONDITIONS: tuple[Condition, ...] = (
     _measure("vary_seed"),
     _measure("event_log"),
     Condition("machine", "loud", _machine),
+    Condition("load machines", "loud", _load_machines),
     Condition("clients", "loud", lambda b: {"clients run on": b.plan.fleet_words}),
     Condition("engine", "loud", _engine),
     Condition("files", "loud", _files),

@@ -14,6 +14,7 @@ from ..model import durability
 from ..model.boundary import Document
 from ..model.records import CellRecord, FactsRecord, RunRecord
 from .answer import Difference
+from .client_places import machines_words
 from .config_origin import Meeting, cause, differing, meetings_of, of_an_instance
 from .contest import Contest
 from .runs import clients_of
@@ -92,6 +93,7 @@ def _differences(contest: Contest, bundle: Source, on_purpose: set[str]) -> list
     return [
         *_portable(contest, meetings, bundle.facts),
         *_clients(contest, cells, clients),
+        *_load_machines(meetings, bundle.runs),
         *_settings(contest, meetings, bundle.facts, on_purpose),
     ]
 
@@ -256,6 +258,18 @@ def _clients(contest: Contest, cells: Cells, of_each: dict[str, str]) -> list[tu
     )
     shown = {contestant: client or UNKNOWN for contestant, client in of_each.items()}
     return [(one_way_each or asked, Difference(name="client", values=shown))]
+
+
+def _load_machines(meetings: Sequence[Meeting], runs: Sequence[RunRecord]) -> list[tuple[bool, Difference]]:
+    """Where as many clients ran on other machines."""
+
+    def value_of(cell: CellRecord) -> str | None:
+        return machines_words(run for run in runs if run.cell == cell.id) or None
+
+    alike = [meeting for meeting in meetings if len({cell.clients for cell in meeting.values()}) == 1]
+    if held := differing(alike, value_of):
+        return [(False, Difference(name="machines of the clients", values=_joined_values(held, value_of)))]
+    return []
 
 
 def _label(name: str) -> str:

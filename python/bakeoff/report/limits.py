@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.client import cpu_share
-from ..analysis.wording import bytes_words, percent_words, significant
+from ..analysis.wording import bytes_words, counted, percent_words, significant
 from ..model.records import EXISTING_PREFIX, PlanRecord, RunRecord
 from ..model.said import TABLE_FORMAT
 from .answer import CellAnswer
+from .client_places import elsewhere
 from .source import Source
 
 #: Below this a window is shorter than the slow rhythms of a database: checkpoints, purge, compaction.
@@ -47,6 +48,11 @@ def _workload(cells: Sequence[CellAnswer]) -> str:
 def _machine(bundle: Source) -> str:
     if bundle.facts and all(facts.embedded for facts in bundle.facts.values()):
         return "The database ran inside the client's process, and its CPU time is the client's: no server was between."
+    if machines := elsewhere(bundle.runs):
+        return (
+            f"Clients ran on {counted(len(machines), 'other machine', 'other machines')}, of which only cores, clocks,"
+            " steal and the way to the server are recorded; the network between is not."
+        )
     if any(run.machine.server_not_told_apart for run in bundle.runs):
         return (
             "A server ran on the client's machine, and its processes may not be looked at (they are another user's):"

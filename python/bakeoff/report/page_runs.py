@@ -8,6 +8,7 @@ from typing import Any
 from ..analysis.wording import bytes_words, grouped, size_words
 from ..model.boundary import Check, ErrorSample
 from ..model.records import LoadRecord, RunRecord
+from . import client_places
 from .answer import time_words
 from .contest import Contest, setting_words
 from .source import Source
@@ -79,6 +80,8 @@ def machine_rows(bundle: Source) -> Iterator[tuple[str, str]]:
     yield "File system", m.filesystem
     yield "Clock", m.clock_source
     yield "Engine", f"{m.engine}; Python {m.python}"
+    if clients := client_places.row_words(bundle.runs):
+        yield "Clients", clients
     placement = bundle.plan.placement
     yield "Placement", "; ".join(f"{k} on cores {', '.join(map(str, v))}" for k, v in placement.items()) or "not pinned"
     yield "Data", f"reset: {bundle.plan.reset}; cache: {bundle.plan.cache}"

@@ -44,10 +44,10 @@ _FIGURES = {"": "value", **{f"_{name}": name for name in ("low", "high", "minimu
 
 def runs_table(bundle: Source, metrics: Sequence[Metric]) -> pa.Table:
     """One row a run, in the order in which they were made; one column a metric."""
-    about = _of_runs(bundle, bundle.runs)
+    about = of_runs(bundle, bundle.runs)
     seen = [observed(bundle, run) if run.state == "done" else None for run in bundle.runs]
     values: Columns = {m.name: [m.of(each) if each else None for each in seen] for m in metrics}
-    return _table(about, values, {m.name: _told(m) for m in metrics})
+    return table_of(about, values, {m.name: _told(m) for m in metrics})
 
 
 def cells_table(bundle: Source, metrics: Sequence[Metric]) -> pa.Table:
@@ -68,7 +68,7 @@ def cells_table(bundle: Source, metrics: Sequence[Metric]) -> pa.Table:
         for name, figure in _FIGURES.items():
             values[one.name + name] = [getattr(spread, figure) if spread else None for spread in of_each]
             told[one.name + name] = {"unit": "ratio", "better": "lower"} if figure == "cv" else _told(one)
-    return _table(about, values, told)
+    return table_of(about, values, told)
 
 
 def seconds_table(bundle: Source, columns: Collection[str] = ()) -> pa.Table:
@@ -123,7 +123,7 @@ def _told(metric: Metric) -> dict[str, str]:
     return {"unit": metric.unit, "better": metric.better}
 
 
-def _of_runs(bundle: Source, runs: Sequence[RunRecord]) -> Columns:
+def of_runs(bundle: Source, runs: Sequence[RunRecord]) -> Columns:
     cells = {cell.id: cell for cell in bundle.plan.cells}
     return {
         "run": [run.id for run in runs],
@@ -159,20 +159,24 @@ def _named_apart(bundle: Source, factor: str) -> str:
 def _of_seconds(bundle: Source, tables: Tables, columns: Collection[str]) -> pa.Table:
     import pyarrow as pa
 
-    known = _columns_of(bundle, tables) if columns else []
-    for name in columns:
-        if name not in known:
-            raise UnknownMetric(f"no run has a column `{name}`", meant(name, known))
+    named_columns(columns, _columns_of(bundle, tables) if columns else [], "no run has a column")
 
     def pick(names: list[str]) -> list[str]:
         return [name for name in names if not columns or name in columns or name in _OF_A_SECOND]
 
     runs = [(run, found) for run in bundle.runs if (found := tables(run.id, pick)) is not None and found.num_rows]
-    about = _of_runs(bundle, [run for run, found in runs for _ in range(found.num_rows)])
+    about = of_runs(bundle, [run for run, found in runs for _ in range(found.num_rows)])
     seconds = pa.concat_tables([found for _, found in runs], promote_options="permissive") if runs else pa.table({})
     own = {name: seconds.column(name) for name in _OF_A_SECOND if name in seconds.column_names}
     values = {name: seconds.column(name) for name in seconds.column_names if name not in own}
-    return _table({**about, **own}, values, {name: {"unit": _unit(name)} for name in values})
+    return table_of({**about, **own}, values, {name: {"unit": _unit(name)} for name in values})
+
+
+def named_columns(columns: Collection[str], known: Sequence[str], what: str) -> None:
+    """Raises UnknownMetric for one that is not known. what: is said before its name."""
+    for name in columns:
+        if name not in known:
+            raise UnknownMetric(f"{what} `{name}`", meant(name, known))
 
 
 def _columns_of(bundle: Source, tables: Tables) -> list[str]:
@@ -192,7 +196,7 @@ def _unit(column: str) -> str:
     return next((unit for ending, unit in _ENDINGS.items() if column.endswith(ending)), "")
 
 
-def _table(about: Mapping[str, Any], values: Mapping[str, Any], told: Mapping[str, Mapping[str, str]]) -> pa.Table:
+def table_of(about: Mapping[str, Any], values: Mapping[str, Any], told: Mapping[str, Mapping[str, str]]) -> pa.Table:
     import pyarrow as pa
 
     arrays = [*map(_array, about.values()), *map(_array, values.values())]

@@ -35,11 +35,16 @@ def client_records(
     return _with_behind(records, intervals, open_loop=open_loop)
 
 
+def machine_of(place: Place) -> str:
+    """A worker on this machine is no other machine, whatever it is called."""
+    return THIS_MACHINE if place.is_here else place.machine
+
+
 def _record(number: int, result: RunResult, place: Place, here: int, *, open_loop: bool) -> ClientRecord:
     merged, cost = merge_results([result]), result.cost
     return ClientRecord(
         number=number,
-        machine=THIS_MACHINE if place.is_here else place.machine,
+        machine=machine_of(place),
         cores=here if place.is_here else place.cores,
         rate_ops_per_s=merged.rate_ops_per_s,
         due=merged.due if open_loop else None,

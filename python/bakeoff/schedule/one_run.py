@@ -32,7 +32,7 @@ from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.os_metrics import wait_for_writeback
 from ..systems.base import System
 from . import judge
-from .clients import client_records
+from .clients import client_records, machine_of
 from .cores import Others, cores_of, shares_cores
 from .ended import told_by_name
 from .faulted import error_ratio_beside, with_effects
@@ -76,6 +76,9 @@ class Watcher:
     """Told what happens while a run goes on; the command line shows it."""
 
     def stage(self, words: str) -> None: ...
+
+    def placed(self, machines: int) -> None:
+        """Where the clients of the run that begins to tell of its seconds are: on so many machines."""
 
     def interval(self, interval: Interval) -> None: ...
 
@@ -167,6 +170,8 @@ def _measure(
         try:
             for client, event in engines.events(_deadline(cell, plan), silence_s=ENGINE_SILENCE_S):
                 if isinstance(event, Interval):
+                    if not any(intervals):
+                        watcher.placed(len({machine_of(place) for place in engines.places()}))
                     intervals[client].append(event)
                     watcher.interval(event)
                     beside.update(others())
