@@ -276,7 +276,19 @@ def test_it_is_ended_when_the_worker_is_silent(stage: Stage) -> None:
 def test_it_is_ended_when_the_controller_is_silent(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeper, "BEAT_S", 3600.0)
     _, heard, process, pid = begun(stage, STUBBORN, HASTY.replace("_worker_gone(stdin), ", ""))
-    assert "nothing was heard of it for 2 s" in heard.end().what
+    assert "nothing was heard of the controller for 2 s" in heard.end().what
+    assert process.wait(60) is not None
+    assert gone(pid)
+
+
+def test_a_controller_that_stood_still_does_not_say_that_a_machine_did(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "SILENCE_S", 4.0)
+    monkeypatch.setattr(keeper, "BEAT_S", 0.1)
+    _, heard, process, pid = begun(stage, STUBBORN, HASTY)
+    stage.board.do(time.sleep, 5.0)
+    assert "load1 was lost: this machine, which carries out the plan, stood still for" in heard.end().what
     assert process.wait(60) is not None
     assert gone(pid)
 

@@ -78,8 +78,8 @@ def frame(kind: bytes, payload: bytes | dict[str, Any] = b"") -> bytes:
     return _HEAD.pack(len(body), kind) + body
 
 
-async def read_frame(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
-    """Raises Gone where the other end has gone, is silent, or says what is no frame."""
+async def read_frame(reader: asyncio.StreamReader, whose: str = "it") -> tuple[bytes, bytes]:
+    """Raises Gone where the other end has gone, is silent, or says what is no frame. whose: the other end, in words."""
     try:
         async with asyncio.timeout(SILENCE_S):
             size, kind = _HEAD.unpack(await reader.readexactly(_HEAD.size))
@@ -87,9 +87,9 @@ async def read_frame(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
                 raise Gone(f"a frame of {size} bytes came, and none may be longer than {FRAME_MAX_BYTES}")
             return kind, await reader.readexactly(size)
     except TimeoutError:
-        raise Gone(f"nothing was heard of it for {SILENCE_S:.0f} s") from None
+        raise Gone(f"nothing was heard of {whose} for {SILENCE_S:.0f} s") from None
     except (OSError, asyncio.IncompleteReadError):
-        raise Gone("the connection to it ended") from None
+        raise Gone(f"the connection to {whose} ended") from None
 
 
 def said(payload: bytes) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class Keeper:
     async def _hear(self) -> tuple[bytes, bytes]:
         """The next frame that is no ping: those are answered at once."""
         while True:
-            kind, payload = await read_frame(self._reader)
+            kind, payload = await read_frame(self._reader, "the controller")
             if kind != PING:
                 return kind, payload
             self._writer.write(pong(payload, time.monotonic_ns()))

@@ -363,6 +363,8 @@ class Link:
         self._write(keeper.END, {"grace_s": grace_s})
 
     def _lose(self, why: str) -> None:
+        if (stalled_s := self._board.stalled_s) > keeper.SILENCE_S / 2:
+            why = f"this machine, which carries out the plan, stood still for {stalled_s:.0f} s"
         self._finish(MachineLost(self.machine.name, why, self._lines.where))
 
     def _finish(self, why: BakeoffError) -> None:
@@ -383,6 +385,8 @@ class Switchboard:
     def __init__(self, host: str, tls: ssl.SSLContext | None, port: int = 0) -> None:
         self.host = host
         self.encrypted = tls is not None
+        self._beaten = time.monotonic()
+        self._stalled_s = 0.0
         self.comparing = asyncio.Semaphore(_COMPARING)
         self._expected: dict[str, Link] = {}
         self._spawned: set[asyncio.Task[None]] = set()
@@ -399,7 +403,19 @@ class Switchboard:
                 where="fleet.listen",
                 hint="name an address of this machine that load machines reach",
             ) from error
+        self.do(lambda: self.spawn(self._beat()))
         self.port: int = self._server.sockets[0].getsockname()[1]
+
+    @property
+    def stalled_s(self) -> float:
+        """For how long this process stood still just now. Whoever is frozen hears of nobody, and nobody of it."""
+        return max(self._stalled_s, time.monotonic() - self._beaten - keeper.BEAT_S)
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(keeper.BEAT_S)
+            self._stalled_s = time.monotonic() - self._beaten - keeper.BEAT_S
+            self._beaten = time.monotonic()
 
     def expect(self, link: Link) -> None:
         """From now on its keeper may come, and has to before long."""
