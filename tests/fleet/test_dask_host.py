@@ -97,6 +97,13 @@ def test_clients_are_spread_and_each_says_where_it_is_and_how_well_its_clock_is_
             assert place.start_late_ns == 0
 
 
+def test_a_ctrl_c_in_the_terminal_is_ours_alone(host: DaskHost, tmp_path: Path) -> None:
+    with begun(host, tmp_path) as engines:
+        pids = engines.pids()
+        pids += [psutil.Process(pid).ppid() for pid in pids[1::2]]
+        assert os.getpgid(0) not in [os.getpgid(pid) for pid in pids]
+
+
 def gone(pids: list[int]) -> bool:
     return all(not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in pids)
 

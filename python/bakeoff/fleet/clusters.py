@@ -13,6 +13,9 @@ from .spec import Existing, FleetSpec, Kubernetes, Local, Slurm, Ssh, Tls
 if TYPE_CHECKING:
     from distributed import Security
 
+#: The program with which a worker begins: a Ctrl-C in the terminal is ours alone, and ending the worker, too.
+_OWN_GROUP = "import os; os.setpgid(0, 0)"
+
 
 @contextmanager
 def opened(spec: FleetSpec) -> Iterator[Cluster]:
@@ -74,6 +77,7 @@ def local(workers: int) -> Iterator[Cluster]:
             dashboard_address=LOOPBACK_ONLY,
             worker_dashboard_address=LOOPBACK_ONLY,
             memory_limit=0,
+            preload=[_OWN_GROUP],
         ) as made,
         existing(made.scheduler_address, Security(), listen="127.0.0.1") as cluster,
     ):
