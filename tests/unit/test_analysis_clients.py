@@ -75,13 +75,15 @@ def test_clients_slower_in_their_answers_alone_cost_no_rate() -> None:
 
 
 def test_a_machine_whose_clients_waited_for_its_few_cores_is_named() -> None:
-    waited = {"cores": 2, "workers_run_queue_delay_ratio": [0.34]}
+    waited = {"cores": 2, "workers_run_queue_delay_ratio": [0.34], "workers_busy_ratio": [0.3]}
     assert crowded_words([client(n, "load1", **waited) for n in range(2)]) == ""
     crowd = [client(n, "load1", cores=2) for n in range(3)] + [client(n, "load2", **waited) for n in range(3, 8)]
     assert crowded_words(crowd) == (
-        "5 clients ran on load2, which has 2 cores for them: a worker had work but no core for 34 % of the window"
+        "5 clients kept 75 % of 2 cores of load2 busy, and a worker had work but no core for 34 % of the window"
     )
     assert crowded_words(crowd[:3]) == "", "each had a core when it needed one"
+    idle = [client(n, "load2", **waited | {"workers_busy_ratio": [0.05]}) for n in range(5)]
+    assert crowded_words(idle) == "", "it is something else that had the cores"
     assert crowded_words([client(0, **waited | {"cores": None})]) == ""
 
 

@@ -14,6 +14,8 @@ from .wording import counted, duration_words, percent_words, rate_words
 
 #: Of the window, in which a worker had work to do and no core: more than that is felt.
 NO_CORE_RATIO_MAX = 0.1
+#: Of the cores of a machine with more clients than cores: from here on it is each other that they wait for.
+OWN_BUSY_RATIO_MAX = 0.5
 #: A round trip this much longer than the others', in times and in ns, is one to another place.
 FAR_RATIO_MIN = 2.0
 FAR_NS_MIN = 50_000
@@ -109,12 +111,16 @@ def crowded_words(clients: Sequence[ClientRecord]) -> str:
     found: list[tuple[float, str]] = []
     for machine, theirs in by_machine(clients).items():
         cores = theirs[0].cores
+        if not cores or len(theirs) <= cores:
+            continue
+        busy = sum(sum(client.workers_busy_ratio) for client in theirs) / cores
         no_core = max(_most(client.workers_run_queue_delay_ratio) for client in theirs)
-        if cores and len(theirs) > cores and no_core > NO_CORE_RATIO_MAX:
-            words = f"{len(theirs)} clients ran on {machine}, which has {counted(cores, 'core', 'cores')} for them"
-            found.append(
-                (no_core, f"{words}: a worker had work but no core for {percent_words(no_core)} of the window")
+        if busy > OWN_BUSY_RATIO_MAX and no_core > NO_CORE_RATIO_MAX:
+            words = (
+                f"{len(theirs)} clients kept {percent_words(min(1.0, busy))} of {counted(cores, 'core', 'cores')} of"
+                f" {machine} busy, and a worker had work but no core for {percent_words(no_core)} of the window"
             )
+            found.append((no_core, words))
     return max(found)[1] if found else ""
 
 
