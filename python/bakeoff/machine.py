@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .analysis.validity import STEAL_RATIO_MAX
+from .analysis.surroundings import STEAL_RATIO_MAX
 from .analysis.wording import bytes_words
 from .errors import EngineError
 from .fleet.binary import engine_list

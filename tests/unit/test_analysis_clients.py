@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from bakeoff.analysis.clients import behind_words, crowded_words, least_known_clock, signs, without_behind
-from bakeoff.analysis.validity import Finding, RunNumbers, findings
+from bakeoff.analysis.finding import Finding, RunNumbers
+from bakeoff.analysis.validity import findings
 from bakeoff.model.boundary import HistogramDoc
 from bakeoff.model.clients import ClientRecord
 

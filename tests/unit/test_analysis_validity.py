@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bakeoff.analysis.finding import Finding, IntegrityCheck, RunNumbers
 from bakeoff.analysis.steady import judge
-from bakeoff.analysis.validity import COULD_BE_CHECKED, Finding, IntegrityCheck, RunNumbers, findings, overloaded
+from bakeoff.analysis.validity import COULD_BE_CHECKED, findings, overloaded
 
 GOOD = RunNumbers(
     error_ratio=0.0,

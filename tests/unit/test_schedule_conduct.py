@@ -10,7 +10,7 @@ import pytest
 from bakeoff.errors import ServerError
 from bakeoff.fleet.host import MachineLost
 from bakeoff.model.records import RunRecord
-from bakeoff.schedule import one_run
+from bakeoff.schedule import one_run, run_record
 from bakeoff.schedule.conduct import Conductor, View
 from bakeoff.schedule.order import Slot
 
@@ -49,7 +49,7 @@ def carried_out(
 def test_a_failed_run_that_is_made_again_says_what_came_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trying until it works is a comparison of survivors."""
     slot = Slot(0, 1, "a")
-    before = one_run.failed(
+    before = run_record.failed(
         slot, "", ServerError("the server died"), cast(Any, SimpleNamespace(record=SimpleNamespace(seed=1)))
     )
     again = carried_out(monkeypatch, {slot.run: before, "b02-a": good(Slot(1, 2, "a"))})

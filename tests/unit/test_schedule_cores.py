@@ -11,7 +11,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from bakeoff.analysis.validity import RunNumbers, findings
+from bakeoff.analysis.finding import RunNumbers
+from bakeoff.analysis.validity import findings
 from bakeoff.errors import ExitCode, ServerError
 from bakeoff.plan.read import resolve
 from bakeoff.schedule import cores

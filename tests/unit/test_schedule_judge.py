@@ -5,15 +5,18 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from bakeoff.analysis.clients import most_stolen_from
 from bakeoff.analysis.encode import to_document
+from bakeoff.analysis.finding import RunNumbers
 from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.validity import findings
 from bakeoff.model.boundary import HistogramDoc, Series
 from bakeoff.model.clients import ClientRecord
 from bakeoff.model.faults import FaultRecord, PlannedFault
 from bakeoff.model.records import RunRecord
 from bakeoff.plan.read import resolve
 from bakeoff.schedule.cores import shares_cores
-from bakeoff.schedule.judge import _before_faults, client_verdict, steadiness
+from bakeoff.schedule.judge import _before_faults, _measured_machine, client_verdict, steadiness
 from bakeoff.schedule.phases import spec
 from bakeoff.systems.base import System
 
@@ -93,6 +96,28 @@ def test_clients_share_cores_with_the_server_only_on_its_machine() -> None:
     assert signs_of(there) == ["on load1, a worker worked 34 % of the window and had work but no core for 65 %"]
     idle, full = client(1, "load1", busy=0.2), client(2, "load2", busy=0.96)
     assert signs_of(here, idle, full) == ["on load2, a worker worked 96 % of the window"]
+
+
+def test_what_goes_on_here_matters_where_a_client_or_a_server_was() -> None:
+    busy = RunRecord(id="b01-c", block=1, cell="c", order=0, started="", state="done", seed=1)
+    busy.machine.other_cpu_ratio = 0.9
+    assert _measured_machine(busy).other_cpu_ratio == 0.9
+    busy.clients = [client(0, "load1", busy=0.2), client(1, "load2", busy=0.2)]
+    assert _measured_machine(busy).other_cpu_ratio is None
+    busy.server.cpu_s = 2.7
+    assert _measured_machine(busy).other_cpu_ratio == 0.9, "the server is here"
+    busy.server.cpu_s, busy.clients[0].machine = None, "this machine"
+    assert _measured_machine(busy).other_cpu_ratio == 0.9
+
+
+def test_the_machine_that_the_hypervisor_took_most_from_is_named() -> None:
+    told = [client(0, "this machine", busy=0.2), client(1, "load2", busy=0.2)]
+    told[1].steal_ratio = 0.2
+    assert most_stolen_from(told) == "load2"
+    assert most_stolen_from(told[:1]) == most_stolen_from([]) == ""
+    numbers = RunNumbers(error_ratio=0.0, error_budget_ratio=0.0, steal_ratio=0.2, steal_of="load2")
+    [found] = [each for each in findings(numbers) if each.name == "steal"]
+    assert found.words == "20 % of the CPU time of load2 was taken by the hypervisor (at most 1.0 % is quiet)"
 
 
 def system(*, embedded: bool = False, private: bool = True, here: bool = True) -> System:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..model.clients import ClientRecord
+from ..model.clients import THIS_MACHINE, ClientRecord
 from .client import WANTED_RATIO_MAX
-from .validity import STEAL_RATIO_MAX
+from .surroundings import STEAL_RATIO_MAX
 from .wording import counted, duration_words, percent_words, rate_words
 
 #: Of the window, in which a worker had work to do and no core: more than that is felt.
@@ -130,6 +130,12 @@ def by_machine(clients: Sequence[ClientRecord]) -> dict[str, list[ClientRecord]]
     for client in clients:
         found.setdefault(client.machine, []).append(client)
     return found
+
+
+def most_stolen_from(clients: Sequence[ClientRecord]) -> str:
+    """The machine that the hypervisor took most CPU time from; "": it is this one, or nothing is told of clients."""
+    most = max(clients, key=lambda client: client.steal_ratio, default=None)
+    return "" if most is None or most.machine == THIS_MACHINE else most.machine
 
 
 def least_known_clock(clients: Sequence[ClientRecord]) -> ClientRecord | None:

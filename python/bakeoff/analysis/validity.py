@@ -6,119 +6,22 @@ figure. `note`: worth knowing. A finding with ok = None was not tested, which is
 `findings` asks every question in `CHECKS`, a visible list; a check answers None where its question does not arise.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
 
-from bakeoff.analysis.steady import SteadyState
-from bakeoff.analysis.wording import count_words, counted, duration_words, percent_words, significant
+from bakeoff.analysis import surroundings
+from bakeoff.analysis.finding import Finding, RunNumbers, Severity
+from bakeoff.analysis.wording import count_words, counted, duration_words, percent_words
 
 # Completed, as a share of what fell due: below it the queue grows, and percentiles say only how long the window was.
 COMPLETED_RATIO_MIN = 0.99
 LATENESS_RATIO_MAX = 0.10
 # Below it lateness is what a thread takes to wake, on any machine.
 LATENESS_NS_MIN = 100_000
-#: Beyond it what clients of several machines did in one second is not what they did at the same time.
-CLOCK_BOUND_NS_MAX = 10_000_000
-#: What the series tells apart at best: tenths of a second.
-TENTH_NS = 100_000_000
-STEAL_RATIO_MAX = 0.01
-OTHER_CPU_RATIO_MAX = 0.10
 
 #: The check against the error budget.
 ERRORS = "errors"
 #: The check that stands for all of them where none could be made.
 COULD_BE_CHECKED = "data could be checked after the run"
-
-Severity = Literal["invalid", "warning", "note"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """ok: None if it could not be tested."""
-
-    name: str
-    ok: bool | None
-    severity: Severity
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class IntegrityCheck:
-    name: str
-    ok: bool
-    expected: str = ""
-    actual: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RunNumbers:
-    """All that is asked of one run, its clients merged. None: not known, or it does not arise.
-
-    error_ratio: share of operations in the window that did not end ok. due: operations that fell due in the window, in
-    an open loop only. completed: that ended in it, of whatever outcome and whenever due. counted: those of them in
-    the figures.
-    client_signs: what made a client suspect itself, in words. witness_missing: one was wanted and told nothing.
-    logged, not_logged: operations that the event log has, and lacks; None: there is no log.
-    log_cpu_us_per_op: what the client spent on writing one of them; None: not known.
-    lateness, response: p99 in ns, open loop only.
-    other_cpu_ratio: share of the CPU time of the cores in use that was used by neither client nor server; by whom most,
-    in `other_process`. server_not_told_apart: it cannot be known, because the server's time is among it.
-    throttled_s: our control group had used up its share of the CPU. disk_was_quiet: what was written before the run had
-    reached the disk. watching_failure: why the watching of server and machine ended early.
-    beside: other bakeoff runs that measured on the same cores.
-    faults: what was done to servers as planned, in words; error_ratio is then of the operations that ended while it was
-    not felt. fault_failures: why one was not done so. silences: of nodes that nobody hurt, in words.
-    behind: which of several clients were slower than the others, in words; None: there are none to compare. crowded:
-    which machine had more clients than cores. clock_bound_ns: how far the clock of a load machine may be from where it
-    is taken to be, of the one that is known least, clock_of; None: all clients read the controller's.
-    """
-
-    error_ratio: float
-    error_budget_ratio: float
-    wrong: int = 0
-    unknown: int = 0
-    revoked: int = 0
-    due: int | None = None
-    completed: int = 0
-    counted: int | None = None
-    unfinished: int = 0
-    backlog: int = 0
-    interrupted: bool = False
-    failure: str = ""
-    clients_expected: int = 1
-    clients_reported: int = 1
-    server_alive: bool | None = None
-    client_limited: bool | None = None
-    client_signs: Sequence[str] = ()
-    witness_missing: bool = False
-    logged: int | None = None
-    not_logged: int = 0
-    log_cpu_us_per_op: float | None = None
-    steady: SteadyState | None = None
-    checks: Sequence[IntegrityCheck] | None = None
-    connections_lost: int = 0
-    lateness_p99_ns: int | None = None
-    response_p99_ns: int | None = None
-    out_of_range: int = 0
-    swapped_bytes: int | None = None
-    steal_ratio: float | None = None
-    throttled_s: float | None = None
-    other_cpu_ratio: float | None = None
-    other_process: str = ""
-    server_not_told_apart: bool = False
-    disk_was_quiet: bool | None = None
-    beside: Sequence[str] = ()
-    watching_failure: str = ""
-    engine_warnings: Sequence[str] = ()
-    debt_drained: bool | None = None
-    faults: Sequence[str] = ()
-    fault_failures: Sequence[str] = ()
-    silences: Sequence[str] = ()
-    behind: str | None = None
-    crowded: str = ""
-    clock_bound_ns: int | None = None
-    clock_of: str = ""
 
 
 def findings(run: RunNumbers) -> list[Finding]:
@@ -259,21 +162,6 @@ def _clients(run: RunNumbers) -> Finding | None:
     return Finding("clients", not run.behind, "warning", run.behind or "no client was slower than the others")
 
 
-def _crowded(run: RunNumbers) -> Finding | None:
-    return Finding("clients to a core", False, "warning", run.crowded) if run.crowded else None
-
-
-def _clocks(run: RunNumbers) -> Finding | None:
-    bound_ns = run.clock_bound_ns
-    if bound_ns is None:
-        return None
-    most = duration_words(CLOCK_BOUND_NS_MAX)
-    words = f"the clock of {run.clock_of} is known to within {duration_words(bound_ns)} (bound {most})"
-    if bound_ns > TENTH_NS:
-        words += ": tenths of a second cannot be told apart, and are not kept"
-    return Finding("clocks", bound_ns <= CLOCK_BOUND_NS_MAX, "warning", words)
-
-
 def _witness(run: RunNumbers) -> Finding | None:
     if not run.witness_missing:
         return None
@@ -330,68 +218,6 @@ def _out_of_range(run: RunNumbers) -> Finding | None:
     return Finding("range", False, "note", words)
 
 
-def _swap(run: RunNumbers) -> Finding | None:
-    if run.swapped_bytes is None:
-        return None
-    if run.swapped_bytes == 0:
-        return Finding("swap", True, "warning", "no swapping")
-    return Finding("swap", False, "warning", f"the machine swapped {count_words(run.swapped_bytes)} bytes")
-
-
-def _steal(run: RunNumbers) -> Finding | None:
-    return _share(run.steal_ratio, STEAL_RATIO_MAX, "steal", "of the CPU time was taken by the hypervisor")
-
-
-def _neighbours(run: RunNumbers) -> Finding | None:
-    if run.server_not_told_apart:
-        words = (
-            "not tested: the server seems to run on this machine, and its CPU time cannot be told from that of others"
-        )
-        return Finding("neighbours", None, "note", words)
-    most_of_it = f", most to {run.other_process}" if run.other_process else ""
-    what = f"of the CPU time went to other processes{most_of_it}"
-    return _share(run.other_cpu_ratio, OTHER_CPU_RATIO_MAX, "neighbours", what)
-
-
-def _beside(run: RunNumbers) -> Finding | None:
-    if not run.beside:
-        return None
-    words = f"measured beside another bakeoff run ({'; '.join(run.beside)}): each slowed the other"
-    return Finding("another run", False, "warning", words)
-
-
-def _share(ratio: float | None, most: float, name: str, of_what: str) -> Finding | None:
-    if ratio is None:
-        return None
-    words = f"{percent_words(ratio)} {of_what} (at most {percent_words(most)} is quiet)"
-    return Finding(name, ratio <= most, "warning", words)
-
-
-def _throttling(run: RunNumbers) -> Finding | None:
-    if run.throttled_s is None:
-        return None
-    words = "no CPU throttling"
-    if run.throttled_s > 0:
-        words = f"the control group's share of the CPU was used up for {significant(run.throttled_s, 3)} s"
-    return Finding("throttling", run.throttled_s <= 0, "warning", words)
-
-
-def _quiet_disk(run: RunNumbers) -> Finding | None:
-    if run.disk_was_quiet is None:
-        return None
-    if run.disk_was_quiet:
-        return Finding("quiet disk", True, "warning", "all that was written before the run had reached the disk")
-    words = "what was written before the run was still on its way to the disk when waiting for it ended"
-    return Finding("quiet disk", False, "warning", words)
-
-
-def _watching(run: RunNumbers) -> Finding | None:
-    if not run.watching_failure:
-        return None
-    words = f"server and machine were not watched to the end ({run.watching_failure}): their figures are incomplete"
-    return Finding("watching", False, "warning", words)
-
-
 def _engine(run: RunNumbers) -> Finding | None:
     if not run.engine_warnings:
         return None
@@ -422,20 +248,20 @@ CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     _overload,
     _client,
     _clients,
-    _crowded,
-    _clocks,
+    surroundings.crowded,
+    surroundings.clocks,
     _witness,
     _event_log,
     _steady,
     _connections,
     _lateness,
-    _swap,
-    _steal,
-    _neighbours,
-    _beside,
-    _throttling,
-    _quiet_disk,
-    _watching,
+    surroundings.swap,
+    surroundings.steal,
+    surroundings.neighbours,
+    surroundings.beside,
+    surroundings.throttling,
+    surroundings.quiet_disk,
+    surroundings.watching,
     _engine,
     _debt,
     _unknown_outcomes,

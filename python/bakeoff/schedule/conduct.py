@@ -20,7 +20,7 @@ from ..plan.resolved import Cell, ResolvedPlan
 from ..plan.search import with_levels_of
 from ..report.limit_words import search_limits
 from ..report.trials import excess
-from . import one_run, turns
+from . import one_run, run_record, turns
 from .cores import Others
 from .data import Data
 from .instance import Instance, file_name
@@ -134,7 +134,7 @@ class Conductor:
         except BakeoffError as error:
             if self._is_final(error):
                 raise
-            record = one_run.failed(slot, started, error, self.plan)
+            record = run_record.failed(slot, started, error, self.plan)
             self.writer.run_result(record)
             self._failures += 1
             self.view.run_ends(slot, cell, record)

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..analysis import client, clients, steady
-from ..analysis import validity as analysis
+from ..analysis.finding import IntegrityCheck, RunNumbers
+from ..analysis.validity import findings
 from ..model.boundary import LoggedEvents, RunResult
 from ..model.clients import THIS_MACHINE, ClientRecord
-from ..model.records import ClientVerdict, NodeSilence, RunRecord, Validity
+from ..model.records import ClientVerdict, MachineSide, NodeSilence, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
 from ..systems import SYSTEMS
 
@@ -71,7 +72,8 @@ def validity(
 ) -> list[Validity]:
     open_loop = record.due is not None
     least_known = clients.least_known_clock(record.clients)
-    numbers = analysis.RunNumbers(
+    machine = _measured_machine(record)
+    numbers = RunNumbers(
         error_ratio=record.budgeted_error_ratio,
         error_budget_ratio=plan.error_budget_ratio,
         wrong=record.errors.get("wrong", 0),
@@ -93,18 +95,19 @@ def validity(
         log_cpu_us_per_op=_log_cpu_us_per_op(record.event_log),
         witness_missing=plan.witness_rate_ops_per_s is not None and not record.witness,
         steady=steadiness(_before_faults(record, plan, seconds), open_loop=open_loop),
-        checks=[analysis.IntegrityCheck(c.name, c.ok, c.expected, c.actual) for c in record.checks],
+        checks=[IntegrityCheck(c.name, c.ok, c.expected, c.actual) for c in record.checks],
         connections_lost=_connections_lost(record, cell),
         lateness_p99_ns=record.lateness.p99_ns if open_loop and record.lateness.count else None,
         response_p99_ns=record.headline.p99_ns if open_loop and record.headline.count else None,
         out_of_range=record.headline.out_of_range,
-        swapped_bytes=record.machine.swapped_bytes,
+        swapped_bytes=machine.swapped_bytes,
         steal_ratio=max(r.cost.steal_ratio for r in results),
-        throttled_s=record.machine.throttled_s,
-        other_cpu_ratio=record.machine.other_cpu_ratio,
-        other_process=record.machine.other_process,
-        beside=record.beside,
-        server_not_told_apart=record.machine.server_not_told_apart,
+        steal_of=clients.most_stolen_from(record.clients),
+        throttled_s=machine.throttled_s,
+        other_cpu_ratio=machine.other_cpu_ratio,
+        other_process=machine.other_process,
+        beside=record.beside if _is_measured_here(record) else [],
+        server_not_told_apart=machine.server_not_told_apart,
         disk_was_quiet=record.disk_was_quiet,
         watching_failure=record.watching_failure,
         engine_warnings=record.engine_warnings,
@@ -117,7 +120,18 @@ def validity(
         clock_bound_ns=least_known.clock_bound_ns if least_known else None,
         clock_of=least_known.machine if least_known else "",
     )
-    return [Validity(name=f.name, severity=f.severity, ok=f.ok, words=f.words) for f in analysis.findings(numbers)]
+    return [Validity(name=f.name, severity=f.severity, ok=f.ok, words=f.words) for f in findings(numbers)]
+
+
+def _is_measured_here(record: RunRecord) -> bool:
+    """Whether a client or a server of the run was on this machine: else what goes on here disturbs nothing."""
+    client_here = not record.clients or any(each.machine == THIS_MACHINE for each in record.clients)
+    return client_here or record.server.cpu_s is not None or record.machine.server_not_told_apart
+
+
+def _measured_machine(record: RunRecord) -> MachineSide:
+    """This one, as far as it matters."""
+    return record.machine if _is_measured_here(record) else MachineSide()
 
 
 def _silence_words(silence: NodeSilence) -> str:

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
-from ..analysis.response import operation_summaries, percentiles
-from ..analysis.validity import COULD_BE_CHECKED, overloaded
+from ..analysis.validity import COULD_BE_CHECKED
 from ..analysis.wording import seconds_words
 from ..bundle.files import write_text
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, EngineError, ServerError
-from ..fleet.host import Engines, Place
+from ..fleet.host import Engines
 from ..model.boundary import (
     Check,
     CheckSpec,
     EventLogSpec,
     Interval,
     Mark,
-    Open,
     OperationsLimit,
     Ready,
-    RunResult,
     TimeLimit,
 )
 from ..model.boundary import Warning as EngineWarning
-from ..model.faults import FaultRecord
 from ..model.records import RunRecord, ServerSide
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.os_metrics import wait_for_writeback
 from ..systems.base import System
-from . import judge
+from . import judge, run_record
 from .clients import client_records, machine_of
 from .cores import Others, cores_of, shares_cores
 from .ended import told_by_name
@@ -40,9 +35,10 @@ from .faults import Faults
 from .frost import SERVER_SILENCE_S, Frost
 from .instance import Instance
 from .merge import Merged, merge_results
-from .nodes import by_node, silences
+from .nodes import by_node
 from .order import Slot
 from .phases import spec
+from .run_record import Measured
 from .sampler import Sampler
 from .timeline import merge_intervals
 
@@ -54,22 +50,6 @@ ENGINE_SILENCE_S = 10.0
 TOLD_S = 2.0
 WRITEBACK_TIMEOUT_S = 60.0
 DRAIN_TIMEOUT_S = 120.0
-
-
-@dataclass
-class Measured:
-    """What came out of the measured phase, before it is judged."""
-
-    ready: list[Ready]
-    results: list[RunResult]
-    places: list[Place]
-    #: Of each client.
-    intervals: list[list[Interval]]
-    sampler: Sampler
-    faults: list[FaultRecord]
-    warnings: list[str]
-    alive_after: bool
-    beside: list[str]
 
 
 class Watcher:
@@ -113,7 +93,7 @@ def make(
     timeline = merge_intervals(intervals, clock_bound_ns=bound_ns)
     seconds = {"intervals": timeline.rows, "tenths": timeline.tenths, "nodes": timeline.nodes}
     writer.run_tables(slot.run, {**seconds, "server": measured.sampler.rows()}, timeline.histograms)
-    record = _record(slot, cell, plan, started, measured, merged, server, checks)
+    record = run_record.record(slot, cell, plan, started, measured, merged, server, checks)
     record.faults = with_effects(measured.faults, timeline, intervals, measured.results, plan.warm_up_s)
     record.error_ratio_beside_faults = error_ratio_beside(record.faults, intervals, plan.warm_up_s)
     record.disk_was_quiet = disk_was_quiet
@@ -315,97 +295,3 @@ def _check(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, mea
                 evidence=[],
             )
         ]
-
-
-def _record(
-    slot: Slot,
-    cell: Cell,
-    plan: ResolvedPlan,
-    started: str,
-    measured: Measured,
-    merged: Merged,
-    server: ServerSide,
-    checks: list[Check],
-) -> RunRecord:
-    results = measured.results
-    errors = merged.errors
-    # What fell due, not what was asked for: Poisson arrivals differ from their mean in a short window.
-    due = merged.due if isinstance(cell.pacing, Open) else None
-    client_cpu_s = sum(r.cost.cpu_user_s + r.cost.cpu_system_s for r in results)
-    failures = sum(count for outcome, count in errors.items() if outcome not in ("unknown", "revoked"))
-    return RunRecord(
-        id=slot.run,
-        block=slot.block,
-        cell=slot.cell,
-        order=slot.order,
-        started=started,
-        state="done",
-        seed=results[0].seed,
-        window_s=merged.window_s,
-        rate_ops_per_s=merged.rate_ops_per_s,
-        offered_ops_per_s=None if due is None else due / merged.window_s,
-        due=due,
-        completed=merged.completed,
-        ok=merged.ok,
-        ok_from_warm_up=merged.ok_from_warm_up,
-        errors=errors,
-        error_ratio=merged.error_ratio,
-        response=percentiles(merged.distribution, overloaded=overloaded(due, merged.completed)),
-        headline=merged.headline,
-        failures=failures,
-        operations=operation_summaries(merged.series),
-        series=merged.series,
-        unfinished=merged.unfinished.count,
-        backlog=merged.backlog.count,
-        lateness=merged.lateness,
-        pool_wait=merged.pool_wait,
-        nodes=merged.nodes,
-        silences=silences(measured.sampler.silences(), measured.faults),
-        queries=merged.queries,
-        retries=sum(r.retries for r in results),
-        retries_after_conflict=sum(r.retries_after_conflict for r in results),
-        reconnects=sum(r.reconnects for r in results),
-        connections_lost=sum(r.connections_lost for r in results),
-        revoked=merged.revoked,
-        error_samples=[sample for r in results for sample in r.errors][:20],
-        stream_hashes=[text for r in results for text in r.stream_hashes],
-        connect_s=max(r.connect_s for r in measured.ready),
-        client_cpu_s=client_cpu_s,
-        client_memory_peak_bytes=sum(r.cost.memory_peak_bytes for r in results),
-        client_cpu_us_per_op=client_cpu_s * 1e6 / merged.achieved if merged.achieved else None,
-        server_cpu_us_per_op=server.cpu_s * 1e6 / merged.achieved
-        if merged.achieved and server.cpu_s is not None
-        else None,
-        workers_busy_ratio=[w.busy_ratio for r in results for w in r.cost.workers],
-        workers_run_queue_delay_ratio=[w.run_queue_delay_ratio for r in results for w in r.cost.workers],
-        witness=[r.witness for r in results if r.witness is not None],
-        event_log=[r.event_log for r in results if r.event_log is not None],
-        server=server,
-        machine=measured.sampler.machine(),
-        beside=measured.beside,
-        watching_failure=measured.sampler.failure,
-        engine_warnings=measured.warnings,
-        evidence=[r.evidence for r in results],
-        user_bytes_written=merged.user_bytes_written,
-        checks=checks,
-        validity=[],
-        client=measured.ready[0].client,
-        runner=measured.ready[0].runner,
-        io=measured.ready[0].io or "",
-        engine_version=measured.ready[0].engine_version,
-        rerun=f"bakeoff-engine --now runs/{slot.run}/run.json",
-    )
-
-
-def failed(slot: Slot, started: str, error: BakeoffError, plan: ResolvedPlan) -> RunRecord:
-    """The record of a run that could not be completed: it stays in the bundle, with its reason, and is not compared."""
-    return RunRecord(
-        id=slot.run,
-        block=slot.block,
-        cell=slot.cell,
-        order=slot.order,
-        started=started,
-        state="failed",
-        failure=f"{error}; hint: {error.hint}" if error.hint else str(error),
-        seed=plan.record.seed,
-    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from ..analysis.response import merge_documents
-from ..analysis.validity import TENTH_NS
+from ..analysis.surroundings import TENTH_NS
 from ..model.boundary import HistogramDoc, Interval, OutcomeName
 from .merge import add_outcomes, add_queries
 

@@ -1,0 +1,128 @@
+"""What is written of one run, from what came out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..analysis.response import operation_summaries, percentiles
+from ..analysis.validity import overloaded
+from ..errors import BakeoffError
+from ..fleet.host import Place
+from ..model.boundary import Check, Interval, Open, Ready, RunResult
+from ..model.faults import FaultRecord
+from ..model.records import RunRecord, ServerSide
+from ..plan.resolved import Cell, ResolvedPlan
+from .merge import Merged
+from .nodes import silences
+from .order import Slot
+from .sampler import Sampler
+
+
+@dataclass
+class Measured:
+    """What came out of the measured phase, before it is judged."""
+
+    ready: list[Ready]
+    results: list[RunResult]
+    places: list[Place]
+    #: Of each client.
+    intervals: list[list[Interval]]
+    sampler: Sampler
+    faults: list[FaultRecord]
+    warnings: list[str]
+    alive_after: bool
+    beside: list[str]
+
+
+def record(
+    slot: Slot,
+    cell: Cell,
+    plan: ResolvedPlan,
+    started: str,
+    measured: Measured,
+    merged: Merged,
+    server: ServerSide,
+    checks: list[Check],
+) -> RunRecord:
+    results = measured.results
+    errors = merged.errors
+    # What fell due, not what was asked for: Poisson arrivals differ from their mean in a short window.
+    due = merged.due if isinstance(cell.pacing, Open) else None
+    client_cpu_s = sum(r.cost.cpu_user_s + r.cost.cpu_system_s for r in results)
+    failures = sum(count for outcome, count in errors.items() if outcome not in ("unknown", "revoked"))
+    return RunRecord(
+        id=slot.run,
+        block=slot.block,
+        cell=slot.cell,
+        order=slot.order,
+        started=started,
+        state="done",
+        seed=results[0].seed,
+        window_s=merged.window_s,
+        rate_ops_per_s=merged.rate_ops_per_s,
+        offered_ops_per_s=None if due is None else due / merged.window_s,
+        due=due,
+        completed=merged.completed,
+        ok=merged.ok,
+        ok_from_warm_up=merged.ok_from_warm_up,
+        errors=errors,
+        error_ratio=merged.error_ratio,
+        response=percentiles(merged.distribution, overloaded=overloaded(due, merged.completed)),
+        headline=merged.headline,
+        failures=failures,
+        operations=operation_summaries(merged.series),
+        series=merged.series,
+        unfinished=merged.unfinished.count,
+        backlog=merged.backlog.count,
+        lateness=merged.lateness,
+        pool_wait=merged.pool_wait,
+        nodes=merged.nodes,
+        silences=silences(measured.sampler.silences(), measured.faults),
+        queries=merged.queries,
+        retries=sum(r.retries for r in results),
+        retries_after_conflict=sum(r.retries_after_conflict for r in results),
+        reconnects=sum(r.reconnects for r in results),
+        connections_lost=sum(r.connections_lost for r in results),
+        revoked=merged.revoked,
+        error_samples=[sample for r in results for sample in r.errors][:20],
+        stream_hashes=[text for r in results for text in r.stream_hashes],
+        connect_s=max(r.connect_s for r in measured.ready),
+        client_cpu_s=client_cpu_s,
+        client_memory_peak_bytes=sum(r.cost.memory_peak_bytes for r in results),
+        client_cpu_us_per_op=client_cpu_s * 1e6 / merged.achieved if merged.achieved else None,
+        server_cpu_us_per_op=server.cpu_s * 1e6 / merged.achieved
+        if merged.achieved and server.cpu_s is not None
+        else None,
+        workers_busy_ratio=[w.busy_ratio for r in results for w in r.cost.workers],
+        workers_run_queue_delay_ratio=[w.run_queue_delay_ratio for r in results for w in r.cost.workers],
+        witness=[r.witness for r in results if r.witness is not None],
+        event_log=[r.event_log for r in results if r.event_log is not None],
+        server=server,
+        machine=measured.sampler.machine(),
+        beside=measured.beside,
+        watching_failure=measured.sampler.failure,
+        engine_warnings=measured.warnings,
+        evidence=[r.evidence for r in results],
+        user_bytes_written=merged.user_bytes_written,
+        checks=checks,
+        validity=[],
+        client=measured.ready[0].client,
+        runner=measured.ready[0].runner,
+        io=measured.ready[0].io or "",
+        engine_version=measured.ready[0].engine_version,
+        rerun=f"bakeoff-engine --now runs/{slot.run}/run.json",
+    )
+
+
+def failed(slot: Slot, started: str, error: BakeoffError, plan: ResolvedPlan) -> RunRecord:
+    """The record of a run that could not be completed: it stays in the bundle, with its reason, and is not compared."""
+    return RunRecord(
+        id=slot.run,
+        block=slot.block,
+        cell=slot.cell,
+        order=slot.order,
+        started=started,
+        state="failed",
+        failure=f"{error}; hint: {error.hint}" if error.hint else str(error),
+        seed=plan.record.seed,
+    )
