@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from bakeoff.cli import parser
 from bakeoff.errors import ExitCode, PlanError
-from bakeoff.fleet.spec import Existing, Local, Slurm, Ssh, Tls, is_loopback, spread, spread_words
+from bakeoff.fleet.spec import Existing, Kubernetes, Local, Slurm, Ssh, Tls, is_loopback, spread, spread_words
 from bakeoff.plan import fleet as plan_fleet
 from bakeoff.plan.describe import describe
 from bakeoff.plan.quick import Quick, plan_text
@@ -21,6 +22,7 @@ from bakeoff.plan.resolved import ResolvedPlan
 NULL = "[systems.null]"
 SERVER = '[systems.mysql]\naddress = "db1:3306"\nuser = "bench"\npassword = { env = "DB_PASSWORD" }'
 HERE = Path("/plans")
+HOWTO = Path(__file__).parents[2] / "docs/howto"
 
 
 def read(fleet: str, *, systems: str = NULL, said: tuple[str, ...] = (), must_run: bool = True) -> ResolvedPlan:
@@ -258,3 +260,12 @@ def test_without_a_fleet_nothing_of_dask_is_imported(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.endswith("found set()\n")
+
+
+def test_the_tables_in_the_how_tos_are_read() -> None:
+    pages = [(HOWTO / name).read_text() for name in ("fleet.md", "fleet-kubernetes.md")]
+    blocks = [block for page in pages for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
+    plans = [block for block in blocks if "[systems." in block]
+    assert [resolve(plan, HERE, must_run=False).record.fleet for plan in plans] == ["load1, load2 (SSH)"]
+    ways = [read(block, must_run=False).fleet for block in blocks if block not in plans]
+    assert [type(fleet.way) for fleet in ways if fleet] == [Existing, Slurm, Existing, Kubernetes]

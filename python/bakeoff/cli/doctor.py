@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from ..analysis.wording import bytes_words
 from ..errors import EngineError, ExitCode
+from .doctor_fleet import look
 from .output import add_json, print_json, show, table
+from .run import add_fleet
 
 if TYPE_CHECKING:
     from ..machine import Finding
@@ -18,16 +20,22 @@ if TYPE_CHECKING:
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p = commands.add_parser(
         "doctor",
-        help="what this machine can run, and whether it is fit to measure",
-        description="Says what this machine can run, what is missing, how to get it, and what would disturb figures.",
-        epilog="example:\n  bakeoff doctor",
+        help="what this machine can run, and whether it, or load machines, are fit to measure",
+        description="Says what this machine can run, what is missing, how to get it, and what would disturb figures;"
+        " or, of load machines, which are fit to run clients and why others are not.",
+        epilog="example:\n  bakeoff doctor\n  bakeoff doctor --fleet ssh=load1,load2\n"
+        "  bakeoff doctor --plan my.toml      the machines of its [fleet], and their way to its servers",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    add_fleet(p)
+    p.add_argument("--plan", type=Path, help="look at this plan's load machines, and how they reach its servers")
     add_json(p)
     p.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.said or options.plan:
+        return look(options)
     from ..machine import fitness, machine_facts
     from ..provision.instance import default_parent
 

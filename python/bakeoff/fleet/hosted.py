@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from .host import Host
 from .local import LocalHost
 from .spec import FleetSpec
 
+if TYPE_CHECKING:
+    from .dask import DaskHost
+
+Tell = Callable[[str], None]
+
 
 @contextmanager
-def hosted(fleet: FleetSpec | None, tell: Callable[[str], None]) -> Iterator[Host]:
+def hosted(fleet: FleetSpec | None, tell: Tell) -> Iterator[Host]:
     """For as long as the plan is carried out. tell: what people may want to know. Raises BakeoffError."""
     if fleet is None:
         yield LocalHost()
         return
+    with fleet_host(fleet, tell) as host:
+        yield host
+
+
+@contextmanager
+def fleet_host(fleet: FleetSpec, tell: Tell) -> Iterator[DaskHost]:
     from .clusters import opened
     from .dask import DaskHost
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import importlib.metadata
 import json
 import os
 import platform
@@ -141,7 +142,24 @@ def machine() -> dict[str, Any]:
         "kernel": platform.release(),
         "libc": libc.strip(),
         "python": platform.python_version(),
+        "distributed": _version_of("distributed"),
+        "clock_source": _clock_source(),
     }
+
+
+def _version_of(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _clock_source() -> str:
+    try:
+        with open("/sys/devices/system/clocksource/clocksource0/current_clocksource") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 class Keeper:

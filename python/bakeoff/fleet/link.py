@@ -188,15 +188,16 @@ class Link:
                 hint="load machines are of the controller's kind",
             )
 
-    async def _bring_engine(self) -> None:
-        """Under its content's name; carried there where the machine lacks it."""
+    async def _bring_engine(self) -> bool:
+        """Under its content's name; carried there where the machine lacks it, which is what it returns."""
         path, equipped = engine_path(), self.machine.equipped
         size_bytes = path.stat().st_size
         self._write(keeper.BINARY, {"sha256": engine_sha256(), "size_bytes": size_bytes, "checked": equipped})
-        if not keeper.said(await self._expect(keeper.HAVE))["have"]:
+        carried = not keeper.said(await self._expect(keeper.HAVE))["have"]
+        if carried:
             await self._send_parts(path, size_bytes)
         if equipped:
-            return
+            return carried
         self._write(keeper.ASK, {"arguments": ["list"]})
         answer = keeper.said(await self._expect(keeper.SAID))
         ours = engine_list()["engine_version"]
@@ -215,6 +216,7 @@ class Link:
                 hint="install both together with `pip install .`",
             )
         self.machine.equipped = True
+        return carried
 
     async def _send_file(self, name: str, path: Path) -> None:
         try:

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from ..errors import PlanError
 from ..fleet.spec import Existing, FleetSpec, Kubernetes, Local, Slurm, Ssh, Tls, Way
+from ..wrong_value import sentence
 from .types import Count, Seconds, Table, Texts
 from .units import UnitError
 
@@ -159,6 +162,17 @@ def said_as_key(words: str) -> str:
         return f"fleet.address={json.dumps(words)}"
     hint = "tls://SCHEDULER:8786, local=4 or ssh=load1,load2; all else stands in the plan's [fleet]"
     raise PlanError(f'"{words}" names no load machines', where="--fleet", hint=hint)
+
+
+def read_said(said: Sequence[str], base_dir: Path) -> FleetSpec:
+    """Of keys as `said_as_key` makes them, without a plan. Raises PlanError."""
+    try:
+        tree = tomllib.loads("\n".join(said))
+        return FleetTable.model_validate(tree["fleet"]).spec(base_dir)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        what, hint = sentence(first, str(first["loc"][0]) if first["loc"] else "fleet")
+        raise PlanError(what, where="--fleet", hint=hint) from None
 
 
 def other_ways(key: str) -> list[str]:

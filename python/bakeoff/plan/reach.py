@@ -10,7 +10,7 @@ from ..systems.base import System
 from .check import NOWHERE, Kinds, placed
 from .document import MeasureTable
 from .fleet import missing_package
-from .resolved import Cell
+from .resolved import Cell, ResolvedPlan
 from .source import Source
 
 
@@ -34,6 +34,23 @@ def check_fleet(
     if missing is not None and must_run:
         raise source.error(missing.what, "fleet", hint=missing.hint)
     return [f"{missing.what}: run will refuse ({missing.hint})"] if missing is not None else []
+
+
+def servers(plan: ResolvedPlan, kinds: Kinds) -> dict[str, tuple[str, int]]:
+    """Host and port of every server of the plan that was there before it: by its system's name, and of several its own,
+    "galera.n1"."""
+    found: dict[str, tuple[str, int]] = {}
+    for cell in plan.cells:
+        if cell.place is None:
+            continue
+        name = cell.record.system
+        kind = kinds[cell.record.kind]
+        system = cell.configure(kind, workdir=NOWHERE, timeout_s=plan.timeout_s, base_dir=plan.base_dir)
+        for node in system.nodes():
+            host, _, port = node.address.rpartition(":")
+            if port.isdigit():
+                found[f"{name}.{node.name}" if cell.record.nodes else name] = (host.strip("[]"), int(port))
+    return found
 
 
 def _refuse_unreachable(system: System, fleet: FleetSpec, source: Source) -> None:

@@ -1,0 +1,120 @@
+"""`bakeoff doctor --fleet` visits each load machine, and names who is unfit and why."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bakeoff.cli import main
+from bakeoff.cli.doctor_fleet import _doubts, _show
+from bakeoff.errors import ExitCode
+from bakeoff.fleet import link
+from bakeoff.fleet.cluster import Cluster
+from bakeoff.fleet.clusters import local
+from bakeoff.fleet.dask import DaskHost
+from bakeoff.fleet.visit import Servers, Visited, visit
+from bakeoff.plan.fleet import read_said
+from bakeoff.plan.reach import servers
+from bakeoff.plan.read import resolve
+from bakeoff.systems import SYSTEMS
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with local(2) as found:
+        yield found
+
+
+def look(cluster: Cluster, servers: Servers) -> list[Visited]:
+    """Again where the machine on which all of this runs had no time for it: that is told of a visit as of a run."""
+    for _ in range(10):
+        with DaskHost(cluster, min_clients=2, wait_s=60) as host:
+            found = visit(host, servers)
+        if not any("stood still" in machine.unfit or "heard of it" in machine.unfit for machine in found):
+            break
+    return found
+
+
+def test_each_machine_tells_what_it_is_and_reaches(cluster: Cluster) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        found = look(cluster, {"db": there.getsockname()})
+    assert [machine.name for machine in found] == ["worker 1", "worker 2"]
+    for machine in found:
+        assert (machine.unfit, machine.engine in ("there", "carried")) == ("", True)
+        assert machine.cores
+        assert machine.kernel
+        assert machine.python.startswith("3.")
+        assert machine.distributed
+        assert machine.clock_offset_ns is not None
+        assert machine.clock_bound_ns is not None
+        assert abs(machine.clock_offset_ns) <= machine.clock_bound_ns, "both clocks are one"
+        assert machine.server_round_trip_ns["db"] > 0
+        assert machine.bandwidth_bytes_per_s
+        assert machine.bandwidth_bytes_per_s > 0
+
+
+def test_a_machine_that_does_not_reach_a_server_or_runs_another_engine_is_unfit(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        address = gone.getsockname()
+    found = look(cluster, {"db": address})
+    assert [machine.unfit for machine in found] == [
+        f"worker {n} does not reach db at 127.0.0.1:{address[1]}" for n in (1, 2)
+    ]
+    monkeypatch.setattr(link, "engine_list", lambda: {"engine_version": "9.9.9"})
+    found = look(cluster, {})
+    assert all("and this bakeoff is 9.9.9" in machine.unfit for machine in found)
+
+
+def test_the_command_says_so_with_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unfit = Visited("load2", unfit="load2 does not reach db at db1:3306", hint="open it")
+    monkeypatch.setattr("bakeoff.fleet.visit.visit", lambda host, servers: [Visited("load1", cores=4), unfit])
+    assert main(["doctor", "--fleet", "local=1", "--json"]) == ExitCode.ENVIRONMENT
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert [machine["unfit"] for machine in told["fleet"]] == ["", "load2 does not reach db at db1:3306"]
+    monkeypatch.setattr("bakeoff.fleet.visit.visit", lambda host, servers: [Visited("load1")])
+    assert main(["doctor", "--fleet", "local=1"]) == ExitCode.DONE
+
+
+def test_the_table_names_who_is_unfit_and_what_a_run_is_less_by(capsys: pytest.CaptureFixture[str]) -> None:
+    far = Visited(
+        "load1", engine="there", clock_offset_ns=5, clock_bound_ns=30_000_000, io_uring_refusal="not permitted"
+    )
+    far.distributed = "2019.1.0"
+    _show([far, Visited("load2", unfit="load2 does not reach db", hint="open it")], ["db"])
+    said = capsys.readouterr().out
+    assert "unfit: load2 does not reach db\n  open it" in said
+    assert len(_doubts(far)) == 3
+    for words in ("epoll", "known to 30 ms only", "its Dask is 2019.1.0"):
+        assert words in said
+
+
+def test_the_servers_are_those_that_were_there_before_the_plan() -> None:
+    text = """
+title = "t"
+[systems.a]
+kind = "mysql"
+address = "db1:3306"
+[systems.null]
+[systems.b]
+kind = "postgresql"
+nodes = [{ name = "x", address = "pg1" }, { name = "y", address = "pg2:9" }]
+[workload]
+kind = "ycsb"
+preset = "c"
+"""
+    plan = resolve(text, Path("/"), must_run=False)
+    assert servers(plan, SYSTEMS) == {"a": ("db1", 3306), "b.x": ("pg1", 5432), "b.y": ("pg2", 9)}
+
+
+def test_what_is_wrong_with_the_machines_said_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert read_said(["fleet.local=2"], Path("/")).machines == ["worker 1", "worker 2"]
+    assert main(["doctor", "--fleet", "local=0"]) == ExitCode.USAGE
+    assert "`local` is 0, and must be at least 1 (--fleet)" in capsys.readouterr().err
