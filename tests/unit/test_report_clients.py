@@ -116,6 +116,7 @@ def test_the_page_has_the_clients_and_folds_what_is_long(tmp_path: Path) -> None
     page = render_html(bundle, found, figures_of(bundle, found))
     assert "<h3>Clients: what each did</h3>" in page
     assert '<td class="bad-text">client 13 on load2, slower</td>' in page
+    assert "from Example CPU 3.0 GHz, 8 cores, with clients on load1, load2, load3, load4, load5." in page
     many = write_bundle(tmp_path / "many", story(SIX, [], contenders=(MARIADB, SQLITE), threads=(1, 4)))
     told = answer_of(many)
     assert "<summary>Clients: what each did</summary>" in render_html(many, told, figures_of(many, told))

@@ -83,6 +83,7 @@ def test_clients_on_other_machines_share_none_with_the_server() -> None:
     there.clients = [SimpleNamespace(machine=machine) for machine in ("load1", "load1", "load2")]
     assert "Clients ran on 2 other machines, of which only cores, clocks" in limits(runs=(there,))
     assert "shared one machine" not in limits(runs=(there,))
+    assert "in one session on one set of machines" in limits(runs=(there,))
     assert "shared one machine" in limits(runs=(there, run(1.0, 9.0))), "in one run a client was here"
 
 

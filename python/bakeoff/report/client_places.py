@@ -36,8 +36,13 @@ def places_words(run: RunRecord) -> str:
         return ", ".join(f"{counted(count, 'client', 'clients')} on {machine}" for machine, count in counts.items())
     least, most = min(counts.values()), max(counts.values())
     each = counted(most, "client", "clients") if least == most else f"{least} to {most} clients"
-    names = [*list(counts)[:NAMED_MAX], *([f"{len(counts) - NAMED_MAX} more"] if len(counts) > NAMED_MAX else [])]
-    return f"{each} on {'each of ' if len(counts) > 1 else ''}{', '.join(names)}"
+    return f"{each} on {'each of ' if len(counts) > 1 else ''}{named_words(list(counts))}"
+
+
+def named_words(machines: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = [f"{len(machines) - NAMED_MAX} more"] if len(machines) > NAMED_MAX else []
+    return ", ".join([*machines[:NAMED_MAX], *more])
 
 
 def places_differ_words(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> list[str]:

@@ -30,7 +30,7 @@ def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
         _compression(bundle),
         _history(plan),
         _found(plan),
-        "Repetitions were made in one session on one machine: the intervals cover its noise, not that of other"
+        f"Repetitions were made in one session on {_same(bundle)}: the intervals cover its noise, not that of other"
         " machines, days or data.",
         "No system was tuned beyond the settings listed under Configuration; an expert could make each faster.",
         _repetitions(plan.repetitions),
@@ -78,6 +78,10 @@ def _client_share(runs: Sequence[RunRecord]) -> str:
         return ""
     least, most = percent_words(min(shares)), percent_words(max(shares))
     return f" (the client took {least if least == most else f'{least} to {most}'} of what both used)"
+
+
+def _same(bundle: Source) -> str:
+    return "one set of machines" if elsewhere(bundle.runs) else "one machine"
 
 
 def _loop(pacing: str) -> str:

@@ -10,6 +10,7 @@ from ..charts import latency, marks, search, spectrum, throughput, timeline
 from ..charts import metric as metric_chart
 from ..charts.style import COLOURS, DARK_COLOURS
 from .answer import QUANTILE_WORDS, Answer
+from .client_places import elsewhere, named_words
 from .client_words import HEADS as CLIENT_HEADS
 from .config_diff import configuration_of
 from .contest import Contest, setting_words
@@ -36,6 +37,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
     return {
         "answer": answer,
         "machine": bundle.machine,
+        "load_machines": named_words(elsewhere(bundle.runs)),
         "machine_rows": list(machine_rows(bundle)),
         "configuration": configuration_of(bundle),
         "figures": figures,
