@@ -29,7 +29,7 @@ class StartOptions(Options):
     image: str | None = None  # a container's, in place of `version`
     settings: Settings = Field(default_factory=dict)
     path: str | None = None  # a folder on the storage to be tested; None: with everything else
-    port: int | None = Field(default=None, gt=0, le=PORT_MAX)  # None: a free one
+    port: int | None = Field(default=None, gt=0, lt=PORT_MAX + 1)  # None: a free one
     connect: Literal["tcp", "socket"] = "tcp"  # what the load goes over
 
     @model_validator(mode="after")
