@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,18 +14,25 @@ from bakeoff.schedule import judge
 from bakeoff.schedule.instance import Instance
 from bakeoff.schedule.nodes import away_words
 from bakeoff.systems.base import System
+from builders.servers import Sleepers
 
 
 @dataclass
 class Server:
-    lives: bool = True
+    """ended: how it did by itself."""
+
+    ended: str = ""
     says: bool = True
+    lives: bool = True
 
     def alive(self) -> bool:
-        return self.lives
+        return self.lives and not self.ended
+
+    def exit_text(self) -> str:
+        return self.ended
 
     def answers(self) -> bool:
-        return self.lives and self.says
+        return self.alive() and self.says
 
 
 class Three:
@@ -61,27 +71,50 @@ def instance(system: Three, *, started: bool) -> Instance:
 def test_those_that_ended_and_those_that_do_not_answer_are_named() -> None:
     system = Three()
     assert away_words(cast(System, system)) == ""
-    system.found["n2"].lives = system.found["n3"].says = False
-    assert away_words(cast(System, system)) == "n2 had ended, n3 did not answer"
+    system.found["n2"].ended = "killed by SIGKILL"
+    system.found["n3"].says = False
+    assert away_words(cast(System, system)) == "n2 had ended (killed by SIGKILL), n3 did not answer"
 
 
 def test_a_server_that_was_away_before_a_run_is_told_with_that_run_alone(tmp_path: Path) -> None:
     system = Three()
-    system.found["n2"].lives = False
+    system.found["n2"].ended = "killed by SIGKILL"
     made = instance(system, started=True)
     made.reset(tmp_path)
     assert system.whole()
-    assert made.started_again == "n2 had ended"
+    assert made.started_again == "n2 had ended (killed by SIGKILL)"
     found = judge.started_again(made.started_again)
     assert (found.severity, found.ok) == ("warning", False)
-    assert found.words.startswith("before this run n2 had ended, and was started again")
+    assert found.words.startswith("before this run n2 had ended (killed by SIGKILL), and was started again")
     made.reset(tmp_path)
     assert made.started_again == ""
 
 
 def test_a_server_that_nobody_has_started_yet_is_no_news(tmp_path: Path) -> None:
     system = Three()
-    system.found["n1"].lives = False
+    system.found["n1"].ended = "exit code 1"
     made = instance(system, started=False)
     made.reset(tmp_path)
     assert made.started_again == ""
+
+
+def test_a_system_that_waited_for_its_turn_is_no_news() -> None:
+    """One private system runs at a time: before a run all others are stopped."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        system = Sleepers(Path(folder) / "system", "a", "b")
+        try:
+            system.start()
+            system.stop()
+            assert away_words(system) == ""
+            system.start()
+            a, b = system.servers().values()
+            os.kill(a.pids()[0], signal.SIGKILL)
+            b.freeze()
+            while a.alive():
+                os.sched_yield()
+            assert away_words(system) == f"a had ended ({a.exit_text()}), b did not answer"
+            a.kill()
+            assert away_words(system) == "b did not answer", "a fault that was planned"
+        finally:
+            system.stop()

@@ -60,6 +60,9 @@ def _joined(words: str, more: str) -> str:
 
 
 def away_words(system: System) -> str:
-    """Servers of ours that nobody has ended and that do not serve: "n2 had ended, n3 did not answer"; "" if all do."""
-    ended = {name: not server.alive() for name, server in system.servers().items() if not server.answers()}
-    return ", ".join(f"{name} {'had ended' if gone else 'did not answer'}" for name, gone in ended.items())
+    """Servers of ours that ended by themselves or do not answer: "n2 had ended (killed by SIGKILL), n3 did not answer".
+    Those that we have ended, as systems are that wait for their turn, are not away."""
+    ended = {name: server.exit_text() for name, server in system.servers().items()}
+    frozen = [name for name, server in system.servers().items() if server.alive() and not server.answers()]
+    away = [f"{name} had ended ({how})" for name, how in ended.items() if how]
+    return ", ".join([*away, *(f"{name} did not answer" for name in frozen)])
