@@ -76,6 +76,56 @@ fn a_conditional_write_tells_whether_it_was_applied_and_no_other_counts() {
 }
 
 #[test]
+fn an_update_of_a_row_that_must_exist_makes_none_and_any_other_does() {
+    with_session(async |session| {
+        let t = table(session, "exists", "k int PRIMARY KEY, v int").await;
+        let update = format!("UPDATE {t} SET v = ? WHERE k = ?");
+        let if_there = format!("{update} IF EXISTS");
+        let params = [Value::Int(10), Value::Int(1)];
+        let all = format!("SELECT k FROM {t}");
+        assert_eq!(
+            write(session, &if_there, &params).await.unwrap().affected,
+            Some(0)
+        );
+        assert_eq!(rows(session, &all).await, 0);
+        assert_eq!(write(session, &update, &params).await.unwrap().affected, None);
+        assert_eq!(rows(session, &all).await, 1);
+        assert_eq!(
+            write(session, &if_there, &params).await.unwrap().affected,
+            Some(1)
+        );
+        session.execute_text(&format!("DROP TABLE {t}")).await.unwrap();
+    });
+}
+
+#[test]
+fn questions_that_are_asked_together_are_all_answered_and_one_that_fails_fails_all() {
+    with_session(async |session| {
+        let t = table(session, "together", "k int PRIMARY KEY, v int").await;
+        let insert = format!("INSERT INTO {t} (k, v) VALUES (?, ?)");
+        for k in 0..20 {
+            let row = [Value::Int(k), Value::Int(100 + k)];
+            write(session, &insert, &row).await.unwrap();
+        }
+        let ask = format!("SELECT v FROM {t} WHERE k = ?");
+        let ask = session.prepare(&Ask::read(&ask)).await.unwrap();
+        let mut reads = Pipeline::default();
+        // Beyond the last there are no rows, which is an answer too.
+        (0..25).for_each(|k| reads.push(ask, &[Value::Int(k)]));
+        let mut seen = Vec::new();
+        let mut each = |row: &RowBuf| seen.push(row.cell(0).and_then(Value::whole_number).unwrap());
+        let found = session.query_all(&reads, &mut each).await.unwrap();
+        seen.sort_unstable();
+        assert_eq!((found, seen), (20, (100..120).collect::<Vec<i64>>()));
+        reads.push(ask, &[]);
+        let refused = session.query_all(&reads, &mut |_| {}).await.unwrap_err();
+        assert_eq!((refused.outcome, refused.connection_lost), (REFUSED, false));
+        assert_eq!(rows(session, &format!("SELECT k FROM {t}")).await, 20);
+        session.execute_text(&format!("DROP TABLE {t}")).await.unwrap();
+    });
+}
+
+#[test]
 fn an_answer_longer_than_a_page_comes_whole_and_in_order() {
     with_session(async |session| {
         let t = table(session, "pages", "p int, c int, PRIMARY KEY (p, c)").await;
