@@ -66,9 +66,9 @@ def test_threads_whose_transactions_span_operations_cannot_share_sessions() -> N
 def test_a_plan_asks_the_engine_once_however_many_cells_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def counting(engine: Path, lines: list[str]) -> list[Resolved | ResolvedDriver | Refused]:
+    def counting(engine: Path, lines: list[str], long_s: float) -> list[Resolved | ResolvedDriver | Refused]:
         asked.append(len(lines))
-        return ask(engine, lines)
+        return ask(engine, lines, long_s)
 
     ask = answers._ask
     monkeypatch.setattr(answers, "_ask", counting)
