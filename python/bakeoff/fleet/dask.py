@@ -25,6 +25,7 @@ from .host import Place
 from .lines import EngineLines
 from .link import Link, Machine, Switchboard
 from .local import GRACE_S, SILENT_GRACE_S
+from .spec import is_loopback
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -157,7 +158,8 @@ class DaskHost:
 
     def refuse_plain(self) -> None:
         """Raises PlanError where others could read a secret on its way."""
-        if not self.board.encrypted and not self.board.host.startswith("127."):
+        host = self.board.host
+        if not self.board.encrypted and not is_loopback(f"[{host}]" if ":" in host else host):
             raise PlanError(
                 f"the password of a system would go to the load machines in plain sight ({self._cluster.address})",
                 where="fleet.address",
