@@ -18,6 +18,7 @@ from typing import Any
 import bakeoff
 from bakeoff.bundle.read import Bundle
 from bakeoff.fleet.binary import engine_path
+from bakeoff.fleet.cluster import QUIET
 from bakeoff.model.clients import ClientRecord
 from bakeoff.model.records import RunRecord
 from bakeoff.provision.cache import cache_dir
@@ -26,6 +27,8 @@ from builders.hosts import Host, Network
 from commands import wait_until
 
 _PORT = 8786
+#: As bakeoff starts workers itself, in Dask's variables of the environment.
+_QUIET = {f"DASK_{name.replace('.', '__').replace('-', '_').upper()}": str(value) for name, value in QUIET.items()}
 _MARIADB = Path(__file__).with_name("mariadb_on_host.py")
 
 
@@ -83,7 +86,7 @@ class Cluster:
             for option, path in files.items():
                 (host.tmp / path.name).write_bytes(path.read_bytes())
                 tls += [option, f"/tmp/{path.name}"]
-        return host.start([sys.executable, "-m", f"distributed.cli.{program}", *options, *tls])
+        return host.start([sys.executable, "-m", f"distributed.cli.{program}", *options, *tls], env=_QUIET)
 
     @staticmethod
     def _wait_for(host: Host, words: str) -> None:
