@@ -23,6 +23,7 @@ def errand() -> Errand:
         from distributed import get_worker, secede
 
         beat_s, silence_s = 1.0, 5.0
+        start_s = 20.0  # more than silence: dozens of them may start at once on a few cores
         security = get_worker().security
         names = {"ca": security.tls_ca_file, "cert": security.tls_worker_cert, "key": security.tls_worker_key}
         tls = {key: os.path.abspath(v) if v and "\n" not in v else v for key, v in names.items()}
@@ -44,17 +45,20 @@ def errand() -> Errand:
             assert keeper.stdin is not None
             assert keeper.stdout is not None
             with keeper:
-                heard = beaten = time.monotonic()
+                beaten = time.monotonic()
+                heard = beaten + start_s
                 try:
                     keeper.stdin.write(json.dumps(first).encode() + b"\n")
-                    while (now := time.monotonic()) - heard < silence_s:
-                        if now >= beaten:
+                    while True:
+                        if (now := time.monotonic()) >= beaten:
                             keeper.stdin.write(b"\n")
                             beaten = now + beat_s
-                        if select.select([keeper.stdout], [], [], beaten - now)[0]:
+                        if select.select([keeper.stdout], [], [], max(0.0, beaten - now))[0]:
                             if not os.read(keeper.stdout.fileno(), 4096):
                                 break
-                            heard = time.monotonic()
+                            heard = max(heard, time.monotonic())
+                        elif now - heard > silence_s:  # before the look: a worker that stood still has missed nothing
+                            return f"its keeper has said nothing for {silence_s:.0f} s"
                 except BrokenPipeError:
                     pass  # it has ended
                 finally:
