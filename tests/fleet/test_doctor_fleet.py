@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from bakeoff.cli import main
 from bakeoff.cli.doctor_fleet import _doubts, _show
-from bakeoff.errors import ExitCode
+from bakeoff.errors import BakeoffError, ExitCode
 from bakeoff.fleet import link
 from bakeoff.fleet.cluster import Cluster
 from bakeoff.fleet.clusters import local
@@ -118,3 +118,27 @@ def test_what_is_wrong_with_the_machines_said_is_one_sentence(capsys: pytest.Cap
     assert read_said(["fleet.local=2"], Path("/")).machines == ["worker 1", "worker 2"]
     assert main(["doctor", "--fleet", "local=0"]) == ExitCode.USAGE
     assert "`local` is 0, and must be at least 1 (--fleet)" in capsys.readouterr().err
+
+
+def test_a_dry_run_asks_a_cluster_for_its_machines(
+    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "p.toml"
+    plan.write_text('clients = 3\n[systems.null]\n[workload]\nkind = "ycsb"\n')
+    assert main(["run", str(plan), "--dry-run", "--fleet", cluster.address]) == ExitCode.DONE
+    assert "3 clients: 2 on worker 1, 1 on worker 2" in capsys.readouterr().out
+
+
+def test_a_dry_run_of_a_cluster_that_is_not_there_says_so_at_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def away(*_: object) -> None:
+        raise BakeoffError("the machines of tcp://127.0.0.1:1 cannot be reached")
+
+    monkeypatch.setattr("bakeoff.fleet.hosted.fleet_host", away)
+    plan = tmp_path / "p.toml"
+    plan.write_text('clients = 3\n[systems.null]\n[workload]\nkind = "ycsb"\n')
+    assert main(["run", str(plan), "--dry-run", "--fleet", "tcp://127.0.0.1:1"]) == ExitCode.ENVIRONMENT
+    said = capsys.readouterr()
+    assert "client after client on the next machine" in said.out
+    assert "cannot be reached" in said.err

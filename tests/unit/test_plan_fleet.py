@@ -18,6 +18,7 @@ from bakeoff.plan.describe import describe
 from bakeoff.plan.quick import Quick, plan_text
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
+from bakeoff.schedule.cores import cores_of_all
 
 NULL = "[systems.null]"
 SERVER = '[systems.mysql]\naddress = "db1:3306"\nuser = "bench"\npassword = { env = "DB_PASSWORD" }'
@@ -269,3 +270,8 @@ def test_the_tables_in_the_how_tos_are_read() -> None:
     assert [resolve(plan, HERE, must_run=False).record.fleet for plan in plans] == ["load1, load2 (SSH)"]
     ways = [read(block, must_run=False).fleet for block in blocks if block not in plans]
     assert [type(fleet.way) for fleet in ways if fleet] == [Existing, Slurm, Existing, Kubernetes]
+
+
+def test_clients_elsewhere_take_no_cores_of_this_machine() -> None:
+    assert cores_of_all(read('[fleet]\nssh = ["a"]')) == []
+    assert cores_of_all(read("[fleet]\nlocal = 2")) == cores_of_all(read("")) != []

@@ -32,7 +32,8 @@ def dry_run(plan: ResolvedPlan, results: Path, there: Mapping[str, int], *, as_j
 
     tables, errors = look(plan)
     errors = errors or _looked_into(plan)
-    dry = describe(plan, results, tables, previews(plan), there)
+    machines = _machines(plan, errors)
+    dry = describe(plan, results, tables, previews(plan), there, machines)
     for warning in dry.warnings:
         say(f"warning: {warning}")
     if as_json:
@@ -67,6 +68,22 @@ def _looked_into(plan: ResolvedPlan) -> list[BakeoffError]:
             instance.stop()
             folder.remove()
     return errors
+
+
+def _machines(plan: ResolvedPlan, errors: list[BakeoffError]) -> list[str]:
+    """Names of load machines that only their cluster knows. errors: gets why it cannot be asked."""
+    from ..plan.fleet import missing_package
+
+    if plan.fleet is None or plan.fleet.machines is not None or missing_package(plan.fleet):
+        return []
+    from ..fleet.hosted import fleet_host
+
+    try:
+        with fleet_host(plan.fleet, say) as host:
+            return [machine.name for machine in host.free()]
+    except BakeoffError as error:
+        errors.append(error)
+        return []
 
 
 def _show(dry: DryRun) -> None:

@@ -138,10 +138,11 @@ def describe(
     tables: Sequence[TablesLine] = (),
     previews: Sequence[WorkloadPreview] = (),
     there: Mapping[str, int] = MappingProxyType({}),
+    machines: Sequence[str] = (),
 ) -> DryRun:
     """The plan's cells, repetitions, estimated time and disk. results: the folder that bundles go to. tables: what was
     seen on existing systems. previews: what users will ask first. there: by cell, the runs of a bundle that is
-    continued."""
+    continued. machines: of the plan's cluster, where that was asked."""
     record = plan.record
     cells = [_cell_line(plan, cell, there.get(cell.record.id, 0)) for cell in plan.cells]
     runs_there = sum(there.get(cell.record.id, 0) for cell in plan.cells)
@@ -188,7 +189,7 @@ def describe(
         bundle_bytes=bundle,
         disk_free_bytes=free,
         skipped=dict(plan.skipped),
-        fleet=_fleet_words(plan),
+        fleet=_fleet_words(plan, machines),
         routes={name: _route_words(cells) for name, cells in _of_several_nodes(plan.cells).items()},
         faults={
             cell.record.system: [fault.words for fault in cell.record.faults]
@@ -217,12 +218,12 @@ def _route_words(cells: Sequence[Cell]) -> str:
     return f"{', '.join(most)}; routing {', '.join(routes)}"
 
 
-def _fleet_words(plan: ResolvedPlan) -> list[str]:
+def _fleet_words(plan: ResolvedPlan, asked: Sequence[str]) -> list[str]:
     """Where clients run, and how many on each machine: "3 clients are 2 on load1, 1 on load2"."""
     if plan.fleet is None:
         return []
-    machines = plan.fleet.machines
-    if machines is None:
+    machines = plan.fleet.machines or asked
+    if not machines:
         return [f"clients run on {plan.fleet.words}, client after client on the next machine"]
     return [
         f"clients run on {plan.fleet.words}",

@@ -63,7 +63,9 @@ def shares_cores(plan: ResolvedPlan, system: System) -> bool:
 
 
 def cores_of_all(plan: ResolvedPlan) -> list[int]:
-    """Over all cells."""
+    """Over all cells; none of this machine's where clients, and so servers, are on others."""
+    if plan.fleet is not None and not plan.fleet.here:
+        return []
     kinds = {cell.record.kind for cell in plan.cells if cell.place is None}
     return cores_of(plan, server=any(not SYSTEMS[kind].capabilities().embedded for kind in kinds))
 
