@@ -45,7 +45,7 @@ threads = [{threads}]
 warm_up = "{warm_up}"
 window = "{window}"
 repetitions = {runs}
-event_log = true
+event_log = {logged}
 """
 
 
@@ -65,7 +65,7 @@ def finished(going: Going, folder: Path) -> Bundle:
 def start(runs: int) -> None:
     for delay_s in (0.0, 0.005):
         with folder() as place, fleet_on_hosts(place, delays_s=[delay_s] * 3) as fleet:
-            plan = PLAN.format(**NULL, clients=6, threads=2, warm_up="0s", window="1s", runs=runs)
+            plan = PLAN.format(**NULL, clients=6, threads=2, warm_up="0s", window="1s", runs=runs, logged="true")
             going = Going(write_plan(place, plan + fleet.cluster.plan), through=fleet.network.controller)
             bundle = finished(going, place)
             print(f"{runs} runs of 6 clients on 3 machines, {delay_s * 1e3:.0f} ms of delay each way:")
@@ -92,7 +92,8 @@ def in_us(values_ns: Sequence[float]) -> str:
 
 def cost(window_s: int) -> None:
     with folder() as place, fleet_on_hosts(place) as fleet:
-        plan = PLAN.format(**NULL, clients=3, threads=50, warm_up="0s", window=f"{window_s + 4}s", runs=1)
+        window = f"{window_s + 4}s"
+        plan = PLAN.format(**NULL, clients=3, threads=50, warm_up="0s", window=window, runs=1, logged="false")
         going = Going(write_plan(place, plan + fleet.cluster.plan), through=fleet.network.controller)
         going.first(Second, lambda one: one.second >= 1, "it measures")
         before, begun_s = cpu_by_machine_s(fleet), time.monotonic()
@@ -128,7 +129,7 @@ def cpu_s(pid: int) -> float:
 def largest(clients: int) -> None:
     with folder() as place:
         system = {"system": "mariadb", "options": "start = true"}
-        plan = PLAN.format(**system, clients=clients, threads=50, warm_up="5s", window="20s", runs=1)
+        plan = PLAN.format(**system, clients=clients, threads=50, warm_up="5s", window="20s", runs=1, logged="false")
         going = Going(write_plan(place, f"{plan}[fleet]\nlocal = 2\n"))
         with watched(going.process.pid) as seen:
             going.first(Second, lambda one: one.second >= 20, "the window is nearly over")
