@@ -11,7 +11,7 @@ import pytest
 from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.histograms import Histogram
 from bakeoff.analysis.response import merge_documents
-from bakeoff.analysis.wording import milliseconds_words
+from bakeoff.analysis.wording import milliseconds_words, rate_words
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli.run import all_held
 from bakeoff.model.boundary import ErrorSample, Series
@@ -265,6 +265,22 @@ def test_one_run_is_spoken_of_in_the_singular(tmp_path: Path) -> None:
     assert found.measured.startswith("1 repetition, ")
 
 
+def test_where_nothing_is_compared_no_setting_stands_for_the_others(tmp_path: Path) -> None:
+    """The one of the middle alone hid the setting at which the two differed most."""
+    _, found = answer(tmp_path, replace(SMALL, repetitions=3))
+    one, eight = ({c.contestant: c.rate_ops_per_s for c in found.cells if c.setting["threads"] == n} for n in (1, 8))
+    values = [
+        ", ".join(
+            f"{name} {rate_words(spread.value)}" for name in ("sqlite_full", "mariadb") if (spread := cells[name])
+        )
+        for cells in (one, eight)
+    ]
+    assert found.headline[0] == (
+        "sqlite_full against mariadb in 2 settings: none is compared (too few repetitions)."
+        f" At 1 thread: {values[0]}. At 8 threads: {values[1]}."
+    )
+
+
 def test_many_cells_without_a_valid_run_are_counted(tmp_path: Path) -> None:
     _, found = answer(tmp_path, replace(SMALL, change=failed))
     assert found.headline[-1] == "No valid run either in 2 more of 4 cells."
@@ -309,7 +325,10 @@ def test_an_interrupted_bundle_says_so_and_still_answers(tmp_path: Path) -> None
     for run in bundle.folder.glob("runs/b05-*/result.json"):
         run.unlink()
     found = answer_of(Bundle.open(bundle.folder))
-    assert found.incomplete == "Not the whole plan: it was interrupted; 16 of 20 runs are here."
+    assert found.incomplete == (
+        "Not the whole plan: it was interrupted; 16 of 20 runs are here."
+        " `bakeoff run PLAN --resume BUNDLE` makes the rest."
+    )
     assert {c.verdict for c in found.comparisons} == {"too few"}
     assert {c.validity for c in found.cells} == {"valid; 4 of 5 made"}
     assert found.validity[0] == "all 16 runs are valid"

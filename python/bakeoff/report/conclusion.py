@@ -32,6 +32,8 @@ from .thresholds import threshold_sentences, thresholds
 #: Shown of every cell without being asked for.
 _IN_EVERY_REPORT = {"rate", "latency_p50", "latency_p95", "latency_p99", "latency_p999", "latency_max"}
 _BETTER = {"higher": "more is better", "lower": "less is better", "neither": "neither more nor less is better"}
+#: After these a bundle is continued; one that still runs continues by itself.
+_STOPPED = ("interrupted", "failed")
 _STATES = {"interrupted": "it was interrupted", "failed": "it was stopped by an error", "running": "it still runs"}
 DEMONSTRATION = (
     "This is a demonstration: its runs are short and its machine is shared. It shows how a comparison is made and read,"
@@ -149,7 +151,9 @@ def _incomplete(bundle: Source) -> str:
     reason = _STATES.get(bundle.info.state, "some results are missing")
     reason = f"{part}, and {reason}" if part else reason
     of = "at most " if bundle.plan.search else ""
-    return f"Not the whole plan: {reason}; {len(bundle.runs)} of {of}{counted(planned, 'run is', 'runs are')} here."
+    here = f"{len(bundle.runs)} of {of}{counted(planned, 'run is', 'runs are')} here"
+    rest = " `bakeoff run PLAN --resume BUNDLE` makes the rest." if bundle.info.state in _STOPPED else ""
+    return f"Not the whole plan: {reason}; {here}.{rest}"
 
 
 def _measured_words(bundle: Source) -> str:

@@ -15,6 +15,8 @@ from .undecided import decide_words, undecided_words
 
 #: So many settings are named; more are only counted.
 NAMED_MAX = 2
+#: Of so many settings, none of which is compared, each is told with its values.
+NONE_COMPARED_MAX = 4
 _UNDECIDED = {"no difference shown": ("no difference",), "not compared": ("too few", "invalid runs", "not comparable")}
 
 
@@ -50,6 +52,8 @@ def _pair_words(
         sentence = f"{_sentence(found[0])}{where}{f': {values}' if values else ''}."
         undecided = undecided_words(found[0], by_rate=contest.objective.name == "rate")
         return " ".join([sentence, *undecided, *operation_words(found[0], cells)])
+    if len(found) <= NONE_COMPARED_MAX and all(c.verdict in _UNDECIDED["not compared"] for c in found):
+        return _none_compared(contest, other, found)
     clauses = _claims(contest, other, found)
     for words, verdicts in _UNDECIDED.items():
         count = sum(c.verdict in verdicts for c in found)
@@ -65,6 +69,13 @@ def _pair_words(
         figures = f"{_values(contest, middle)}{f': {size}' if size else ''}."
         summary = " ".join([f"{summary} At {middle.setting_words}{doubt}: {figures}", *operation_words(middle, cells)])
     return " ".join([summary, *decide_words(found, whole)])
+
+
+def _none_compared(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> str:
+    """No setting stands for the others: each with its values, or why it has none."""
+    few = " (too few repetitions)" if all(c.verdict == "too few" for c in found) else ""
+    told = [f"At {c.setting_words}: {_values(contest, c) or c.words}." for c in found]
+    return " ".join([f"{other} against {contest.baseline} in {len(found)} settings: none is compared{few}.", *told])
 
 
 def _claims(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> list[str]:
