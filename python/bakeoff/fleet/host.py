@@ -19,13 +19,25 @@ from ..model.boundary import Event, Ready, RunResult, Warning
 from ..model.clients import THIS_MACHINE
 
 
-class MachineLost(EngineError):
+class ClientsLost(EngineError):
+    """Clients on load machines ended, through no fault of what they measured."""
+
+
+class MachineLost(ClientsLost):
     """A load machine is not there any more, or not for this run. why: follows "was lost: "."""
 
     def __init__(self, machine: str, why: str, where: str) -> None:
         hint = "the next run goes on with the machines that are left, or waits for them, as `min_clients` says"
         super().__init__(f"the load machine {machine} was lost: {why}", where=where, hint=hint)
         self.machine = machine
+
+
+class StoodStill(ClientsLost):
+    """The controller did, for so long that load machines gave it up; they may be there still."""
+
+    def __init__(self, stalled_s: float, where: str) -> None:
+        what = f"this machine, which carries out the plan, stood still for {stalled_s:.0f} s"
+        super().__init__(what, where=where, hint="leave it a core of its own; the next run begins with all machines")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from . import keeper
 from .binary import engine_list, engine_path, engine_sha256
 from .carried import Carried
 from .clock import Exchange, Offset, bound_over, offset
-from .host import MachineLost, Place
+from .host import MachineLost, Place, StoodStill
 from .lines import LAST_WORDS_CHARS
 from .local import not_through_a_link
 
@@ -366,8 +366,9 @@ class Link:
 
     def _lose(self, why: str) -> None:
         if (stalled_s := self._board.stalled_s) > keeper.SILENCE_S / 2:
-            why = f"this machine, which carries out the plan, stood still for {stalled_s:.0f} s"
-        self._finish(MachineLost(self.machine.name, why, self._lines.where))
+            self._finish(StoodStill(stalled_s, self._lines.where))
+        else:
+            self._finish(MachineLost(self.machine.name, why, self._lines.where))
 
     def _finish(self, why: BakeoffError) -> None:
         if not self.finished:

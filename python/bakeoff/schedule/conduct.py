@@ -11,7 +11,7 @@ from ..bundle.read import Bundle
 from ..bundle.resume import refuse_other_facts
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, BundleError, PlanError
-from ..fleet.host import Host, MachineLost
+from ..fleet.host import ClientsLost, Host
 from ..fleet.local import LocalHost
 from ..interrupts import ignored
 from ..model.boundary import Progress
@@ -146,8 +146,8 @@ class Conductor:
 
     def _is_final(self, error: BakeoffError) -> bool:
         """Whether trying the next run makes no sense: the plan is wrong, or the bundle cannot be written or continued,
-        or this system has never worked (which a load machine that was lost does not say)."""
-        if isinstance(error, MachineLost):
+        or this system has never worked (which clients that were lost do not say)."""
+        if isinstance(error, ClientsLost):
             return False
         return isinstance(error, PlanError | BundleError) or type(error) is BakeoffError or not any(self._loaded())
 
