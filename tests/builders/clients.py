@@ -58,5 +58,5 @@ def slowed(run: RunRecord, machines: Sequence[str], slow: Sequence[int]) -> RunR
     run = shared_out(run, machines, [0.5 if number in slow else 1.0 for number in range(len(machines))])
     told = {"behind": HALF, "signs": ["a worker worked 97 % of the window"], "workers_busy_ratio": [0.97]}
     clients = [c.model_copy(update=told) if c.number in slow else c for c in run.clients]
-    finding = Validity(name="clients", severity="warning", ok=False, words=behind_words(clients))
+    finding = Validity(name="clients", severity="warning", ok=False, words=behind_words(clients, server_is_here=False))
     return run.model_copy(update={"clients": clients, "validity": [*run.validity, finding] if slow else run.validity})

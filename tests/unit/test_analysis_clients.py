@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bakeoff.analysis.clients import behind_words, crowded_words, least_known_clock, signs, without_behind
+from bakeoff.analysis.clients import behind_words as words_of
+from bakeoff.analysis.clients import crowded_words, least_known_clock, signs, slower, without_behind
 from bakeoff.analysis.finding import Finding, RunNumbers
 from bakeoff.analysis.validity import findings
 from bakeoff.model.boundary import HistogramDoc
-from bakeoff.model.clients import ClientRecord
+from bakeoff.model.clients import THIS_MACHINE, ClientRecord
 
 
 def client(number: int, machine: str = "load1", rate: float = 100.0, **other: Any) -> ClientRecord:
     fields: dict[str, Any] = {"cores": 4, "ok": 1000, **other}
     return ClientRecord(number=number, machine=machine, rate_ops_per_s=rate, headline=HistogramDoc.empty(), **fields)
+
+
+def behind_words(clients: list[ClientRecord]) -> str:
+    return words_of(clients, server_is_here=False)
 
 
 HALF = "50 % of the rate of the others"
@@ -50,7 +55,7 @@ def test_the_one_that_was_slower_is_named_with_what_all_would_have_had_without_i
     found.append(client(5, "load2", rate=5_000.0, behind=HALF, signs=["a worker worked 97 % of the window"]))
     assert behind_words(found) == (
         "client 5 on load2 was slower than the other 5 (50 % of the rate of the others; a worker worked 97 % of the"
-        " window); at the rate of the others all would have had at most 9.1 % more (60,000/s)"
+        " window); at the rate of the others this run's 55,000/s would be at most 60,000/s, 9.1 % more"
     )
     assert without_behind(found) == 60_000.0
     assert behind_words(found[:5]) == ""
@@ -69,10 +74,41 @@ def test_of_many_that_were_slower_the_machines_are_named() -> None:
     )
 
 
+def test_what_all_would_have_had_is_said_of_machines_that_slower_clients_share_with_nobody() -> None:
+    def told(machines: str, *, server_is_here: bool) -> str:
+        slow = {"rate": 50.0, "behind": HALF}
+        first, *others = machines.split()
+        clients = [client(0, first, **slow), *(client(n, machine) for n, machine in enumerate(others, 1))]
+        clients = [one.model_copy(update={"machine": one.machine.replace("here", THIS_MACHINE)}) for one in clients]
+        return words_of(clients, server_is_here=server_is_here, whose="block 2's")
+
+    could = "; at the rate of the others block 2's 250/s would be at most 300/s, 20 % more"
+    assert told("load1 load2 load2", server_is_here=True).endswith(could)
+    assert told("here load2 load2", server_is_here=False).endswith(could)
+    for machines, here in (("load1 load1 load2", False), ("here load2 load2", True), ("here here here", False)):
+        assert told(machines, server_is_here=here).endswith(f"({HALF})")
+
+
+def test_where_most_were_slower_it_is_the_rest_that_were_faster() -> None:
+    behind = {"rate": 50.0, "behind": HALF, "signs": ["a worker worked 97 % of the window"]}
+    found = [client(0), client(1, "load2", **behind), client(2, "load3", **behind)]
+    assert behind_words(found) == (
+        "client 0 on load1 was faster than the other 2 (the slowest, client 1 on load2: 50 % of the rate of the others;"
+        " a worker worked 97 % of the window)"
+    )
+    assert slower(found) == []
+    assert behind_words([client(0), client(1, **behind)]).startswith("client 1 on load1 was slower than the other (")
+
+
+def test_a_load_machine_that_is_this_one_has_both_names() -> None:
+    assert client(2, THIS_MACHINE, load_machine="load3").words == "client 2 on load3 (this machine)"
+    assert client(2, THIS_MACHINE).words == "client 2"
+
+
 def test_clients_slower_in_their_answers_alone_cost_no_rate() -> None:
     found = [client(0), client(1, behind="4.0 times the mean response time of the others")]
     assert behind_words(found).endswith("(4.0 times the mean response time of the others)")
-    assert "the other 1 (" in behind_words(found)
+    assert "the other (4.0 times" in behind_words(found)
 
 
 def test_a_machine_whose_clients_waited_for_its_few_cores_is_named() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from bakeoff.bundle.read import Bundle
-from bakeoff.model.records import RunRecord
+from bakeoff.model.records import ClientVerdict, RunRecord
 from bakeoff.report.answer import Answer
 from bakeoff.report.client_places import places_words
+from bakeoff.report.client_table import clients_table
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.conditions import changes
 from bakeoff.report.config_diff import configuration_of
@@ -54,23 +56,80 @@ def test_a_client_that_was_slower_in_most_runs_is_in_the_headline_with_what_it_c
     found = answer(tmp_path, SIX, [5])
     [said] = [words for words in found.headline if "slower than the other" in words]
     assert said.startswith("mariadb, in all 3 runs: client 5 on load3 was slower than the other 5 (50 % of the rate")
-    assert "at the rate of the others all would have had at most 9.1 % more (" in said
-    assert not any("slower" in words for words in answer(tmp_path / "even", SIX, []).headline)
+    assert "would be at most" not in said, "client 4 is on the same machine"
+    apart = answer(tmp_path / "apart", [f"load{number}" for number in range(6)], [5]).headline[1]
+    assert re.search(
+        r"; at the rate of the others block [123]'s [\d,]+/s would be at most [\d,]+/s, 9.1 % more\.$", apart
+    )
+
+
+@pytest.mark.parametrize(
+    ("machines", "words"),
+    [
+        (["load1", "load2", "load3"], "3 clients on 3 machines had 33.3, 33.3 and 33.3 % of the rate"),
+        (["this machine"] * 2, "2 clients on this machine had 50.0 and 50.0 % of the rate"),
+        (FIFTY, "50 clients on 5 machines had 2.00 % of the rate each"),
+    ],
+)
+def test_that_each_client_got_its_share_is_in_the_headline(tmp_path: Path, machines: list[str], words: str) -> None:
+    found = answer(tmp_path, machines, [])
+    assert f"{words}; none was clearly slower than the others, and none was the limit." in found.headline
+
+
+def test_shares_of_several_cells_are_told_in_one_line(tmp_path: Path) -> None:
+    told = answer_of(write_bundle(tmp_path / "bundle", story(SIX, [], threads=(1, 4))))
+    assert (
+        "In 2 cells with several clients each had 100 % of an even share of the rate; none was clearly slower than the"
+        " others, and none was the limit."
+    ) in told.headline
+
+
+def test_a_client_that_was_the_limit_is_not_said_to_be_none(tmp_path: Path) -> None:
+    told, verdict = story(SIX, []), ClientVerdict(client_limited=True, signs=["on load1, a worker worked 97 %"])
+    told.change = lambda run: shared_out(run, SIX).model_copy(update={"verdict": verdict})
+    [said] = [words for words in answer_of(write_bundle(tmp_path / "bundle", told)).headline if "6 clients" in words]
+    assert said.endswith("none was clearly slower than the others.")
+
+
+def test_load_machines_that_are_this_one_are_named_in_report_and_table(tmp_path: Path) -> None:
+    def here(run: RunRecord) -> RunRecord:
+        clients = [
+            one.model_copy(update={"machine": "this machine", "load_machine": one.machine})
+            for one in shared_out(run, ["load1", "load2", "load3"]).clients
+        ]
+        return run.model_copy(update={"clients": clients})
+
+    told = story([], [])
+    told.change = here
+    bundle = write_bundle(tmp_path / "bundle", told)
+    found = answer_of(bundle)
+    assert [one.client for one in found.clients][2] == "client 2 on load3 (this machine)"
+    assert any(words.startswith("3 clients on this machine (load1, load2, load3) had") for words in found.headline)
+    rows = clients_table(bundle).to_pylist()[:3]
+    assert [(row["machine"], row["load_machine"]) for row in rows] == [
+        ("this machine", name) for name in ("load1", "load2", "load3")
+    ]
+
+
+def test_where_most_clients_were_slower_no_row_of_the_table_says_so(tmp_path: Path) -> None:
+    found = answer(tmp_path, ["load1", "load2", "load3"], [1, 2])
+    assert any("client 0 on load1 was faster than the other 2 (" in words for words in found.headline)
+    assert not any(one.is_behind for one in found.clients)
 
 
 def test_other_cells_with_slower_clients_are_counted_once(tmp_path: Path) -> None:
     told = story(SIX, [5], contenders=(MARIADB, SQLITE), threads=(1, 4))
     found = answer_of(write_bundle(tmp_path / "bundle", told))
-    said = [words for words in found.headline if "client" in words and "slower than the other" in words]
-    assert len(said) == 2
-    assert said[1] == "In 3 other cells some client was slower than the others, too: see the table of clients."
+    assert sum("client 5 on load3 was slower than the other 5" in words for words in found.headline) == 1
+    assert "In 3 other cells some client differed from the others, too: see the table of clients." in found.headline
 
 
 def test_a_client_that_was_slower_once_is_no_headline(tmp_path: Path) -> None:
     told = story(SIX, [])
     told.change = lambda run: slowed(run, SIX, [5] if run.block == 1 else [])
     found = answer_of(write_bundle(tmp_path / "bundle", told))
-    assert not any("slower" in words for words in found.headline)
+    [said] = [words for words in found.headline if "differed" in words]
+    assert said.endswith("; in 1 of 3 runs some client differed from the others, and none was the limit.")
     assert any(words.startswith("warning: clients (1 of 3 runs): client 5") for words in found.validity)
     assert not any(one.is_behind for one in found.clients)
 

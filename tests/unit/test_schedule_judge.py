@@ -98,6 +98,12 @@ def test_clients_share_cores_with_the_server_only_on_its_machine() -> None:
     assert signs_of(here, idle, full) == ["on load2, a worker worked 96 % of the window"]
 
 
+def test_of_many_machines_that_were_the_limit_three_are_named() -> None:
+    found = signs_of(*(client(number, f"load{number}", busy=0.96) for number in range(50)))
+    assert found[:3] == [f"on load{number}, a worker worked 96 % of the window" for number in range(3)]
+    assert found[3:] == ["and clients on 47 other machines were the limit, too"]
+
+
 def test_what_goes_on_here_matters_where_a_client_or_a_server_was() -> None:
     busy = RunRecord(id="b01-c", block=1, cell="c", order=0, started="", state="done", seed=1)
     busy.machine.other_cpu_ratio = 0.9

@@ -66,35 +66,72 @@ def error_ratio(client: ClientRecord) -> float:
     return failed / (client.ok + failed) if failed else 0.0
 
 
-def behind_words(clients: Sequence[ClientRecord]) -> str:
-    """Those that fell behind, why, and what all would have had without them; "": none did."""
+def slower(clients: Sequence[ClientRecord]) -> list[ClientRecord]:
+    """Those that fell behind the others, the slowest first; none where they are the most of them: then it is the rest
+    that were faster."""
     behind = sorted((client for client in clients if client.behind), key=lambda client: client.rate_ops_per_s)
+    return behind if 2 * len(behind) <= len(clients) else []
+
+
+def behind_words(clients: Sequence[ClientRecord], *, server_is_here: bool, whose: str = "this run's") -> str:
+    """Those that fell behind, why, and what all would have had without them; "": none did. whose: of the rate, where
+    it stands beside those of other runs."""
+    behind = slower(clients)
     if not behind:
-        return ""
-    slowest = behind[0]
-    why = f"; {', '.join(slowest.signs)}" if slowest.signs else ""
+        return _faster_words(clients)
+    why = _why(slowest := behind[0])
     if len(behind) == 1:
-        words = f"{slowest.words} was slower than the other {len(clients) - 1} ({slowest.behind}{why})"
+        left = len(clients) - 1
+        others = "other" if left == 1 else f"other {left}"
+        words = f"{slowest.words} was slower than the {others} ({slowest.behind}{why})"
     else:
         words = (
             f"{len(behind)} of {len(clients)} clients were slower than the others: {named(behind, clients)}"
             f" (the slowest, {slowest.words}: {slowest.behind}{why})"
         )
     have, could = sum(client.rate_ops_per_s for client in clients), without_behind(clients)
-    if could > have * 1.01:
+    if could > have * 1.01 and _is_apart(behind, clients, server_is_here=server_is_here):
         more = percent_words(could / have - 1)
-        words += f"; at the rate of the others all would have had at most {more} more ({rate_words(could)})"
+        words += (
+            f"; at the rate of the others {whose} {rate_words(have)} would be at most {rate_words(could)}, {more} more"
+        )
     return words
 
 
-def named(behind: Sequence[ClientRecord], clients: Sequence[ClientRecord]) -> str:
+def _faster_words(clients: Sequence[ClientRecord]) -> str:
+    """Of a run in which most fell behind the rest; "": none did."""
+    behind = [client for client in clients if client.behind]
+    if not behind:
+        return ""
+    rest = [client for client in clients if not client.behind]
+    slowest = min(behind, key=lambda client: client.rate_ops_per_s)
+    were = "was" if len(rest) == 1 else "were"
+    return (
+        f"{named(rest, clients)} {were} faster than the other {len(behind)}"
+        f" (the slowest, {slowest.words}: {slowest.behind}{_why(slowest)})"
+    )
+
+
+def _why(client: ClientRecord) -> str:
+    return f"; {', '.join(client.signs)}" if client.signs else ""
+
+
+def _is_apart(behind: Sequence[ClientRecord], clients: Sequence[ClientRecord], *, server_is_here: bool) -> bool:
+    """Whether the slower ones share their machines with no other client and no server: what they are given more of is
+    then taken from nobody."""
+    machines = {client.machine for client in behind}
+    shared = {client.machine for client in clients if client not in behind}
+    return machines.isdisjoint(shared) and not (server_is_here and THIS_MACHINE in machines)
+
+
+def named(some: Sequence[ClientRecord], clients: Sequence[ClientRecord]) -> str:
     """ "client 3 on load2, client 4 on load2", "all 10 on load2, 3 of 10 on load3"; the first of them."""
-    if len(behind) <= NAMED_MAX:
-        return ", ".join(client.words for client in sorted(behind, key=lambda client: client.number))
-    parts = []
+    if len(some) <= NAMED_MAX:
+        return ", ".join(client.words for client in sorted(some, key=lambda client: client.number))
+    parts, chosen = [], by_machine(some)
     for machine, there in by_machine(clients).items():
-        if slow := sum(bool(client.behind) for client in there):
-            parts.append(f"{f'all {slow}' if slow == len(there) else f'{slow} of {len(there)}'} on {machine}")
+        if count := len(chosen.get(machine, [])):
+            parts.append(f"{f'all {count}' if count == len(there) else f'{count} of {len(there)}'} on {machine}")
     more = f" and more on {counted(len(parts) - NAMED_MAX, 'machine', 'machines')}" if len(parts) > NAMED_MAX else ""
     return f"{', '.join(parts[:NAMED_MAX])}{more}"
 

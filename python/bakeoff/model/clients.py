@@ -15,6 +15,8 @@ class ClientRecord(Document):
 
     number: int  # from 0, as that of its run.<n>.json
     machine: str = THIS_MACHINE
+    #: What the fleet calls it, where it is this machine. Several may be.
+    load_machine: str = ""
     #: Of the machine, that its clients may use.
     cores: int | None = None
     #: As of the run: ended ok in the window, at most what fell due to this client, per second.
@@ -51,6 +53,12 @@ class ClientRecord(Document):
         return max(self.server_round_trip_ns.values(), default=None)
 
     @property
+    def machine_words(self) -> str:
+        """ "load1", "this machine", "load1 (this machine)"."""
+        return f"{self.load_machine} ({self.machine})" if self.load_machine else self.machine
+
+    @property
     def words(self) -> str:
-        """ "client 2 on load1"; on this machine "client 2"."""
-        return f"client {self.number}{'' if self.machine == THIS_MACHINE else f' on {self.machine}'}"
+        """ "client 2 on load1"; on this machine "client 2", or "client 2 on load1 (this machine)"."""
+        here = self.machine_words == THIS_MACHINE
+        return f"client {self.number}{'' if here else f' on {self.machine_words}'}"

@@ -435,6 +435,11 @@ class RunRecord(Document):
         return self.error_ratio if self.error_ratio_beside_faults is None else self.error_ratio_beside_faults
 
     @property
+    def server_is_here(self) -> bool:
+        """A server of it took CPU time of the machine that bakeoff ran on, told apart or not."""
+        return self.server.cpu_s is not None or self.machine.server_not_told_apart
+
+    @property
     def valid(self) -> bool:
         return self.state == "done" and not any(v.severity == "invalid" and v.ok is False for v in self.validity)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..analysis.clients import by_machine, least_known_clock
 from ..analysis.wording import counted, duration_words
-from ..model.clients import THIS_MACHINE
+from ..model.clients import THIS_MACHINE, ClientRecord
 from ..model.records import RunRecord
 from .contest import Contest
 
@@ -29,7 +29,7 @@ def machines_words(runs: Iterable[RunRecord]) -> str:
 def places_words(run: RunRecord) -> str:
     """How many clients were where: "2 clients on each of load1, load2, load3", "3 clients on load1, 2 clients on
     load2"; "" where nothing is told of them."""
-    counts = {machine: len(there) for machine, there in by_machine(run.clients).items()}
+    counts = Counter(client.machine_words for client in run.clients)
     if not counts:
         return ""
     if len(set(counts.values())) > 1 and len(counts) <= NAMED_MAX:
@@ -37,6 +37,16 @@ def places_words(run: RunRecord) -> str:
     least, most = min(counts.values()), max(counts.values())
     each = counted(most, "client", "clients") if least == most else f"{least} to {most} clients"
     return f"{each} on {'each of ' if len(counts) > 1 else ''}{named_words(list(counts))}"
+
+
+def where_words(clients: Sequence[ClientRecord]) -> str:
+    """ "on 3 machines", "on load1", "on this machine (load1, load2)"."""
+    machines = by_machine(clients)
+    if len(machines) > 1:
+        return f"on {len(machines)} machines"
+    (machine,) = machines
+    names = list(dict.fromkeys(client.load_machine for client in clients if client.load_machine))
+    return f"on {machine} ({named_words(names)})" if names else f"on {machine}"
 
 
 def named_words(machines: Sequence[str]) -> str:

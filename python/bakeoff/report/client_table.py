@@ -61,14 +61,16 @@ _VALUES: tuple[tuple[str, str, Callable[[ClientRecord], float | None]], ...] = (
 
 
 def clients_table(bundle: Source, columns: Collection[str] = ()) -> pa.Table:
-    """One row a client of a run with several, or with one on another machine. behind: by what it was slower than the
-    others, in words. columns: of its values, all unless named; UnknownMetric for one that there is not."""
+    """One row a client of a run with several, or with one on another machine. machine: "this machine" where bakeoff
+    ran; load_machine: as the fleet calls it. behind: by what it was slower than the others, in words. columns: of its
+    values, all unless named; UnknownMetric for one that there is not."""
     named_columns(columns, [name for name, _, _ in _VALUES], "there is no column")
     seen = [(run, client) for run in bundle.runs for client in run.clients]
     about = {
         **of_runs(bundle, [run for run, _ in seen]),
         "client_number": [client.number for _, client in seen],
         "machine": [client.machine for _, client in seen],
+        "load_machine": [client.load_machine or client.machine for _, client in seen],
         "cores": [client.cores for _, client in seen],
         "behind": [client.behind for _, client in seen],
     }

@@ -1,11 +1,11 @@
-"""What each client of a cell did, over its repetitions: as rows of a table, as sentences."""
+"""What each client of a cell did, over its repetitions, as rows of a table."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..analysis.clients import behind_words, least_known_clock
+from ..analysis.clients import least_known_clock, slower
 from ..analysis.histograms import merge
 from ..analysis.percentiles import Distribution
 from ..analysis.response import decode
@@ -14,7 +14,7 @@ from ..model.clients import ClientRecord
 from ..model.records import RunRecord
 from .answer import ClientAnswer
 from .contest import Contest, setting_words
-from .runs import of_runs, used_runs
+from .runs import used_runs
 
 HEADS = (
     "client",
@@ -46,9 +46,16 @@ def client_answers(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) ->
     for cell in (cell for place in places if (cell := contest.cell(*place)) is not None):
         used = used_runs(runs[cell.id])
         where = contest.contestant(cell), setting_words(contest.setting(cell))
-        seen = [(place, client) for place, run in enumerate(used) for client in run.clients]
+        seen = [(place, client) for place, run in enumerate(used) for client in _told_apart(run.clients)]
         found += [_answer(words, same, seen, *where) for words, same in _rows(seen)]
     return found
+
+
+def _told_apart(clients: Sequence[ClientRecord]) -> list[ClientRecord]:
+    """Of a run in which most fell behind the rest, none is called slower."""
+    if slower(clients):
+        return list(clients)
+    return [client.model_copy(update={"behind": "", "signs": []}) for client in clients]
 
 
 def _rows(seen: Sequence[Seen]) -> Iterator[tuple[str, list[Seen]]]:
@@ -57,15 +64,15 @@ def _rows(seen: Sequence[Seen]) -> Iterator[tuple[str, list[Seen]]]:
     machines: dict[str, list[Seen]] = {}
     for one in sorted(seen, key=lambda one: one[1].number):
         each.setdefault(one[1].words, []).append(one)
-        machines.setdefault(one[1].machine, []).append(one)
+        machines.setdefault(one[1].machine_words, []).append(one)
     if len(each) <= CLIENTS_MAX:
         yield from each.items()
         return
     mixed = {machine for machine, there in machines.items() if not _is_behind(there)}
-    slow = [words for words, same in each.items() if same[0][1].machine in mixed and _is_behind(same)][:NAMED_MAX]
+    slow = [words for words, same in each.items() if same[0][1].machine_words in mixed and _is_behind(same)][:NAMED_MAX]
     for machine, there in machines.items():
         yield f"{counted(_count(there), 'client', 'clients')} on {machine}", there
-        yield from ((words, each[words]) for words in slow if each[words][0][1].machine == machine)
+        yield from ((words, each[words]) for words in slow if each[words][0][1].machine_words == machine)
 
 
 def _count(same: Sequence[Seen]) -> int:
@@ -97,7 +104,7 @@ def _answer(words: str, same: Sequence[Seen], seen: Sequence[Seen], contestant: 
         contestant=contestant,
         setting_words=setting,
         client=words,
-        machine=clients[0].machine,
+        machine=clients[0].machine_words,
         clients=_count(same),
         is_behind=_is_behind(same),
         rate_ops_per_s=sum(client.rate_ops_per_s for client in clients) / len(runs),
@@ -139,20 +146,3 @@ def _clock_words(answer: ClientAnswer) -> str:
     size_s = abs(answer.clock_offset_s)
     size = f"{size_s:,.0f} s" if size_s >= 1 else duration_words(size_s * 1e9)
     return f"{'-' if answer.clock_offset_s < 0 else ''}{size} ± {milliseconds_words(answer.clock_bound_ms)}"
-
-
-def client_sentences(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> list[str]:
-    """Of the first cell in which some client was slower than the others in most of the runs, and of how many more."""
-    found = []
-    for cell in contest.plan.cells:
-        used = used_runs(runs[cell.id])
-        behind = [run for run in used if any(client.behind for client in run.clients)]
-        if 2 * len(behind) <= len(used):
-            continue
-        where = ", ".join(filter(None, (contest.contestant(cell), setting_words(contest.setting(cell)))))
-        often = "" if len(used) == 1 else f", in {of_runs(len(behind), len(used))}"
-        found.append(f"{where}{often}: {behind_words(behind[0].clients)}.")
-    if len(found) < 2:
-        return found
-    cells = counted(len(found) - 1, "other cell", "other cells")
-    return [found[0], f"In {cells} some client was slower than the others, too: see the table of clients."]

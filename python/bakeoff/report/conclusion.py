@@ -12,7 +12,8 @@ from ..model.records import RunRecord
 from .answer import Answer, ComparisonAnswer, Difference, MetricShown
 from .cells import cell_answers
 from .client_places import places_differ_words
-from .client_words import client_answers, client_sentences
+from .client_sentences import client_sentences
+from .client_words import client_answers
 from .comparisons import Compared, compare_all
 from .config_diff import configuration_of
 from .contest import Contest

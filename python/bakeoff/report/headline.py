@@ -41,7 +41,7 @@ def headline_words(
     lags: Sequence[str],
     slow: Sequence[str],
 ) -> list[str]:
-    """slow: what is said of clients that were slower than the others. A search is asked one thing; that levels beyond
+    """slow: whether each of several clients got its share. A search is asked one thing; that levels beyond
     what it found fail is how it finds it."""
     if search is not None:
         return [*search_sentences(search), *limit_sentences(held), *slow]

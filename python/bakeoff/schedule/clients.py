@@ -45,6 +45,7 @@ def _record(number: int, result: RunResult, place: Place, here: int, *, open_loo
     return ClientRecord(
         number=number,
         machine=machine_of(place),
+        load_machine=place.machine if place.is_here and place.machine != THIS_MACHINE else "",
         cores=here if place.is_here else place.cores,
         rate_ops_per_s=merged.rate_ops_per_s,
         due=merged.due if open_loop else None,

@@ -9,6 +9,7 @@ from typing import Any
 from ..analysis import client, clients, steady
 from ..analysis.finding import IntegrityCheck, RunNumbers
 from ..analysis.validity import findings
+from ..analysis.wording import counted
 from ..model.boundary import LoggedEvents, RunResult
 from ..model.clients import THIS_MACHINE, ClientRecord
 from ..model.records import ClientVerdict, MachineSide, NodeSilence, RunRecord, Validity
@@ -21,9 +22,12 @@ def client_verdict(record: RunRecord, cell: Cell) -> ClientVerdict:
     machines = clients.by_machine(record.clients)
     here = machines.pop(THIS_MACHINE, [])
     signs = client.signs(_numbers_here(record, here, cell)) if here or not record.clients else []
-    signs += [
+    found = [
         f"on {machine}, {words}" for machine, there in machines.items() for words in client.signs(_numbers_of(there))
     ]
+    signs += found[: clients.NAMED_MAX]
+    if (more := len(found) - clients.NAMED_MAX) > 0:
+        signs.append(f"and clients on {counted(more, 'other machine', 'other machines')} were the limit, too")
     return ClientVerdict(client_limited=bool(signs), signs=signs)
 
 
@@ -115,7 +119,7 @@ def validity(
         faults=[fault.planned.words for fault in record.faults],
         fault_failures=[f"{fault.planned.words}: {fault.failure}" for fault in record.faults if fault.failure],
         silences=[_silence_words(silence) for silence in record.silences if not silence.planned],
-        behind=clients.behind_words(record.clients) if len(record.clients) > 1 else None,
+        behind=_behind_words(record),
         crowded=clients.crowded_words(record.clients),
         clock_bound_ns=least_known.clock_bound_ns if least_known else None,
         clock_of=least_known.machine if least_known else "",
@@ -126,7 +130,13 @@ def validity(
 def _is_measured_here(record: RunRecord) -> bool:
     """Whether a client or a server of the run was on this machine: else what goes on here disturbs nothing."""
     client_here = not record.clients or any(each.machine == THIS_MACHINE for each in record.clients)
-    return client_here or record.server.cpu_s is not None or record.machine.server_not_told_apart
+    return client_here or record.server_is_here
+
+
+def _behind_words(record: RunRecord) -> str | None:
+    if len(record.clients) < 2:
+        return None
+    return clients.behind_words(record.clients, server_is_here=record.server_is_here)
 
 
 def _measured_machine(record: RunRecord) -> MachineSide:
