@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -44,6 +45,7 @@ def test_of_other_nodes_the_facts_say_what_they_have_otherwise() -> None:
 def test_the_figures_of_each_second_are_kept_by_node_and_those_of_all_beside_them() -> None:
     sampler = Sampler(cast(Any, system(nodes=lambda: TWO)), [os.getpid()], time.time_ns(), 0.0, 1.0, [0])
     sampler._looks = [Look(at_s, {"machine.dirty": at_s}, tick=tick) for tick, at_s in enumerate((0.0, 1.0, 2.0))]
+    sampler._process_looks = [Look(at_s) for at_s in (0.0, 1.0, 2.0)]
     a, b = sampler._watches
     a.looks = [Look(0.1 + tick, {"commits": 5.0 * tick}, {"dirty": 1.0}, tick) for tick in range(3)]
     b.looks = [Look(2.5, {"commits": 7.0}, {"dirty": 2.0}, 2)]
@@ -53,12 +55,13 @@ def test_the_figures_of_each_second_are_kept_by_node_and_those_of_all_beside_the
     assert (second["db.a.commits_per_s"], second["db.b.dirty"]) == (5.0, 2.0)
     assert "db.b.commits_per_s" not in second, "there is nothing before it"
     sampler.last_look()
-    assert {"os.cpu_user_s", "os.a.cpu_user_s", "os.b.cpu_user_s"} <= set(sampler._looks[-1].counters)
+    assert {"os.cpu_user_s", "os.a.cpu_user_s", "os.b.cpu_user_s"} <= set(sampler._process_looks[-1].counters)
 
 
 def test_a_counter_that_begins_again_has_no_rate_below_nothing() -> None:
     sampler = Sampler(cast(Any, system(nodes=lambda: TWO[:1])), [os.getpid()], time.time_ns(), 0.0, 1.0, [0])
     sampler._looks = [Look(at_s, tick=tick) for tick, at_s in enumerate((0.0, 1.0, 2.0))]
+    sampler._process_looks = list(sampler._looks)
     sampler._watches[0].looks = [
         Look(float(tick), {"commits": value}, tick=tick) for tick, value in enumerate((9, 2, 5))
     ]
@@ -72,6 +75,29 @@ def test_what_a_server_used_before_it_was_started_again_is_not_forgotten() -> No
         for pids, value in (([7], 3.0), ([7], 5.0), ([], None), ([9], 0.5), ([9], 1.0))
     ]
     assert [counters["cpu_s"] for counters in seen] == [3.0, 5.0, 5.0, 5.5, 6.0]
+
+
+def test_a_server_whose_connections_come_and_go_is_the_same_server() -> None:
+    """PostgreSQL has a process for each: 7 is the first, which takes over what those that ended had used."""
+    processes = Processes()
+    seen = [
+        processes.counted(pids, {"cpu_s": value})["cpu_s"]
+        for pids, value in (([7], 1.0), ([7, 8, 9], 3.0), ([7, 8], 4.0), ([7], 4.5), ([7, 10], 5.0))
+    ]
+    assert seen == [1.0, 3.0, 4.0, 4.5, 5.0]
+
+
+def test_what_a_process_did_that_has_just_ended_is_not_taken_back_until_its_parent_has_it() -> None:
+    processes = Processes()
+    written = [processes.counted([7], {"write_bytes": value})["write_bytes"] for value in (90.0, 20.0, 95.0)]
+    assert written == [90.0, 90.0, 95.0]
+    assert processes.counted([8], {"write_bytes": 5.0}) == {"write_bytes": 100.0}
+
+
+def test_a_node_that_answered_late_has_its_rate_over_the_true_time_between_its_answers() -> None:
+    """Frozen when it was asked at 1 s, it answered 4 s later with what it had counted by then."""
+    asked = [Look(0.0, {"commits": 0.0}), Look(1.0, {"commits": 500.0}, late_s=4.0), Look(6.0, {"commits": 600.0})]
+    assert [after.rates(before)["commits_per_s"] for before, after in pairwise(asked)] == [100.0, 100.0]
 
 
 class Slow(Told):

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from bakeoff.provision import os_metrics
+from bakeoff.provision import neighbours, os_metrics
+from bakeoff.provision.os_metrics import Process, Sample
 from bakeoff.schedule import sampler as sampler_module
 from bakeoff.schedule.node_watch import Look
 from bakeoff.schedule.sampler import Sampler
 from bakeoff.systems.null import Null
+from builders.systems import Told
 
 
 def system(**changes: Any) -> Null:
@@ -78,6 +81,82 @@ def test_an_error_while_watching_is_kept_and_ends_nothing(monkeypatch: pytest.Mo
 
 def test_memory_of_a_system_without_a_process_of_ours_is_not_known() -> None:
     sampler = looked({0: 0.0, 1: 0.0}, window=(0, 1))
+    sampler._process_looks = sampler._looks
     for look in sampler._looks:
         look.gauges["os.rss_bytes"] = 5e6  # the engine's: the null system lives in it
     assert sampler.window_usage().memory_peak_bytes is None
+
+
+class Kernel:
+    """A machine of two cores with a clock of its own: the server keeps one busy, others half of one. reading_s: how
+    long it takes to read the processes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_s = 0.0
+        self.reading_s = 0.0
+        self.server = [7]
+        self.began_s = 0.0
+        monkeypatch.setattr(sampler_module, "time", SimpleNamespace(time=lambda: self.now_s))
+        monkeypatch.setattr(sampler_module, "sample_machine", lambda: Sample({"cpu_busy_s": 1.5 * self.now_s}))
+        monkeypatch.setattr(sampler_module, "cores_idle_s", lambda cores: 0.5 * self.now_s)
+        monkeypatch.setattr(sampler_module, "sample_processes", self.of_processes)
+        monkeypatch.setattr(neighbours, "cores_busy_s", lambda cores: 1.5 * self.now_s)
+        monkeypatch.setattr(neighbours, "process_table", self.table)
+
+    def of_processes(self, pids: list[int], table: object) -> Sample:
+        return Sample({"cpu_user_s": self.now_s - self.began_s, "cpu_system_s": 0.0} if pids else {})
+
+    def table(self) -> neighbours.Table:
+        self.now_s += self.reading_s / 2
+        servers = {pid: Process(1, "server", False, self.now_s - self.began_s, 0.0) for pid in self.server}
+        self.now_s += self.reading_s / 2
+        return {os.getpid(): Process(1, "bakeoff", False, 0.0, 0.0), **servers}
+
+    def begin_server(self, pid: int) -> None:
+        self.server, self.began_s = [pid], self.now_s
+
+
+def watched(kernel: Kernel) -> Sampler:
+    node = Told("server")
+    node.pids = lambda: kernel.server  # type: ignore[method-assign]
+    found = system(nodes=lambda: [node], capabilities=lambda: SimpleNamespace(embedded=False))
+    return Sampler(found, [os.getpid()], 0, 0.0, 10.0, [0, 1])
+
+
+def test_no_core_does_more_than_a_second_of_work_in_a_second_however_late_a_look_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a busy machine reading the processes took seconds, and looks were missed."""
+    kernel = Kernel(monkeypatch)
+    sampler = watched(kernel)
+    for at_s, reading_s in ((0.0, 0.0), (1.0, 1.8), (3.0, 0.0), (7.0, 0.4), (8.0, 0.0)):
+        kernel.now_s, kernel.reading_s = at_s, reading_s
+        sampler.last_look()
+    rows = sampler.rows()
+    assert [row["length_s"] for row in rows] == [1.0, 2.0, 4.0, 1.0]
+    assert [row["machine.cpu_busy_s_per_s"] for row in rows] == pytest.approx([1.5] * 4)
+    assert [row["os.cpu_user_s_per_s"] for row in rows] == pytest.approx([1.0] * 4)
+    assert all(0.0 <= row["machine.others_cpu_s_per_s"] <= 1.0 for row in rows)
+
+
+def test_a_server_that_is_killed_and_started_again_hides_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = Kernel(monkeypatch)
+    sampler = watched(kernel)
+    for second in range(6):
+        kernel.now_s = float(second)
+        if second == 2:
+            kernel.server = []
+        if second == 3:
+            kernel.begin_server(9)
+        sampler.last_look()
+    rows = sampler.rows()
+    assert [row["os.cpu_user_s_per_s"] for row in rows] == [1.0, 0.0, 0.0, 1.0, 1.0]
+    # What the server did between the last look at it and its end, none can tell from what others did.
+    assert [row["machine.others_cpu_s_per_s"] for row in rows] == [0.5, 1.5, 1.5, 0.5, 0.5]
+    assert sampler.machine().other_process == "", "neither the server before nor the one after is another's"
+
+
+def test_two_counts_of_the_kernel_that_disagree_by_a_tick_give_others_nothing() -> None:
+    sampler = looked({0: 10.0, 1: 9.98, 2: 10.48}, window=(0, 2))
+    sampler._process_looks = [Look(look.at_s) for look in sampler._looks]
+    assert [row["machine.others_cpu_s_per_s"] for row in sampler.rows()] == pytest.approx([0.0, 0.5])

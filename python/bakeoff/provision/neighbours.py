@@ -9,24 +9,33 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from .os_metrics import Process, cores_busy_s, family
+from .os_metrics import Process, cores_busy_s, family, process_table
 
 Table = dict[int, Process]
 
 
-def look(cores: Sequence[int], ours: Sequence[int], table: Table) -> float | None:
-    """Processor time of others since boot, s, up to a constant: only its growth means something. ours: engines and
-    servers. None if one of them has ended: its time can no longer be told from that of others."""
-    return others_cpu_s(cores_busy_s(cores), ours, os.getpid(), table)
+def look(cores: Sequence[int], clients: Sequence[int]) -> tuple[Table, float | None]:
+    """All processes, and the processor time of all but the clients since boot, s, up to a constant: only its growth
+    means something. None if one of them has ended: its time can no longer be told from that of others."""
+    # The whole is of the moment in the middle of reading the processes, which takes long on a busy machine.
+    before_s = cores_busy_s(cores)
+    table = process_table()
+    busy_s = (before_s + cores_busy_s(cores)) / 2
+    return table, others_cpu_s(busy_s, clients, os.getpid(), table)
+
+
+def used_s(pids: Sequence[int], table: Table) -> float:
+    """Processor time of these and their descendants, and of the children of theirs that have ended, because a server
+    that starts a process for each connection keeps their time."""
+    found = [table[pid] for pid in family(list(pids), table) if pid in table]
+    return sum(process.cpu_s + process.ended_children_cpu_s for process in found)
 
 
 def others_cpu_s(busy_s: float, ours: Sequence[int], controller: int, table: Table) -> float | None:
     if any(pid not in table for pid in (*ours, controller)):
         return None
-    # With the children that have ended, because a server that starts a process for each connection keeps their time.
-    own_s = sum(table[pid].cpu_s + table[pid].ended_children_cpu_s for pid in family(list(ours), table))
     kernel_s = sum(process.cpu_s for process in table.values() if process.kernel)
-    return busy_s - own_s - kernel_s - table[controller].cpu_s
+    return busy_s - used_s(ours, table) - kernel_s - table[controller].cpu_s
 
 
 def busiest_other(before: Table, after: Table, ours: Sequence[int]) -> str:

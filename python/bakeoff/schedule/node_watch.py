@@ -20,12 +20,22 @@ SILENT_ASKED = 2
 
 @dataclass
 class Look:
-    """One sample. `at_s` since the epoch; counters only grow. tick: which look of the run it belongs to."""
+    """One sample. `at_s` since the epoch; counters only grow. tick: which look of the run it belongs to. late_s: how
+    long after `at_s` the counters came from one that was asked and took its time."""
 
     at_s: float
     counters: dict[str, float] = field(default_factory=dict)
     gauges: dict[str, float] = field(default_factory=dict)
     tick: int = -1
+    late_s: float = 0.0
+
+    def rates(self, before: Look, prefix: str = "") -> dict[str, float]:
+        """Of what both have, per second of the true time between them."""
+        length_s = max(self.at_s + self.late_s - before.at_s - before.late_s, 1e-9)
+        return {
+            f"{prefix}{name}_per_s": (self.counters[name] - before.counters[name]) / length_s
+            for name in before.counters.keys() & self.counters.keys()
+        }
 
     @property
     def told(self) -> bool:
@@ -107,6 +117,7 @@ class NodeWatch:
             BakeoffError
         ):  # one that is frozen or has gone tells nothing; that its figures are absent shows it
             look.counters, look.gauges = self.node.counters(), self.node.gauges()
+            look.late_s = time.time() - self._epoch_s - look.at_s
         if look.told:
             self._answered_at = time.monotonic()
         self.looks.append(look)
@@ -116,17 +127,20 @@ class NodeWatch:
 class Processes:
     """Counters of a node's processes, which go on where those that ran before them ended."""
 
-    _pids: list[int] = field(default_factory=list)
+    _pids: frozenset[int] = frozenset()
     _ended: dict[str, float] = field(default_factory=dict)
     _last: dict[str, float] = field(default_factory=dict)
 
     def counted(self, pids: Iterable[int], counters: dict[str, float]) -> dict[str, float]:
-        """The sums, from what those that run now (if any) have counted."""
-        now = list(pids)
-        if now and now != self._pids:
+        """The sums, from what those that run now (if any) have counted. A server that has other processes than before
+        for its connections is the same; one of which no process is left was started again. What a process did that
+        has ended is in its parent's counters when that has waited for it; until then a sum does not fall."""
+        now = frozenset(pids)
+        if now and now.isdisjoint(self._pids):
             for name, value in self._last.items():
                 self._ended[name] = self._ended.get(name, 0.0) + value
-            self._pids, self._last = now, {}
-        self._last |= counters
+            self._last = {}
+        self._pids = now or self._pids
+        self._last |= {name: max(value, self._last.get(name, 0.0)) for name, value in counters.items()}
         names = self._ended.keys() | self._last.keys()
         return {name: self._ended.get(name, 0.0) + self._last.get(name, 0.0) for name in names}

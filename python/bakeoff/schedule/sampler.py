@@ -8,11 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from ..model.records import MachineSide, NodeSilence
 from ..provision import neighbours
-from ..provision.os_metrics import cores_idle_s, process_table, sample_machine, sample_processes
+from ..provision.os_metrics import cores_idle_s, sample_machine, sample_processes
 from ..systems.base import System
 from .node_watch import Look, NodeWatch, Processes
 
@@ -25,6 +25,7 @@ _LAST_LOOK_S = 6.0
 _EXCUSED_LOOK_S = 0.5
 _PRESSURES = ("cpu", "memory", "io")
 _OTHERS = "machine.others_cpu_s"
+_OTHERS_RATE = f"{_OTHERS}_per_s"
 _IDLE = "machine.cores_idle_s"
 
 
@@ -59,7 +60,8 @@ class Sampler:
         self._system = system
         self._cores = list(cores)
         self._server_unseen = system.may_run_here_unseen()
-        self._ours = [*engine_pids, *system.pids()]
+        self._servers: list[int] = []  # their processes at the latest look
+        self._servers_used = Processes()
         self._tables: list[neighbours.Table] = []  # the first of the window and the latest
         self._embedded = system.capabilities().embedded
         self._engine_pids = list(engine_pids)
@@ -68,7 +70,9 @@ class Sampler:
         self._processes = {watch.node.name: Processes() for watch in self._watches}
         self._start_s = warm_up_s
         self._end_s = None if window_s is None else warm_up_s + window_s
+        #: At the machine, and at the servers' processes right after it: reading either may take long on a busy machine.
         self._looks: list[Look] = []
+        self._process_looks: list[Look] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="sampler", daemon=True)
 
@@ -111,12 +115,15 @@ class Sampler:
     def rows(self) -> list[dict[str, float]]:
         """Per second: counters as rates (`os.write_bytes_per_s`, `db.Com_select_per_s`), gauges as they were."""
         rows = []
-        for before, after in pairwise(self._looks):
+        of_processes = pairwise(self._process_looks)
+        for (before, after), (earlier, later) in zip(pairwise(self._looks), of_processes, strict=True):
             length_s = after.at_s - before.at_s
             if length_s < 0.2:
                 continue  # the extra looks at the window's ends are too close for a rate
             row = {"second": before.at_s, "length_s": length_s}
-            row |= _rates(before, after, "") | after.gauges
+            row |= after.rates(before) | after.gauges | later.rates(earlier) | later.gauges
+            if _OTHERS_RATE in row:  # what is left of two counts of the kernel, which do not agree to the tick
+                row[_OTHERS_RATE] = max(0.0, row[_OTHERS_RATE])
             for watch in self._watches:
                 row |= self._told(watch, before.tick, after.tick)
             rows.append(row)
@@ -128,7 +135,7 @@ class Sampler:
         prefix = f"db.{watch.node.name}." if len(self._watches) > 1 else "db."
         if after not in looks:
             return {}
-        rates = _rates(looks[before], looks[after], prefix) if before in looks else {}
+        rates = looks[after].rates(looks[before], prefix) if before in looks else {}
         grown = {name: rate for name, rate in rates.items() if rate >= 0}
         return grown | {f"{prefix}{name}": value for name, value in looks[after].gauges.items()}
 
@@ -141,18 +148,18 @@ class Sampler:
         )
 
     def _memory_peak_bytes(self) -> int | None:
-        return _whole(max((look.gauges.get("os.rss_bytes", 0.0) for look in self._looks), default=0.0))
+        return _whole(max((look.gauges.get("os.rss_bytes", 0.0) for look in self._process_looks), default=0.0))
 
     def machine(self) -> MachineSide:
         """What the machine did in the window beside client and server."""
         length_s = (self._end_s or 0.0) - self._start_s
         pressure_s = {what: self._grown(f"machine.pressure_{what}_s") for what in _PRESSURES}
-        tables = self._tables
+        tables, ours = self._tables, [*self._engine_pids, *self._servers]
         return MachineSide(
             cores=self._cores,
             server_not_told_apart=self._server_unseen,
             other_cpu_ratio=self._other_cpu_ratio(),
-            other_process=neighbours.busiest_other(tables[0], tables[-1], self._ours) if tables else "",
+            other_process=neighbours.busiest_other(tables[0], tables[-1], ours) if tables else "",
             idle_ratio=self._idle_ratio(length_s),
             swapped_bytes=_whole(self._grown("machine.swapped_bytes")),
             throttled_s=self._grown("machine.throttled_s"),
@@ -178,8 +185,8 @@ class Sampler:
     def written_since_window_start(self) -> int | None:
         """Bytes written to storage from the window's start to the last look, debt included."""
         start = self._value("os.write_bytes", self._start_s)
-        looks = [look.counters["os.write_bytes"] for look in self._looks if "os.write_bytes" in look.counters]
-        return None if start is None or not looks else _whole(looks[-1] - start)
+        points = self._points("os.write_bytes")
+        return None if start is None or not points else _whole(points[-1][1] - start)
 
     def _cpu_s(self) -> float | None:
         user, system = self._grown("os.cpu_user_s"), self._grown("os.cpu_system_s")
@@ -193,7 +200,7 @@ class Sampler:
 
     def _value(self, name: str, at_s: float) -> float | None:
         """A counter at a time, on the straight line between the looks around it."""
-        points = [(look.at_s, look.counters[name]) for look in self._looks if name in look.counters]
+        points = self._points(name)
         if not points:
             return None
         if at_s <= points[0][0]:
@@ -202,6 +209,11 @@ class Sampler:
             if t0 <= at_s <= t1:
                 return v0 + (v1 - v0) * (at_s - t0) / (t1 - t0) if t1 > t0 else v1
         return points[-1][1]
+
+    def _points(self, name: str) -> list[tuple[float, float]]:
+        """A counter by time, of all looks that have it."""
+        looks = chain(self._looks, self._process_looks)
+        return [(look.at_s, look.counters[name]) for look in looks if name in look.counters]
 
     def _watch(self) -> None:
         self._note_failure(self._look_until_over)
@@ -230,23 +242,34 @@ class Sampler:
         return sorted({float(s) for s in range(86_400)} | ends)
 
     def _look_at_machine(self) -> None:
-        look = Look(time.time() - self._epoch_s, tick=len(self._looks))
-        table = process_table()
+        pids = {watch.node.name: watch.node.pids() for watch in self._watches}
+        look = self._new_look()
         machine = sample_machine()
-        others_cpu_s = neighbours.look(self._cores, self._ours, table)
-        if others_cpu_s is not None and not self._server_unseen:
-            look.counters[_OTHERS] = others_cpu_s
+        look.counters |= {f"machine.{name}": value for name, value in machine.counters.items()}
+        look.gauges |= {f"machine.{name}": value for name, value in machine.gauges.items()}
+        look.counters[_IDLE] = cores_idle_s(self._cores)
+        table = self._look_at_others(look, [pid for those in pids.values() for pid in those])
+        of_processes = self._look_at_processes(pids, table)
+        self._looks.append(look)
+        self._process_looks.append(of_processes)
+
+    def _new_look(self) -> Look:
+        return Look(time.time() - self._epoch_s, tick=len(self._looks))
+
+    def _look_at_others(self, look: Look, servers: list[int]) -> neighbours.Table:
+        """All processes, and how much those that are not ours have used."""
+        table, all_s = neighbours.look(self._cores, self._engine_pids)
+        ours_s = self._servers_used.counted(servers, {"cpu_s": neighbours.used_s(servers, table)})["cpu_s"]
+        if all_s is not None and not self._server_unseen:
+            look.counters[_OTHERS] = all_s - ours_s
+            self._servers = servers
             if look.at_s >= self._start_s:
                 self._tables = [*self._tables[:1], table]
-        self._look_at_processes(look, table)
-        look.counters |= {f"machine.{name}": value for name, value in machine.counters.items()}
-        look.counters[_IDLE] = cores_idle_s(self._cores)
-        look.gauges |= {f"machine.{name}": value for name, value in machine.gauges.items()}
-        self._looks.append(look)
+        return table
 
-    def _look_at_processes(self, look: Look, table: neighbours.Table) -> None:
+    def _look_at_processes(self, pids: dict[str, list[int]], table: neighbours.Table) -> Look:
         """Of each node, where there are several, and of all. A server that was started again has others."""
-        pids = {watch.node.name: watch.node.pids() for watch in self._watches}
+        look = self._new_look()
         if self._embedded:
             pids = dict.fromkeys(pids, self._engine_pids)
         every = sample_processes([pid for those in pids.values() for pid in those], table)
@@ -259,15 +282,7 @@ class Sampler:
             if len(pids) > 1:
                 look.counters |= {f"os.{node}.{name}": value for name, value in counted.items()}
                 look.gauges |= {f"os.{node}.{name}": value for name, value in sample.gauges.items()}
-
-
-def _rates(before: Look, after: Look, prefix: str) -> dict[str, float]:
-    """Of what both have, per second of the time between them."""
-    length_s = max(after.at_s - before.at_s, 1e-9)
-    return {
-        f"{prefix}{name}_per_s": (after.counters[name] - before.counters[name]) / length_s
-        for name in before.counters.keys() & after.counters.keys()
-    }
+        return look
 
 
 def _whole(value: float | None) -> int | None:
