@@ -57,11 +57,11 @@ class Fake:
 
     def begin_group(self, *_: str) -> None:
         self.done.append(f"{self.name} begins")
-        self.lives = True
+        self.lives, self.sees = True, 1
 
     def start(self, *_: str) -> None:
         self.done.append(f"{self.name} joins")
-        self.lives = True
+        self.lives, self.sees = True, 1
 
     def handed_over(self) -> str:
         return "what it had missed"
