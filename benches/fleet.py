@@ -3,6 +3,7 @@
     export PYTHONPATH=tests:tests/systems
     .venv/bin/python -m benches.fleet start --runs 10    # two minutes: bound of the clocks, spread of the starts
     .venv/bin/python -m benches.fleet cost               # a minute: CPU time of Dask and of the keepers in a window
+    .venv/bin/python -m benches.fleet cost --by-hand     # the same of workers that Dask's own command starts
     .venv/bin/python -m benches.fleet largest            # two minutes: 50 clients x 50 threads of YCSB C on MariaDB
 
 `start` and `cost` have three load machines made of namespaces, and need root; the clocks of those are hours apart, by
@@ -90,8 +91,8 @@ def in_us(values_ns: Sequence[float]) -> str:
 # -- cost --------------------------------------------------------------------------------------------------------------
 
 
-def cost(window_s: int) -> None:
-    with folder() as place, fleet_on_hosts(place) as fleet:
+def cost(window_s: int, *, quiet: bool) -> None:
+    with folder() as place, fleet_on_hosts(place, quiet=quiet) as fleet:
         window = f"{window_s + 4}s"
         plan = PLAN.format(**NULL, clients=3, threads=50, warm_up="0s", window=window, runs=1, logged="false")
         going = Going(write_plan(place, plan + fleet.cluster.plan), through=fleet.network.controller)
@@ -197,7 +198,8 @@ def main() -> None:
     starting.set_defaults(bench=lambda asked: start(asked.runs))
     costing = what.add_parser("cost")
     costing.add_argument("--window-s", type=int, default=20)
-    costing.set_defaults(bench=lambda asked: cost(asked.window_s))
+    costing.add_argument("--by-hand", action="store_true", help="workers as Dask's own command starts them")
+    costing.set_defaults(bench=lambda asked: cost(asked.window_s, quiet=not asked.by_hand))
     largest_one = what.add_parser("largest")
     largest_one.add_argument("--clients", type=int, default=50)
     largest_one.set_defaults(bench=lambda asked: largest(asked.clients))

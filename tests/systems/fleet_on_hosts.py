@@ -38,6 +38,8 @@ class Cluster:
 
     scheduler_host: Host
     folder: Path | None
+    #: Without it workers look at themselves as often as Dask lets them.
+    quiet: bool = True
     scheduler: subprocess.Popen[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -72,9 +74,8 @@ class Cluster:
             self._wait_for(host, "Registered to:")
         return worker
 
-    @staticmethod
     def _start(
-        host: Host, program: str, certificate: Certificate | None, options: Sequence[str]
+        self, host: Host, program: str, certificate: Certificate | None, options: Sequence[str]
     ) -> subprocess.Popen[bytes]:
         tls: list[str] = []
         if certificate is not None:
@@ -86,7 +87,8 @@ class Cluster:
             for option, path in files.items():
                 (host.tmp / path.name).write_bytes(path.read_bytes())
                 tls += [option, f"/tmp/{path.name}"]
-        return host.start([sys.executable, "-m", f"distributed.cli.{program}", *options, *tls], env=_QUIET)
+        argv = [sys.executable, "-m", f"distributed.cli.{program}", *options, *tls]
+        return host.start(argv, env=_QUIET if self.quiet else {})
 
     @staticmethod
     def _wait_for(host: Host, words: str) -> None:
@@ -117,8 +119,9 @@ class Fleet:
 
 
 @contextmanager
-def fleet_on_hosts(folder: Path, *, delays_s: Sequence[float] = (0.0, 0.0, 0.0)) -> Iterator[Fleet]:
-    """Clocks are hours apart: that of load1 ten before the controller's, of load2 twenty ..."""
+def fleet_on_hosts(folder: Path, *, delays_s: Sequence[float] = (0.0, 0.0, 0.0), quiet: bool = True) -> Iterator[Fleet]:
+    """Clocks are hours apart: that of load1 ten before the controller's, of load2 twenty ... quiet: workers look at
+    themselves as seldom as those that bakeoff starts."""
     lacking = (Path(bakeoff.__file__).parent, engine_path())
     (certificates := folder / "certificates").mkdir()
     with Network(folder) as network:
@@ -126,7 +129,7 @@ def fleet_on_hosts(folder: Path, *, delays_s: Sequence[float] = (0.0, 0.0, 0.0))
             network.host(f"load{number}", ahead_s=36_000 * number, delay_s=delay_s, hidden=lacking)
             for number, delay_s in enumerate(delays_s, start=1)
         ]
-        fleet = Fleet(network, Cluster(network.host("scheduler"), certificates), machines)
+        fleet = Fleet(network, Cluster(network.host("scheduler"), certificates, quiet), machines)
         for host in machines:
             fleet.start_worker(host)
         yield fleet

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 #: Dask always serves its own pages; nobody but this machine is to see them.
 LOOPBACK_ONLY = "127.0.0.1:0"
-#: Of Dask on machines that measure: by itself a worker looks at itself dozens of times a second, which took 1.3 % of a
-#: core, and so 0.3 % (2026-11-22).
+#: Of Dask on machines that measure: by itself a worker looks at itself dozens of times a second
+#: (docs/method/fleet.md has what that costs).
 QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
