@@ -131,10 +131,18 @@ def _disk(work: Path) -> Finding:
 
 def _load() -> Finding:
     load = os.getloadavg()[0]
-    cores = len(os.sched_getaffinity(0))
-    if load <= LOAD_PER_CORE_MAX * cores:
-        return Finding("load", "good", f"load average {load:.2f}")
-    return Finding("load", "warning", f"load average {load:.2f}: something else is running", "wait, or stop it")
+    if words := busy_words(load, len(os.sched_getaffinity(0))):
+        return Finding("load", "warning", words, "wait, or stop it")
+    return Finding("load", "good", f"load average {load:.2f}")
+
+
+def busy_words(load_average: float, cores: int) -> str:
+    """Of a machine on which too much else runs to measure there; "": it is quiet."""
+    return (
+        f"load average {load_average:.2f}: something else is running"
+        if load_average > LOAD_PER_CORE_MAX * cores
+        else ""
+    )
 
 
 def _neighbours(listen_s: float) -> Finding:

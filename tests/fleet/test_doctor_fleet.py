@@ -16,9 +16,10 @@ from bakeoff.fleet import link
 from bakeoff.fleet.cluster import Cluster
 from bakeoff.fleet.clusters import local
 from bakeoff.fleet.dask import DaskHost
+from bakeoff.fleet.keeper import here
 from bakeoff.fleet.visit import Servers, Visited, visit
 from bakeoff.plan.fleet import read_said
-from bakeoff.plan.reach import servers
+from bakeoff.plan.reach import servers, unstarted
 from bakeoff.plan.read import resolve
 from bakeoff.systems import SYSTEMS
 
@@ -94,6 +95,46 @@ def test_the_table_names_who_is_unfit_and_what_a_run_is_less_by(capsys: pytest.C
     assert len(_doubts(far)) == 3
     for words in ("epoll", "known to 30 ms only", "its Dask is 2019.1.0"):
         assert words in said
+
+
+def test_a_machine_on_which_much_else_runs_is_not_called_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    _show([Visited("load1", cores=2, load_average=38.0), Visited("load2", cores=2, load_average=0.1)], [])
+    said = capsys.readouterr().out
+    assert [line.split()[:2] for line in said.splitlines() if "load" in line][:2] == [
+        ["warning", "load1"],
+        ["fit", "load2"],
+    ]
+    assert "load1: load average 38.00: something else is running" in said
+
+
+def test_workers_on_one_machine_are_said_to_be_one(capsys: pytest.CaptureFixture[str]) -> None:
+    _show([Visited(f"load{n}", cores=2, boot_id="one") for n in (1, 2)] + [Visited("load3", boot_id="three")], [])
+    said = capsys.readouterr().out
+    assert "load1, load2 are one machine: their clients share its 2 cores" in said
+    assert "load3 is" not in said
+    ours = here().partition(" ")[0]
+    _show([Visited("load1", boot_id=ours), Visited("load2", boot_id=ours)], [])
+    assert "load1, load2 are this machine: clients there share its cores" in capsys.readouterr().out
+
+
+def test_a_server_that_bakeoff_starts_is_said_to_have_no_address_yet(capsys: pytest.CaptureFixture[str]) -> None:
+    text = """
+title = "t"
+[systems.db]
+kind = "postgresql"
+[systems.there]
+kind = "postgresql"
+address = "pg1"
+[systems.null]
+[workload]
+kind = "ycsb"
+preset = "c"
+"""
+    _show([Visited("load1")], [], unstarted(resolve(text, Path("/"), must_run=False), SYSTEMS))
+    said = capsys.readouterr().out.splitlines()
+    assert [line for line in said if "address" in line] == [
+        "db: bakeoff starts it for the run, so it has no address yet, and the way to it was not looked at"
+    ]
 
 
 def test_the_servers_are_those_that_were_there_before_the_plan() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from bakeoff.cli import parser
 from bakeoff.errors import ExitCode, PlanError
+from bakeoff.fleet.cluster import QUIET
 from bakeoff.fleet.spec import Existing, Kubernetes, Local, Slurm, Ssh, Tls, is_loopback, spread, spread_words
 from bakeoff.plan import fleet as plan_fleet
 from bakeoff.plan.describe import describe
@@ -269,9 +270,17 @@ def test_the_tables_in_the_how_tos_are_read() -> None:
     plans = [block for block in blocks if "[systems." in block]
     assert [resolve(plan, HERE, must_run=False).record.fleet for plan in plans] == ["load1, load2 (SSH)"]
     ways = [read(block, must_run=False).fleet for block in blocks if block not in plans]
-    assert [type(fleet.way) for fleet in ways if fleet] == [Existing, Slurm, Existing, Kubernetes]
+    assert [type(fleet.way) for fleet in ways if fleet] == [Existing, Slurm, Existing, Existing, Kubernetes]
 
 
 def test_clients_elsewhere_take_no_cores_of_this_machine() -> None:
     assert cores_of_all(read('[fleet]\nssh = ["a"]')) == []
     assert cores_of_all(read("[fleet]\nlocal = 2")) == cores_of_all(read("")) != []
+
+
+@pytest.mark.parametrize("page", ["fleet.md", "fleet-kubernetes.md"])
+def test_workers_started_by_hand_are_told_all_that_makes_those_of_bakeoff_quiet(page: str) -> None:
+    text = (HOWTO / page).read_text()
+    for name, value in QUIET.items():
+        variable = f"DASK_{name.replace('.', '__').replace('-', '_').upper()}"
+        assert re.search(rf'{variable}(=|, value: "){value}\b', text), variable

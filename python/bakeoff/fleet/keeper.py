@@ -138,6 +138,7 @@ def machine() -> dict[str, Any]:
         "here": here(),
         "pid": os.getpid(),
         "cores": len(os.sched_getaffinity(0)),
+        "load_average": os.getloadavg()[0],
         "system": f"{platform.system()} {platform.machine()}",
         "kernel": platform.release(),
         "libc": libc.strip(),

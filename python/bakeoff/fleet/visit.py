@@ -33,7 +33,11 @@ class Visited:
     #: Why no client can run there, or none reaches a server; empty: it is fit.
     unfit: str = ""
     hint: str = ""
+    #: Of the machine since it was started: workers that share it are on one machine.
+    boot_id: str = ""
     cores: int | None = None
+    #: Over the last minute.
+    load_average: float | None = None
     kernel: str = ""
     clock_source: str = ""
     clock_offset_ns: int | None = None
@@ -102,6 +106,7 @@ class _Visit(Link):
     async def _set_up(self) -> None:
         visited, said = self._visited, self.greeting
         visited.cores, visited.kernel, visited.clock_source = said["cores"], said["kernel"], said["clock_source"]
+        visited.boot_id, visited.load_average = said["here"].partition(" ")[0], said["load_average"]
         visited.python, visited.distributed = said["python"], said["distributed"]
         await self._tell_clock()
         self._refuse_platform()

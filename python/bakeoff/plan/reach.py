@@ -53,6 +53,18 @@ def servers(plan: ResolvedPlan, kinds: Kinds) -> dict[str, tuple[str, int]]:
     return found
 
 
+def unstarted(plan: ResolvedPlan, kinds: Kinds) -> list[str]:
+    """Systems whose servers are started for the run, and so have no address before it."""
+    names: dict[str, None] = {}
+    for cell in plan.cells:
+        system = cell.configure(
+            kinds[cell.record.kind], workdir=NOWHERE, timeout_s=plan.timeout_s, base_dir=plan.base_dir
+        )
+        if system.private and not system.capabilities().embedded:
+            names[cell.record.system] = None
+    return list(names)
+
+
 def _refuse_unreachable(system: System, fleet: FleetSpec, source: Source) -> None:
     if fleet.here or (system.capabilities().embedded and not system.keeps_data):
         return
