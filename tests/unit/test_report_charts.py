@@ -168,11 +168,22 @@ def test_one_repetition_far_off_is_an_arrow_with_its_value_and_the_others_can_be
     outlier = Place(1, 2.5, 0.2, 32.0, "cell", tuple(runs))
     lines = (Line(0, "a", (place(0, 1.0), outlier)),)
     drawing = latency("p99", [sweep.Facet("", lines)], ["a"], NUMBERS).standalone("t")
-    (arrow,) = [e for e in elements(drawing, "polygon") if len(e)]
-    assert arrow[0].text == "run 100.0"
-    assert [e.text for e in elements(drawing, "text") if e.get("class") == "note"] == ["100 ms"]
+    arrows = [e[0].text for e in elements(drawing, "polygon") if len(e)]
+    assert arrows == ["the interval goes on to 32 ms", "run 100.0"]
+    assert [e.text for e in elements(drawing, "text") if e.get("class") == "note"] == ["32 ms", "100 ms"]
     usual = [float(e.get("cy") or 0) for e in elements(drawing, "circle") if e[0].text in ("run 0.9", "run 1.1")]
     assert abs(usual[0] - usual[1]) > 10  # of some 300 pixels
+
+
+def test_an_interval_that_goes_on_beyond_the_axis_has_an_open_end_there_and_its_value() -> None:
+    wide = Place(0, 2_000.0, 50.0, 88_858.0, "cell", tuple(Repetition(v, True, str(v)) for v in (1_500.0, 2_600.0)))
+    held = Place(0, 2_000.0, 1_700.0, 2_300.0, "cell")
+    for which, open_ends, caps in ((wide, ["the interval goes on to 88.86k"], 1), (held, [], 2)):
+        drawing = throughput([sweep.Facet("", (Line(0, "a", (which,)),))], ["a"], ONE).standalone("t")
+        assert [e[0].text for e in elements(drawing, "polygon") if len(e)] == open_ends
+        flat = [e for e in elements(drawing, "line") if e.get("y1") == e.get("y2")]
+        lengths = [float(e.get("x2") or 0) - float(e.get("x1") or 0) for e in flat]
+        assert sum(length == pytest.approx(8.0) for length in lengths) == caps
 
 
 def heights(*values: float) -> list[float]:

@@ -187,6 +187,7 @@ def _line(canvas: Canvas, panel: Panel, line: Line, lines: int, axis: Axis) -> N
         for place, x in ends:
             if not banded:
                 _bar(canvas, panel, place, x, line.series)
+            _open_ends(canvas, panel, place, x, line.series)
             _place(canvas, panel, place, x, line.series)
 
 
@@ -207,10 +208,21 @@ def _band(canvas: Canvas, panel: Panel, ends: Sequence[tuple[Place, float]], ser
 def _bar(canvas: Canvas, panel: Panel, place: Place, x: float, series: int) -> None:
     if place.low is None or place.high is None:
         return
-    low, high = panel.within(place.low), panel.within(place.high)
-    canvas.line(x, low, x, high, **stroke(series, width=1.4))
-    for end in (low, high):
-        canvas.line(x - 4, end, x + 4, end, **stroke(series, width=1.4))
+    canvas.line(x, panel.within(place.low), x, panel.within(place.high), **stroke(series, width=1.4))
+    for at in (panel.y_scale(end) for end in (place.low, place.high) if panel.holds(end)):
+        canvas.line(x - 4, at, x + 4, at, **stroke(series, width=1.4))
+
+
+def _open_ends(canvas: Canvas, panel: Panel, place: Place, x: float, series: int) -> None:
+    """Of an interval that goes on beyond the axis: an arrow, and to what value. To the left, because repetitions that
+    lie there have theirs to the right."""
+    for end in (place.low, place.high):
+        if end is None or panel.holds(end):
+            continue
+        up = panel.y_scale(end) < panel.y
+        edge, words = panel.y if up else panel.bottom, panel.y_words(end)
+        arrow(canvas, x, edge, series, f"the interval goes on to {words}", up=up)
+        canvas.text(x - 8, edge + (4 if up else -4), words, "note", anchor="end", middle=True)
 
 
 def _place(canvas: Canvas, panel: Panel, place: Place, x: float, series: int) -> None:
