@@ -83,9 +83,12 @@ def test_a_server_that_was_away_before_a_run_is_told_with_that_run_alone(tmp_pat
     made.reset(tmp_path)
     assert system.whole()
     assert made.started_again == "n2 had ended (killed by SIGKILL)"
-    found = judge.started_again(made.started_again)
+    found = judge.started_again("galera", made.started_again)
     assert (found.severity, found.ok) == ("warning", False)
-    assert found.words.startswith("before this run n2 had ended (killed by SIGKILL), and was started again")
+    assert found.words == (
+        "before this run of galera n2 had ended (killed by SIGKILL); started again:"
+        " server.log of galera's run before may say why"
+    )
     made.reset(tmp_path)
     assert made.started_again == ""
 
@@ -118,3 +121,29 @@ def test_a_system_that_waited_for_its_turn_is_no_news() -> None:
             assert away_words(system) == "b did not answer", "a fault that was planned"
         finally:
             system.stop()
+
+
+def test_of_two_systems_that_run_by_turns_only_the_one_that_ended_by_itself_is_told(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        systems = [Sleepers(Path(folder) / name, "server") for name in ("postgresql", "cassandra")]
+        made = [instance(cast(Any, system), started=True) for system in systems]
+        told: list[list[str]] = [[], []]
+        try:
+            for block in range(3):
+                for mine, words in zip(made, told, strict=True):
+                    mine.reset(tmp_path)
+                    words.append(mine.started_again)
+                    if (block, mine) == (1, made[1]):
+                        (server,) = mine.system.servers().values()
+                        os.kill(server.pids()[0], signal.SIGKILL)
+                        while server.alive():
+                            os.sched_yield()
+                    else:
+                        mine.system.stop()
+        finally:
+            for system in systems:
+                system.stop()
+        assert told[0] == ["", "", ""]
+        assert told[1][:2] == ["", ""]
+        assert told[1][2].startswith("server had ended (")

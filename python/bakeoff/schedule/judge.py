@@ -180,7 +180,7 @@ def steadiness(seconds: Sequence[Mapping[str, Any]], *, open_loop: bool) -> stea
     return steady.judge(rates, response_ms=times if open_loop else None)
 
 
-def started_again(words: str) -> Validity:
+def started_again(system: str, words: str) -> Validity:
     """Of a server that was away before the run: what ended it may have touched the runs around it."""
-    words = f"before this run {words}, and was started again: server.log of the run before may say why"
+    words = f"before this run of {system} {words}; started again: server.log of {system}'s run before may say why"
     return Validity(name="started again", severity="warning", ok=False, words=words)

@@ -105,7 +105,7 @@ def make(
     record.verdict = judge.client_verdict(record, cell)
     record.validity = judge.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
     if instance.started_again:
-        record.validity.append(judge.started_again(instance.started_again))
+        record.validity.append(judge.started_again(cell.record.system, instance.started_again))
     writer.run_result(record)
     return record
 
