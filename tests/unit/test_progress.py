@@ -94,6 +94,23 @@ def test_the_runs_of_a_search_are_not_promised(capsys: pytest.CaptureFixture[str
     ]
 
 
+def test_time_left_is_by_the_runs_of_each_cell_and_without_loading(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    line = Line(clock=clock)
+    line.begin(8, 0)
+    slots = [Slot(order=n, block=1 + n // 2, cell=name) for n, name in enumerate(("c1", "c2", "c1"))]
+    for slot, seconds in zip(slots, (4, 28, 4), strict=True):
+        line.run_begins(slot, cell())
+        if slot.block == 1:
+            line.loading(cell(), None)
+            clock.now_s += 100.0
+        line.stage("resetting")
+        clock.now_s += seconds
+        line.run_ends(slot, cell(), record(slot))
+    ends = [words for words in capsys.readouterr().err.splitlines() if "p99" in words]
+    assert [words.rpartition(", ")[2] for words in ends] == ["28 s left", "1 min 36 s left", "1 min 20 s left"]
+
+
 def test_what_takes_long_before_the_first_second_is_said_too(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     line = Line(clock=clock)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from statistics import fmean
 
 from ..analysis.wording import duration_words, seconds_words
 from ..model.boundary import Interval, Progress
@@ -28,19 +29,22 @@ class Line(View):
         self._moving = sys.stderr.isatty() and not quiet
         self._quiet = quiet
         self._clock = clock
-        self._began = self._ended = self._said = clock()
-        self._done = self._made = self._total = self._errors = 0
+        self._since = self._said = clock()  # the end of the run before, or of loading
+        self._done = self._total = self._errors = 0
+        self._loads = False
+        self._lengths_s: dict[str, list[float]] = {}  # of the runs made so far, by cell
         self._at_most = False
         self._clients = self._machines = 1
         self._now = ""
         self._rates: dict[int, tuple[int, float, int]] = {}
 
     def begin(self, runs: int, done: int, *, at_most: bool = False) -> None:
-        self._total, self._done, self._began, self._at_most = runs, done, self._clock(), at_most
+        self._total, self._done, self._since, self._at_most = runs, done, self._clock(), at_most
         if done:
             self._say(f"{done} of {'at most ' if at_most else ''}{runs} runs are there already")
 
     def loading(self, cell: Cell, progress: Progress | None) -> None:
+        self._loads = True
         if progress is None:
             self._draw(f"{cell.record.system}: starting and loading")
         else:
@@ -57,6 +61,8 @@ class Line(View):
         self._draw(self._now)
 
     def stage(self, words: str) -> None:
+        if self._loads:  # once for many runs, so it is no part of one
+            self._since, self._loads = self._clock(), False
         self._draw(f"{self._now}: {words}")
 
     def placed(self, machines: int) -> None:
@@ -81,8 +87,8 @@ class Line(View):
 
     def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None:
         self._done += 1
-        self._made += 1
-        self._ended = self._clock()
+        before_s, self._since, self._loads = self._since, self._clock(), False
+        self._lengths_s.setdefault(slot.cell, []).append(self._since - before_s)
         if record.state == "failed":
             self._say(f"{slot.run} {cell.record.label}: FAILED: {record.failure}")
         elif not self._moving and not self._quiet:
@@ -116,9 +122,10 @@ class Line(View):
         return f"[{self._done}, at most {self._total}]" if self._at_most else f"[{self._done}/{self._total}]"
 
     def _left(self, before: str) -> str:
-        """By the mean length of the runs made so far; nothing before the first."""
-        if not self._made:
+        """By the mean length of each cell's runs so far: those of one system may take much longer, and each cell will
+        have as many. Nothing before the first."""
+        if not self._lengths_s:
             return ""
-        whole_s = (self._ended - self._began) / self._made * (self._total - self._done)
-        left_s = max(0.0, whole_s - (self._clock() - self._ended))
+        whole_s = fmean(map(fmean, self._lengths_s.values())) * (self._total - self._done)
+        left_s = whole_s if self._loads else max(0.0, whole_s - (self._clock() - self._since))
         return f"{before}{'at most ' if self._at_most else ''}{seconds_words(left_s)} left"
