@@ -89,7 +89,7 @@ def test_clients_are_spread_and_each_says_where_it_is_and_how_well_its_clock_is_
         engines.stop()
         list(engines.events())
         places = engines.places()
-        assert [place.machine for place in places] == ["worker 1", "worker 2", "worker 1"]
+        assert [place.machine for place in places] == ["Dask worker 1", "Dask worker 2", "Dask worker 1"]
         for place in places:
             assert abs(place.clock_offset_ns) <= place.clock_bound_ns  # the clocks of one machine are one
             assert place.round_trip_ns is not None
@@ -129,7 +129,7 @@ def test_leaving_ends_engines_keepers_and_tasks_and_the_machines_are_free_at_onc
 def test_an_engine_that_is_killed_is_told_as_on_this_machine(host: DaskHost, tmp_path: Path) -> None:
     with begun(host, tmp_path) as engines:
         os.kill(engines.pids()[2], signal.SIGKILL)
-        with pytest.raises(EngineError, match=r"client 1 on worker 2 .*SIGKILL"):
+        with pytest.raises(EngineError, match=r"client 1 on Dask worker 2 .*SIGKILL"):
             list(engines.events())
 
 
@@ -142,7 +142,7 @@ def test_a_keeper_that_is_killed_or_frozen_is_its_machine_lost_and_no_engine_is_
         os.kill(pids[3], how)
         with pytest.raises(MachineLost) as caught:
             list(engines.events())
-    assert caught.value.machine == "worker 2"
+    assert caught.value.machine == "Dask worker 2"
     assert caught.value.where == "run 2"
     until_gone(pids)
 
@@ -154,13 +154,13 @@ def test_a_worker_that_is_killed_is_named_and_the_next_run_goes_on_with_the_othe
         with begun(host, tmp_path) as engines:
             pids = engines.pids()
             os.kill(psutil.Process(pids[3]).ppid(), signal.SIGKILL)
-            with pytest.raises(MachineLost, match="worker 2 was lost: its Dask worker ended"):
+            with pytest.raises(MachineLost, match="Dask worker 2 was lost: its Dask worker ended"):
                 list(engines.events())
         until_gone(pids)
         with begun(host, tmp_path) as engines:
             engines.stop()
             list(engines.events())
-            assert engines.places()[0].machine == "worker 1"
+            assert engines.places()[0].machine == "Dask worker 1"
 
 
 def test_a_frozen_worker_is_lost_and_the_plan_waits_until_it_is_back(cluster: Cluster, tmp_path: Path) -> None:
@@ -176,9 +176,9 @@ def test_a_frozen_worker_is_lost_and_the_plan_waits_until_it_is_back(cluster: Cl
             pids = engines.pids()
             worker = psutil.Process(pids[3]).ppid()
             os.kill(worker, signal.SIGSTOP)
-            with pytest.raises(MachineLost, match="worker 2 was lost: its Dask worker is frozen"):
+            with pytest.raises(MachineLost, match="Dask worker 2 was lost: its Dask worker is frozen"):
                 list(engines.events())
         until_gone(pids)
         with host.engines("run 3"):
-            assert said[0].startswith("1 of the 2 load machines that a run needs are there: waiting for worker 2")
+            assert said[0].startswith("1 of the 2 load machines that a run needs are there: waiting for Dask worker 2")
             assert said[1] == "2 load machines are there: going on"

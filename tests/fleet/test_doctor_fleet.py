@@ -43,7 +43,7 @@ def look(cluster: Cluster, servers: Servers) -> list[Visited]:
 def test_each_machine_tells_what_it_is_and_reaches(cluster: Cluster) -> None:
     with socket.create_server(("127.0.0.1", 0)) as there:
         found = look(cluster, {"db": there.getsockname()})
-    assert [machine.name for machine in found] == ["worker 1", "worker 2"]
+    assert [machine.name for machine in found] == ["Dask worker 1", "Dask worker 2"]
     for machine in found:
         assert (machine.unfit, machine.engine in ("there", "carried")) == ("", True)
         assert machine.cores
@@ -65,7 +65,7 @@ def test_a_machine_that_does_not_reach_a_server_or_runs_another_engine_is_unfit(
         address = gone.getsockname()
     found = look(cluster, {"db": address})
     assert [machine.unfit for machine in found] == [
-        f"worker {n} does not reach db at 127.0.0.1:{address[1]}" for n in (1, 2)
+        f"Dask worker {n} does not reach db at 127.0.0.1:{address[1]}" for n in (1, 2)
     ]
     monkeypatch.setattr(link, "engine_list", lambda: {"engine_version": "9.9.9"})
     found = look(cluster, {})
@@ -156,7 +156,7 @@ preset = "c"
 
 
 def test_what_is_wrong_with_the_machines_said_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert read_said(["fleet.local=2"], Path("/")).machines == ["worker 1", "worker 2"]
+    assert read_said(["fleet.local=2"], Path("/")).machines == ["Dask worker 1", "Dask worker 2"]
     assert main(["doctor", "--fleet", "local=0"]) == ExitCode.USAGE
     assert "`local` is 0, and must be at least 1 (--fleet)" in capsys.readouterr().err
 
@@ -167,7 +167,7 @@ def test_a_dry_run_asks_a_cluster_for_its_machines(
     plan = tmp_path / "p.toml"
     plan.write_text('clients = 3\n[systems.null]\n[workload]\nkind = "ycsb"\n')
     assert main(["run", str(plan), "--dry-run", "--fleet", cluster.address]) == ExitCode.DONE
-    assert "3 clients: 2 on worker 1, 1 on worker 2" in capsys.readouterr().out
+    assert "3 clients: 2 on Dask worker 1, 1 on Dask worker 2" in capsys.readouterr().out
 
 
 def test_a_dry_run_of_a_cluster_that_is_not_there_says_so_at_its_end(

@@ -18,7 +18,7 @@ def test_a_machine_is_called_what_its_worker_is_or_else_by_its_host() -> None:
         "tls://10.0.0.3:4002": {"name": "tls://10.0.0.3:4002"},
         "tcp://127.0.0.1:4001": {"name": 0},
     }
-    assert list(_names(workers).values()) == ["load1", "10.0.0.2", "10.0.0.3:4001", "10.0.0.3:4002", "worker 1"]
+    assert list(_names(workers).values()) == ["load1", "10.0.0.2", "10.0.0.3:4001", "10.0.0.3:4002", "Dask worker 1"]
 
 
 def test_machines_are_in_the_order_that_people_count_in() -> None:

@@ -84,11 +84,25 @@ def test_shares_of_several_cells_are_told_in_one_line(tmp_path: Path) -> None:
     ) in told.headline
 
 
-def test_a_client_that_was_the_limit_is_not_said_to_be_none(tmp_path: Path) -> None:
-    told, verdict = story(SIX, []), ClientVerdict(client_limited=True, signs=["on load1, a worker worked 97 %"])
-    told.change = lambda run: shared_out(run, SIX).model_copy(update={"verdict": verdict})
-    [said] = [words for words in answer_of(write_bundle(tmp_path / "bundle", told)).headline if "6 clients" in words]
-    assert said.endswith("none was clearly slower than the others.")
+@pytest.mark.parametrize(
+    ("limited", "cores", "words"),
+    [
+        (True, 4, "in all 3 runs a client was the limit."),
+        (False, 1, "in all 3 runs clients waited for each other's cores."),
+    ],
+)
+def test_what_limited_clients_is_said_beside_their_shares(
+    tmp_path: Path, limited: bool, cores: int, words: str
+) -> None:
+    def change(run: RunRecord) -> RunRecord:
+        waited = {"cores": cores, "workers_run_queue_delay_ratio": [0.3]}
+        clients = [client.model_copy(update=waited) for client in shared_out(run, SIX).clients]
+        return run.model_copy(update={"clients": clients, "verdict": ClientVerdict(client_limited=limited)})
+
+    told = story(SIX, [])
+    told.change = change
+    [said] = [line for line in answer_of(write_bundle(tmp_path / "bundle", told)).headline if "6 clients" in line]
+    assert said.endswith(f"none was clearly slower than the others, and {words}")
 
 
 def test_load_machines_that_are_this_one_are_named_in_report_and_table(tmp_path: Path) -> None:

@@ -271,7 +271,7 @@ def _names(workers: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
         host = urlsplit(address).hostname or address
         name = str(worker.get("name", address))
         if isinstance(worker.get("name"), int):
-            name = f"worker {int(name) + 1}"
+            name = f"Dask worker {int(name) + 1}"
         elif name == address:
             name = host if hosts.count(host) == 1 else f"{host}:{urlsplit(address).port}"
         names[address] = name

@@ -129,7 +129,7 @@ class FleetSpec:
             case Ssh(hosts=hosts):
                 return list(hosts)
             case Kubernetes(replicas=count) | Slurm(jobs=count) | Local(workers=count):
-                noun = {Kubernetes: "pod", Slurm: "job", Local: "worker"}[type(self.way)]
+                noun = {Kubernetes: "pod", Slurm: "job", Local: "Dask worker"}[type(self.way)]
                 return [f"{noun} {number}" for number in range(1, count + 1)]
         return None
 

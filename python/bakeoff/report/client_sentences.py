@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..analysis.clients import behind_words
+from ..analysis.clients import behind_words, crowded_words
 from ..analysis.wording import counted, percent_words
 from ..model.records import RunRecord
 from .client_places import where_words
@@ -53,8 +53,16 @@ def _even_words(cells: Sequence[Sequence[RunRecord]]) -> str:
     apart = sum(map(_tells_apart, every))
     differed = f"in {of_runs(apart, len(every))} some client differed from the others"
     slower = differed if apart else "none was clearly slower than the others"
-    limit = "" if any(run.verdict.client_limited for run in every) else ", and none was the limit"
-    return f"{_shares_words(cells)}; {slower}{limit}."
+    return f"{_shares_words(cells)}; {slower}, and {_limit_words(every)}."
+
+
+def _limit_words(runs: Sequence[RunRecord]) -> str:
+    """Whether a client was the limit, or all of them waited for the cores of a machine that is full of them."""
+    if limited := sum(run.verdict.client_limited for run in runs):
+        return f"in {of_runs(limited, len(runs))} a client was the limit"
+    if crowded := sum(bool(crowded_words(run.clients)) for run in runs):
+        return f"in {of_runs(crowded, len(runs))} clients waited for each other's cores"
+    return "none was the limit"
 
 
 def _shares_words(cells: Sequence[Sequence[RunRecord]]) -> str:
