@@ -15,6 +15,7 @@ from bakeoff.plan import describe, here
 from bakeoff.plan.describe import DryRun
 from bakeoff.plan.preview import OPERATIONS, previews
 from bakeoff.plan.read import resolve
+from bakeoff.systems import SYSTEMS
 
 
 def dry(tmp_path: Path, measure: str = "", workload: str = "preset = 'a'") -> DryRun:
@@ -106,6 +107,28 @@ def test_time_counts_warm_up_window_and_repetitions(tmp_path: Path) -> None:
     assert 2 * 5 * 15 < short.time_s < 2 * 5 * 17
     assert 2 * 10 * 75 < long.time_s < 2 * 10 * 77
     assert long.time_words.startswith("25 min")
+
+
+@pytest.mark.usefixtures("mariadb_is_here")
+@pytest.mark.parametrize(
+    ("reset", "systems", "restarts"), [("restore", 1, 1), ("restore", 2, 1), ("reuse", 1, 0), ("reuse", 2, 1)]
+)
+def test_a_run_takes_its_servers_restart_where_data_are_put_back_or_systems_take_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reset: str, systems: int, restarts: int
+) -> None:
+    tables = "".join(f"[systems.{name}]\nkind = 'mariadb'\nstart = true\n" for name in ("one", "two")[:systems])
+    workload = f"[workload]\nkind = 'ycsb'\npreset = 'c'\n[measure]\nreset = '{reset}'\n"
+    plan = resolve(f"title = 't'\n{tables}{workload}", tmp_path)
+
+    def run_s(restart_s: float) -> float:
+        monkeypatch.setattr(SYSTEMS["mariadb"], "restart_s", restart_s)
+        return describe.describe(plan, tmp_path).cells[0].run_s
+
+    assert run_s(20.0) - run_s(0.0) == pytest.approx(20.0 * restarts)
+
+
+def test_a_system_that_starts_slowly_says_so() -> None:
+    assert SYSTEMS["cassandra"].restart_s > 5 * SYSTEMS["mariadb"].restart_s
 
 
 def test_the_time_of_operations_is_called_a_guess_unless_a_rate_says_it(tmp_path: Path) -> None:

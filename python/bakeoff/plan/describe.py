@@ -15,6 +15,7 @@ from ..fleet.spec import spread_words
 from ..model.boundary import OperationsLimit, Rate
 from ..model.records import Scalar, SearchRecord
 from ..provision.files import can_hold_files
+from ..systems import SYSTEMS
 from .data import by_system
 from .here import disk_free_bytes
 from .preview import WorkloadPreview
@@ -27,7 +28,6 @@ from .tables import TablesLine
 _LOAD_ROWS_PER_S = 15_000
 _SCAN_ROWS_PER_S = 250_000
 _COPY_BYTES_PER_S = 200e6
-_SERVER_START_S = 0.8  # stop, start and wait until ready
 _DRAIN_S = 2.0  # after work that writes, until a server has written back what it owes
 _ENGINE_START_S = 0.1  # start, connect and end, for each engine process in turn
 _CHECK_S = 0.1
@@ -249,8 +249,10 @@ def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
         total_s += _restore_s(cell)
     elif cell.reset == "reload":
         total_s += _load_s(cell)
+    elif _by_turns(plan, cell):
+        total_s += _restart_s(cell)
     if plan.cache == "cold":
-        total_s += _start_s(cell)
+        total_s += _restart_s(cell)
     elif plan.cache == "warm":
         total_s += _ENGINE_START_S + rows / _SCAN_ROWS_PER_S
     return total_s
@@ -289,15 +291,21 @@ def _load_line(cells: list[Cell]) -> LoadLine:
 
 
 def _load_s(cell: Cell) -> float:
-    return _ENGINE_START_S + cell.workload.loaded_rows / _LOAD_ROWS_PER_S + _start_s(cell)
+    return _ENGINE_START_S + cell.workload.loaded_rows / _LOAD_ROWS_PER_S + _restart_s(cell)
 
 
 def _restore_s(cell: Cell) -> float:
-    return _start_s(cell) + folder_bytes(cell) / _COPY_BYTES_PER_S
+    return _restart_s(cell) + folder_bytes(cell) / _COPY_BYTES_PER_S
 
 
-def _start_s(cell: Cell) -> float:
-    return _SERVER_START_S if _has_server(cell) else 0.0
+def _restart_s(cell: Cell) -> float:
+    """Its servers, which wait for each other."""
+    return SYSTEMS[cell.record.kind].restart_s * max(1, len(cell.record.nodes)) if _has_server(cell) else 0.0
+
+
+def _by_turns(plan: ResolvedPlan, cell: Cell) -> bool:
+    """One private system runs at a time: where there are others, this one is stopped for them."""
+    return _has_server(cell) and any(_has_server(c) and c.instance_key != cell.instance_key for c in plan.cells)
 
 
 def _has_server(cell: Cell) -> bool:

@@ -159,6 +159,8 @@ class System(ABC):
     has_table_formats: ClassVar[bool] = False
     #: What it makes of rows on disk.
     storage: ClassVar[Storage] = Storage()
+    #: About how long a private server of it takes to stop, start and be ready, on two cores: for a dry run.
+    restart_s: ClassVar[float] = 0.8
     #: Whether a first plan compares it with what else is here.
     in_first_plan: ClassVar[bool] = True
     setting_example: ClassVar[str] = ""  # that a first plan shows, as TOML
