@@ -54,6 +54,20 @@ def test_reads_that_go_on_hide_no_gap_of_writes() -> None:
     assert found.without_success_s == 0.0
 
 
+def test_writes_that_go_on_hide_no_gap_of_reads() -> None:
+    ended, writes = series((10, 13)), np.linspace(0.05, WINDOW_S - 0.05, 3_000)
+    found = effect(Fault(10, 15, WINDOW_S), 10, tenths(np.concatenate([ended, writes]), writes), [], [])
+    assert found.without_reads_s == pytest.approx(3.0, abs=0.11)
+    assert found.without_writes_s == 0.0
+
+
+def test_where_few_read_a_usual_gap_is_not_the_faults() -> None:
+    reads, writes = np.arange(0.5, WINDOW_S, 1.0), series()
+    found = effect(Fault(10, 10, WINDOW_S), 10, tenths(np.concatenate([reads, writes]), writes), [], [])
+    assert found.without_reads_s == 0.0
+    assert effect(Fault(10, 10, WINDOW_S), 10, tenths(writes, writes), [], []).without_reads_s is None
+
+
 def test_where_nothing_writes_nothing_is_said_of_writes() -> None:
     found = effect(Fault(10, 12, WINDOW_S), 10, tenths(series((10, 12))), [], [])
     assert found.without_writes_s is None

@@ -13,6 +13,7 @@ from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.report.answer import Answer
 from bakeoff.report.conclusion import answer_of
+from bakeoff.report.loss_words import unknown_may_have_written
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, SQLITE, Contender, Story, write_bundle
 
@@ -111,6 +112,27 @@ def test_of_a_rate_that_cannot_be_judged_nothing_is_said(tmp_path: Path) -> None
     full = metric("time_to_full_rate_s")
     assert full.of(Observed(run)) is None
     assert not full.at_least(Observed(run))
+
+
+def test_what_readers_noticed_is_said_of_reads(tmp_path: Path) -> None:
+    both = answer(tmp_path / "both", lambda run: [killed(run, without_reads_s=4.0), frozen(run)])
+    assert "nothing was read for 4 s and nothing was written for 5.7 s" in both.headline[1]
+    alone = answer(
+        tmp_path / "alone", lambda run: [killed(run, without_reads_s=4.0, without_writes_s=None), frozen(run)]
+    )
+    assert "kill server: nothing was read for 4 s; the rate" in alone.headline[1]
+
+
+def test_a_read_without_an_answer_is_not_perhaps_applied(tmp_path: Path) -> None:
+    (run, *_) = write_bundle(tmp_path / "bundle", Story(contenders=(MARIADB,), threads=(4,), presets=("a",))).runs
+
+    def may_have_written(*operations: str) -> bool:
+        series = [run.series[0].model_copy(update={"operation": name, "outcome": "unknown"}) for name in operations]
+        return unknown_may_have_written([run.model_copy(update={"series": [*run.series, *series]})])
+
+    assert not may_have_written("READ", "SCAN")
+    assert may_have_written("READ", "UPDATE")
+    assert may_have_written(), "nobody knows what it was"
 
 
 def test_a_pause_is_no_contradiction_to_a_rate_that_never_fell(tmp_path: Path) -> None:

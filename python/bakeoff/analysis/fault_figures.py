@@ -69,6 +69,14 @@ FAULT_FIGURES: tuple[FaultFigure, ...] = (
         _of_effect(without_writes_s),
     ),
     FaultFigure(
+        "time_without_reads_s",
+        "s",
+        "time without reads",
+        "The longest time around a planned fault in which nothing that only reads ended right, to 0.1 s; 0 where it was"
+        " no longer than before the first fault.",
+        _of_effect(lambda effect: effect.without_reads_s),
+    ),
+    FaultFigure(
         FULL_RATE,
         "s",
         "time to full rate",

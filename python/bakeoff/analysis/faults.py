@@ -95,10 +95,17 @@ def effect(
     def gap_s(counts: Array) -> float:
         return longest_gap_s(tenths.start_s, counts, fault.begun_s, felt_until_s, own_from_s)
 
+    reads = tenths.ok - tenths.writes
+    usual_s = longest_gap_s(
+        tenths.start_s, reads, 0.0, first_s - TENTH_S
+    )  # where few read there are gaps without a fault
+    reads_gap_s = gap_s(reads) if reads.any() else None
+
     return FaultEffect(
         detect_s=_detected_s(fault, felt, failures_s),
         without_success_s=gap_s(tenths.ok),
         without_writes_s=gap_s(tenths.writes) if writing else None,
+        without_reads_s=0.0 if reads_gap_s is not None and reads_gap_s <= usual_s else reads_gap_s,
         gap_before_s=gap_before_s,
         rate_before_ops_per_s=None if least is None else float(np.median(rates)),
         full_rate_s=None if full_s is None else full_s - fault.begun_s,

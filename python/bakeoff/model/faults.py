@@ -63,6 +63,8 @@ class FaultEffect(Document):
     #: time began with the fault.
     without_success_s: float = 0.0
     without_writes_s: float | None = None
+    #: The same of operations that only read, where it is longer than any had been before; None: the work reads nothing.
+    without_reads_s: float | None = None
     #: The same (of writes, where there are any) before the first fault.
     gap_before_s: float = 0.0
     #: The rate before the first fault, and the time from the fault until the rate was that again and stayed so. Both

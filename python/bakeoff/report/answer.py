@@ -230,6 +230,10 @@ class FaultAnswer(Document):
     gap_before_s: float = 0.0
     not_back: int = 0
     not_noticed: int = 0
+    #: The work writes, at least at times.
+    writes: bool = True
+    #: Of what is unknown in those runs, something may have been written.
+    unknown_writes: bool = True
     #: Over all of those runs.
     failed: int = 0
     unknown: int = 0

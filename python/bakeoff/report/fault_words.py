@@ -11,7 +11,7 @@ from ..model.faults import FaultEffect, FaultRecord, events
 from ..model.records import RunRecord, Scalar
 from .answer import FaultAnswer, Spread
 from .contest import Contest, setting_words
-from .loss_words import loss_words
+from .loss_words import loss_words, unknown_may_have_written
 from .runs import used_runs
 from .typical import spread_of
 
@@ -26,6 +26,7 @@ HEADS = (
     "unknown",
 )
 _COUNT = re.compile(r"\d+")
+NO_PAUSE = "no pause began with it"
 #: Sentences of the headline.
 SAID_MAX = 3
 
@@ -49,6 +50,7 @@ def fault_answers(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> 
                 label=" and ".join(fault.label for fault in planned),
                 nodes=list(dict.fromkeys(fault.node for fault in planned)),
                 runs=len(done),
+                unknown_writes=unknown_may_have_written(used),
                 loss=loss_words(runs[cell.id]) if event[-1] == len(cell.faults) - 1 else "",
             )
             found.append(_with_figures(answer, [faults for faults in done if _effects(faults)]))
@@ -72,6 +74,7 @@ def _with_figures(answer: FaultAnswer, done: Sequence[Sequence[FaultRecord]]) ->
         update={
             "figures": figures,
             "gap_before_s": max((effect.gap_before_s for effect in effects), default=0.0),
+            "writes": any(effect.without_writes_s is not None for effect in effects),
             "not_back": sum(any(effect.not_back for effect in _effects(of_run)) for of_run in done),
             "not_noticed": sum(all(effect.detect_s is None for effect in _effects(of_run)) for of_run in done),
             "failed": sum(effect.failed for effect in effects),
@@ -127,23 +130,34 @@ def fault_sentences(answers: Sequence[FaultAnswer], middle: Mapping[str, Scalar]
 
 
 def _sentence(answer: FaultAnswer) -> str:
-    gap = answer.figures.get("time_without_writes_s")
-    idle = f"nothing was written for {_spread(gap, seconds_words)}" if gap and gap.value else "no pause began with it"
+    idle = _idle_words(answer)
     rate = answer.figures.get(FULL_RATE)
     if rate is None:
         again = ""
     elif answer.not_back:
         again = f"; the rate was not back within {seconds_words(rate.maximum)}"
     elif rate.maximum == 0:
-        again = "; beyond that the rate never fell" if gap and gap.value else "; the rate never fell"
+        again = "; the rate never fell" if idle == NO_PAUSE else "; beyond that the rate never fell"
     else:
         again = f"; the rate was back after {_spread(rate, seconds_words)}"
     lost = answer.failed + answer.unknown
     per_run = grouped(lost / answer.runs)
-    errors = f"; {per_run} operations failed or are unknown{' in each run' if answer.runs > 1 else ''}" if lost else ""
+    only_reads = answer.unknown > 0 == answer.failed and not answer.unknown_writes
+    ended = "reads got no answer" if only_reads else "operations failed or are unknown"
+    errors = f"; {per_run} {ended}{' in each run' if answer.runs > 1 else ''}" if lost else ""
     loss = f"; {answer.loss}" if answer.loss else ""
     where = f" at {answer.setting_words}" if answer.setting_words else ""
     return f"{answer.contestant}{where}, {answer.label}: {idle}{again}{errors}{loss}."
+
+
+def _idle_words(answer: FaultAnswer) -> str:
+    """For how long nothing was read, and nothing written; what writes may have waited for a user's read."""
+    said = []
+    for done, name in (("read", "time_without_reads_s"), ("written", "time_without_writes_s")):
+        gap = answer.figures.get(name)
+        if gap and gap.value and (done == "read" or answer.writes):
+            said.append(f"nothing was {done} for {_spread(gap, seconds_words)}")
+    return " and ".join(said) or NO_PAUSE
 
 
 def _precisely(value_s: float) -> str:

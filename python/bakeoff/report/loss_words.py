@@ -58,6 +58,12 @@ def loss_words(runs: Sequence[RunRecord]) -> str:
     return "; ".join(said)
 
 
+def unknown_may_have_written(runs: Sequence[RunRecord]) -> bool:
+    """Whether it may: not where all that is unknown is known to have been reads."""
+    unknown = {s.operation for run in runs for s in run.series if s.outcome == "unknown" and s.part_of is None}
+    return not unknown or not unknown <= READING
+
+
 def _figures(check: Check) -> str:
     """ "21,819 rows, 21,818 to 21,820 expected"."""
     actual, expected = (
