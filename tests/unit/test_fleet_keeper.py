@@ -359,7 +359,7 @@ def test_a_frame_that_is_too_long_is_not_waited_for() -> None:
         read((keeper.FRAME_MAX_BYTES + 1).to_bytes(4, "big") + keeper.OUT)
 
 
-@pytest.mark.parametrize("payload", [b"", b"[]", b"{", b"\xff"])
+@pytest.mark.parametrize("payload", [b"", b"[]", b"{", b"\xff", b"[" * 100_000])
 def test_what_is_no_json_table_is_refused_in_words(payload: bytes) -> None:
     with pytest.raises(keeper.Gone, match="nobody understands"):
         keeper.said(payload)
@@ -407,3 +407,10 @@ def _made(folder: Path) -> Path:
 def test_an_address_that_is_not_ours_is_refused_in_words() -> None:
     with pytest.raises(EngineError, match=r"load machines cannot connect to 192\.0\.2\.1"):
         Switchboard("192.0.2.1", None)
+    first = Switchboard("127.0.0.1", None)
+    try:
+        with pytest.raises(EngineError) as taken:
+            Switchboard("127.0.0.1", None, port=first.port)
+    finally:
+        first.close()
+    assert taken.value.hint == "another run listens there: wait for it, or name another port"

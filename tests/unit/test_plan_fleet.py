@@ -13,7 +13,19 @@ import pytest
 from bakeoff.cli import parser
 from bakeoff.errors import ExitCode, PlanError
 from bakeoff.fleet.cluster import QUIET
-from bakeoff.fleet.spec import Existing, Kubernetes, Local, Slurm, Ssh, Tls, is_loopback, spread, spread_words
+from bakeoff.fleet.clusters import opened
+from bakeoff.fleet.spec import (
+    Existing,
+    FleetSpec,
+    Kubernetes,
+    Local,
+    Slurm,
+    Ssh,
+    Tls,
+    is_loopback,
+    spread,
+    spread_words,
+)
 from bakeoff.plan import fleet as plan_fleet
 from bakeoff.plan.describe import describe
 from bakeoff.plan.quick import Quick, plan_text
@@ -194,7 +206,15 @@ def test_the_command_line_says_the_same_as_the_table(words: str, key: str) -> No
         assert options.said == [key]
 
 
-@pytest.mark.parametrize("words", ["load1", "local=two", "ssh=", "kubernetes=x"])
+def test_certificates_that_are_not_there_are_told_before_anything_starts() -> None:
+    with pytest.raises(PlanError, match=r"there is no file /plans/nope\.pem"):
+        read("[fleet]\naddress = 'tls://s:1'\ntls = { ca = 'nope.pem', cert = 'b', key = 'c' }")
+    unnamed = pytest.raises(PlanError, match="tls://s:1 wants certificates, and none are named")
+    with unnamed, opened(FleetSpec(Existing("tls://s:1"))):
+        pass
+
+
+@pytest.mark.parametrize("words", ["load1", "local=two", "local=²", "local=" + "9" * 5000, "ssh=", "kubernetes=x"])
 def test_what_names_no_machines_is_refused(words: str) -> None:
     with pytest.raises(PlanError, match="names no load machines"):
         plan_fleet.said_as_key(words)
@@ -206,7 +226,7 @@ def test_a_way_that_the_command_line_says_takes_the_place_of_the_plans() -> None
     assert fleet is not None
     assert (fleet.way, fleet.min_clients) == (Local(2), 1)
     tls = '[fleet]\naddress = "tls://s:1"\ntls = { ca = "a", cert = "b", key = "c" }'
-    other = read(tls, said=('fleet.address="tls://t:2"',)).fleet
+    other = read(tls, said=('fleet.address="tls://t:2"',), must_run=False).fleet
     assert other is not None
     assert isinstance(other.way, Existing)
     assert other.way.tls is not None

@@ -72,9 +72,9 @@ def _looked_into(plan: ResolvedPlan) -> list[BakeoffError]:
 
 def _machines(plan: ResolvedPlan, errors: list[BakeoffError]) -> list[str]:
     """Names of load machines that only their cluster knows. errors: gets why it cannot be asked."""
-    from ..plan.fleet import missing_package
+    from ..plan.fleet import missing_here
 
-    if plan.fleet is None or plan.fleet.machines is not None or missing_package(plan.fleet):
+    if plan.fleet is None or plan.fleet.machines is not None or missing_here(plan.fleet):
         return []
     from ..fleet.hosted import fleet_host
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from ..errors import BakeoffError
+from ..errors import BakeoffError, PlanError
 from .cluster import LOOPBACK_ONLY, QUIET, Cluster, existing, silence
 from .spec import Existing, FleetSpec, Kubernetes, Local, Slurm, Ssh, Tls
 
@@ -35,7 +35,7 @@ def opened(spec: FleetSpec) -> Iterator[Cluster]:
 def _opened(spec: FleetSpec) -> AbstractContextManager[Cluster]:
     match spec.way:
         case Existing(address=address, tls=tls):
-            return existing(address, _security(tls))
+            return existing(address, _security(address, tls))
         case Local(workers=workers):
             return local(workers)
         case Ssh():
@@ -52,12 +52,18 @@ def _opened(spec: FleetSpec) -> AbstractContextManager[Cluster]:
             return by_kubernetes(spec, spec.way)
 
 
-def _security(tls: Tls | None) -> Security:
-    """None: what Dask's own configuration says."""
+def _security(address: str, tls: Tls | None) -> Security:
+    """None: what Dask's own configuration says. Raises BakeoffError where that has no certificates and needs some."""
     from distributed import Security
 
     if tls is None:
-        return Security()
+        found = Security()
+        if address.startswith("tls:") and found.get_connection_args("client").get("ssl_context") is None:
+            hint = (
+                'tls = { ca = "cert.pem", cert = "cert.pem", key = "key.pem" } in [fleet], or in Dask\'s configuration'
+            )
+            raise PlanError(f"{address} wants certificates, and none are named", where="[fleet]", hint=hint)
+        return found
     ca, cert, key = (str(path) for path in (tls.ca, tls.cert, tls.key))
     return Security(tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key, require_encryption=True)
 

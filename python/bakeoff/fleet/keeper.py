@@ -97,7 +97,7 @@ def said(payload: bytes) -> dict[str, Any]:
     """Of a frame that carries JSON. Raises Gone."""
     try:
         found = json.loads(payload)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise Gone("a frame came that nobody understands")
@@ -298,7 +298,7 @@ class Keeper:
                 await self._writer.drain()
 
     def _start(self, monotonic_ns: int) -> None:
-        unix_ns = time.time_ns() + monotonic_ns - time.monotonic_ns()
+        unix_ns = _unix_ns(monotonic_ns)
         self._to_engine(b'{"control":"start_at","unix_ns":%d}\n' % unix_ns)
         self.say(STARTED, {"unix_ns": unix_ns})
 
@@ -339,6 +339,13 @@ async def _round_trips(addresses: dict[str, list[Any]]) -> dict[str, int]:
             found[name] = min(took, found.get(name, took))
             writer.close()
     return found
+
+
+def _unix_ns(monotonic_ns: int) -> int:
+    """The same time on the other clock. Of several looks at both the one that nothing came between."""
+    looks = [(time.monotonic_ns(), time.time_ns(), time.monotonic_ns()) for _ in range(5)]
+    before, unix_ns, after = min(looks, key=lambda look: look[2] - look[0])
+    return unix_ns + monotonic_ns - (before + after) // 2
 
 
 def _cache() -> str:

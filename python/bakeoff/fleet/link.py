@@ -4,6 +4,7 @@ say. One thread for all of them, so that thousands cost no more than their bytes
 from __future__ import annotations
 
 import asyncio
+import errno
 import secrets
 import ssl
 import threading
@@ -368,6 +369,7 @@ class Link:
         if (stalled_s := self._board.stalled_s) > keeper.SILENCE_S / 2:
             self._finish(StoodStill(stalled_s, self._lines.where))
         else:
+            self.machine.equipped = False  # what went wrong may be what it has: it is looked at anew
             self._finish(MachineLost(self.machine.name, why, self._lines.where))
 
     def _finish(self, why: BakeoffError) -> None:
@@ -404,7 +406,9 @@ class Switchboard:
             raise EngineError(
                 f"load machines cannot connect to {host}: {error.strerror or error}",
                 where="fleet.listen",
-                hint="name an address of this machine that load machines reach",
+                hint="another run listens there: wait for it, or name another port"
+                if error.errno == errno.EADDRINUSE
+                else "name an address of this machine that load machines reach",
             ) from error
         self.do(lambda: self.spawn(self._beat()))
         self.port: int = self._server.sockets[0].getsockname()[1]

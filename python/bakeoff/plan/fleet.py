@@ -154,7 +154,7 @@ class FleetTable(Table):
 def said_as_key(words: str) -> str:
     """What `--fleet` says, as `--set` takes it: "local=4", "ssh=load1,load2", "tls://scheduler:8786"."""
     key, equals, value = words.partition("=")
-    if key == "local" and value.isdigit():
+    if key == "local" and re.fullmatch("[0-9]{1,4}", value):
         return f"fleet.local={int(value)}"
     if key == "ssh" and value:
         return f"fleet.ssh={json.dumps(value.split(','))}"
@@ -182,11 +182,15 @@ def other_ways(key: str) -> list[str]:
     return [other for other in (*WAYS, *_BELONGS) if other != key and _BELONGS.get(other) != key]
 
 
-def missing_package(spec: FleetSpec) -> PlanError | None:
-    """What has to be installed first, if anything. Imports nothing of it."""
+def missing_here(spec: FleetSpec) -> PlanError | None:
+    """What has to be installed, or put there, first, if anything. Imports nothing of it."""
     for module, extra in (("distributed", "fleet"), _NEEDS.get(type(spec.way), ("distributed", "fleet"))):
         if find_spec(module) is None:
             hint = f"pip install 'bakeoff[{extra}]'"
             what = f"the Python package {module} is missing, without which no clients run on {spec.words}"
             return PlanError(what, where="[fleet]", hint=hint)
+    tls = spec.way.tls if isinstance(spec.way, Existing) else None
+    for path in (tls.ca, tls.cert, tls.key) if tls else ():
+        if not path.is_file():
+            return PlanError(f"there is no file {path}", where="fleet.tls", hint="paths are from the plan's folder")
     return None

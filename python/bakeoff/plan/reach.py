@@ -9,7 +9,7 @@ from ..fleet.spec import FleetSpec, is_loopback
 from ..systems.base import System
 from .check import NOWHERE, Kinds, placed
 from .document import MeasureTable
-from .fleet import missing_package
+from .fleet import missing_here
 from .resolved import Cell, ResolvedPlan
 from .source import Source
 
@@ -30,7 +30,7 @@ def check_fleet(
                 )
             _refuse_unreachable(system, fleet, source)
             _refuse_told(cell, fleet, source)
-    missing = missing_package(fleet)
+    missing = missing_here(fleet)
     if missing is not None and must_run:
         raise source.error(missing.what, "fleet", hint=missing.hint)
     return [f"{missing.what}: run will refuse ({missing.hint})"] if missing is not None else []
