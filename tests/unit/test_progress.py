@@ -150,3 +150,13 @@ def test_quiet_says_nothing_of_what_goes_well(capsys: pytest.CaptureFixture[str]
     line.begin(len(SLOTS), 0)
     run_of_seconds(line, clock, SLOTS[0], 60)
     assert capsys.readouterr().err == ""
+
+
+def test_a_second_in_which_nothing_ended_has_no_p99(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    line = Line(clock=clock)
+    line.begin(len(SLOTS), 0)
+    line.run_begins(SLOTS[0], cell())
+    clock.now_s += 10.0
+    line.interval(second(4).model_copy(update={"series": []}))
+    assert "second 4, 0 ops/s, no p99, errors 0" in capsys.readouterr().err

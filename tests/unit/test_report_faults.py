@@ -121,6 +121,10 @@ def test_what_readers_noticed_is_said_of_reads(tmp_path: Path) -> None:
         tmp_path / "alone", lambda run: [killed(run, without_reads_s=4.0, without_writes_s=None), frozen(run)]
     )
     assert "kill server: nothing was read for 4 s; the rate" in alone.headline[1]
+    older = answer(
+        tmp_path / "older", lambda run: [killed(run, without_writes_s=None, without_success_s=3.0), frozen(run)]
+    )
+    assert "kill server: nothing was read for 3.0 s; the rate" in older.headline[1]
 
 
 def test_a_read_without_an_answer_is_not_perhaps_applied(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.charts.series import Series
 from bakeoff.charts.server import metrics_of
 from bakeoff.model.boundary import NodeResult
-from bakeoff.model.records import RunRecord
+from bakeoff.model.records import NodeSilence, RunRecord
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.run_values import observed
 from builders.bundles import MARIADB, Story, write_bundle
@@ -25,7 +25,12 @@ RUN = RunRecord(id="r", block=1, cell="c", order=0, started="", state="done", se
 
 
 def bundle(
-    folder: Path, lags_s: dict[str, list[float]], monkeypatch: pytest.MonkeyPatch, *, reads_there: bool = False
+    folder: Path,
+    lags_s: dict[str, list[float]],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    reads_there: bool = False,
+    away: tuple[str, ...] = (),
 ) -> Bundle:
     names = ["primary", *lags_s]
     times = to_document(Histogram.empty())
@@ -43,7 +48,8 @@ def bundle(
             )
             for name in names
         ]
-        return run.model_copy(update={"nodes": nodes if lags_s else []})
+        silences = [NodeSilence(node=name, from_s=2.0, to_s=4.0, planned=True) for name in away]
+        return run.model_copy(update={"nodes": nodes if lags_s else [], "silences": silences})
 
     story = Story(
         contenders=(MARIADB,),
@@ -89,6 +95,13 @@ def test_a_lag_that_was_caught_up_is_no_lag_at_the_end(tmp_path: Path, monkeypat
 def test_a_level_replica_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert said(bundle(tmp_path / "b", {"replica1": [0.1, 0.2, 0.1, 0.0, 0.1, 0.1]}, monkeypatch)) == [
         "mariadb: no replica was more than 0.2 s behind."
+    ]
+
+
+def test_of_a_replica_that_was_away_nothing_is_known_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lags_s = {"replica1": [0.1, 0.2, 0.1, 0.0, 0.1, 0.1], "replica2": [0.1] * 6}
+    assert said(bundle(tmp_path / "b", lags_s, monkeypatch, away=("replica1", "primary"))) == [
+        "mariadb: no replica was more than 0.2 s behind while it told of itself; replica1 did not all the time."
     ]
 
 

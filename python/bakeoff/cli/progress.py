@@ -82,7 +82,8 @@ class Line(View):
             return
         phase = "warm-up" if interval.warm_up else f"second {interval.second}"
         rate = count / interval.length_s if interval.length_s > 0 else 0.0
-        words = f"{self._now}: {phase}, {rate:,.0f} ops/s, p99 {duration_words(p99_ns)}, errors {self._errors}"
+        p99 = f"p99 {duration_words(p99_ns)}" if count else "no p99"
+        words = f"{self._now}: {phase}, {rate:,.0f} ops/s, {p99}, errors {self._errors}"
         self._draw(f"{words}, {self._clients} clients on {self._machines} machines" if self._machines > 1 else words)
 
     def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None:

@@ -154,7 +154,9 @@ def _idle_words(answer: FaultAnswer) -> str:
     """For how long nothing was read, and nothing written; what writes may have waited for a user's read."""
     said = []
     for done, name in (("read", "time_without_reads_s"), ("written", "time_without_writes_s")):
-        gap = answer.figures.get(name)
+        # Of work that only reads the second figure is of reads, and in older bundles the only one.
+        only_read = not answer.writes and "time_without_reads_s" not in answer.figures
+        done, gap = "read" if only_read else done, answer.figures.get(name)
         if gap and gap.value and (done == "read" or answer.writes):
             said.append(f"nothing was {done} for {_spread(gap, seconds_words)}")
     return " and ".join(said) or NO_PAUSE

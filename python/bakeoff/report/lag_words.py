@@ -32,7 +32,10 @@ def _lag_words(bundle: Source, runs: Sequence[RunRecord]) -> str:
         return ""
     furthest_s = max(max(lags) for _, _, lags, _ in found)
     if furthest_s < LEVEL_S:
-        return f"no replica was more than {seconds_words(furthest_s)} behind"
+        silent = {silence.node for run in runs for silence in run.silences}
+        away = sorted(silent & {node for _, node, _, _ in found})
+        known = f" while it told of itself; {' and '.join(away)} did not all the time" if away else ""
+        return f"no replica was more than {seconds_words(furthest_s)} behind{known}"
     end_s, node, lags, run = max(found, key=lambda one: one[0])
     often = " in the worst repetition" if len(runs) > 1 else ""
     if end_s < LEVEL_S:
