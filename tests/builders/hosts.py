@@ -44,6 +44,8 @@ def lacks() -> str | None:
         return "network namespaces need root"
     if missing := [program for program in ("ip", "unshare", "nsenter", "setpriv") if shutil.which(program) is None]:
         return f"{' and '.join(missing)} not found"
+    if Path(sys.prefix).is_relative_to("/tmp"):
+        return f"{sys.prefix} lies in /tmp, and hosts have a /tmp of their own"
     probe = ["unshare", "--net", "--pid", "--fork", "--mount", "--mount-proc", "--time", "--monotonic", "1", "true"]
     done = subprocess.run(probe, capture_output=True, text=True, check=False)
     return f"namespaces are not allowed here: {done.stderr.strip()}" if done.returncode else None
