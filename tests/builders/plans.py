@@ -30,7 +30,7 @@ def read(
     return resolve(text.replace("[factors]\n\n", ""), Path("."), must_run=must_run)
 
 
-def refused(factors: str = "", **parts: str) -> PlanError:
+def refused(factors: str = "", *, must_run: bool = True, **parts: str) -> PlanError:
     with pytest.raises(PlanError) as caught:
-        read(factors, **parts)  # type: ignore[arg-type]
+        read(factors, must_run=must_run, **parts)
     return caught.value

@@ -14,6 +14,7 @@ import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems.durability import of_galera, of_innodb
 from bakeoff.systems.mysql.galera import Galera
+from bakeoff.systems.mysql.galera_installations import SOURCES
 from bakeoff.systems.mysql.galera_node import kind_of, provider_options
 from bakeoff.systems.mysql.galera_process import Position, transfer
 from builders.systems import configured
@@ -169,6 +170,7 @@ def place() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.mark.skipif(not SOURCES.here(), reason="Galera is not installed; its own tests install it")
 def test_a_transfer_that_outlived_its_server_is_ended_with_it(place: Path) -> None:
     """It is a program of its own group, which the next start would find running."""
     process = cluster(place).processes()["n2"]
