@@ -3,7 +3,10 @@
 mod bench;
 use bakeoff_measure::Control;
 use bakeoff_model::outcome::{FailClass, Outcome};
-use bench::{HALF_A_SECOND, Reply, operations, pause, run, spec, try_run};
+use bakeoff_model::workload::Operation;
+use bench::{
+    HALF_A_SECOND, Operations, Reply, TestWorkload, operations, pause, run, spec, try_run, try_run_of,
+};
 use std::sync::Arc;
 
 #[test]
@@ -105,4 +108,32 @@ fn failures_are_completions() {
         (ran.count(Outcome::Ok), ran.result.completed, ran.result.due),
         (50, 100, 100)
     );
+}
+
+#[test]
+fn what_is_unfinished_is_known_by_operation_whether_it_ends_later_or_never() {
+    for (last, runner) in [
+        (Reply::Hang, "tokio"),
+        (pause(800), "tokio"),
+        (pause(800), "thread"),
+    ] {
+        let workload = TestWorkload {
+            operations: Operations(vec![Operation::new("read"), Operation::new("write")]),
+            ..TestWorkload::default()
+        };
+        let extra = format!(
+            r#","threads":2,"timeout_s":1,"runner":"{runner}","limit":{{"kind":"time","window_s":0.5}}"#
+        );
+        let ran = try_run_of(&spec(&extra), Arc::default(), workload, move |n| {
+            if n < 40 { pause(5) } else { last }
+        })
+        .unwrap();
+        let by_operation = &ran.result.unfinished_by_operation;
+        let count: u64 = by_operation.iter().map(|one| one.times.count).sum();
+        assert_eq!((count, ran.result.unfinished.count), (2, 2), "{runner} {last:?}");
+        let oldest = by_operation.iter().map(|one| one.times.max_ns).max();
+        assert_eq!(oldest, Some(ran.result.unfinished.max_ns));
+        let known = |name: &str| name == "read" || name == "write";
+        assert!(by_operation.iter().all(|one| known(&one.operation)));
+    }
 }

@@ -159,7 +159,11 @@ pub struct RunResult {
     pub series: Vec<Series>,
     /// Begun, and not finished when the window ended: their age then. In an open loop those due in the window.
     pub unfinished: Histogram,
-    /// Due, and no session was free to begin them: their age at the window's end. In an open loop those due in it.
+    /// The same by operation, where there are any.
+    #[serde(default)]
+    pub unfinished_by_operation: Vec<OperationTimes>,
+    /// Due, and no session was free to begin them: their age at the window's end. In an open loop those due in it. Which
+    /// operations they would have been was never drawn, so they are not split by operation.
     pub backlog: Histogram,
     /// Open loop: how many fell due in the window, and by how much the generator itself was late for those that had
     /// a free session (begin - intended).
@@ -202,6 +206,14 @@ pub struct RunResult {
     /// Of the file with a row for each operation, where one was asked for.
     #[serde(default)]
     pub event_log: Option<LoggedEvents>,
+}
+
+/// Times of one kind of operation.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct OperationTimes {
+    pub operation: String,
+    pub times: Histogram,
 }
 
 /// Operations that were written down one by one.

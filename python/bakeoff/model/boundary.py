@@ -502,6 +502,13 @@ class Check(Document):
     evidence: list[str]
 
 
+class OperationTimes(Document):
+    """Times of one kind of operation."""
+
+    operation: str
+    times: HistogramDoc
+
+
 class LoggedEvents(Document):
     """Operations that were written down one by one."""
 
@@ -526,6 +533,8 @@ class RunResult(Document):
     interrupted: bool
     series: list[Series]
     unfinished: HistogramDoc
+    #: The same by operation, where there are any. Of the backlog no operation was drawn yet.
+    unfinished_by_operation: list[OperationTimes] = Field(default_factory=list)
     backlog: HistogramDoc
     due: int
     lateness: HistogramDoc

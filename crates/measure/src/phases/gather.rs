@@ -12,7 +12,7 @@ use crate::record::times::Times;
 use crate::threads::client_cost::{Snapshot, cost_between};
 use crate::witness;
 use bakeoff_model::endpoint::Endpoint;
-use bakeoff_model::event::{NodeResult, RunResult, Series};
+use bakeoff_model::event::{NodeResult, OperationTimes, RunResult, Series};
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::run::Pacing;
 use bakeoff_model::workload::Operation;
@@ -48,7 +48,9 @@ pub fn gather(
         .iter()
         .for_each(|recorder| recorder.tally.add_to(&mut totals));
     let backlog = backlog(axis, recorders, schedules);
-    let unfinished = unfinished(axis, recorders, !measured.all_done);
+    let unfinished = unfinished(axis, recorders, operations.len(), !measured.all_done);
+    let mut all_unfinished = Times::default();
+    unfinished.iter().for_each(|times| all_unfinished.merge(times));
     let counted = ended(&merged, operations, |_| true).count();
     let witness = witness.map(|seen| seen.against(&merged, operations));
     let revoked = sum(&|r| r.counters.revoked.load(Relaxed));
@@ -65,10 +67,11 @@ pub fn gather(
             .stopped_at_ns()
             .is_some_and(|at_ns| at_ns <= axis.window_end_ns()),
         series: series_events(&merged, operations),
-        unfinished: unfinished.to_event(),
+        unfinished: all_unfinished.to_event(),
+        unfinished_by_operation: by_operation(operations, &unfinished),
         // Each came to one of these ends.
         due: match job.spec.pacing {
-            Pacing::Open { .. } => counted + unfinished.count() + backlog.count(),
+            Pacing::Open { .. } => counted + all_unfinished.count() + backlog.count(),
             Pacing::Closed => 0,
         },
         backlog: backlog.to_event(),
@@ -174,14 +177,32 @@ fn backlog(axis: &Axis, recorders: &[Arc<Recorder>], schedules: &[(Vec<u32>, Arc
     total
 }
 
-/// Ended only after the window, or not at all.
-fn unfinished(axis: &Axis, recorders: &[Arc<Recorder>], some_missing: bool) -> Times {
-    let mut total = extra(recorders, Extra::Unfinished);
-    if some_missing {
-        let stuck = recorders.iter().flat_map(|recorder| recorder.in_flight());
-        stuck
-            .filter_map(|due_ns| axis.age_at_end_ns(due_ns))
-            .for_each(|age_ns| total.record(age_ns));
+/// By operation: ended only after the window, or not at all.
+fn unfinished(axis: &Axis, recorders: &[Arc<Recorder>], operations: usize, some_missing: bool) -> Vec<Times> {
+    let mut totals = vec![Times::default(); operations];
+    for recorder in recorders {
+        let each = totals.iter_mut().enumerate();
+        each.for_each(|(operation, total)| recorder.unfinished(operation, total));
     }
-    total
+    if some_missing {
+        for (operation, due_ns) in recorders.iter().flat_map(|recorder| recorder.in_flight()) {
+            let age_ns = axis.age_at_end_ns(due_ns);
+            age_ns
+                .into_iter()
+                .for_each(|age_ns| totals[operation].record(age_ns));
+        }
+    }
+    totals
+}
+
+fn by_operation(operations: &[Operation], times: &[Times]) -> Vec<OperationTimes> {
+    let some = operations
+        .iter()
+        .zip(times)
+        .filter(|(_, times)| times.count() > 0);
+    let event = |(operation, times): (&Operation, &Times)| OperationTimes {
+        operation: operation.name.clone(),
+        times: times.to_event(),
+    };
+    some.map(event).collect()
 }

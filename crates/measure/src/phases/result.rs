@@ -19,6 +19,7 @@ pub fn empty_result(spec: &RunSpec) -> RunResult {
         interrupted: false,
         series: vec![],
         unfinished: none.clone(),
+        unfinished_by_operation: vec![],
         backlog: none.clone(),
         due: 0,
         completed: 0,

@@ -13,7 +13,7 @@ use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Queries;
 use std::cell::{Cell, Ref, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 const SECOND_NS: u64 = 1_000_000_000;
 const TENTH_NS: u64 = SECOND_NS / TENTHS as u64;
@@ -21,10 +21,20 @@ const TENTH_NS: u64 = SECOND_NS / TENTHS as u64;
 /// Times that belong to no operation x outcome.
 #[derive(Clone, Copy)]
 pub enum Extra {
-    Unfinished,
     Backlog,
     Lateness,
     PoolWait,
+}
+
+/// How many kinds of [`Extra`] there are; what each operation left unfinished follows them.
+const EXTRAS: usize = 3;
+
+/// What a user is in the middle of.
+#[derive(Default)]
+struct InFlight {
+    /// When it fell due; 0: nothing is in flight.
+    due_ns: AtomicU64,
+    operation: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -47,11 +57,12 @@ pub struct Counters {
 pub struct Recorder {
     /// Response and service of each series, in turn.
     run: TimesSet,
+    /// Each [`Extra`], then what each operation left unfinished.
     extra: TimesSet,
     /// `None`: there is but one node, or none.
     nodes: Option<NodeSet>,
-    /// Per user of this worker: due time of the operation in flight, 0 if none.
-    in_flight: Box<[AtomicU64]>,
+    /// Per user of this worker.
+    in_flight: Box<[InFlight]>,
     pub counters: Counters,
     /// Statements of operations in the run's figures; retries and reconnects in the window.
     pub tally: Tally,
@@ -69,13 +80,12 @@ pub fn series(operation: usize, outcome: Outcome) -> usize {
 
 impl Recorder {
     pub fn new(operations: usize, users: usize, endpoints: usize) -> Self {
-        let zeros = |n| (0..n).map(|_| AtomicU64::new(0)).collect();
         let all = operations * Outcome::COUNT;
         Self {
             run: TimesSet::new(2 * all),
-            extra: TimesSet::new(4),
+            extra: TimesSet::new(EXTRAS + operations),
             nodes: NodeSet::of_several(endpoints),
-            in_flight: zeros(users),
+            in_flight: (0..users).map(|_| InFlight::default()).collect(),
             counters: Counters::default(),
             tally: Tally::default(),
             samples: Samples::default(),
@@ -99,17 +109,25 @@ impl Recorder {
         self.extra.add_to(which as usize, total);
     }
 
+    /// Of one operation: ended after the window, at its age when the window did.
+    pub fn unfinished(&self, operation: usize, total: &mut Times) {
+        self.extra.add_to(EXTRAS + operation, total);
+    }
+
     /// Of several nodes; `totals`: one for each.
     pub fn nodes(&self, totals: &mut [NodeTotals]) {
         self.nodes.iter().for_each(|nodes| nodes.add_to(totals));
     }
 
-    /// Due times of operations begun and not ended.
-    pub fn in_flight(&self) -> impl Iterator<Item = u64> {
-        self.in_flight
-            .iter()
-            .map(|due| due.load(Ordering::Relaxed))
-            .filter(|due| *due > 0)
+    /// Operations begun and not ended, each with its due time.
+    pub fn in_flight(&self) -> impl Iterator<Item = (usize, u64)> {
+        let read = |user: &InFlight| {
+            (
+                user.operation.load(Ordering::Relaxed),
+                user.due_ns.load(Ordering::Relaxed),
+            )
+        };
+        self.in_flight.iter().map(read).filter(|(_, due_ns)| *due_ns > 0)
     }
 
     /// Adds everything up to `second` to `totals` and frees its buffers. Called some milliseconds after the second's
@@ -164,8 +182,15 @@ impl Writer {
     }
 
     #[inline]
-    pub fn set_in_flight(&self, user: usize, due_ns: u64) {
-        self.recorder.in_flight[user].store(due_ns, Ordering::Relaxed);
+    pub fn set_in_flight(&self, user: usize, operation: usize, due_ns: u64) {
+        let in_flight = &self.recorder.in_flight[user];
+        in_flight.operation.store(operation, Ordering::Relaxed);
+        in_flight.due_ns.store(due_ns, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn clear_in_flight(&self, user: usize) {
+        self.recorder.in_flight[user].due_ns.store(0, Ordering::Relaxed);
     }
 
     /// One operation that has ended. Between `begin_recording` (before `end_ns` was read off the clock) and
@@ -174,7 +199,7 @@ impl Writer {
     pub fn operation(&self, series: usize, endpoint: u32, due_ns: u64, begin_ns: u64, end_ns: u64) -> bool {
         let recorder = &*self.recorder;
         if end_ns > self.axis.window_end_ns() {
-            self.owed(Extra::Unfinished, due_ns);
+            self.owed_at(EXTRAS + series / Outcome::COUNT, due_ns);
             return false;
         }
         let response_ns = end_ns.saturating_sub(due_ns).max(1);
@@ -294,11 +319,15 @@ impl Writer {
         self.recorder.extra.record(which as usize, time_ns);
     }
 
-    /// Fell due and had not ended, or not even begun, when the window did: it enters at its age.
+    /// Fell due and had not begun when the window ended: it enters at its age.
+    pub fn backlog(&self, due_ns: u64) {
+        self.owed_at(Extra::Backlog as usize, due_ns);
+    }
+
     #[cold]
-    pub fn owed(&self, which: Extra, due_ns: u64) {
+    fn owed_at(&self, histogram: usize, due_ns: u64) {
         if let Some(age_ns) = self.axis.age_at_end_ns(due_ns) {
-            self.extra(which, age_ns);
+            self.recorder.extra.record(histogram, age_ns);
         }
     }
 }
@@ -329,7 +358,7 @@ mod tests {
     fn counts(writer: &Writer) -> (u64, u64, u64) {
         let (mut response, mut unfinished) = (Times::default(), Times::default());
         writer.recorder.response(0, &mut response);
-        writer.recorder.extra(Extra::Unfinished, &mut unfinished);
+        writer.recorder.unfinished(0, &mut unfinished);
         let late = &writer.recorder.counters.late_from_warm_up;
         (response.count(), late.load(Ordering::Relaxed), unfinished.count())
     }
@@ -364,7 +393,7 @@ mod tests {
         record(&writer, 11 * S, 16 * S); // unfinished, wherever it began
         assert_eq!(counts(&writer), (2, 0, 1));
         let mut unfinished = Times::default();
-        writer.recorder.extra(Extra::Unfinished, &mut unfinished);
+        writer.recorder.unfinished(0, &mut unfinished);
         assert_eq!(unfinished.to_event().max_ns, 4 * S);
     }
 
@@ -411,7 +440,7 @@ mod tests {
         let writer = writer(true);
         record(&writer, 14 * S, 20 * S);
         let mut unfinished = Times::default();
-        writer.recorder.extra(Extra::Unfinished, &mut unfinished);
+        writer.recorder.unfinished(0, &mut unfinished);
         assert_eq!(unfinished.to_event().max_ns, S);
     }
 

@@ -191,7 +191,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         }
         let now = now_ns();
         if now >= axis.window_end_ns() {
-            writer.owed(Extra::Backlog, due_ns);
+            writer.backlog(due_ns);
             return Begin::Over;
         }
         if was_free && due_ns >= axis.window_start_ns {
@@ -255,7 +255,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         }
         if !usable {
             pool.release(place);
-            worker.writer.owed(Extra::Backlog, due_ns);
+            worker.writer.backlog(due_ns);
             return None;
         }
         if self.axis().counts(due_ns, now) {
@@ -270,7 +270,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     async fn operation(&mut self, operation: usize, due_ns: u64, seat: &mut Seat<D::Session>) -> How {
         let worker = self.worker;
         let workload = &worker.job.workload;
-        worker.writer.set_in_flight(self.user.index, due_ns);
+        worker.writer.set_in_flight(self.user.index, operation, due_ns);
         let mut attempts = 0;
         loop {
             let begin_ns = now_ns();
@@ -322,7 +322,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             writer.queries(queries, self.ended_ns, counted);
         }
         writer.end_recording();
-        writer.set_in_flight(self.user.index, 0);
+        writer.clear_in_flight(self.user.index);
         if counted && let Some(log) = &worker.log {
             log.add(operation, how.outcome(), begin_ns, self.ended_ns);
         }
@@ -414,7 +414,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     async fn replace(&self, seat: &mut Seat<D::Session>, since: Since, due_ns: u64) -> bool {
         let replaced = self.reopen(seat, since).await;
         if !replaced && matches!(self.user.pace, Pace::Closed { .. }) {
-            self.worker.writer.owed(Extra::Backlog, due_ns);
+            self.worker.writer.backlog(due_ns);
         }
         replaced
     }
