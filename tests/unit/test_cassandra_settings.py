@@ -17,7 +17,7 @@ VERSIONS = ("4.1.10", "5.0.9")
 def refused(name: str, version: str, monkeypatch: pytest.MonkeyPatch) -> PlanError | None:
     """What a plan with this setting gets where this version is here."""
     here = Installation(version, "path", "of this machine", Path("/bin/java"))
-    monkeypatch.setattr(Sources, "find", lambda self, version: here)
+    monkeypatch.setattr(Sources, "find", lambda self, version, source=None: here)
     try:
         assert Cassandra.available({"start": {"settings": {name: 64}}}) is None
     except PlanError as error:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.report.answer import Difference
+from bakeoff.report.conclusion import answer_of
 from bakeoff.report.config_diff import configuration_of
 from bakeoff.report.html import write_report
 from builders.bundles import MARIADB, SQLITE, Contender, Story, write_bundle
@@ -296,3 +297,45 @@ def test_what_follows_is_folded_on_the_page_with_its_cause(tmp_path: Path) -> No
     assert "<td>memory</td>" in page
     assert "<td>pool</td>" in page
     assert "that the plan does not declare: <a" not in page
+
+
+def built_by(folder: Path, *packagers: str) -> Bundle:
+    """Two versions of one product, which differ in a setting that no plan says."""
+    b = replace(A, name="b", version="11.4.5", settings={**A.settings, "io_capacity": "2000"})
+    found = bundle(folder, A, b)
+    for facts, packager in zip(found.facts.values(), packagers, strict=True):
+        facts.portable["packager"] = packager
+    return found
+
+
+def test_builds_of_one_packager_differ_by_their_version_alone(tmp_path: Path) -> None:
+    found = built_by(tmp_path / "bundle", "Maven", "Maven")
+    listed = configuration_of(found)
+    assert [d.cause for d in listed.following] == ["version"]
+    assert listed.packagers == []
+    assert "only the plan can have made a difference" in page(found, tmp_path)
+
+
+def test_builds_of_several_packagers_are_named_and_may_differ_for_that(tmp_path: Path) -> None:
+    found = built_by(tmp_path / "bundle", "Debian", "Maven")
+    listed = configuration_of(found)
+    assert [d.cause for d in listed.following] == ["version or packager"]
+    assert [(d.name, d.values, d.deciding) for d in listed.undeclared] == [
+        ("packager", {"a": "Debian", "b": "Maven"}, True)
+    ]
+    words = page(found, tmp_path)
+    assert "only the plan can have made a difference" not in words
+    assert "The builds come from different packagers: Debian, Maven" in words
+    assert any("different packagers: Debian, Maven" in limit for limit in answer_of(found).limits)
+
+
+def test_older_bundles_have_the_words_for_an_installation_alone(tmp_path: Path) -> None:
+    found = built_by(tmp_path / "bundle", "", "")
+    words = "this machine's own /usr/sbin/mariadbd", "Maven Central: org:server:11.4.5"
+    for facts, said in zip(found.facts.values(), words, strict=True):
+        facts.portable["installation"] = said
+    assert configuration_of(found).packagers == ["Maven Central", "this machine's own"]
+
+
+def page(found: Bundle, folder: Path) -> str:
+    return write_report(found, folder / "report.html").html.read_text(encoding="utf-8")

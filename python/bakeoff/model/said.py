@@ -14,7 +14,9 @@ PORTABLE = ("durability", "isolation")
 _SYSTEM_TABLES = ("settings", "session", "start")
 #: How a system stores its tables.
 TABLE_FORMAT = "table_format"
-_SYSTEM_OPTIONS = ("version", "path", "tls", TABLE_FORMAT)
+#: Who built the programs of a server that was started.
+PACKAGER = "packager"
+_SYSTEM_OPTIONS = ("version", "source", "path", "tls", TABLE_FORMAT)
 _TABLES = ("system", "workload", "plan")
 
 

@@ -29,7 +29,7 @@ from .source import Source
 from .units import UnitError, parse_rate_ops_per_s
 
 #: Options of a system that need no prefix, because every kind has its own idea of them.
-BARE_SYSTEM_OPTIONS = ("version", "path", "nodes", "replicas", "tls", TABLE_FORMAT)
+BARE_SYSTEM_OPTIONS = ("version", "source", "path", "nodes", "replicas", "tls", TABLE_FORMAT)
 #: Tables inside a system's table.
 _INNER_TABLES = ("settings", "session", "start")
 #: More of these is a slip of the keyboard: the engine runs no more threads, and each client is a process.
@@ -174,6 +174,6 @@ def put_option(
 def place_of(factor: Factor, *, started: bool) -> tuple[str, ...]:
     """Where the option stands in the system's table: a server that is started has its options in `start`."""
     first = factor.path[0]
-    if started and first in ("settings", "version", "path", "nodes", "replicas"):
+    if started and first in ("settings", "version", "source", "path", "nodes", "replicas"):
         return ("start", *factor.path)
     return ("start", "version") if factor.path == ("version",) else factor.path

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ..errors import PlanError
 from ..fleet.build import refuse_other_build
@@ -25,6 +26,7 @@ from .grid import Combination, read_grid, varying
 from .identity import with_ids
 from .only import choose
 from .overrides import note
+from .packagers import SourcesOf, alike_sources, packager_words, with_source
 from .plan_record import record_of
 from .reach import check_fleet
 from .read_document import read_document
@@ -92,7 +94,10 @@ def resolve(
     builder = Builder(document, grid, by_name, workloads, source, constants, search.factor if search else None)
     chosen = choose(grid, constants, only, source)
     systems = {one.system for one in chosen}
-    skipped = _find_missing(builder, chosen)
+    options = _options(builder, chosen)
+    sources = alike_sources([(by_name[name], said) for name, said in options])
+    missing_of = [(name, with_source(by_name[name], said, sources)) for name, said in options]
+    skipped = here.find_missing(missing_of, by_name, source)
     if must_run:
         here.require(document, systems, skipped, source)
     else:
@@ -102,7 +107,7 @@ def resolve(
             skipped = {}
     combinations = [one for one in chosen if one.system not in skipped]
     sought = Sought(search, combinations) if search else None
-    reading = _Reading(document, builder, skipped, warnings, only, fail_if, sought, must_run)
+    reading = _Reading(document, builder, sources, skipped, warnings, only, fail_if, sought, must_run)
     plan = reading.searching() if search else reading.finish(combinations)
     if must_run:
         here.check_passwords(plan.cells, by_name, source)
@@ -122,11 +127,12 @@ def _kinds_by_name(document: PlanDocument, kinds: Kinds, source: Source) -> dict
     return found
 
 
-def _find_missing(builder: Builder, combinations: list[Combination]) -> dict[str, str]:
+def _options(builder: Builder, combinations: list[Combination]) -> list[tuple[str, dict[str, Any]]]:
+    """Of each combination's system, with its name."""
     options = [(one.system, builder.system_options(one)) for one in combinations]
     for name, said in options:
         check.check_access(name, said, builder.kinds[name], builder.source)
-    return here.find_missing(options, builder.kinds, builder.source)
+    return options
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,7 @@ class _Reading:
 
     document: PlanDocument
     builder: Builder
+    sources: SourcesOf
     skipped: dict[str, str]
     warnings: list[str]
     only: Sequence[str]
@@ -184,6 +191,13 @@ class _Reading:
             data.refuse_leftovers(cells, source)
         cache = data.decide_cache(measure, private, source)
         cells = with_ids(cells, document, cache, source)
+        # After the ids: which sources a machine has is no part of what a cell is.
+        kinds = builder.kinds
+        cells = [
+            replace(cell, system_options=with_source(kinds[cell.record.system], cell.system_options, self.sources))
+            for cell in cells
+        ]
+        warnings += packager_words((kinds[cell.record.system], cell.system_options) for cell in cells)
         factors = varying(combinations)
         left = {name: levels for name, levels in factors.items() if search is None or name != search.factor}
         comparison = read_comparison(

@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape
 from bakeoff.errors import ServerError
 from bakeoff.provision.installation import Installation, Size, newest_first
 from bakeoff.provision.java import JavaNeed
-from bakeoff.provision.maven import Artifact, Maven, run_maven
+from bakeoff.provision.maven import PACKAGER, Artifact, Maven, run_maven
 from bakeoff.provision.store import Content, Part, Progress, Stored, sha256_of
 
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
@@ -75,7 +75,9 @@ class MavenClosure(Maven):
         return [
             one
             for stored in newest_first(self.stored())
-            for one in self._java.installation(stored.version, self.name, _described(stored), stored.root / _JARS)
+            for one in self._java.installation(
+                stored.version, self.name, _described(stored), stored.root / _JARS, PACKAGER
+            )
         ]
 
     def _fetch(self, version: str, scratch: Path, root: Path, say: Progress) -> Content:

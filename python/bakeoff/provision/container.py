@@ -23,7 +23,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bakeoff.errors import PlanError, ServerError
@@ -144,10 +144,12 @@ class _ContainerProcess(ServerProcess):
         super().kill()
 
 
-def installation_for(sources: Sources, version: str | None, image: str | None) -> Installation:
+def installation_for(
+    sources: Sources, version: str | None, image: str | None, source: str | None = None
+) -> Installation:
     """What a plan asks for: `image`, else `version`, else whichever is here. Raises ServerError, PlanError."""
     if image is None:
-        return sources.find(version)
+        return sources.find(version, source)
     if sources.in_images is None:
         raise PlanError(f"{sources.kind} is not started from images", hint="start it by `version`")
     return _in_image(sources.kind, image, sources.in_images)
@@ -163,13 +165,16 @@ def _in_image(kind: str, image: str, named: Named) -> ImageInstallation:
     _refuse_option(image)
     name = runtime()
     found, digest = _inspected(name, image, f"`bakeoff systems install {kind} --image {image}` pulls it")
-    said = ""
+    said, repository = "", f"image {image.partition('@')[0]}"
+    if ":" in repository.rpartition("/")[2]:
+        repository = repository.rpartition(":")[0]
     for program in named.programs:
-        one = ImageInstallation("", "image", f"image {image} ({digest}) by {name}", Path(program), {}, name, found)
+        described = f"image {image} ({digest}) by {name}"
+        one = ImageInstallation("", "image", described, Path(program), {}, repository, name, found)
         argv = [program, *named.flags, "--version"]
         done = one.run(argv, timeout_s=_TIMEOUT_S, cwd=Path("/tmp"))
         if done.returncode == 0 and (version := named.version_of(done.stdout)):
-            return ImageInstallation(version, one.source, one.described, one.program, {}, name, found)
+            return replace(one, version=version)
         said = said or _last_line(done)
     raise ServerError(f"{' and '.join(named.programs)} of the image {image} do not run: {said}")
 

@@ -8,7 +8,6 @@ run by its path like any other, also by the tools that come with it.
 
 from __future__ import annotations
 
-import platform
 import shlex
 import subprocess
 from collections.abc import Mapping
@@ -28,6 +27,7 @@ from bakeoff.provision.installation import (
     version_fits,
     version_key,
 )
+from bakeoff.provision.on_path import distribution, os_release
 from bakeoff.provision.store import Content, Part, Progress, Stored, folder_of, sha256_of, store, stored
 
 #: Not unpacked from the machine's own sources: see the module's text.
@@ -117,7 +117,8 @@ class Debian(Source):
             environment["LD_LIBRARY_PATH"] = ":".join(map(str, library_folders(one.root, self._set)))
         where = f"Debian {self._suite}" if self._suite else "this machine's apt sources"
         described = f"{where}: {self._set.packages[0]} {one.package_version}"
-        return Installation(one.version, self.name, described, one.root / self._set.program, environment)
+        packager = "Debian" if self._suite else distribution()
+        return Installation(one.version, self.name, described, one.root / self._set.program, environment, packager)
 
     def _fetch(self, version: str | None, scratch: Path, root: Path, say: Progress) -> Content:
         named = f"{self._product} from {self._suite}" if self._suite else self._product
@@ -148,10 +149,7 @@ class Debian(Source):
 
 def _own_suite() -> str:
     """This machine's; "" where it has no such name."""
-    try:
-        return platform.freedesktop_os_release().get("VERSION_CODENAME", "")
-    except OSError:
-        return ""
+    return os_release().get("VERSION_CODENAME", "")
 
 
 def library_folders(root: Path, packages: PackageSet) -> list[Path]:

@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bakeoff.errors import PlanError, ServerError
+from bakeoff.nearest import one_of
 from bakeoff.provision.process import ServerProcess, run_as_account
 from bakeoff.provision.store import Progress, Stored, discard
 
@@ -47,6 +48,8 @@ class Installation:
     described: str
     program: Path
     environment: Mapping[str, str] = field(default_factory=dict, compare=False)
+    #: Who built it: two versions are alike but for their version only where one packager built both.
+    packager: str = field(default="", compare=False)
 
     @property
     def base(self) -> Path:
@@ -164,27 +167,55 @@ class Sources:
         """Every installation that can be used now, in order of preference."""
         return [one for source in self.all for one in source.here()]
 
-    def find(self, version: str | None) -> Installation:
-        """The one to use for `version` (`10.11` fits 10.11.19); None: the preferred one."""
+    def find(self, version: str | None, source: str | None = None) -> Installation:
+        """The one to use for `version` (`10.11` fits 10.11.19); None: the preferred one. source: take only its."""
         self.requires()
-        there = self.here()
+        there = [one for one in self.here() if source in (None, one.source)]
         for one in there:
-            if version is None or version_fits(one.version, version):
+            if _is(one, version):
                 return one
         if version is None or not there:
             asked = f" {version}" if version else ""
-            raise ServerError(f"no {self.what}{asked} on this machine", hint=self.install_hint(version))
+            whose = f" from {source}" if source else ""
+            raise ServerError(f"no {self.what}{asked}{whose} on this machine", hint=self.install_hint(version, source))
         have = ", ".join(f"{one.version} ({one.program})" for one in there)
         raise ServerError(
             f"no {self.what} {version} on this machine; there is {have}",
-            hint=f"ask for one of these, put {version} on the PATH, or try {self.install_command(version)}",
+            hint=f"ask for one of these, put {version} on the PATH, or try {self.install_command(version, source)}",
         )
 
-    def install_command(self, version: str | None) -> str:
-        return f"`bakeoff systems install {self.kind}{f'@{version}' if version else ''}`"
+    def refuse_unknown(self, source: str | None, where: str) -> None:
+        known = [one.name for one in self.all]
+        if source is not None and source not in known:
+            raise PlanError(f"{self.kind} does not come from {source!r}", where=where, hint=one_of(source, known))
 
-    def install_hint(self, version: str | None) -> str:
-        return f"{self.install_command(version)} fetches one, no root needed"
+    def alike(self, versions: Sequence[str | None]) -> Mapping[str | None, str]:
+        """The source to take each version from, so that all were built alike: the first that has them all here, else
+        those of the first packager who has; empty: nobody has them all."""
+        here = self.here()
+        for key in ("source", "packager"):
+            for wanted in dict.fromkeys(getattr(one, key) for one in here):
+                theirs = [one for one in here if getattr(one, key) == wanted]
+                found = {version: next((one for one in theirs if _is(one, version)), None) for version in versions}
+                if None not in found.values():
+                    return {version: one.source for version, one in found.items() if one}
+        return {}
+
+    def would_make_alike(self, versions: Sequence[str]) -> str:
+        """Commands after which one source has all of these versions; "" where none is known to offer them."""
+        for source in self.fetching():
+            have = [one.version for one in source.here()]
+            missing = [one for one in versions if not any(version_fits(version, one) for version in have)]
+            if missing and all(_has(source, one) for one in missing):
+                return " and ".join(self.install_command(one, source.name) for one in missing)
+        return ""
+
+    def install_command(self, version: str | None, source: str | None = None) -> str:
+        of_version, of_source = f"@{version}" if version else "", f" --from {source}" if source else ""
+        return f"`bakeoff systems install {self.kind}{of_version}{of_source}`"
+
+    def install_hint(self, version: str | None, source: str | None = None) -> str:
+        return f"{self.install_command(version, source)} fetches one, no root needed"
 
     def fetching(self) -> list[Source]:
         """Those that can fetch something on some machine."""
@@ -236,6 +267,10 @@ def version_fits(version: str, wanted: str) -> bool:
 
 def version_key(version: str) -> tuple[int, ...]:
     return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+
+
+def _is(one: Installation, version: str | None) -> bool:
+    return version is None or version_fits(one.version, version)
 
 
 def _has(source: Source, version: str | None) -> bool:

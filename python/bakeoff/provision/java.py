@@ -71,11 +71,13 @@ class JavaNeed:
             hint=f"install Java {best} (Debian: apt install openjdk-{best}-jre-headless), or set JAVA_HOME to one",
         )
 
-    def installation(self, version: str, source: str, described: str, jars: Path) -> list[JavaInstallation]:
+    def installation(
+        self, version: str, source: str, described: str, jars: Path, packager: str
+    ) -> list[JavaInstallation]:
         """Of a program whose jars are here: none without a Java."""
         if self.lacks():
             return []
-        return [JavaInstallation(version, source, described, self.find().program, jars=jars)]
+        return [JavaInstallation(version, source, described, self.find().program, packager=packager, jars=jars)]
 
 
 def _places() -> Iterator[Path]:

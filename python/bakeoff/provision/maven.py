@@ -27,6 +27,7 @@ from bakeoff.provision.store import Content, Part, Progress, Stored, sha256_of, 
 
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 _TIMEOUT_S = 1800.0
+PACKAGER = "Maven"
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Maven(Source):
     def _installation(self, one: Stored) -> Installation:
         environment = {"LD_LIBRARY_PATH": str(one.root / self._libraries)} if self._libraries else {}
         described = f"Maven Central: {_named(one)}"
-        return Installation(one.version, self.name, described, one.root / self._program, environment)
+        return Installation(one.version, self.name, described, one.root / self._program, environment, PACKAGER)
 
     def stored(self) -> list[Stored]:
         return [one for one in stored(self._product, self.name) if (one.root / self._program).exists()]

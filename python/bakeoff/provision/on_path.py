@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -11,6 +12,8 @@ from pathlib import Path
 
 from bakeoff.provision.installation import Installation, Source
 
+#: Who built a program that no package has.
+OWN = "this machine's own"
 _PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/libexec")
 
 
@@ -33,10 +36,27 @@ class OnPath(Source):
         paths = [shutil.which(self._program), *(f"{folder}/{self._program}" for folder in folders)]
         unique = dict.fromkeys(Path(path).resolve() for path in paths if path and os.access(path, os.X_OK))
         return [
-            Installation(version, self.name, f"this machine's own {path}", path)
+            Installation(version, self.name, f"this machine's own {path}", path, packager=_packager(path))
             for path in unique
             if (version := self._version_of(said_by((str(path), *self._flags))))
         ]
+
+
+def os_release() -> dict[str, str]:
+    try:
+        return platform.freedesktop_os_release()
+    except OSError:
+        return {}
+
+
+def distribution() -> str:
+    """Who packaged this machine's own packages: "Debian"."""
+    return os_release().get("ID", "this machine's distribution").capitalize()
+
+
+def _packager(path: Path) -> str:
+    """Its distribution's, if a package has the file; else nobody knows whose."""
+    return distribution() if said_by(("dpkg", "-S", str(path))) else OWN
 
 
 @cache

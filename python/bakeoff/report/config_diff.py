@@ -13,9 +13,10 @@ from ..analysis.wording import bytes_words
 from ..model import durability
 from ..model.boundary import Document
 from ..model.records import CellRecord, FactsRecord, RunRecord
+from ..model.said import PACKAGER
 from .answer import Difference
 from .client_places import machines_words
-from .config_origin import Meeting, cause, differing, meetings_of, of_an_instance
+from .config_origin import Meeting, cause, differing, meetings_of, of_an_instance, packagers
 from .contest import Contest
 from .runs import clients_of
 from .source import Source
@@ -23,7 +24,7 @@ from .source import Source
 #: Portable facts that decide comparisons, in the order they are listed.
 DECIDING = ("durability", *durability.FACTS, "isolation", "memory_bytes", "tls")
 #: Portable facts whose values say something beside those of the same product alone.
-OF_ONE_PRODUCT = ("installation", "collation")
+OF_ONE_PRODUCT = ("installation", PACKAGER, "collation")
 UNKNOWN = "not known"
 #: What a plan says of the client, for a system or as a factor.
 _CLIENT_KEYS = {"client", "runner", "io"}
@@ -56,6 +57,8 @@ class Configuration(Document):
     #: Those that follow from what the plan declares; each names its cause.
     following: list[Difference]
     undeclared: list[Difference]
+    #: Who built the programs of one product, where that is more than one.
+    packagers: list[str] = Field(default_factory=list)
 
 
 def configuration_of(bundle: Source) -> Configuration:
@@ -80,6 +83,7 @@ def configuration_of(bundle: Source) -> Configuration:
             *_not_as_asked(contest, bundle.facts),
             *(difference for declared, difference in differences if not declared and not difference.cause),
         ],
+        packagers=packagers(bundle.facts.values()),
     )
 
 
@@ -136,8 +140,9 @@ def _portable(contest: Contest, meetings: Sequence[Meeting], facts: Facts) -> li
         for group in _by_product(meetings, facts) if name in OF_ONE_PRODUCT else [meetings]:
             if held := differing(group, value_of):
                 values = {who: _shown(name, value) for who, value in _joined_values(held, value_of).items()}
-                why = cause(contest, held, facts)
-                difference = Difference(name=_label(name), values=values, deciding=name in DECIDING, cause=why)
+                why = "" if name == PACKAGER else cause(contest, held, facts)
+                deciding = name in (*DECIDING, PACKAGER)
+                difference = Difference(name=_label(name), values=values, deciding=deciding, cause=why)
                 found.append((_is_declared(contest, name), difference))
     return found
 
@@ -195,7 +200,7 @@ def _factors(contest: Contest) -> set[str]:
 def _is_declared(contest: Contest, name: str) -> bool:
     """A portable level that is a factor, or that the plan gives to each system and not to all the same. What survives
     is declared by the level of durability that it comes from."""
-    name = "durability" if name in durability.FACTS else name
+    name = "durability" if name in durability.FACTS else "source" if name == PACKAGER else name
     if any(factor == name or factor.endswith(f".{name}") for factor in _factors(contest)):
         return True
     asked = {_asked(cell, name) for cell in contest.plan.cells}

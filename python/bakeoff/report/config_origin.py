@@ -2,16 +2,18 @@
 nobody meant it.
 
 Values are held against each other where cells meet, in one setting: what a contestant has elsewhere is no difference.
-Between instances of our own, of one kind, only the plan can have made a difference, so all that it does not name
-follows from what it names: a version's new defaults, the memory that a cache of another size takes.
+Between instances of our own, of one kind and one packager, only the plan can have made a difference, so all that it
+does not name follows from what it names: a version's new defaults, the memory that a cache of another size takes.
+Builds of several packagers differ in their compilers and options, too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..model.records import CellRecord, FactsRecord
+from ..model.said import PACKAGER
 from .contest import Contest
 
 #: Cells of one setting, by contestant.
@@ -62,11 +64,27 @@ def cause(contest: Contest, meetings: Sequence[Meeting], facts: Mapping[str, Fac
     told = [[(cell, facts[cell.id]) for cell in meeting.values()] for meeting in meetings]
     if not all(fact.private and cell.kind == meeting[0][0].kind for meeting in told for cell, fact in meeting):
         return ""
+    built = ["packager"] if packagers(fact for meeting in told for _, fact in meeting) else []
     if contest.factor != "system":
-        return contest.factor.rpartition(".")[2]
+        return " or ".join([contest.factor.rpartition(".")[2], *built])
     versions = any(len({fact.version for _, fact in meeting}) > 1 for meeting in told)
     given = any(_given(contest, *each) != _given(contest, *meeting[0]) for meeting in told for each in meeting)
-    return " and ".join([*(["version"] if versions else []), *(["what the plan says of each"] if given else [])])
+    said = " and ".join([*(["version"] if versions else []), *(["what the plan says of each"] if given else [])])
+    return " or ".join([said, *built]) if said else ""
+
+
+def packagers(facts: Iterable[FactsRecord]) -> list[str]:
+    """Who built the programs of one product, where that is more than one."""
+    products: dict[str, set[str]] = {}
+    for fact in facts:
+        if packager := packager_of(fact.portable):
+            products.setdefault(fact.product, set()).add(packager)
+    return sorted({name for names in products.values() if len(names) > 1 for name in names})
+
+
+def packager_of(portable: Mapping[str, str]) -> str:
+    """Older bundles have the words for the installation alone: "Maven Central: io.zonky..."."""
+    return portable.get(PACKAGER) or portable.get("installation", "").partition(":")[0].partition(" /")[0]
 
 
 def _given(contest: Contest, cell: CellRecord, facts: FactsRecord) -> tuple[object, ...]:

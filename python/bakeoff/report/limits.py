@@ -10,6 +10,7 @@ from ..model.records import EXISTING_PREFIX, PlanRecord, RunRecord
 from ..model.said import TABLE_FORMAT
 from .answer import CellAnswer
 from .client_places import elsewhere
+from .config_origin import packagers
 from .source import Source
 
 #: Below this a window is shorter than the slow rhythms of a database: checkpoints, purge, compaction.
@@ -23,6 +24,7 @@ def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
     found = [
         _workload(cells),
         _machine(bundle),
+        _packagers(bundle),
         _loop(plan.pacing),
         _window(plan.window_s),
         _memory(bundle, cells),
@@ -69,6 +71,16 @@ def _machine(bundle: Source) -> str:
             " per operation."
         )
     return "Network and server machine are outside of what was recorded; only the client's machine is described."
+
+
+def _packagers(bundle: Source) -> str:
+    """Of what is compared."""
+    if not (found := packagers(bundle.facts.values())):
+        return ""
+    return (
+        f"The builds come from different packagers: {', '.join(found)}. Their compilers and options differ as well as"
+        " what the plan varies; builds of one source differ in that alone."
+    )
 
 
 def _client_share(runs: Sequence[RunRecord]) -> str:

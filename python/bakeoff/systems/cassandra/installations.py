@@ -10,6 +10,7 @@ from pathlib import Path
 from bakeoff.provision.closure import MavenClosure
 from bakeoff.provision.installation import Source, Sources
 from bakeoff.provision.java import JavaInstallation, JavaNeed
+from bakeoff.provision.on_path import OWN
 
 #: 5.0 does not start on Java 25, which has no security manager any more.
 JAVA = JavaNeed("Cassandra", (17, 11))
@@ -29,7 +30,7 @@ class Unpacked(Source):
             one
             for home in dict.fromkeys(filter(None, homes))
             if (version := _version_in(Path(home)))
-            for one in JAVA.installation(version, self.name, f"this machine's own {home}", Path(home, "lib"))
+            for one in JAVA.installation(version, self.name, f"{OWN} {home}", Path(home, "lib"), OWN)
         ]
 
 

@@ -26,6 +26,7 @@ class StartOptions(Options):
     """A private instance."""
 
     version: str | None = None  # None: whichever is found
+    source: str | None = None  # where that comes from, as `bakeoff systems install --from` has it; None: anywhere
     image: str | None = None  # a container's, in place of `version`
     settings: Settings = Field(default_factory=dict)
     path: str | None = None  # a folder on the storage to be tested; None: with everything else
@@ -36,6 +37,8 @@ class StartOptions(Options):
     def _one_program(self) -> StartOptions:
         if self.version is not None and self.image is not None:
             raise ValueError("`version` and `image` exclude each other: leave out one of the two")
+        if self.source is not None and self.image is not None:
+            raise ValueError("`source` and `image` exclude each other: leave out one of the two")
         return self
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
-from bakeoff.model.said import TABLE_FORMAT
+from bakeoff.model.said import PACKAGER, TABLE_FORMAT
 from bakeoff.provision.container import installation_for
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Installation, Sources
@@ -105,9 +105,10 @@ class StartedServer(Server):
         if read.address is not None:
             return None
         stored = cls.family.stored(read, f"systems.{cls.kind}")
+        start = read.start or StartOptions()
+        cls.sources().refuse_unknown(start.source, f"systems.{cls.kind}.start.source")
         try:
-            start = read.start or StartOptions()
-            found = installation_for(cls.sources(), start.version, start.image)
+            found = installation_for(cls.sources(), start.version, start.image, start.source)
         except BakeoffError as error:
             return f"{error.what} ({error.hint})" if error.hint else error.what
         if stored:
@@ -171,7 +172,7 @@ class StartedServer(Server):
     def servers(self) -> dict[str, DatabaseServer]:
         """Their folders are made at the first call. With a port of the plan they have that and the next ones."""
         if not self._servers:
-            found = installation_for(self.sources(), self._start.version, self._start.image)
+            found = installation_for(self.sources(), self._start.version, self._start.image, self._start.source)
             tls = self._options.asked_tls is not None
             spec = ServerSpec(found, self._settings, self._options.tables_in, tls=tls, place=self._place)
             whole = InstanceFolder(self._workdir)
@@ -325,6 +326,7 @@ class StartedServer(Server):
             "tls": self._cipher(server) or "off",
             "transport": self._start.connect,
             "installation": server.spec.installation.described,
+            PACKAGER: server.spec.installation.packager,
             **self.table_facts(server.control),
             **({"adjusted": "; ".join(adjusted)} if adjusted else {}),
         }
