@@ -337,3 +337,17 @@ def test_a_load_parameter_in_measure_is_checked_as_a_factor_is(
     error = refused(factors, systems=MARIADB, measure=measure)
     assert what in error.what
     assert where in error.where
+
+
+@pytest.mark.parametrize(
+    ("parts", "pacing"),
+    [
+        ({}, "closed"),
+        ({"factors": "rate = [100, 200]"}, None),
+        ({"measure": "rate = 100"}, None),
+        ({"measure": "rate = 100\npacing = { arrival = 'constant' }"}, {"arrival": "constant"}),
+        ({"measure": "pacing = { rate = 100 }"}, {"rate": 100.0, "arrival": "poisson"}),
+    ],
+)
+def test_the_resolved_plan_of_an_open_loop_does_not_call_it_closed(parts: dict[str, str], pacing: object) -> None:
+    assert read(**parts).record.resolved["measure"].get("pacing") == pacing

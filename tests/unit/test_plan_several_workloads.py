@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import PlanError
+from bakeoff.model.said import work_of
+from bakeoff.plan.describe import describe
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
+from bakeoff.report.contest import Contest
 
 SQLITE = "[systems.sqlite]"
 MARIADB = "[systems.mariadb]\nstart = true"
@@ -77,7 +80,8 @@ def test_listed_cells_may_name_their_workload() -> None:
     ("parts", "what", "where"),
     [
         ({"works": ""}, "the plan needs `workload`", ""),
-        ({"works": f"[workload]\nkind = 'ycsb'\n{SCRIPTS}"}, "both [workload] and [workloads.NAME]", "workload"),
+        ({"works": f"[workload]\nrecords = 0\n{READERS}"}, "`records` cannot be 0", "line 4, [workload] records"),
+        ({"works": f"[workload]\nscripts = 1\n{READERS}"}, "unknown option `scripts`", "line 4, [workload] scripts"),
         ({"works": "[workloads.sqlite]\nkind = 'ycsb'"}, '"sqlite" cannot be the name of a workload', "sqlite"),
         ({"works": "[workloads.x]\nkind = 'ycbs'"}, "there is no workload `ycbs`", "[workloads.x] kind"),
         ({"works": f"{READERS}\nrecords = 0"}, "`records` cannot be 0", "[workloads.readers] records"),
@@ -86,7 +90,7 @@ def test_listed_cells_may_name_their_workload() -> None:
         ({"factors": "'readers.record' = [1]"}, "`record` is no option of the workload `readers`", "[factors]"),
         ({"factors": "preset = ['a']"}, "`preset` is said twice, as a factor and in [workloads.readers]", "preset"),
         ({"factors": "records = [1]\n'readers.records' = [2]"}, "are the same thing", "[factors]"),
-        ({"rest": "[compare]\nfactor = 'workload'"}, "workloads are never compared", "[compare] factor"),
+        ({"rest": "[compare]\nfactor = 'workload'"}, "workloads with different data are never", "[compare] factor"),
         ({"systems": "[systems.null]"}, "null cannot be asked what sysbench asks", "null"),
     ],
 )
@@ -102,3 +106,64 @@ def test_workloads_are_not_what_is_compared() -> None:
     alone = several().record
     assert (alone.compare_factor, alone.baseline) == ("system", None)
     assert several("threads = [1, 4]").record.compare_factor == "threads"
+
+
+def test_workloads_share_what_stands_in_the_common_table() -> None:
+    common = "[workload]\nkind = 'ycsb'\nrecords = 10\nfield_count = 2"
+    works = f"{common}\n[workloads.readers]\npreset = 'c'\n[workloads.writers]\npreset = 'a'\nfield_count = 3"
+    plan = several(works=works)
+    assert [cell.record.label for cell in plan.cells] == ["sqlite / readers", "sqlite / writers"]
+    assert [cell.workload.spec["field_count"] for cell in plan.cells] == [2, 3]
+    assert {cell.workload.spec["records"] for cell in plan.cells} == {10}
+    assert work_of(plan.record, plan.cells[0].record)["records"] == 10
+    alone = several(works="[workload]\nkind = 'ycsb'\npreset = 'c'\nrecords = 10\nfield_count = 2")
+    assert plan.cells[0].record.id == alone.cells[0].record.id
+
+
+STATEMENTS = """
+[workload]
+kind = "sql"
+schema = "schema.sql"
+[workload.load.items]
+rows = 100
+columns = { id = "row", n = "random(1, 9)" }
+[workloads.point]
+scripts = "point.sql"
+[workloads.mix]
+scripts = ["point.sql", { file = "range.sql", weight = 3 }]
+"""
+
+
+def own_sql(folder: Path, rest: str = "", works: str = STATEMENTS) -> ResolvedPlan:
+    (folder / "schema.sql").write_text("CREATE TABLE items (id INTEGER PRIMARY KEY, n INTEGER NOT NULL);")
+    (folder / "point.sql").write_text("SELECT n FROM items WHERE id = 1;")
+    (folder / "range.sql").write_text("SELECT n FROM items WHERE id < 9;")
+    return resolve(f"title = 't'\n{SQLITE}\n{works}\n{rest}", folder, must_run=False)
+
+
+def test_statements_on_one_schema_share_its_data_and_can_be_compared(tmp_path: Path) -> None:
+    plan = own_sql(tmp_path, "[compare]\nfactor = 'workload'\nbaseline = 'mix'")
+    assert len({cell.load_key for cell in plan.cells}) == 1
+    assert (plan.record.compare_factor, plan.record.baseline) == ("workload", "mix")
+    contest = Contest(plan.record)
+    assert contest.contestants == ["workload mix", "workload point"]
+    (line,) = describe(plan, tmp_path).loads
+    assert line.workload == "SQL point (scale 1); SQL point 1, range 3 (scale 1)"
+
+
+def test_scripts_are_a_factor_by_their_files_and_lists_of_them_have_names(tmp_path: Path) -> None:
+    works = STATEMENTS.partition("[workloads.point]")[0]
+    plan = own_sql(tmp_path, "[factors]\nscripts = ['point.sql', 'range.sql']", works)
+    assert plan.record.compare_factor == "scripts"
+    assert len({cell.load_key for cell in plan.cells}) == 1
+    with pytest.raises(PlanError) as caught:
+        own_sql(tmp_path, "[factors]\nscripts = [['point.sql'], ['range.sql']]", works)
+    assert "neither a list nor a table" in caught.value.what
+    assert "[workloads.NAME]" in caught.value.hint
+
+
+def test_an_option_that_takes_a_list_is_not_said_to_be_a_factor(tmp_path: Path) -> None:
+    works = STATEMENTS.replace('"point.sql", {', '"point.sql", 7, {')
+    with pytest.raises(PlanError) as caught:
+        own_sql(tmp_path, works=works)
+    assert "[factors]" not in caught.value.hint

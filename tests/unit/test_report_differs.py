@@ -141,6 +141,13 @@ def test_how_much_was_done_comes_first_where_something_else_is_judged(tmp_path: 
     assert "client_cpu_us_per_op" in told(found)
 
 
+def test_rates_that_the_plan_offers_are_no_finding(tmp_path: Path) -> None:
+    found = write_bundle(tmp_path / "b", replace(PAIR, objective="size_on_disk_bytes"))
+    for cell, offered in zip(found.plan.cells, (1000.0, 2000.0), strict=True):
+        cell.rate_ops_per_s = offered
+    assert "rate" not in told(answer_of(found))
+
+
 def test_hints_say_nothing_of_aborts_where_a_sentence_of_theirs_stands_above(tmp_path: Path) -> None:
     def aborted(run: RunRecord) -> RunRecord:
         many = run.ok if run.cell == "c02" else 0

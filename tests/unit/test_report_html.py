@@ -24,6 +24,7 @@ from bakeoff.report.html import write_report
 from builders.bundles import MARIADB, SQLITE, Contender, Story, failed, invalid, write_bundle
 from builders.golden import assert_golden
 
+OTHER = replace(MARIADB, name="other")
 SMALL = Story(threads=(1, 8), presets=("a",), window_s=20, warm_up_s=2)
 MIXED = replace(SMALL, presets=("a", "c"), noise=0.01)
 HOSTILE = "</script></style><script>alert('1')</script>\"'><img src=x onerror=alert(2)>{{7*7}}{% raw %}\x00"
@@ -119,6 +120,15 @@ def test_a_share_has_one_unit_in_table_and_chart(tmp_path: Path) -> None:
     chart = html[html.index("<h3>share of errors") :]
     ticks = re.findall(r">([\d.]+ %)<", chart[: chart.index("</svg>")])
     assert "20 %" in ticks
+
+
+@pytest.mark.parametrize(("contenders", "shared"), [((MARIADB, SQLITE), False), ((MARIADB, SQLITE, OTHER), True)])
+def test_the_level_of_an_interval_is_explained_by_what_made_it(
+    tmp_path: Path, contenders: tuple[Contender, ...], shared: bool
+) -> None:
+    words = report(tmp_path, replace(SMALL, threads=(8,), contenders=contenders)).text
+    assert "kept for answers after further repetitions" in words
+    assert ("shared by all comparisons of the table" in words) == shared
 
 
 def test_a_long_description_is_folded_and_a_short_one_is_not(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from collections.abc import Mapping
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -18,11 +19,13 @@ def limits(
     placement: tuple[str, ...] = (),
     tables: str = "",
     sizes: tuple[int, int | None] = (0, None),
+    work: Mapping[str, Any] = MappingProxyType({"kind": "ycsb"}),
 ) -> str:
     """facts: of each system, whether it is private and whether it is embedded. tables: how they are stored. sizes: of
     the loaded data, on disk and of their values."""
-    cell = SimpleNamespace(reset="", dataset=dataset)
+    cell = SimpleNamespace(reset="", dataset=dataset, system="m", levels={})
     plan = SimpleNamespace(reset=reset, cells=[cell], pacing="open loop", window_s=60.0, repetitions=5)
+    plan.factors, plan.resolved, plan.tree_of = {}, {"workload": work}, lambda _: {"workload": work}
     plan.placement = {key: [0] for key in placement}
     portable = {"table_format": tables} if tables else {}
     told = {
@@ -38,6 +41,14 @@ def limits(
 def test_runs_that_begin_where_others_ended_are_said_not_to_be_independent() -> None:
     assert "repetitions are not independent of their order" in limits(reset="none")
     assert "independent" not in limits()
+
+
+def test_own_statements_are_not_called_synthetic() -> None:
+    assert "The work is synthetic" in limits()
+    assert "The work is synthetic" in limits(work={"kind": "sql", "script": "tpcb-like"})
+    own = limits(work={"kind": "sql", "scripts": ["a.sql"]})
+    assert "The work is your own SQL" in own
+    assert "synthetic" not in own
 
 
 def test_data_that_were_there_before_are_said_to_be_checked_in_part() -> None:

@@ -69,6 +69,11 @@ def work_of(plan: PlanRecord, cell: CellRecord) -> dict[str, Any]:
     return {**table, **{factor: level for factor, level in _levels(plan, cell) if is_of_work(factor)}}
 
 
+def is_own_sql(work: Mapping[str, Any]) -> bool:
+    """Of the options of a workload: statements of the user's, and none of pgbench's presets."""
+    return work.get("kind") == "sql" and "script" not in work
+
+
 def _work_name(plan: PlanRecord, cell: CellRecord) -> Scalar:
     """ "" where the plan gives it none."""
     return cell.levels.get("workload") or next(iter(_table(plan.tree_of(cell), "workloads")), "")

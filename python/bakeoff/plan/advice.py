@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..model.records import CellRecord, PlanRecord
+from ..model.records import PlanRecord
 from ..report.contest import Contest
+from .comparison import has_other_data
 from .document import PlanDocument
 from .resolved import Cell
 
@@ -21,7 +22,7 @@ def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool
     paced = any(cell.record.rate_ops_per_s is not None for cell in cells)
     if measure.objective == "rate" and paced and document.search is None:
         words.append('in an open loop the achieved rate is what was offered; judge by objective = "latency_p99"')
-    if _has_other_data(cells, record.compare_factor) and not Contest(record).is_sweep:
+    if has_other_data(cells, record.compare_factor) and not Contest(record).is_sweep:
         words.append(f"the levels of `{record.compare_factor}` have different data, which are never compared")
     again = dict.fromkeys(cell.record.system for cell in cells if cell.reset == "reload")
     if names := ", ".join(name for name in again if not private[name]):
@@ -35,13 +36,3 @@ def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool
     for workload in {id(cell.workload): cell.workload for cell in cells}.values():
         words += workload.advice
     return list(dict.fromkeys(words))
-
-
-def _has_other_data(cells: list[Cell], factor: str) -> bool:
-    """Whether cells that differ only in this factor differ in their data too."""
-    seen: dict[str, CellRecord] = {}
-    for cell in cells:
-        rest = repr({name: level for name, level in cell.record.levels.items() if name != factor})
-        if not cell.record.has_rows_of(seen.setdefault(rest, cell.record)):
-            return True
-    return False

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..model.records import Scalar
+from ..model.records import CellRecord, Scalar
 from ..nearest import meant
 from ..report.levels import SWEPT_MIN, amount
 from .document import CompareTable
 from .factors import Factor
+from .resolved import Cell
 from .source import Source
 
 #: Of the load parameters, how much is asked of a system at once. The others are ways in which it is asked.
@@ -19,13 +20,18 @@ Levels = Mapping[str, Sequence[Scalar]]
 
 
 def read_comparison(
-    said: CompareTable, planned: Levels, left: Levels, factors: Mapping[str, Factor], source: Source
+    said: CompareTable,
+    planned: Levels,
+    left: Levels,
+    factors: Mapping[str, Factor],
+    cells: Sequence[Cell],
+    source: Source,
 ) -> tuple[str, Scalar | None]:
     """The compared factor and its baseline. What the plan says must be in it; where a skipped system took that away,
     the default takes its place. planned, left: levels by factor, of the plan and of what is run of it."""
-    if said.factor == "workload":
-        hint = "systems are compared within each workload"
-        raise source.error("workloads are never compared with each other", "compare", "factor", hint=hint)
+    if said.factor == "workload" and has_other_data(cells, "workload"):
+        hint = "systems are compared within each workload; workloads with the same data can be compared with each other"
+        raise source.error("workloads with different data are never compared", "compare", "factor", hint=hint)
     if said.factor is not None and said.factor not in planned:
         raise source.error(
             f"`{said.factor}` is not a factor of this plan", "compare", "factor", hint=meant(said.factor, planned)
@@ -41,6 +47,16 @@ def read_comparison(
         return factor, None
     baseline = _among(said.baseline, levels)
     return factor, levels[0] if baseline is None else baseline
+
+
+def has_other_data(cells: Sequence[Cell], factor: str) -> bool:
+    """Whether cells that differ only in this factor differ in their data too."""
+    seen: dict[str, CellRecord] = {}
+    for cell in cells:
+        rest = repr({name: level for name, level in cell.record.levels.items() if name != factor})
+        if not cell.record.has_rows_of(seen.setdefault(rest, cell.record)):
+            return True
+    return False
 
 
 def _asked_about(levels: Levels, factors: Mapping[str, Factor]) -> str:

@@ -282,7 +282,7 @@ def _load_line(cells: list[Cell]) -> LoadLine:
         key=first.load_key,
         system=first.record.system,
         dataset=first.record.dataset,
-        workload=first.record.workload,
+        workload="; ".join(dict.fromkeys(cell.record.workload for cell in cells)),
         rows=first.workload.loaded_rows,
         size_bytes=tables_bytes(first),
         load_s=round(_load_s(first), 2),

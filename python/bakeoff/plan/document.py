@@ -269,6 +269,9 @@ def _levels(value: Any) -> Any:
 
 
 def _scalar(value: Any) -> Any:
+    if isinstance(value, list | dict):
+        hint = "give each a name: tables [workloads.NAME] are a factor, and [workload] has the options that they share"
+        raise UnitError("a level is a number, a text, true or false, and neither a list nor a table", hint)
     if not isinstance(value, str | int | float | bool):
         raise UnitError("a level is a number, a text, true or false", "for instance threads = [1, 4]")
     return value
@@ -334,11 +337,13 @@ def keys_of(table: type[Table]) -> list[str]:
     return [field.alias or name for name, field in table.model_fields.items()]
 
 
-def plan_tree(document: PlanDocument) -> dict[str, Any]:
-    """The document as a tree that is itself a plan: defaults filled in, None left out, secrets as names only."""
+def plan_tree(document: PlanDocument, *, closed: bool) -> dict[str, Any]:
+    """The document as a tree that is itself a plan: defaults filled in, None left out, secrets as names only. closed:
+    no cell has a rate, wherever it comes from."""
     tree: dict[str, Any] = document.model_dump(by_alias=True, exclude_none=True)
     for name in ("workloads", "faults"):
         if not tree[name]:
             del tree[name]
-    tree["measure"].setdefault("pacing", "closed")
+    if closed:
+        tree["measure"]["pacing"] = "closed"
     return tree

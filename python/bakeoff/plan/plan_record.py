@@ -54,7 +54,7 @@ def record_of(
         fail_if=[*document.compare.fail_if, *fail_if],
         search=search,
         cells=[cell.record for cell in cells],
-        resolved=plan_tree(document),
+        resolved=plan_tree(document, closed=all(cell.record.rate_ops_per_s is None for cell in cells)),
         only=list(only),
         fleet=fleet.words if fleet else "",
     )

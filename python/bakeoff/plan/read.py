@@ -201,7 +201,7 @@ class _Reading:
         factors = varying(combinations)
         left = {name: levels for name, levels in factors.items() if search is None or name != search.factor}
         comparison = read_comparison(
-            document.compare, varying(builder.grid.combinations), left, builder.grid.factors, source
+            document.compare, varying(builder.grid.combinations), left, builder.grid.factors, cells, source
         )
         constants = {name: [level] for name, level in builder.constants.items()}
         record = record_of(

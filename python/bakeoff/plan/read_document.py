@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import PlanError
+from .common_options import share_options
 from .constants import move_constants
 from .document import PlanDocument
 from .factors import known_name
@@ -35,7 +36,8 @@ def read_document(text: str, source: Source, said: Sequence[str] = ()) -> tuple[
     except ValueError:  # of all the numbers of Python's that TOML has, only whole ones can be too long to read
         raise PlanError("the plan holds a number of thousands of digits", where=str(source.path or "")) from None
     source = replace(source, said=override(tree, said))
-    source = replace(source, moved=move_constants(tree, source))
+    moved = move_constants(tree, source)
+    source = replace(source, moved={**moved, **share_options(tree)})
     if source.path is not None:
         tree.setdefault("title", source.path.stem)
     try:
@@ -76,9 +78,6 @@ def _check_workloads(document: PlanDocument, source: Source) -> None:
     if document.workload is None and not document.workloads:
         hint = 'write a table [workload] with kind = "ycsb", or several [workloads.NAME]'
         raise source.error("the plan needs `workload`", hint=hint)
-    if document.workload is not None and document.workloads:
-        hint = "give [workload] a name: [workloads.NAME]"
-        raise source.error("the plan has both [workload] and [workloads.NAME]", "workload", hint=hint)
     for name in document.workloads:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or name in document.systems:
             hint = "names are letters, digits, _ and -, and other than those of systems"

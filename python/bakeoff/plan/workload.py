@@ -147,9 +147,12 @@ class PlanWorkload:
         else:
             place = self._where(option, question)
         hint = answer.hint
-        if isinstance(self._said.get(option), list):
+        if isinstance(self._said.get(option), list) and not self._takes_a_list(option):
             hint = "; ".join(filter(None, [hint, f"to vary it, write `{option}` in [factors]"]))
         return PlanError(answer.what, where=place, hint=hint)
+
+    def _takes_a_list(self, option: str) -> bool:
+        return any(one.name == option and one.values.startswith("a list") for one in self._kind.options)
 
     def _where(self, option: str, question: Question) -> str:
         """Of an option that stands in the table or is a factor."""

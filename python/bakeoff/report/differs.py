@@ -141,7 +141,9 @@ class Differs:
         """The parts of what client and server take, or where one of the two is embedded the sum."""
         facts = [self._bundle.facts.get(cell.id) for cell in (base, other)]
         embedded = any(each is not None and each.embedded for each in facts)
-        return [name for name, kind in _METRICS.items() if not (kind in _PARTS if embedded else name in _SUMS)]
+        named = [name for name, kind in _METRICS.items() if not (kind in _PARTS if embedded else name in _SUMS)]
+        offered_alike = base.rate_ops_per_s == other.rate_ops_per_s
+        return [name for name in named if name != "rate" or offered_alike]  # two offered rates differ by the plan
 
     def _figures(self, cell: CellRecord) -> dict[int, _Figures]:
         if cell.id not in self._taken:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..analysis.client import cpu_share
 from ..analysis.wording import bytes_words, counted, percent_words, significant
 from ..model.records import EXISTING_PREFIX, PlanRecord, RunRecord
-from ..model.said import TABLE_FORMAT
+from ..model.said import TABLE_FORMAT, is_own_sql, work_of
 from .answer import CellAnswer
 from .client_places import elsewhere
 from .config_origin import packagers
@@ -22,7 +22,7 @@ _VALUES_LEAST_BYTES = 64 << 20
 def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
     plan = bundle.plan
     found = [
-        _workload(cells),
+        _workload(bundle.plan, cells),
         _machine(bundle),
         _packagers(bundle),
         _loop(plan.pacing),
@@ -41,10 +41,12 @@ def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
     return [words for words in found if words]
 
 
-def _workload(cells: Sequence[CellAnswer]) -> str:
+def _workload(plan: PlanRecord, cells: Sequence[CellAnswer]) -> str:
     names = list(dict.fromkeys(cell.workload for cell in cells))
     listed = "; ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return f"The work is synthetic ({listed}): other queries, data and access patterns may give another order."
+    own = [is_own_sql(work_of(plan, cell)) for cell in plan.cells]
+    work = "your own SQL" if all(own) else "in part your own SQL, else synthetic" if any(own) else "synthetic"
+    return f"The work is {work} ({listed}): other queries, data and access patterns may give another order."
 
 
 def _machine(bundle: Source) -> str:

@@ -237,7 +237,7 @@ def _figures(cell: CellAnswer) -> list[str]:
     rate, response = cell.rate_ops_per_s, cell.response
     if rate is None:
         return ["-"] * (len(_HEADS) - 1) + [cell.validity]
-    interval = "-" if rate.low is None or rate.high is None else interval_words(rate.low, rate.high, grouped, "..")
+    interval = "-" if rate.low is None or rate.high is None else interval_words(rate.low, rate.high, grouped)
     if cell.due_and_done_ops_per_s is not None:
         interval = ALL_DUE
     times = [time_words(response, name) for name in (*QUANTILE_WORDS, "max_ms")]
