@@ -6,8 +6,9 @@ Bounds leave three standard errors of the counting itself, and the seeds are fix
 
 import numpy as np
 import pytest
-from bakeoff.analysis.compare import Comparison, judge
+from bakeoff.analysis.compare import ALPHA, Comparison, judge
 from bakeoff.analysis.estimate import Estimate, Invalid, paired, unpaired
+from bakeoff.analysis.looks import alpha_at
 from bakeoff.analysis.registry import metric
 
 RATE = metric("rate")
@@ -146,7 +147,7 @@ def looked(random: Random, change: float) -> int:
     blocks = 5
     for look in (1, 2, 3):
         sides = [{i: float(np.exp(x)) for i, x in enumerate(side[:blocks])} for side in (a, b)]
-        (found,) = judge([paired("c", RATE, "A", "B", *sides)], look=look)
+        (found,) = judge([paired("c", RATE, "A", "B", *sides)], alpha=alpha_at(look, ALPHA))
         if found.claims_difference:
             return look
         blocks += min(15, found.more_repetitions or 15)

@@ -10,14 +10,18 @@ import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.resume import Present
 from bakeoff.bundle.write import BundleWriter
-from bakeoff.model.records import RunRecord
+from bakeoff.cli import main
+from bakeoff.errors import BakeoffError, BundleError
+from bakeoff.model.records import AnalysisRecord, RunRecord
 from bakeoff.report.answer import Answer
-from bakeoff.report.conclusion import answer_of
+from bakeoff.report.conclusion import analysed, answer_of
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, Story, write_bundle
 
 SLOWER = replace(MARIADB, name="slower", rate_1=3_960.0, rate_max=23_760.0)
 TWO = Story(contenders=(MARIADB, SLOWER), presets=("a",), threads=(8,), repetitions=8, noise=0.002, window_s=5)
+
+ALIKE = replace(TWO, contenders=(MARIADB, replace(MARIADB, name="like")), noise=0.02)
 
 
 def judged(
@@ -35,16 +39,16 @@ def judged(
 def test_the_first_look_takes_four_of_the_five_percent(tmp_path: Path) -> None:
     found = judged(tmp_path, TWO, [])
     assert (found.look, found.comparisons[0].level) == (1, pytest.approx(0.96))
-    assert "judged before" not in " ".join(found.headline)
+    assert "analysed before" not in " ".join(found.headline)
 
 
 def test_a_second_look_is_judged_over_all_repetitions_at_what_the_first_left_and_says_so(tmp_path: Path) -> None:
-    found = judged(tmp_path, TWO, [5])
+    found = judged(tmp_path, ALIKE, [5])
     assert (found.look, found.comparisons[0].repetitions) == (2, 8)
     assert found.comparisons[0].level == pytest.approx(0.992)
     assert found.headline[1] == (
-        "This was judged before, with 5 repetitions: a difference is now claimed at a chance of error of 0.8 %,"
-        " not 4 %, so that all looks together keep 5 %."
+        "This bundle was analysed before, with 5 repetitions: a difference is now claimed at a chance of error of"
+        " 0.8 %, not 4 %, so that all analyses together keep 5 %. Verdicts that were given stand."
     )
 
 
@@ -54,36 +58,132 @@ def test_the_answer_that_was_given_is_not_another_look_nor_one_at_too_few_to_com
     assert judged(tmp_path / "third", TWO, [5, 7, 8]).look == 3
 
 
-def test_what_a_look_has_shown_stands_and_says_what_became_of_it(tmp_path: Path) -> None:
-    def turned(run: RunRecord) -> float:
-        return 1.0 if run.cell == "c01" else 0.95 if run.block <= 5 else 1.08
+def turned(run: RunRecord) -> float:
+    """The second system is slower at first, and then faster."""
+    return 1.0 if run.cell == "c01" else 0.95 if run.block <= 5 else 1.08
 
+
+def test_what_an_analysis_has_shown_stands_and_the_estimate_is_the_latest(tmp_path: Path) -> None:
     found = judged(tmp_path, TWO, [5], turned)
     (only,) = found.comparisons
-    assert (only.verdict, only.repetitions) == ("lower", 5)
+    assert (only.verdict, only.repetitions, only.level) == ("lower", 8, pytest.approx(0.96))
+    assert only.ratio is not None
+    assert only.low is not None
+    assert only.high is not None
+    assert only.low < 1 < only.high
+    assert only.words.startswith("slower is slower than mariadb, as shown before; with all 8 repetitions -")
     (note,) = only.notes
-    assert note.startswith("shown with 5 repetitions; with all 8: -")
+    assert note.startswith("shown with 5 repetitions at level 96 %: -5")
     assert judged(tmp_path / "unseen", TWO, [], turned).comparisons[0].verdict == "no difference"
 
 
-def test_an_answer_is_a_look_and_is_written_down_once(tmp_path: Path) -> None:
-    bundle = write_bundle(tmp_path / "b", replace(TWO, repetitions=1))
+def part(bundle: Bundle, blocks: int, cells: int = 1000) -> Bundle:
+    """The bundle as it was when the plan had so many blocks and so many cells of each system."""
+    systems: dict[str, list[str]] = {}
+    for cell in bundle.plan.cells:
+        systems.setdefault(cell.system, []).append(cell.id)
+    kept = {one for ids in systems.values() for one in ids[:cells]}
+    plan = {"cells": [cell for cell in bundle.plan.cells if cell.id in kept], "repetitions": blocks}
+    then = replace(bundle, plan=bundle.plan.model_copy(update=plan))
+    then.runs = [run for run in bundle.runs if run.block <= blocks and run.cell in kept]
+    return then
+
+
+def test_every_answer_is_recorded_and_the_same_data_again_are_no_further_analysis(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", replace(ALIKE, state="running"))
+    first = analysed(part(bundle, 5))
+    again = analysed(part(bundle, 5))
+    assert (first.look, again.look, first.comparisons) == (1, 1, again.comparisons)
+    third = [analysed(part(bundle, blocks)) for blocks in (6, 8)][-1]
+    assert (third.look, third.comparisons[0].level) == (3, pytest.approx(0.9984))
+    assert [one.alpha for one in bundle.analyses] == pytest.approx([0.04, 0.008, 0.0016])
+    assert [one.verdicts[0].repetitions for one in bundle.analyses] == [5, 6, 8]
+
+
+def test_fewer_repetitions_than_can_be_judged_are_no_analysis(tmp_path: Path) -> None:
+    assert analysed(part(write_bundle(tmp_path / "b", TWO), 4)).look == 1
+    assert not (tmp_path / "b" / "analyses.jsonl").exists()
+
+
+def test_the_report_of_a_bundle_that_still_runs_is_an_analysis(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "b", replace(ALIKE, state="running", repetitions=5))
+    assert main(["bundles", "show", str(tmp_path / "b"), "--json"]) == 0
+    assert main(["bundles", "show", str(tmp_path / "b")]) == 0
+    assert len(Bundle.open(tmp_path / "b").analyses) == 1
+
+
+def test_a_verdict_stands_when_the_plan_grows_by_cells_that_show_nothing(tmp_path: Path) -> None:
+    story = replace(ALIKE, threads=tuple(range(1, 20)), noise=0.02)
+    bundle = write_bundle(tmp_path / "b", story)
+    first_of = {bundle.plan.cells[19].id: 0.96}
+    bundle.runs = [
+        run.model_copy(update={"rate_ops_per_s": run.rate_ops_per_s * first_of.get(run.cell, 1.0)})
+        for run in bundle.runs
+    ]
+    (alone,) = analysed(part(bundle, 7, cells=1)).comparisons
+    assert alone.verdict == "lower"
+    grown = analysed(part(bundle, 7))
+    assert len(grown.comparisons) == 19
+    assert grown.comparisons[0].verdict == "lower"
+    fresh = answer_of(part(write_bundle(tmp_path / "c", story), 7))
+    assert fresh.comparisons[0].level != grown.comparisons[0].level
+
+
+class Unwritable(Bundle):
+    def record(self, records: list[AnalysisRecord], known: int) -> bool:
+        raise BakeoffError("cannot write analyses.jsonl: Read-only file system")
+
+
+def test_what_cannot_be_recorded_is_not_claimed_unless_it_was_given_before(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", replace(TWO, state="interrupted"))
+    sealed = Unwritable(bundle.folder, bundle.info, bundle.plan, bundle.machine)
+    refused = analysed(sealed)
+    assert refused.comparisons[0].verdict == "not comparable"
+    assert any(words.startswith("This analysis could not be recorded") for words in refused.headline)
+    assert analysed(bundle).comparisons[0].verdict == "lower"
+    assert analysed(sealed).comparisons[0].verdict == "lower"
+
+
+def test_a_complete_bundle_from_before_analyses_were_recorded_was_answered_at_its_end(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", TWO)
+    sealed = Unwritable(bundle.folder, bundle.info, bundle.plan, bundle.machine)
+    assert analysed(sealed).comparisons[0].verdict == "lower"
     writer = BundleWriter(bundle.folder)
-    present = Present(bundle.plan, {}, bundle.machine, bundle.info)
-    old = writer.resume(present, "title = 't'")
-    assert old.info.looks == []
+    assert writer.resume(Present(bundle.plan, {}, bundle.machine, bundle.info), "title = 't'").info.looks == []
     assert writer.info is not None
-    assert writer.info.looks == [1]  # a complete bundle from before looks were written down
-    writer.looked(6)
-    writer.looked(6)
-    assert Bundle.open(bundle.folder).info.looks == [1, 6]
+    assert writer.info.looks == [8]
 
 
-def test_an_interrupted_bundle_was_not_looked_at(tmp_path: Path) -> None:
-    bundle = write_bundle(tmp_path / "b", replace(TWO, repetitions=1, state="interrupted"))
-    writer = BundleWriter(bundle.folder)
-    writer.resume(Present(bundle.plan, {}, bundle.machine, bundle.info), "title = 't'")
-    assert Bundle.open(bundle.folder).info.looks == []
+@pytest.mark.parametrize("text", ["{", "[]\n", '{"when": "x"}\n', "\xff"])
+def test_a_damaged_list_of_analyses_is_named(tmp_path: Path, text: str) -> None:
+    bundle = write_bundle(tmp_path / "b", replace(TWO, repetitions=1))
+    (tmp_path / "b" / "analyses.jsonl").write_text(text)
+    with pytest.raises(BundleError, match=r"analyses.jsonl cannot be read"):
+        analysed(bundle)
+
+
+def test_a_list_of_analyses_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", replace(TWO, repetitions=1))
+    (tmp_path / "elsewhere").write_text("")
+    (tmp_path / "b" / "analyses.jsonl").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BundleError, match=r"analyses.jsonl cannot be read"):
+        analysed(bundle)
+
+
+def test_two_commands_never_take_the_same_place_in_the_series(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", TWO)
+    pending = answer_of(bundle).pending
+    assert len(pending) == 1
+    assert bundle.record(pending, 0)
+    assert not bundle.record(pending, 0)
+    assert len(bundle.analyses) == 1
+
+
+def test_the_relative_thresholds_are_of_one_family_with_the_comparison(tmp_path: Path) -> None:
+    story = replace(ALIKE, fail_if=["latency_p99 > 10%", "rate < -5%", "latency_p50 > 10%"])
+    found = answer_of(write_bundle(tmp_path / "b", story))
+    assert found.comparisons[0].level == pytest.approx(1 - 0.04 / 3)
+    assert len(found.thresholds) == 3
 
 
 SETTINGS = replace(TWO, threads=(1, 2, 4, 8), repetitions=5, noise=0.02, seed=3)

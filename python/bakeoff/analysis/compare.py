@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from bakeoff.analysis.estimate import Design, Estimate, Evidence, Obstacle, Verdict
-from bakeoff.analysis.looks import alpha_at
 from bakeoff.analysis.metric import Metric
-from bakeoff.analysis.undecided import more_repetitions, more_words, short_words
+from bakeoff.analysis.undecided import more_repetitions, more_words, short_words, signed_words
 from bakeoff.analysis.wording import percent_words, points_words, times_words
 
 ALPHA = 0.05
@@ -90,20 +89,78 @@ class Comparison:
         return replace(turned, words=_words(turned))
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A difference that an earlier analysis claimed. level, low, high: of its interval then, a ratio's or of shares."""
+
+    verdict: Verdict
+    repetitions: int
+    level: float
+    ratio: float
+    low: float
+    high: float
+
+
+def standing(e: Estimate, given: Given) -> Comparison:
+    """What an earlier analysis claimed, with the estimate of all that there is now: a verdict is not taken back for
+    having looked again, and the first estimate that is large enough to be claimed is too large on average."""
+    found = e.finding
+    if isinstance(found, Obstacle):
+        return _without_verdict(e, found)
+    alpha = 1 - given.level
+    step = _Step(alpha, found.p_value(), found.p_value(), rejected=True)
+    draft = Comparison(*_facts(e), given.verdict, "", level=given.level, p_value=step.p_value, notes=e.notes)
+    sized = _with_difference(draft, found, step) if found.of == "shares" else _with_ratio(draft, found, step, alpha)
+    if e.repetitions == given.repetitions and sized.verdict == _sign(sized):
+        return replace(sized, words=_words(sized))
+    return replace(sized, words=_standing_words(sized), notes=(*sized.notes, _given_words(e, given)))
+
+
+def _sign(c: Comparison) -> Verdict:
+    """What the interval says by itself."""
+    low, high, equal = (c.low, c.high, 1.0) if c.difference is None else (c.difference_low, c.difference_high, 0.0)
+    if low is None or high is None or low <= equal <= high:
+        return "no difference"
+    return "higher" if low > equal else "lower"
+
+
+def _standing_words(c: Comparison) -> str:
+    """ "A is faster than B: now +1.1 % (96 % interval -0.5 % to +2.7 %)"."""
+    subject, base, way = c.other, c.base, {"higher": "faster", "lower": "slower"}[c.verdict]
+    if c.objective.name != "rate":
+        subject, base, way = f"{c.other}'s {c.objective.label}", f"{c.base}'s", c.verdict
+    if c.design == "two bundles":
+        subject = f"these two bundles differ: {subject}"
+    if c.ratio is not None and c.low is not None and c.high is not None and c.level is not None:
+        low, high = signed_words(c.low), signed_words(c.high)
+        now = f"{signed_words(c.ratio)} ({level_words(c.level)} interval {low} to {high})"
+    elif c.difference is not None and c.difference_low is not None and c.difference_high is not None:
+        middle, low, high = (f"{100 * end:+.2g}" for end in (c.difference, c.difference_low, c.difference_high))
+        now = f"{middle} percentage points ({low} to {high})"
+    else:
+        now = "not known"
+    return f"{subject} is {way} than {base}, as shown before; with all {c.repetitions} repetitions {now}"
+
+
+def _given_words(e: Estimate, given: Given) -> str:
+    shown = f"shown with {given.repetitions} repetitions at level {level_words(given.level)}"
+    if isinstance(e.finding, Evidence) and e.finding.of == "ratio":
+        return f"{shown}: {signed_words(given.ratio)} ({signed_words(given.low)} to {signed_words(given.high)})"
+    return shown
+
+
 _TURNED: dict[Verdict, Verdict] = {"higher": "lower", "lower": "higher"}
 
 
-def judge(estimates: Iterable[Estimate], *, alpha: float = ALPHA, look: int | None = None) -> list[Comparison]:
+def judge(estimates: Iterable[Estimate], *, alpha: float = ALPHA) -> list[Comparison]:
     """One comparison for each estimate, in the same order; Holm's procedure over all that can be judged.
 
     The chance that any of the claimed differences is none at all is at most `alpha` (family-wise error rate). Pass
     everything that is read together in one call; do not pick the interesting cells first.
 
-    look: from 1, where repetitions can be added and judged again: `alpha` is then of all looks together. None: this is
-    the only one.
+    Where data can be added and judged again, `alpha` is what this analysis may take (`looks`).
     """
     estimates = list(estimates)
-    alpha = alpha if look is None else alpha_at(look, alpha)
     evidence = {i: e.finding for i, e in enumerate(estimates) if isinstance(e.finding, Evidence)}
     steps = _holm(evidence, alpha)
     return [

@@ -19,7 +19,7 @@ from ..errors import BakeoffError, BundleError
 
 #: What bakeoff writes at the top of a bundle; model/records.py says what it is.
 _OWN = {
-    *("bundle.json", "plan.toml", "plan.json", "machine.json", "bundle.lock", "report.html"),
+    *("bundle.json", "plan.toml", "plan.json", "machine.json", "analyses.jsonl", "bundle.lock", "report.html"),
     *("files", "facts", "loads", "runs", "charts"),
 }
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC

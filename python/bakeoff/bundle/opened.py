@@ -19,7 +19,7 @@ from ..analysis.response import merged_distribution, operation_distribution
 from ..model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord, Scalar
 from ..report import table
 from ..report.answer import Answer
-from ..report.conclusion import answer_of
+from ..report.conclusion import analysed, answer_of
 from ..report.runs import used_runs
 from .histograms import OfSecond, read_histograms
 from .read import Bundle
@@ -133,9 +133,12 @@ class OpenBundle:
         return read_histograms(self.folder, run)
 
     def answer(self, objective: str = "") -> Answer:
-        """What the report says, with every comparison; judged by the plan's objective, or by another metric. Whoever
-        looks for one by which a difference is shown will find it: see docs/method/comparison.md."""
-        plan = self.plan.model_copy(update={"objective": self._metric(objective).name}) if objective else self.plan
+        """What the report says, with every comparison; judged by the plan's objective, and then an analysis that the
+        bundle records; or by another metric, which is not recorded: whoever looks for one by which a difference is
+        shown will find it. See docs/method/comparison.md."""
+        if objective in ("", self.plan.objective):
+            return analysed(self._bundle)
+        plan = self.plan.model_copy(update={"objective": self._metric(objective).name})
         return answer_of(replace(self._bundle, plan=plan))
 
     @cached_property

@@ -19,6 +19,7 @@ from ..errors import BundleError
 from ..model.boundary import Document
 from ..model.records import (
     BUNDLE_FORMAT,
+    AnalysisRecord,
     BundleInfo,
     CellRecord,
     FactsRecord,
@@ -27,7 +28,7 @@ from ..model.records import (
     PlanRecord,
     RunRecord,
 )
-from . import files
+from . import analyses, files
 from .agreement import bad_number, contradiction
 
 if TYPE_CHECKING:
@@ -106,6 +107,15 @@ class Bundle:
     @cached_property
     def loads(self) -> list[LoadRecord]:
         return [self._read(f"loads/{name}.json", LoadRecord) for name in self._names("loads")]
+
+    @property
+    def analyses(self) -> list[AnalysisRecord]:
+        """The answers that were given of it, read anew each time."""
+        return analyses.read(self.folder)
+
+    def record(self, records: list[AnalysisRecord], known: int) -> bool:
+        """Adds them; False where another command recorded one since `known` were read. BakeoffError: it cannot."""
+        return analyses.add(self.folder, records, known)
 
     def plan_text(self) -> str:
         """The plan as its author wrote it."""

@@ -143,11 +143,6 @@ class BundleWriter:
             for run in bundle.runs:
                 self.run_result(run)
 
-    def looked(self, repetitions: int) -> None:
-        """The answer over so many repetitions is given."""
-        if self.info is not None and repetitions not in self.info.looks:
-            self.update(self.info.model_copy(update={"looks": [*self.info.looks, repetitions]}))
-
     def update(self, info: BundleInfo) -> None:
         self.info = info
         self._write("bundle.json", info)
@@ -188,8 +183,8 @@ class BundleWriter:
 
 
 def _looks_of_old(bundle: Bundle) -> list[int]:
-    """A complete bundle from before looks were written down was looked at."""
-    return [bundle.plan.repetitions] if bundle.info.state == "complete" else []
+    """A complete bundle from before analyses were recorded was analysed at its end."""
+    return [bundle.plan.repetitions] if bundle.info.state == "complete" and not bundle.analyses else []
 
 
 def dumps(document: Document) -> str:

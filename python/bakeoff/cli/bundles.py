@@ -110,11 +110,11 @@ def _document(one: Listed) -> dict[str, Any]:
 def run_show(options: argparse.Namespace) -> int:
     from ..bundle.read import Bundle
     from ..bundle.shelf import listed
-    from ..report.conclusion import answer_of
+    from ..report.conclusion import analysed
 
     folder = _folder(options.bundle, options.results)
     bundle = Bundle.open(folder)
-    one, answer = listed(folder), answer_of(bundle)
+    one, answer = listed(folder), analysed(bundle)
     report = folder / "report.html"
     if options.json:
         document = {"systems": _systems(bundle), "headline": answer.headline, "command": answer.command}

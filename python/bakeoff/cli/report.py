@@ -39,12 +39,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ..bundle.read import Bundle
-    from ..report.conclusion import answer_of
+    from ..report.conclusion import analysed
 
     bundle = Bundle.open(options.bundle)
     if options.format == "sysbench":
         return _sysbench(bundle, options)
-    tell(bundle, answer_of(bundle, named(options.metric, "--metric", [bundle])), out=options.out, as_json=options.json)
+    tell(bundle, analysed(bundle, named(options.metric, "--metric", [bundle])), out=options.out, as_json=options.json)
     return ExitCode.DONE
 
 

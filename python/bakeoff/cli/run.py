@@ -252,12 +252,11 @@ def _make_runs(
 
 def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
     from ..bundle.read import Bundle
-    from ..report.conclusion import answer_of
+    from ..report.conclusion import analysed
     from .report import tell
 
     bundle = Bundle.open(writer.folder)
-    answer = answer_of(bundle)
-    writer.looked(max((run.block for run in bundle.runs), default=0))
+    answer = analysed(bundle)
     code = ExitCode.DONE if all_held(bundle, answer) else ExitCode.CHECK_FAILED
     if options.events:
         _tell_answer(bundle, answer, code, write=not options.no_report)

@@ -20,6 +20,7 @@
     runs/<run>/server.parquet      one row per second: second, then columns "os.*" and "db.*"; of a system of several
                                    nodes "os.NODE.*" and "db.NODE.*", too, and debt and facts by NODE in the same way
     runs/<run>/engine.log, server.log
+    analyses.jsonl           one AnalysisRecord a line: each answer that was given, with its verdicts
     bundle.lock              held by whoever writes into the bundle
     charts/*.svg *.png, report.html  made by `bakeoff report`
 
@@ -76,8 +77,39 @@ class BundleInfo(Document):
     #: Hash of the engine's binary, and of each file that the plan names: a resume with others is refused.
     engine_sha256: str = ""
     inputs: dict[str, str] = Field(default_factory=dict)
-    #: How many repetitions there were each time that the answer was given: every one is a look at the evidence.
+    #: Of a bundle from before `analyses.jsonl`: how many repetitions there were each time that an answer was given.
     looks: list[int] = Field(default_factory=list)
+
+
+class VerdictRecord(Document):
+    """What an analysis said of one question. level: of the interval that decided it. ratio, low, high: other / base; of
+    shares one of which is zero the difference."""
+
+    question: str  # "rate: <other> against <base>", by the cells' ids, or by their labels between bundles
+    verdict: Literal["higher", "lower", "no difference", "equivalent"]
+    matters: bool | None = None  # with a size that matters: whether the difference is shown to exceed it
+    repetitions: int
+    level: float
+    ratio: float
+    low: float
+    high: float
+
+
+class AnalysisRecord(Document):
+    """An interim analysis: one answer that somebody could act on. Its verdicts stand, whatever is added later.
+
+    data: a hash of what was analysed; the same again is no further analysis. before, after: of a comparison of bundles
+    the bundles of each side, by hash. alpha: the chance of a false claim that was spent. family: all that was asked.
+    """
+
+    format: int = 1
+    when: str  # ISO 8601, UTC
+    data: str
+    before: list[str] = Field(default_factory=list)
+    after: list[str] = Field(default_factory=list)
+    alpha: float = Field(ge=0, le=0.05)
+    family: list[str]
+    verdicts: list[VerdictRecord] = Field(default_factory=list)
 
 
 class CellRecord(Document):

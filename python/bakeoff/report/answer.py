@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ..analysis.wording import milliseconds_words
 from ..model.boundary import Document, Rate
-from ..model.records import OperationSummary, Percentiles, Scalar
+from ..model.records import AnalysisRecord, OperationSummary, Percentiles, Scalar
 from .limit_words import LimitFinding
 from .response_limits import LimitAnswer
 from .search_words import SearchAnswer
@@ -324,8 +324,10 @@ class Answer(Document):
     over_all: list[ComparisonAnswer] = Field(default_factory=list)
     #: Along the axis of a sweep: what the server's own counters did from each level to the next.
     neighbours: list[CellsDiffer] = Field(default_factory=list)
-    #: Which judgement of this bundle it is, from 1: repetitions were added after those before it.
+    #: Which analysis of this bundle it is, from 1: data were added after those before it.
     look: int = 1
+    #: What has to be in the bundle before this is shown.
+    pending: list[AnalysisRecord] = Field(default_factory=list, exclude=True)
     #: Over the axis, where it is a swept number; in a sweep they take the place of comparisons.
     shapes: list[ShapeAnswer] = Field(default_factory=list)
     thresholds: list[ThresholdAnswer] = Field(default_factory=list)

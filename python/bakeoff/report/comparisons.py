@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from ..analysis import compare
-from ..analysis.estimate import REPETITIONS_MIN, Estimate, Obstacle, paired
+from ..analysis.estimate import REPETITIONS_MIN, Estimate, Evidence, Obstacle, paired
+from ..analysis.fail_if import Condition, parse_threshold
+from ..analysis.looks import alpha_after, alpha_at
 from ..analysis.metric import Metric
-from ..analysis.undecided import estimate_words
 from ..analysis.wording import counted
 from ..model import durability
-from ..model.records import CellRecord, FactsRecord, RunRecord
+from ..model.records import AnalysisRecord, CellRecord, FactsRecord, PlanRecord, RunRecord
+from . import analyses
 from .answer import ComparisonAnswer
 from .contest import Contest, Setting, setting_words
 from .over_all import lean_alike, over_all
@@ -25,51 +28,125 @@ Pair = tuple[Setting, CellRecord, CellRecord]
 
 @dataclass(frozen=True)
 class Compared:
-    """by_setting: in the order of the settings. over_all: one for each contestant whose settings all lean alike. look:
-    which judgement this is, from 1. judged: how many repetitions each one before it was of."""
+    """by_setting: of the objective, in the order of the settings. over_all: one for each contestant whose settings all
+    lean the same way. by_metric: of the other metrics that a `fail_if` is about. before: the analyses before this one.
+    alpha: what this one may take; None: nothing is claimed here that was not claimed before. pending: what is to be
+    recorded before this is shown."""
 
     by_setting: list[ComparisonAnswer]
     over_all: list[ComparisonAnswer] = field(default_factory=list)
-    look: int = 1
-    judged: list[int] = field(default_factory=list)
+    by_metric: dict[str, list[ComparisonAnswer]] = field(default_factory=dict)
+    before: list[AnalysisRecord] = field(default_factory=list)
+    alpha: float | None = alpha_at(1, compare.ALPHA)
+    pending: list[AnalysisRecord] = field(default_factory=list)
+
+    @property
+    def look(self) -> int:
+        """Which analysis this is, from 1."""
+        return len(self.before) + 1
+
+    def of(self, metric: Metric, objective: Metric) -> list[ComparisonAnswer]:
+        return self.by_setting if metric.name == objective.name else self.by_metric.get(metric.name, [])
 
 
-def compare_all(contest: Contest, bundle: Source, runs: Runs) -> Compared:
-    """Judged in one call for all, so that the chance of any false claim is bounded; and once for each time that the
-    answer was read, at what that look may take: what was claimed then stands."""
+def compare_all(contest: Contest, bundle: Source, runs: Runs, *, can_record: bool = True) -> Compared:
+    """One family: every contestant against the baseline in every setting, by the objective and by each metric that a
+    relative `fail_if` names. What earlier analyses claimed stands; what is open is judged at what this one may take.
+
+    can_record: whether the analysis can be written down. Where it cannot, and was not given before, nothing new is
+    claimed.
+    """
     pairs = _pairs(contest)
+    asked = {fails.objective.name: fails.objective for fails in relative_thresholds(contest.plan)}
+    metrics = [contest.objective, *(metric for name, metric in asked.items() if name != contest.objective.name)]
+    estimates = _estimates(contest, metrics, pairs, bundle, runs)
+    shape = [f"shape of {contest.objective.name}"] if contest.axis and contest.is_swept(contest.axis) else []
+    family = [*estimates, *shape]
     made = max((run.block for found in runs.values() for run in found), default=0)
-    judged = sorted(blocks for blocks in set(bundle.info.looks) if REPETITIONS_MIN <= blocks < made)
-    looks = []
-    for look, blocks in enumerate([*judged, made], 1):
-        seen = {cell: [run for run in found if run.block <= blocks] for cell, found in runs.items()}
-        estimates = [_estimate(contest, base, other, bundle, seen) for _, base, other in pairs]
-        looks.append(compare.judge([*estimates, *over_all(estimates)], look=look))
-    found = list(map(_standing, zip(*looks, strict=True)))
-    by_setting = [
-        answered(setting, one, _notes(contest, base, other, bundle.facts)).model_copy(
-            update={
-                "base_why": "" if one.base_value else why_no_value(bundle, runs[base.id], contest.objective),
-                "other_why": "" if one.other_value else why_no_value(bundle, runs[other.id], contest.objective),
-            }
-        )
-        for (setting, base, other), one in zip(pairs, found, strict=False)
+    old = _before_records(contest, metrics, pairs, bundle, runs, made)
+    past = [*bundle.analyses, *old]
+    data = analyses.fingerprint(bundle.runs)
+    index = analyses.place_of(past, data, family)
+    before, this = (past, None) if index is None else (past[:index], past[index])
+    alpha: float | None = this.alpha if this else alpha_after([one.alpha for one in past], compare.ALPHA)
+    given_before = this is not None or (not bundle.analyses and _was_answered(bundle, made))
+    if not can_record and not given_before:
+        alpha = None
+    found = analyses.judged(estimates, before, alpha, this)
+    judged = made >= REPETITIONS_MIN if shape else any(isinstance(e.finding, Evidence) for e in estimates.values())
+    pending = []
+    if this is None and alpha is not None and judged:
+        pending = [*old, analyses.record(data, family, alpha, found)]
+    answers = _answers(contest, metrics, pairs, list(found.values()), bundle, runs)
+    wholes = [
+        answered((), one, []).model_copy(update={"setting_words": one.cell})
+        for one in list(found.values())[len(metrics) * len(pairs) :]
     ]
-    wholes = [answered((), one, []).model_copy(update={"setting_words": one.cell}) for one in found[len(pairs) :]]
-    return Compared(by_setting, [one for one in wholes if lean_alike(one, by_setting)], len(looks), judged)
+    by_setting = answers.pop(contest.objective.name)
+    return Compared(by_setting, [one for one in wholes if lean_alike(one, by_setting)], answers, before, alpha, pending)
 
 
-def _standing(looks: Sequence[compare.Comparison]) -> compare.Comparison:
-    """The latest, of all repetitions; but a difference that was shown is not taken back for having looked again."""
-    *earlier, latest = looks
-    claimed = [found for found in earlier if found.claims_difference]
-    if not claimed or latest.verdict != "no difference":
-        return latest
-    stands, now = claimed[-1], latest.words
-    if latest.ratio is not None and latest.low is not None and latest.high is not None:
-        now = estimate_words(latest.ratio, latest.low, latest.high)
-    note = f"shown with {stands.repetitions} repetitions; with all {latest.repetitions}: {now}"
-    return replace(stands, notes=(*stands.notes, note))
+def _estimates(
+    contest: Contest, metrics: Sequence[Metric], pairs: Sequence[Pair], bundle: Source, runs: Runs
+) -> dict[str, Estimate]:
+    """By the question that each answers. Those over all settings are of the objective, and come last."""
+    found = {
+        f"{metric.name}: {other.id} against {base.id}": _estimate(contest, metric, base, other, bundle, runs)
+        for metric in metrics
+        for _, base, other in pairs
+    }
+    first = list(found.values())[: len(pairs)]
+    cells = ",".join(sorted({cell.id for _, base, other in pairs for cell in (base, other)}))
+    for whole in over_all(first):
+        found[f"{contest.objective.name}: {whole.other} against {whole.base} over all of {analyses.short(cells)}"] = (
+            whole
+        )
+    return found
+
+
+def _answers(
+    contest: Contest,
+    metrics: Sequence[Metric],
+    pairs: Sequence[Pair],
+    found: Sequence[compare.Comparison],
+    bundle: Source,
+    runs: Runs,
+) -> dict[str, list[ComparisonAnswer]]:
+    made: dict[str, list[ComparisonAnswer]] = {metric.name: [] for metric in metrics}
+    for (metric, (setting, base, other)), one in zip(product(metrics, pairs), found, strict=False):
+        whys = {
+            "base_why": "" if one.base_value else why_no_value(bundle, runs[base.id], metric),
+            "other_why": "" if one.other_value else why_no_value(bundle, runs[other.id], metric),
+        }
+        answer = answered(setting, one, _notes(contest, base, other, bundle.facts))
+        made[metric.name].append(answer.model_copy(update=whys))
+    return made
+
+
+def relative_thresholds(plan: PlanRecord) -> list[Condition]:
+    found = (parse_threshold(text, plan.rates) for text in plan.fail_if)
+    return [one for one in found if isinstance(one, Condition)]
+
+
+def _was_answered(bundle: Source, made: int) -> bool:
+    """Of a bundle from before analyses were recorded: whether this answer was given at its end."""
+    return bundle.info.state == "complete" or made in bundle.info.looks
+
+
+def _before_records(
+    contest: Contest, metrics: Sequence[Metric], pairs: Sequence[Pair], bundle: Source, runs: Runs, made: int
+) -> list[AnalysisRecord]:
+    """The analyses of a bundle from before they were recorded, which noted only over how many repetitions they were."""
+    found: list[AnalysisRecord] = []
+    blocks_of = sorted(blocks for blocks in set(bundle.info.looks) if REPETITIONS_MIN <= blocks < made)
+    for blocks in blocks_of if not bundle.analyses else []:
+        seen = {cell: [run for run in of if run.block <= blocks] for cell, of in runs.items()}
+        estimates = _estimates(contest, metrics, pairs, bundle, seen)
+        alpha = alpha_after([one.alpha for one in found], compare.ALPHA)
+        judged = analyses.judged(estimates, found, alpha)
+        data = analyses.fingerprint([run for run in bundle.runs if run.block <= blocks])
+        found.append(analyses.record(data, list(estimates), alpha, judged))
+    return found
 
 
 def _pairs(contest: Contest) -> list[Pair]:
@@ -86,9 +163,10 @@ def _pairs(contest: Contest) -> list[Pair]:
     return pairs
 
 
-def _estimate(contest: Contest, base: CellRecord, other: CellRecord, bundle: Source, runs: Runs) -> Estimate:
+def _estimate(
+    contest: Contest, objective: Metric, base: CellRecord, other: CellRecord, bundle: Source, runs: Runs
+) -> Estimate:
     words = setting_words(contest.setting(other))
-    objective = contest.objective
     names = contest.contestant(base), contest.contestant(other)
     why = _refusal(base, other, runs, bundle.facts)
     if why:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from ..analysis.metric import Metric, Observed
 from ..analysis.registry import metric
 from ..analysis.wording import counted
-from ..model.records import RunRecord
+from ..errors import BakeoffError
+from ..model.records import AnalysisRecord, RunRecord
 from .answer import Answer, ComparisonAnswer, Difference, MetricShown
 from .cells import cell_answers
 from .client_places import places_differ_words
@@ -32,6 +34,8 @@ from .thresholds import threshold_sentences, thresholds
 
 #: Shown of every cell without being asked for.
 _IN_EVERY_REPORT = {"rate", "latency_p50", "latency_p95", "latency_p99", "latency_p999", "latency_max"}
+#: Another command may record an analysis of the bundle at the same time.
+ATTEMPTS_MAX = 5
 _BETTER = {"higher": "more is better", "lower": "less is better", "neither": "neither more nor less is better"}
 #: After these a bundle is continued; one that still runs continues by itself.
 _STOPPED = ("interrupted", "failed")
@@ -43,10 +47,15 @@ DEMONSTRATION = (
 
 
 def answer_of(
-    bundle: Source, metrics: Sequence[Metric] = (), comparisons: Sequence[ComparisonAnswer] | None = None
+    bundle: Source,
+    metrics: Sequence[Metric] = (),
+    comparisons: Sequence[ComparisonAnswer] | None = None,
+    *,
+    can_record: bool = True,
 ) -> Answer:
     """metrics: to be shown beside those of every report; the objective is one of them anyway. comparisons: in place of
-    those by block."""
+    those by block. can_record: whether `Answer.pending` can be written down. Whoever shows the answer uses
+    `analysed`, which does it."""
     plan, info = bundle.plan, bundle.info
     contest = Contest(plan)
     runs = runs_by_cell(bundle.runs)
@@ -59,15 +68,19 @@ def answer_of(
     search = search_answer(contest, bundle)
     if search is not None:
         comparisons = []  # its levels were chosen to find one place: they are no sweep, and no pairs
-    compared = compare_all(contest, bundle, runs) if comparisons is None else Compared(list(comparisons))
-    shapes = shape_answers(contest, bundle, runs, compared.look) if comparisons is None else []
+    compared = (
+        compare_all(contest, bundle, runs, can_record=can_record)
+        if comparisons is None
+        else Compared(list(comparisons))
+    )
+    shapes = shape_answers(contest, bundle, runs, compared.alpha) if comparisons is None else []
     differs = Differs(contest, bundle, runs)
     if comparisons is None:
         by_setting = [c.model_copy(update={"differs": differs.beside(c)}) for c in compared.by_setting]
         compared = replace(compared, by_setting=by_setting)
     neighbours = differs.neighbours() if search is None else []
     held = limit_findings(contest, bundle, runs)
-    judged = thresholds(contest, bundle, runs, search)
+    judged = thresholds(contest, bundle, runs, search, compared)
     faults = fault_answers(contest, runs)
     lags = lag_sentences(contest, bundle, runs)
     slow = client_sentences(contest, runs)
@@ -93,6 +106,7 @@ def answer_of(
         over_all=compared.over_all,
         neighbours=neighbours,
         look=compared.look,
+        pending=compared.pending,
         shapes=shapes,
         search=search,
         nodes=node_answers(contest, runs),
@@ -122,6 +136,25 @@ def answer_of(
         command=info.command,
         bakeoff_version=info.bakeoff_version,
     )
+
+
+class Recording(Source, Protocol):
+    """A bundle whose analyses can be written down."""
+
+    def record(self, records: list[AnalysisRecord], known: int) -> bool: ...
+
+
+def analysed(bundle: Recording, metrics: Sequence[Metric] = ()) -> Answer:
+    """The answer, for somebody who may act on it: recorded first, in the bundle, as one of its analyses. Where that
+    cannot be done the answer claims nothing that was not claimed before."""
+    for _ in range(ATTEMPTS_MAX):
+        answer = answer_of(bundle, metrics)
+        try:
+            if not answer.pending or bundle.record(answer.pending, answer.look - len(answer.pending)):
+                return answer
+        except BakeoffError:
+            break
+    return answer_of(bundle, metrics, can_record=False)
 
 
 def _objective_words(objective: Metric) -> str:

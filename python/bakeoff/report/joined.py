@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 from ..analysis.fail_if import Outcome
 from ..analysis.metric import Metric
-from ..model.records import BundleInfo, CellRecord, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
+from ..model.records import (
+    AnalysisRecord,
+    BundleInfo,
+    CellRecord,
+    FactsRecord,
+    LoadRecord,
+    MachineFacts,
+    PlanRecord,
+    RunRecord,
+)
 from .answer import ComparisonAnswer
 from .conditions import Change
 from .matching import Match
@@ -60,6 +69,7 @@ class Joined:
         self.folders = {side: [str(bundle.folder) for bundle in of] for side, of in self._sides.items()}
         last = after[-1]
         self.folder: Path = last.folder
+        self.analyses: list[AnalysisRecord] = []  # these are kept with what is compared, not here
         self.machine: MachineFacts = last.machine
         several = len({match.after[0].system for match in matches}) > 1
         cells = [_cell(side, number, match, several=several) for side in SIDES for number, match in enumerate(matches)]
@@ -74,6 +84,7 @@ class Joined:
                 "repetitions": max(made.values()),
                 "cells": cells,
                 "differences": {},
+                "fail_if": [],
             }
         )
         bundles = [*before, *after]

@@ -1,4 +1,4 @@
-"""The headline's sentence about an answer that is not the first of its bundle."""
+"""The headline's sentence about an answer that is not the first of its bundle, or that could not be recorded."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ from .comparisons import Compared
 
 
 def look_words(compared: Compared) -> list[str]:
-    """What it costs to have looked before; nothing at the first look."""
-    if not compared.judged or not compared.by_setting:
+    """What it costs to have analysed the bundle before; nothing at the first analysis."""
+    if compared.alpha is None:
+        return [
+            "This analysis could not be recorded in the bundle (it cannot be written to), so it claims nothing that was"
+            " not claimed before: copy the bundle to a folder of your own, and report on the copy."
+        ]
+    if not compared.before or not compared.by_setting:
         return []
-    before = " and with ".join(map(str, compared.judged))
-    now, first, all_looks = (
-        f"{100 * alpha:.2g} %" for alpha in (alpha_at(compared.look, ALPHA), alpha_at(1, ALPHA), ALPHA)
-    )
+    now, first, together = (f"{100 * alpha:.2g} %" for alpha in (compared.alpha, alpha_at(1, ALPHA), ALPHA))
     return [
-        f"This was judged before, with {before} repetitions: a difference is now claimed at a chance of error of"
-        f" {now}, not {first}, so that all looks together keep {all_looks}."
+        f"This bundle was analysed before{_repetitions(compared)}: a difference is now claimed at a chance of error of"
+        f" {now}, not {first}, so that all analyses together keep {together}. Verdicts that were given stand."
     ]
+
+
+def _repetitions(compared: Compared) -> str:
+    made = [max((v.repetitions for v in one.verdicts), default=0) for one in compared.before]
+    known = [str(count) for count in dict.fromkeys(made) if count]
+    return f", with {' and with '.join(known)} repetitions" if known else ""

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product, zip_longest
 
-from ..analysis.compare import judge
+from ..analysis.compare import ALPHA, judge
 from ..analysis.estimate import Estimate
 from ..analysis.metric import Metric
 from ..analysis.shape import POWER, Direction, Shape, Sweep
 from ..model.records import CellRecord, RunRecord, Scalar
+from .analyses import unless_recorded
 from .answer import ShapeAnswer, ShapeLevel, Spread
 from .comparisons import answered, estimate_in_blocks
 from .contest import Contest, Setting, setting_words
@@ -33,13 +34,13 @@ class _Line:
     cells: dict[Scalar, CellRecord]
 
 
-def shape_answers(contest: Contest, bundle: Source, runs: Runs, look: int) -> list[ShapeAnswer]:
-    """Judged in one call for all lines, so that the chance of any false claim is bounded; so are the knees. look: the
-    how-manieth time that the bundle is judged, with repetitions added in between."""
+def shape_answers(contest: Contest, bundle: Source, runs: Runs, alpha: float | None) -> list[ShapeAnswer]:
+    """Judged in one call for all lines, so that the chance of any false claim is bounded; so are the knees. alpha: what
+    this analysis may take; None: nothing is judged."""
     lines = list(_lines(contest, runs))
     objective, direction = contest.objective, best_of(contest.objective)
-    shapes = _judged(lines, objective, direction, bundle, runs, look)
-    knees = _judged([line for line in lines if line.axis in LOAD], POWER, "higher", bundle, runs, look)
+    shapes = _judged(lines, objective, direction, bundle, runs, alpha)
+    knees = _judged([line for line in lines if line.axis in LOAD], POWER, "higher", bundle, runs, alpha)
     return [
         _answer(line, shape, knee, objective, bundle, runs)
         for line, shape, knee in zip_longest(lines, shapes, knees)
@@ -64,7 +65,7 @@ def _lines(contest: Contest, runs: Runs) -> Iterator[_Line]:
 
 
 def _judged(
-    lines: Sequence[_Line], metric: Metric, direction: Direction, bundle: Source, runs: Runs, look: int
+    lines: Sequence[_Line], metric: Metric, direction: Direction, bundle: Source, runs: Runs, alpha: float | None
 ) -> list[Shape[Scalar] | None]:
     """Of each line; None where it has no value at all."""
     sweeps = [
@@ -78,11 +79,11 @@ def _judged(
     found = iter(
         judge(
             (
-                _estimate(line, pair, metric, bundle, runs)
+                unless_recorded(_estimate(line, pair, metric, bundle, runs), alpha)
                 for line, sweep in zip(lines, sweeps, strict=True)
                 for pair in sweep.pairs
             ),
-            look=look,
+            alpha=alpha or ALPHA,
         )
     )
     return [sweep.shape({pair: next(found) for pair in sweep.pairs}) for sweep in sweeps]

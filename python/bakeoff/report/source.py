@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ..model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
+from ..model.records import AnalysisRecord, BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord
 
 Pick = Callable[[list[str]], list[str]]
 
@@ -28,6 +28,9 @@ class Source(Protocol):
 
     @property
     def runs(self) -> list[RunRecord]: ...
+
+    @property
+    def analyses(self) -> list[AnalysisRecord]: ...
 
     def intervals(self, run: str, pick: Pick | None = None) -> pa.Table | None: ...
 

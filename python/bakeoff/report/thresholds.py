@@ -11,7 +11,7 @@ from ..analysis.wording import interval_words, percent_words
 from ..model.records import RunRecord
 from .answer import CellAnswer, ComparisonAnswer, ThresholdAnswer
 from .cells import cell_answers
-from .comparisons import compare_all
+from .comparisons import Compared
 from .contest import Contest, setting_words
 from .search_words import SearchAnswer
 from .source import Source
@@ -20,15 +20,15 @@ Runs = Mapping[str, Sequence[RunRecord]]
 
 
 def thresholds(
-    contest: Contest, bundle: Source, runs: Runs, search: SearchAnswer | None = None
+    contest: Contest, bundle: Source, runs: Runs, search: SearchAnswer | None, compared: Compared
 ) -> list[ThresholdAnswer]:
     """search: what it found, where the plan is one: its values are judged at the level tried next to what was found,
-    not at levels that were only passed."""
+    not at levels that were only passed. compared: changes are judged as the comparisons are, in one family."""
     found: list[ThresholdAnswer] = []
     for text in contest.plan.fail_if:
         one = parse_threshold(text, contest.plan.rates)
         if isinstance(one, Condition):
-            found += _changes(one, contest, bundle, runs)
+            found += _changes(one, compared.of(one.objective, contest.objective))
             continue
         cells = cell_answers(contest, bundle, runs, [one.metric])
         found += _values(one, cells if search is None else _next_to_found(cells, search, contest))
@@ -82,10 +82,8 @@ def _values(fails: Limit, cells: Iterable[CellAnswer]) -> Iterator[ThresholdAnsw
         yield ThresholdAnswer(condition=str(fails), status=status, words=words)
 
 
-def _changes(fails: Condition, contest: Contest, bundle: Source, runs: Runs) -> Iterator[ThresholdAnswer]:
+def _changes(fails: Condition, found: Sequence[ComparisonAnswer]) -> Iterator[ThresholdAnswer]:
     """Of each contestant against the baseline, by the whole interval, as `bakeoff compare --fail-if` judges."""
-    of_metric = Contest(contest.plan.model_copy(update={"objective": fails.objective.name}))
-    found = compare_all(of_metric, bundle, runs).by_setting
     if not found:
         words = f"Not judged on {fails.words}: nothing is compared with a baseline here"
         yield ThresholdAnswer(condition=str(fails), status="not judged", words=words)
