@@ -152,7 +152,7 @@ def write_bundle(folder: Path, story: Story | None = None) -> Bundle:
         writer.facts(cell.id, _facts(contender))
     for contender in story.contenders:
         writer.load(
-            contender.kind + contender.name[:8], _load(contender, [c.id for c in cells if c.system == contender.name])
+            f"{contender.name}-0123456789", _load(contender, [c.id for c in cells if c.system == contender.name])
         )
     order = 0
     for block in range(1, story.repetitions + 1):

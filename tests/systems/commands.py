@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bakeoff.bundle import shelf
 from bakeoff.bundle.read import Bundle
 from bakeoff.fleet.binary import engine_path
 from bakeoff.systems.base import System
@@ -132,6 +133,8 @@ def write_plan(folder: Path, text: str, name: str = "plan.toml") -> Path:
 def only_bundle(folder: Path) -> Bundle:
     found = list((folder / "bakeoff-results").iterdir())
     assert len(found) == 1, found
+    unknown = [name for name in shelf.left_by_removal(found[0]) if not name.endswith(".endless")]  # ENDLESS_SECOND_RUN
+    assert not unknown, f"bundle/layout.py lacks {unknown}"
     return Bundle.open(found[0])
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bakeoff.bundle.read import Bundle
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.installation import Installation
 from bakeoff.systems.mysql.ledger import MySqlLedger
@@ -438,6 +439,21 @@ def test_the_log_that_a_hint_names_is_there(tmp_path: Path) -> None:
     assert "kept in the bundle: loads/*/server.log" in done.err
     (log,) = tmp_path.glob("bakeoff-results/*/loads/*/server.log")
     assert "innodb" in log.read_text().lower()
+
+
+@pytest.mark.parametrize("words", [["--out"], ["--resume", "--out"]])
+def test_a_bundle_of_a_start_that_failed_does_not_block_the_mended_plan(tmp_path: Path, words: list[str]) -> None:
+    wrong = PRIVATE.replace('"32M"', '"32M", innodb_data_file_path = "nonsense"')
+    here = tmp_path / "here"
+    assert bakeoff("run", write_plan(tmp_path, wrong), "--together", "--out", here, cwd=tmp_path).code == 3
+    assert list(here.glob("loads/*/server.log"))
+    (here / "notes.md").write_text("why did it not start?")
+    done = bakeoff("run", write_plan(tmp_path, PRIVATE), "--together", *words, here, cwd=tmp_path)
+    assert done.code == 0, done.err
+    bundle = Bundle.open(here)
+    assert (bundle.info.state, bundle.plan_text()) == ("complete", PRIVATE)
+    assert {run.state for run in bundle.runs} == {"done"}
+    assert (here / "notes.md").read_text() == "why did it not start?"
 
 
 def test_a_work_folder_that_the_server_could_not_live_in_is_refused_in_words(tmp_path: Path, place: Path) -> None:

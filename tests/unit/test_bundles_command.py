@@ -12,7 +12,7 @@ import pytest
 from bakeoff import cli
 from bakeoff.bundle import shelf
 from bakeoff.bundle.write import hold
-from bakeoff.errors import ExitCode
+from bakeoff.errors import BundleError, ExitCode
 from builders.bundles import Story, invalid, write_bundle
 
 TINY = Story(threads=(1,), presets=("a",), repetitions=2, window_s=2, warm_up_s=1, title="Tiny")
@@ -127,7 +127,7 @@ def test_removing_says_what_is_free_again_and_leaves_what_others_made(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (results / "new" / "notes.md").write_text("mine")
-    (results / "new" / ".bundle.json.0a1b2c.part").write_text("of one that was killed")
+    (results / "new" / ".bundle.json.0a1b2c3d4e5f.part").write_text("of one that was killed")
     size_bytes = shelf.listed(results / "old").size_bytes
     assert bundles("remove", results / "old", "new", "--results", results, "--yes", "--json") == ExitCode.DONE
     told = json.loads(capsys.readouterr().out)
@@ -150,14 +150,68 @@ def test_a_link_to_a_bundle_takes_nothing_away(
     assert [path.name for path in results.iterdir()] == ["new"]
 
 
-def test_a_link_in_a_bundle_is_removed_and_not_followed(results: Path) -> None:
-    outside = results / "outside"
-    outside.mkdir()
-    (outside / "keep").write_text("")
-    (results / "new" / "charts").symlink_to(outside)
-    shelf.remove(results / "new")
-    assert (outside / "keep").exists()
-    assert not (results / "new").exists()
+def planted(bundle: Path, outside: Path) -> dict[str, str]:
+    """Files, folders and links of a user all over a bundle, by path: what each holds, or what a link points to."""
+    run = next((bundle / "runs").iterdir()).name
+    (outside / "c00000001").mkdir(parents=True)
+    (outside / "c00000001" / "result.json").write_text("of another")
+    texts = [
+        *("notes.md", "charts/mine.png", "charts/latency.txt", "files/other.sql", "facts/old.json", "loads/why.txt"),
+        *(f"runs/{run}/notes.txt", f"runs/{run}/plots/a.svg", "runs/b01-backup/result.json", "runs/thoughts.md"),
+        *("mine/bundle.json", "charts/sub/throughput.svg", "loads/a-0123456789/notes"),
+    ]
+    for name in texts:
+        (bundle / name).parent.mkdir(parents=True, exist_ok=True)
+        (bundle / name).write_text(f"mine: {name}")
+    links = [f"runs/{run}/events.csv", "runs/b02-c00000001", "charts/spectrum.svg", f"runs/{run}/engine.log"]
+    targets = [outside / "c00000001/result.json", outside / "c00000001", "nowhere", outside]
+    for name, target in zip(links, targets, strict=True):
+        (bundle / name).unlink(missing_ok=True)
+        (bundle / name).symlink_to(target)
+    return {name: f"mine: {name}" for name in texts} | dict.fromkeys(links, "")
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_what_a_user_put_anywhere_into_a_bundle_stays_and_is_named(
+    results: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], damaged: bool
+) -> None:
+    bundle, outside = results / "new", tmp_path_factory.mktemp("outside")
+    mine = planted(bundle, outside)
+    if damaged:
+        (bundle / "plan.json").write_text("{")
+    words = ["remove", "new", "--results", results, "--json", *(["--damaged"] if damaged else [])]
+    assert bundles(*words, "--dry-run") == ExitCode.DONE
+    before = json.loads(capsys.readouterr().out)
+    assert (bundle / "bundle.json").is_file()
+    assert bundles(*words, "--yes") == ExitCode.DONE
+    told = json.loads(capsys.readouterr().out)
+    assert before["left"] == told["left"]
+    assert (before["removed"], told["removed"]) == (False, True)
+    there = {str(path.relative_to(bundle)): path for path in bundle.rglob("*") if path.is_symlink() or path.is_file()}
+    assert there.keys() == mine.keys()
+    assert all(path.is_symlink() or path.read_text() == mine[name] for name, path in there.items())
+    named = told["left"][str(bundle)]
+    assert all(any(name == one or (one.endswith("/") and name.startswith(one)) for one in named) for name in mine)
+    assert (outside / "c00000001" / "result.json").read_text() == "of another"
+
+
+@pytest.mark.parametrize("text", ["{}", "[1]", "not even JSON", '{"format": 1, "name": "my bundle of sticks"}'])
+def test_a_folder_that_only_looks_like_a_bundle_is_not_touched(
+    results: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    mine = results / "mine"
+    (mine / "runs").mkdir(parents=True)
+    (mine / "bundle.json").write_text(text)
+    (mine / "plan.toml").write_text("my plan")
+    (mine / "runs" / "monday.txt").write_text("10 km")
+    assert bundles("remove", "new", mine, "--results", results, "--yes") == ExitCode.USAGE
+    told = capsys.readouterr().err
+    assert "this is no bundle, or a damaged one" in told
+    assert "--damaged" in told
+    assert (results / "new" / "bundle.json").is_file()
+    assert sorted(path.name for path in mine.rglob("*")) == ["bundle.json", "monday.txt", "plan.toml", "runs"]
+    with pytest.raises(BundleError):
+        shelf.remove(mine)
 
 
 def test_old_ones_are_removed_by_their_age(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

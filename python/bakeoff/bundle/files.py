@@ -10,18 +10,14 @@ import errno
 import gzip
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
 from .. import input_files
 from ..errors import BakeoffError, BundleError
+from .layout import TOP_FILES, TOP_FOLDERS
 
-#: What bakeoff writes at the top of a bundle; model/records.py says what it is.
-_OWN = {
-    *("bundle.json", "plan.toml", "plan.json", "machine.json", "analyses.jsonl", "bundle.lock", "report.html"),
-    *("files", "facts", "loads", "runs", "charts"),
-}
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -72,16 +68,13 @@ def read_bytes(root: Path, name: str, max_bytes: int) -> bytes:
         return input_files.read_bytes(last, max_bytes, dir_fd=folder)
 
 
-def is_own(name: str) -> bool:
-    """Whether bakeoff makes what has this name at the top of a bundle, or a killed one was writing."""
-    return name in _OWN or (name.startswith(".") and name.endswith(".part"))
-
-
 def is_of_a_bundle(path: Path) -> bool:
     """Whether bakeoff's own file of some bundle is there, or would be."""
     real = path.resolve()
     return any(
-        real.relative_to(folder).parts[0] in _OWN for folder in real.parents if (folder / "bundle.json").is_file()
+        real.relative_to(folder).parts[0] in TOP_FILES | TOP_FOLDERS
+        for folder in real.parents
+        if (folder / "bundle.json").is_file()
     )
 
 
@@ -118,3 +111,41 @@ def disk_trouble(error: OSError, path: Path) -> BakeoffError:
     return BakeoffError(
         f"cannot write {path.name}: {error.strerror}", where=str(path.parent), hint="choose another folder with --out"
     )
+
+
+def clear(
+    root: Path, is_file: Callable[[str], bool], is_folder: Callable[[str], bool], *, do: bool = True
+) -> list[str]:
+    """Removes from `root` the files that `is_file` takes and the folders that `is_folder` takes once they are empty,
+    bundle.json last; both get paths relative to `root`. Returns what stays: a folder that is not ours is not entered,
+    and a link is nobody's file. do=False: only says what would stay. Raises OSError."""
+    handle = os.open(root, _FOLDER | os.O_NOFOLLOW)
+    try:
+        return list(_clear(handle, "", is_file, is_folder, do=do))
+    finally:
+        os.close(handle)
+
+
+def _clear(
+    handle: int, above: str, is_file: Callable[[str], bool], is_folder: Callable[[str], bool], *, do: bool
+) -> Iterator[str]:
+    with os.scandir(handle) as found:
+        entries = sorted(found, key=lambda entry: (entry.name == "bundle.json", entry.name))
+    for entry in entries:
+        path = above + entry.name
+        if entry.is_dir(follow_symlinks=False):
+            if not is_folder(path):
+                yield f"{path}/"
+                continue
+            inner = os.open(entry.name, _FOLDER | os.O_NOFOLLOW, dir_fd=handle)
+            try:
+                left = list(_clear(inner, f"{path}/", is_file, is_folder, do=do))
+            finally:
+                os.close(inner)
+            yield from left
+            if do and not left:
+                os.rmdir(entry.name, dir_fd=handle)
+        elif not entry.is_file(follow_symlinks=False) or not is_file(path):
+            yield path
+        elif do:
+            os.unlink(entry.name, dir_fd=handle)

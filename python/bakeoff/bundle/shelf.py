@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,8 +11,10 @@ from pathlib import Path
 
 from ..errors import BakeoffError, BundleError
 from ..locks import open_plain, try_lock
-from .files import is_own
-from .read import Bundle
+from ..model.records import BundleInfo
+from .files import clear
+from .layout import Layout
+from .read import Bundle, read_document
 from .write import hold
 
 
@@ -79,24 +81,74 @@ def refuse_link(folder: Path) -> None:
         raise BundleError(what, hint=f"name the bundle itself: {folder.resolve()}")
 
 
-def remove(folder: Path) -> tuple[int, list[str]]:
-    """Takes away what bakeoff wrote there, and the folder if nothing else is in it. Returns the bytes that were freed
-    on disk, and the names of what was left. BundleError where it is no bundle, or one that is being written."""
+def has_no_run(folder: Path) -> bool:
+    """Whether this is a bundle that no run was finished or failed in: its server did not start, or its load was ended.
+    Nothing is lost where its plan begins anew in it."""
+    if folder.is_symlink() or any(folder.glob("runs/*/result.json")):
+        return False
+    try:
+        Bundle.open(folder)
+    except BundleError:
+        return False
+    return not is_written(folder)
+
+
+def left_by_removal(folder: Path) -> list[str]:
+    """What `remove` would leave, because bakeoff did not write it."""
+    return clear(folder, *_ours(folder), do=False)
+
+
+def remove(folder: Path, *, damaged: bool = False) -> tuple[int, list[str]]:
+    """Removes the files that bakeoff wrote there, and the folder if nothing else is in it. Returns the bytes that were
+    freed on disk, and the names of what was left. damaged: also where the bundle cannot be opened; then every name that
+    bakeoff could have given counts. BundleError where it is no bundle, or one that is being written."""
     refuse_link(folder)
-    if not (folder / "bundle.json").is_file():
+    if not damaged:
+        Bundle.open(folder)
+    elif not (folder / "bundle.json").is_file():
         raise BundleError(f"{folder} is not a bundle: there is no bundle.json in it", hint="nothing was removed")
     with hold(folder, "bakeoff bundles remove"):
-        before = _size_bytes(folder)
-        try:
-            for path in sorted(folder.iterdir(), key=lambda path: path.name == "bundle.json"):  # a bundle to the last
-                if is_own(path.name):
-                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-        except OSError as error:
-            raise BakeoffError(f"cannot remove {error.filename}: {error.strerror}", where=str(folder)) from error
-        left = sorted(path.name for path in folder.iterdir())
-        if not left:
-            folder.rmdir()
-        return before - _size_bytes(folder), left
+        return discard(folder)
+
+
+def discard(folder: Path) -> tuple[int, list[str]]:
+    """As `remove`, of a folder that this process holds or has just made."""
+    before = _size_bytes(folder)
+    try:
+        left = clear(folder, *_ours(folder))
+        if left:
+            return before - _size_bytes(folder), left
+        folder.rmdir()
+    except OSError as error:
+        raise BakeoffError(f"cannot remove {error.filename}: {error.strerror}", where=str(folder)) from error
+    return before, []
+
+
+def empty(folder: Path) -> None:
+    """Removes what bakeoff wrote into a bundle that this process holds, to begin anew in it."""
+    is_file, is_folder = _ours(folder)
+    try:
+        clear(folder, lambda path: path != "bundle.lock" and is_file(path), is_folder)
+    except OSError as error:
+        raise BakeoffError(f"cannot remove {error.filename}: {error.strerror}", where=str(folder)) from error
+
+
+def _ours(folder: Path) -> tuple[Callable[[str], bool], Callable[[str], bool]]:
+    try:
+        bundle = Bundle.open(folder)
+    except BundleError:
+        layout = Layout(None, _kept(folder))
+    else:
+        layout = Layout({cell.id for cell in bundle.plan.cells}, bundle.info.kept)
+    return layout.is_file, layout.is_folder
+
+
+def _kept(folder: Path) -> list[str]:
+    """Where the plan cannot be read, but bundle.json can."""
+    try:
+        return read_document(folder, "bundle.json", BundleInfo).kept
+    except BundleError:
+        return []
 
 
 def _size_bytes(folder: Path) -> int:

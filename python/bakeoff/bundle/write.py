@@ -92,12 +92,15 @@ class BundleWriter:
         if not names:
             return
         common = os.path.commonpath([os.path.dirname(name) for name in names])
-        for name in names:
+        kept = {f"files/{os.path.relpath(name, common)}": name for name in names}
+        if self.info is not None:  # before they are written: what is ours is known after a kill, too
+            self.update(self.info.model_copy(update={"kept": sorted({*self.info.kept, *kept})}))
+        for place, name in kept.items():
             try:
                 data = input_files.read_bytes(name, input_files.TEXT_MAX_BYTES)
             except OSError as error:
                 raise PlanError(f"cannot read a file that the plan names: {error.strerror}", where=name) from error
-            files.write_bytes(self.folder, f"files/{os.path.relpath(name, common)}", data)
+            files.write_bytes(self.folder, place, data)
 
     @property
     def measured(self) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.wording import bytes_words, counted
-from ..errors import BakeoffError, ExitCode, PlanError
+from ..errors import BakeoffError, BundleError, ExitCode, PlanError
 from .output import add_json, confirmed, print_json, say, show, table
 from .run_bundle import RESULTS
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from ..bundle.read import Bundle
     from ..bundle.shelf import Listed
     from ..report.answer import Answer
+
+
+#: Names of files in a sentence; --json has all.
+LEFT_MAX = 20
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -41,10 +45,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     one = verbs.add_parser(
         "remove",
         help="remove bundles",
-        description="Removes what bakeoff wrote into the bundles; files of others in them stay, and are named.",
+        description="Removes the files that bakeoff wrote into the bundles. Other files in them stay, and are named.",
     )
     one.add_argument("bundle", nargs="*", help="names in the folder, or paths")
     one.add_argument("--older-than", metavar="AGE", help="those of the folder that were begun longer ago: 30d, 12h")
+    one.add_argument(
+        "--damaged",
+        action="store_true",
+        help="also remove a bundle that cannot be opened, by the names of its files: check first that it is one",
+    )
     one.add_argument("--dry-run", action="store_true", help="say what would be removed; remove nothing")
     one.add_argument("--yes", action="store_true", help="do not ask")
     _add_folder(one, of_verb=True)
@@ -157,7 +166,7 @@ def _systems(bundle: Bundle) -> list[str]:
 
 
 def run_remove(options: argparse.Namespace) -> int:
-    from ..bundle.shelf import remove
+    from ..bundle.shelf import left_by_removal, remove
 
     chosen = _chosen(options)
     words = f"{counted(len(chosen), 'bundle', 'bundles')} ({bytes_words(sum(one.size_bytes for one in chosen))})"
@@ -165,31 +174,34 @@ def run_remove(options: argparse.Namespace) -> int:
         for one in chosen:
             show(f"{one.folder}  {_date(one)}  {bytes_words(one.size_bytes)}  {one.title or one.state}")
     if options.dry_run or not chosen:
-        _tell_removed(chosen, 0, {}, f"would remove {words}", as_json=options.json)
+        stays = {str(one.folder): left_by_removal(one.folder) for one in chosen}
+        _tell_removed(chosen, 0, stays, f"would remove {words}", removed=False, as_json=options.json)
         return ExitCode.DONE
     if not options.yes and not confirmed(f"remove {words}?"):
         raise PlanError("nothing was removed", hint="--yes removes without asking")
     freed_bytes, left = 0, {}
     for one in chosen:
-        freed, names = remove(one.folder)
+        freed, names = remove(one.folder, damaged=options.damaged)
         freed_bytes += freed
         left[str(one.folder)] = names
     words = f"removed {counted(len(chosen), 'bundle', 'bundles')}, {bytes_words(freed_bytes)} are free again"
-    _tell_removed(chosen, freed_bytes, left, words, as_json=options.json)
+    _tell_removed(chosen, freed_bytes, left, words, removed=True, as_json=options.json)
     return ExitCode.DONE
 
 
 def _tell_removed(
-    chosen: Sequence[Listed], freed_bytes: int, left: dict[str, list[str]], words: str, *, as_json: bool
+    chosen: Sequence[Listed], freed_bytes: int, left: dict[str, list[str]], words: str, *, removed: bool, as_json: bool
 ) -> None:
     if as_json:
-        removed = [_document(one) for one in chosen]
-        print_json({"bundles": removed, "removed": bool(left), "freed_bytes": freed_bytes, "left": left})
+        bundles = [_document(one) for one in chosen]
+        print_json({"bundles": bundles, "removed": removed, "freed_bytes": freed_bytes, "left": left})
         return
     show(words)
     for folder, names in left.items():
         if names:
-            say(f"left in {folder}, because bakeoff did not make it: {', '.join(names)}")
+            more = f" and {len(names) - LEFT_MAX} more" if len(names) > LEFT_MAX else ""
+            stays = "left in" if removed else "would stay in"
+            say(f"{stays} {folder}, because bakeoff did not write it: {', '.join(names[:LEFT_MAX])}{more}")
 
 
 def _chosen(options: argparse.Namespace) -> list[Listed]:
@@ -210,7 +222,12 @@ def _chosen(options: argparse.Namespace) -> list[Listed]:
             raise BakeoffError(
                 "a bakeoff is writing into this bundle", where=str(folder), hint="wait until it has ended"
             )
-    return [listed(folder) for folder in chosen.values()]
+    found = [listed(folder) for folder in chosen.values()]
+    for one in found:
+        if one.state == "damaged" and not options.damaged:
+            hint = "nothing was removed; --damaged removes the files in it that have names of a bundle's files"
+            raise BundleError(f"this is no bundle, or a damaged one: {one.damage[0]}", where=str(one.folder), hint=hint)
+    return found
 
 
 def _age_s(text: str) -> float:

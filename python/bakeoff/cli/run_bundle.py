@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -30,6 +29,7 @@ def open_bundle(
     from .. import __version__
     from ..bundle.read import Bundle
     from ..bundle.resume import Present, hashes
+    from ..bundle.shelf import empty, has_no_run
     from ..bundle.write import BundleWriter, folder_at, hold, new_folder, utc_now
     from ..fleet.binary import engine_sha256
     from ..machine import machine_facts
@@ -54,18 +54,22 @@ def open_bundle(
         engine_sha256=engine_sha256(),
         inputs=hashes(plan.inputs),
     )
-    if options.resume:
-        folder = _to_continue(plan, options)
+    folder = _to_continue(plan, options) if options.resume else options.out
+    again = folder is not None and has_no_run(folder)
+    if options.resume and not again:
         plan = with_levels_of(plan, Bundle.open(folder).plan)
         writer = BundleWriter(folder)
         held.enter_context(hold(folder, plan.record.title))
         bundle = writer.resume(Present(plan.record, plan.skipped, machine, info), plan.text)
         done, facts = {r.id: r for r in bundle.runs}, bundle.facts
     else:
-        folder = folder_at(options.out) if options.out else new_folder(place(options), plan.record.title)
+        if not again:
+            folder = folder_at(options.out) if options.out else new_folder(place(options), plan.record.title)
         writer = BundleWriter(folder)
         held.enter_context(_gone_if_refused(writer))
         held.enter_context(hold(writer.folder, plan.record.title))
+        if again:  # whatever its plan was, nothing has been measured by it
+            empty(folder)
         writer.begin(info, plan.record, plan.text, machine)
         done, facts = {}, {}
     several = options.plans if len(options.plans) > 1 else []
@@ -77,11 +81,12 @@ def with_runs_there(plan: ResolvedPlan, options: argparse.Namespace) -> tuple[Re
     """The plan as it would be continued, and by cell the runs that are there already and are not made again; none of a
     new bundle."""
     from ..bundle.read import Bundle
+    from ..bundle.shelf import has_no_run
     from ..plan.search import with_levels_of
 
-    if not options.resume:
+    bundle = Bundle.open(_to_continue(plan, options)) if options.resume else None
+    if bundle is None or has_no_run(bundle.folder):
         return plan, Counter()
-    bundle = Bundle.open(_to_continue(plan, options))
     return with_levels_of(plan, bundle.plan), Counter(run.cell for run in bundle.runs if run.state == "done")
 
 
@@ -142,12 +147,14 @@ def _to_continue(plan: ResolvedPlan, options: argparse.Namespace, *, lacking: bo
 @contextmanager
 def _gone_if_refused(writer: BundleWriter) -> Iterator[None]:
     """A new bundle of a plan that is refused before anything was done is removed."""
+    from ..bundle.shelf import discard
+
     try:
         yield
     except BakeoffError as error:
         if refused(error, writer):
-            shutil.rmtree(writer.folder, ignore_errors=True)
-            with suppress(OSError):
+            with suppress(OSError, BakeoffError):
+                discard(writer.folder)
                 RESULTS.rmdir()  # unless others are in it
         raise
 
@@ -163,6 +170,7 @@ def refused(error: BaseException, writer: BundleWriter) -> bool:
 def _newest(parent: Path, plan: ResolvedPlan, *, lacking: bool) -> Path:
     """The newest bundle of this plan, which may have grown since. lacking: of those that lack runs of it."""
     from ..bundle.read import Bundle
+    from ..bundle.shelf import has_no_run
     from ..plan.search import with_levels_of
 
     for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):
@@ -175,7 +183,9 @@ def _newest(parent: Path, plan: ResolvedPlan, *, lacking: bool) -> Path:
         then, now = ({cell.id for cell in record.cells} for record in (bundle.plan, here))
         grown = now > then or here.repetitions > bundle.plan.repetitions
         other_budget = here.error_budget_ratio != bundle.plan.error_budget_ratio
-        of_plan = text == plan.text or (bundle.info.title == plan.record.title and then <= now)
+        of_plan = text == plan.text or (
+            bundle.info.title == plan.record.title and (then <= now or has_no_run(info.parent))
+        )
         if of_plan and (grown or other_budget or bundle.info.state != "complete" or not lacking):
             return info.parent
     raise BundleError(

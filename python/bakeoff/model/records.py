@@ -77,6 +77,8 @@ class BundleInfo(Document):
     #: Hash of the engine's binary, and of each file that the plan names: a resume with others is refused.
     engine_sha256: str = ""
     inputs: dict[str, str] = Field(default_factory=dict)
+    #: Copies of files that the plan names, by their place in the bundle ("files/shop.sql").
+    kept: list[str] = Field(default_factory=list)
     #: Of a bundle from before `analyses.jsonl`: how many repetitions there were each time that an answer was given.
     looks: list[int] = Field(default_factory=list)
 
