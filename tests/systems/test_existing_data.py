@@ -99,8 +99,11 @@ def test_tables_of_the_real_sysbench_are_measured_and_never_dropped(
     plan, env = plan_on(mariadb, tmp_path)
     Sysbench(server, tmp_path, print).prepare(Tables(tables=TABLES, rows=ROWS))
     made = mariadb.control.rows("SELECT CREATE_TIME FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'sbtest%'")
-    line = tables_line(bakeoff("run", plan, "--dry-run", "--json", cwd=tmp_path, env=env))
+    dry = bakeoff("run", plan, "--dry-run", "--json", cwd=tmp_path, env=env)
+    assert "are not read before a run" in dry.document["reads"][0]
+    line = tables_line(dry)
     assert line["tables"] == ["sbtest1", "sbtest2"]
+    assert TABLES * ROWS * 190 < line["size_bytes"] < 10 << 20
     assert line["there"] == "not made by bakeoff"
     assert line["fate"] == "checked and used, changed by the runs"
     done = bakeoff("run", plan, "--together", cwd=tmp_path, env=env)
@@ -113,7 +116,10 @@ def test_tables_of_the_real_sysbench_are_measured_and_never_dropped(
     assert all(run.shares_cores and run.server.cpu_s is not None for run in bundle.runs)
     assert "Client and server shared one machine" in report
     assert "each began where the last one ended" in report
-    assert "The data were there before" in report
+    assert "before the first run: row count, " in report
+    assert not list(bundle.folder.glob("runs/*/warm.json"))
+    warm = bakeoff("run", plan, "--dry-run", "--json", "--set", 'measure.cache="warm"', cwd=tmp_path, env=env)
+    assert "read whole before each of 2 runs" in warm.document["reads"][0]
     refused = bakeoff("drop", plan, "--yes", cwd=tmp_path, env=env)
     assert refused.code == 2
     assert "was not made by bakeoff" in refused.err

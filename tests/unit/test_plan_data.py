@@ -130,6 +130,22 @@ def test_other_data_in_the_same_table_of_an_existing_server_cannot_be_reused() -
     assert "needs a load of its own" in refused("records = [100, 200]", systems=OLD).what
 
 
+@pytest.mark.parametrize(
+    ("systems", "said", "cache"),
+    [
+        (OLD, "data = 'existing'", "as-is"),
+        (OLD, "data = 'existing'\ncache = 'warm'", "warm"),
+        (OLD, "", "warm"),
+        (SQLITE, "", "warm"),
+        (f"{MARIADB}\n{OLD}\ndata = 'existing'", "", "as-is"),
+    ],
+)
+def test_tables_that_exist_are_read_whole_only_where_the_plan_says_so(systems: str, said: str, cache: str) -> None:
+    plan = read(systems=systems, workload="preset = 'c'", measure=said)
+    assert plan.cache == cache
+    assert any("no cache is warmed, on mariadb neither" in words for words in plan.warnings) == (MARIADB in systems)
+
+
 def test_an_existing_server_cannot_be_made_cold() -> None:
     assert "cannot be made cold" in refused(systems=OLD, measure="cache = 'cold'").what
 

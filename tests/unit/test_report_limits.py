@@ -20,6 +20,7 @@ def limits(
     tables: str = "",
     sizes: tuple[int, int | None] = (0, None),
     work: Mapping[str, Any] = MappingProxyType({"kind": "ycsb"}),
+    checks: tuple[str, ...] = (),
 ) -> str:
     """facts: of each system, whether it is private and whether it is embedded. tables: how they are stored. sizes: of
     the loaded data, on disk and of their values."""
@@ -32,7 +33,9 @@ def limits(
         str(n): SimpleNamespace(private=private, embedded=embedded, portable=portable)
         for n, (private, embedded) in enumerate(facts)
     }
-    loads = [SimpleNamespace(system="m", cells=["0"], size_on_disk_bytes=sizes[0], values_bytes=sizes[1])]
+    load = SimpleNamespace(system="m", cells=["0"], size_on_disk_bytes=sizes[0], values_bytes=sizes[1])
+    load.dataset, load.checks = dataset, [SimpleNamespace(name=name) for name in checks]
+    loads = [load]
     machine = SimpleNamespace(cores=2, memory_bytes=10**9)
     bundle = SimpleNamespace(plan=plan, facts=told, machine=machine, runs=runs, loads=loads, damage=[])
     return " ".join(limits_of(cast(Any, bundle), []))
@@ -51,9 +54,16 @@ def test_own_statements_are_not_called_synthetic() -> None:
     assert "synthetic" not in own
 
 
-def test_data_that_were_there_before_are_said_to_be_checked_in_part() -> None:
-    assert "rests on who loaded them" in limits(dataset="existing-ycsb-1")
-    assert "rests on" not in limits()
+def test_of_existing_data_the_checks_that_were_made_are_named() -> None:
+    checked = limits(dataset="existing-ycsb-1", checks=("row count", "sample of rows"))
+    assert "checked of them before the first run: row count, sample of rows; not every value" in checked
+    assert "rests on who loaded them" in checked
+    assert "rests on" not in limits(checks=("row count",))
+
+
+def test_where_nothing_was_checked_of_existing_data_nothing_else_is_claimed() -> None:
+    assert "no row of them was checked. That all systems hold the same rows" in limits(dataset="existing-sql-1")
+    assert "row count" not in limits(dataset="existing-sql-1")
 
 
 @pytest.mark.parametrize(

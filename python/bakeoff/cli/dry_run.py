@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from ..plan.describe import DryRun
     from ..plan.preview import WorkloadPreview
     from ..plan.resolved import ResolvedPlan
+    from ..plan.tables import TablesLine
 
 #: Workloads, and lines of an operation, whose first operations are shown; --json has all.
 PREVIEWS_MAX = 3
 LINES_MAX = 40
 #: Of a line with an operation's statement or input.
 WIDTH = 110
-_TABLES_HEAD = ("on", "table", "now", "in a run")
+_TABLES_HEAD = ("on", "table", "now", "size", "in a run")
 
 
 def dry_run(plan: ResolvedPlan, results: Path, there: Mapping[str, int], *, as_json: bool) -> int:
@@ -100,7 +101,7 @@ def _show(dry: DryRun) -> None:
         ]
         show(table(rows, ["load", "workload", "rows", "data", "about"]))
     if dry.tables:
-        show("\n" * bool(dry.loads) + table([[t.system, t.names, t.there, t.fate] for t in dry.tables], _TABLES_HEAD))
+        show("\n" * bool(dry.loads) + table([_tables_row(t) for t in dry.tables], _TABLES_HEAD))
     often = f"{counted(len(dry.cells), 'cell', 'cells')} x {counted(dry.repetitions, 'repetition', 'repetitions')}"
     left = f"; {counted(dry.runs_there, 'run is', 'runs are')} there already" if dry.runs_there else ""
     show(
@@ -111,7 +112,7 @@ def _show(dry: DryRun) -> None:
         f"\nabout {dry.time_words} and {dry.disk_words} of disk, of which the bundle keeps"
         f" {bytes_words(dry.bundle_bytes)} ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
     )
-    for words in dry.fleet:
+    for words in [*dry.reads, *dry.fleet]:
         show(words)
     for system, words in dry.routes.items():
         show(f"nodes of {system}: {words}")
@@ -127,6 +128,11 @@ def _show(dry: DryRun) -> None:
         show(f"\n{len(dry.previews) - PREVIEWS_MAX} more workloads: --json has the first operations of all")
     for name, why in dry.skipped.items():
         show(f"{name} would be left out: {why}")
+
+
+def _tables_row(line: TablesLine) -> list[str]:
+    size = "" if line.size_bytes is None else bytes_words(line.size_bytes)
+    return [line.system, line.names, line.there, size, line.fate]
 
 
 def _show_preview(preview: WorkloadPreview) -> None:

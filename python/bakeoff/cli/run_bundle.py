@@ -81,11 +81,10 @@ def with_runs_there(plan: ResolvedPlan, options: argparse.Namespace) -> tuple[Re
     """The plan as it would be continued, and by cell the runs that are there already and are not made again; none of a
     new bundle."""
     from ..bundle.read import Bundle
-    from ..bundle.shelf import has_no_run
     from ..plan.search import with_levels_of
 
     bundle = Bundle.open(_to_continue(plan, options)) if options.resume else None
-    if bundle is None or has_no_run(bundle.folder):
+    if bundle is None or not bundle.runs:
         return plan, Counter()
     return with_levels_of(plan, bundle.plan), Counter(run.cell for run in bundle.runs if run.state == "done")
 

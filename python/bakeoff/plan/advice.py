@@ -27,6 +27,12 @@ def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool
     again = dict.fromkeys(cell.record.system for cell in cells if cell.reset == "reload")
     if names := ", ".join(name for name in again if not private[name]):
         words.append(f"before each run the workload's tables on {names} are dropped and loaded again")
+    found, loaded = ({cell.record.system for cell in cells if cell.data == data} for data in ("existing", "load"))
+    if found and loaded and measure.cache is None:
+        words.append(
+            f"no cache is warmed, on {', '.join(sorted(loaded))} neither, because the data on"
+            f" {', '.join(sorted(found))} exist already; write `cache` to choose"
+        )
     for clients in sorted({cell.clients for cell in cells}):
         if measure.operations is not None and measure.operations % clients:
             words.append(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from ..systems.base import System
-from .document import MeasureTable, PlanDocument
+from .document import PlanDocument
 from .resolved import Cell
 from .source import Source
 
@@ -175,10 +175,12 @@ def by_system(cells: Iterable[Cell], read: Callable[[Cell], str]) -> str:
     return ", ".join(f"{value} ({', '.join(names)})" for value, names in found.items())
 
 
-def decide_cache(measure: MeasureTable, private: Mapping[str, bool], source: Source) -> str:
-    """warm unless the plan says otherwise; only a system of ours can be made cold."""
+def decide_cache(document: PlanDocument, private: Mapping[str, bool], source: Source) -> str:
+    """What the plan says. Else warm, unless data are there already: warming would read every table of a server that
+    others use, before each run. Only a system of ours can be made cold."""
+    measure = document.measure
     if measure.cache == "cold" and not all(private.values()):
         name = next(name for name, own in private.items() if not own)
         hint = 'write cache = "warm" or "as-is"'
         raise source.error(f"{name} exists already and cannot be made cold", "measure", "cache", hint=hint)
-    return measure.cache or "warm"
+    return measure.cache or ("as-is" if any(data_of(document, name) == "existing" for name in private) else "warm")

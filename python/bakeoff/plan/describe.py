@@ -106,6 +106,8 @@ class DryRun:
     #: Of the plan, on existing systems.
     tables: list[TablesLine]
     previews: list[WorkloadPreview]
+    #: Of existing data: what is read of them besides what users ask.
+    reads: list[str]
     warnings: list[str] = field(default_factory=list)
     limits: str = LIMITS
 
@@ -199,6 +201,7 @@ def describe(
         differences=record.differences,
         tables=list(tables),
         previews=list(previews),
+        reads=_reads_words(plan, tables),
         warnings=warnings,
     )
 
@@ -232,6 +235,27 @@ def _fleet_words(plan: ResolvedPlan, asked: Sequence[str]) -> list[str]:
             for clients in sorted({cell.clients for cell in plan.cells})
         ),
     ]
+
+
+def _reads_words(plan: ResolvedPlan, tables: Sequence[TablesLine]) -> list[str]:
+    """By system with existing data: what warming and checks read, and how much that is."""
+    found = []
+    for name in dict.fromkeys(cell.record.system for cell in plan.cells if cell.data == "existing"):
+        cells = [cell for cell in plan.cells if cell.record.system == name]
+        sizes = [line.size_bytes for line in tables if line.system == name and line.size_bytes is not None]
+        size = f", {bytes_words(sum(sizes))}" if sizes else ""
+        every = counted(len({table for cell in cells for table in cell.workload.tables}), "table", "tables")
+        checks = "to check them rows are counted and a sample of rows is read, before the first run and after each run"
+        if cells[0].workload.spec["kind"] == "sql":
+            checks = "to check them only the queries under `checks` are run"
+        if plan.cache == "warm":
+            runs = counted(len(cells) * plan.record.repetitions, "run", "runs")
+            words = f'{every}{size} are read whole before each of {runs} (cache = "warm")'
+            words += ", which takes other data of this server out of its cache"
+        else:
+            words = f"{every}{size} are not read before a run"
+        found.append(f"existing data of {name}: {words}; {checks}")
+    return found
 
 
 def _search_words(search: SearchRecord, rates: Sequence[Rate]) -> str:

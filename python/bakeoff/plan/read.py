@@ -189,7 +189,7 @@ class _Reading:
         cells = data.with_resets(cells, document, private, builder.kinds, source)
         if search:
             data.refuse_leftovers(cells, source)
-        cache = data.decide_cache(measure, private, source)
+        cache = data.decide_cache(document, private, source)
         cells = with_ids(cells, document, cache, source)
         # After the ids: which sources a machine has is no part of what a cell is.
         kinds = builder.kinds

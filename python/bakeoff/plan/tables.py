@@ -21,6 +21,7 @@ class TablesLine:
     tables: list[str]
     there: str  # "not there", "made by bakeoff", ...
     fate: str
+    size_bytes: int | None = None  # of all of them, indexes included; None: not known
 
     @property
     def names(self) -> str:
@@ -58,18 +59,27 @@ def look(plan: ResolvedPlan) -> tuple[list[TablesLine], list[BakeoffError]]:
     for cell in existing_loads(plan):
         try:
             with ledger_of(plan, cell) as ledger:
-                lines += _lines(cell, ledger.there(cell.workload.tables), ledger.absent_place())
+                lines += _lines(cell, ledger)
         except BakeoffError as error:
             errors.append(error)
     return lines, errors
 
 
-def _lines(cell: Cell, found: Sequence[Found], absent_place: str) -> list[TablesLine]:
+def _lines(cell: Cell, ledger: Ledger) -> list[TablesLine]:
+    found, absent_place = ledger.there(cell.workload.tables), ledger.absent_place()
+    sizes = {} if absent_place else ledger.sizes([table.name for table in found])
     by_name = {table.name: table for table in found}
     groups: dict[tuple[str, str], list[str]] = {}
     for name in cell.workload.tables:
         groups.setdefault(_words(cell, by_name.get(name), absent_place), []).append(name)
-    return [TablesLine(cell.record.system, names, there, fate) for (there, fate), names in groups.items()]
+    return [
+        TablesLine(cell.record.system, names, there, fate, _sum([sizes[name] for name in names if name in sizes]))
+        for (there, fate), names in groups.items()
+    ]
+
+
+def _sum(sizes: Sequence[int]) -> int | None:
+    return sum(sizes) if sizes else None
 
 
 def _words(cell: Cell, table: Found | None, absent_place: str) -> tuple[str, str]:

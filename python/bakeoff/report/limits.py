@@ -17,6 +17,8 @@ from .source import Source
 WINDOW_LONG_S = 60.0
 #: Smaller tables are mostly room to grow.
 _VALUES_LEAST_BYTES = 64 << 20
+#: Names of checks in a sentence.
+CHECKS_MAX = 6
 
 
 def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
@@ -31,7 +33,7 @@ def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
         _caches(cells),
         _compression(bundle),
         _history(plan),
-        _found(plan),
+        _found(bundle),
         f"Repetitions were made in one session on {_same(bundle)}: the intervals cover its noise, not that of other"
         " machines, days or data.",
         "No system was tuned beyond the settings listed under Configuration; an expert could make each faster.",
@@ -162,13 +164,21 @@ def _history(plan: PlanRecord) -> str:
     )
 
 
-def _found(plan: PlanRecord) -> str:
-    if not any(cell.dataset.startswith(EXISTING_PREFIX) for cell in plan.cells):
+def _found(bundle: Source) -> str:
+    """Of data that existed before: what was checked of them, by the records of it."""
+    names = {cell.system for cell in bundle.plan.cells if cell.dataset.startswith(EXISTING_PREFIX)}
+    if not names:
         return ""
-    return (
-        "The data were there before: tables, row counts and the shape of a sample of rows were checked, not every"
-        " value. That all systems hold the same rows rests on who loaded them."
+    done = [load for load in bundle.loads if load.system in names and load.dataset.startswith(EXISTING_PREFIX)]
+    rests = "That all systems hold the same rows rests on who loaded them."
+    if unchecked := sorted(names - {load.system for load in done if load.checks}):
+        where = "" if set(unchecked) == names else f" on {', '.join(unchecked)}"
+        return f"The data existed before, and no row of them was checked{where}. {rests}"
+    checks = list(dict.fromkeys(check.name for load in done for check in load.checks))
+    listed = ", ".join(checks[:CHECKS_MAX]) + (
+        f" and {len(checks) - CHECKS_MAX} more" if len(checks) > CHECKS_MAX else ""
     )
+    return f"The data existed before. What was checked of them before the first run: {listed}; not every value. {rests}"
 
 
 def _repetitions(repetitions: int) -> str:

@@ -144,6 +144,10 @@ class Ledger(ABC):
     def drop(self, tables: Sequence[str]) -> None:
         """Drops those that are ours, and all memory of them."""
 
+    def sizes(self, tables: Sequence[str]) -> dict[str, int]:
+        """Bytes of each, indexes included, where the system tells."""
+        return {}
+
     @abstractmethod
     def drop_words(self, tables: Sequence[str]) -> str:
         """What a user would type there to drop them."""

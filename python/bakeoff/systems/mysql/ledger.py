@@ -62,6 +62,14 @@ class MySqlLedger(ServerLedger):
         )
         return {str(name): None if made is None else int(made) for name, made in rows}
 
+    def sizes(self, tables: Sequence[str]) -> dict[str, int]:
+        rows = self._rows(
+            "SELECT TABLE_NAME, DATA_LENGTH + INDEX_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s",
+            self._schema,
+        )
+        stored = {str(name): int(size) for name, size in rows if size is not None}
+        return {name: stored[self._stored(name)] for name in tables if self._stored(name) in stored}
+
     def _mark_before(self) -> int:
         return int(self._rows("SELECT UNIX_TIMESTAMP()")[0][0])
 

@@ -90,6 +90,14 @@ class PostgreSqlLedger(ServerLedger):
         )
         return {str(name): None if number is None else int(number) for name, number in rows}
 
+    def sizes(self, tables: Sequence[str]) -> dict[str, int]:
+        rows = self._rows(
+            "SELECT relname, pg_total_relation_size(oid) FROM pg_class"
+            " WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'm')"
+        )
+        sizes = {str(name): int(size) for name, size in rows}
+        return {name: sizes[stored(name)] for name in tables if stored(name) in sizes}
+
     def _mark_before(self) -> int:
         """The number of a table made and taken back."""
         self._rows("BEGIN")
