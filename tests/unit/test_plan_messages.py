@@ -139,6 +139,27 @@ def test_a_system_s_own_complaint_gets_the_place_in_the_file(table: str, what: s
     assert "[systems.db]" in error.where
 
 
+HEADERS = "\n".join(f"[{'.'.join(['a'] * depth)}]\nb = 1" for depth in range(1, 3001))
+
+
+@pytest.mark.parametrize("rest", [HEADERS, f"[{'.'.join(['a'] * 3000)}]", f"x = {'[' * 300}{']' * 300}", "{a=" * 200])
+def test_a_plan_that_nests_deeply_is_refused_in_a_sentence(rest: str) -> None:
+    assert refused(plan(rest=rest)).exit_code == ExitCode.USAGE
+
+
+@pytest.mark.parametrize(
+    "words", [f"x={'[' * 3000}", f"x={'[' * 300}{']' * 300}", f"{'a.' * 3000}b=1", f"{'a.' * 99}b=1"]
+)
+def test_an_argument_that_nests_deeply_is_refused_in_a_sentence(words: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(plan())
+    with pytest.raises(PlanError) as error:
+        read_plan(path, said=[words])
+    assert len(error.value.what) < 300
+    with pytest.raises(PlanError):
+        read_plan(path, only=[words])
+
+
 def test_a_word_of_the_wrong_choice_names_the_nearest_and_all() -> None:
     assert (
         refused(plan("reset = 'restor'")).hint == "did you mean `restore`? It is one of: restore, reload, reuse, none"

@@ -58,7 +58,7 @@ def _term(words: str, grid: Grid, levels: Mapping[str, list[Scalar]], source: So
 def _read(name: str, text: str, grid: Grid, source: Source) -> Scalar:
     """The level as the plan would write it: 5k/s, "full", 1_000."""
     level: Scalar = text
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         level = tomllib.loads(f"x = {text}")["x"]
     with suppress(PlanError):
         return read_level(grid.factors[name], level, source) if name in grid.factors else level

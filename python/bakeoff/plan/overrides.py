@@ -15,6 +15,10 @@ from .nearest import LOAD_FACTORS
 
 #: Texts that look like numbers: 10.10 is not 10.1.
 _TEXTS = ("version",)
+#: Tables and lists in each other; plans have six or so.
+_DEPTH_MAX = 50
+#: Of an argument that is refused.
+_SHOWN_MAX = 100
 
 
 def override(tree: dict[str, Any], said: Sequence[str]) -> list[tuple[str, ...]]:
@@ -89,10 +93,13 @@ def _parsed(words: str) -> tuple[tuple[str, ...], Any]:
     """The keys, outermost first, and the value."""
     key, equals, value = words.partition("=")
     for text in (value, json.dumps(value)) if equals else ():
-        with suppress(ValueError):  # no TOML, or a number of more digits than Python reads
+        with suppress(ValueError, RecursionError):  # no TOML, too deep, or a number of more digits than Python reads
+            tree = tomllib.loads(f"{key} = {text}")
+            if nests_deeply(tree):
+                break
             depth = _depth(tomllib.loads(f"{key} = 0"))
             place: list[str] = []
-            inner: Any = tomllib.loads(f"{key} = {text}")
+            inner: Any = tree
             as_text = tomllib.loads(f"{key} = {text}", parse_float=str)
             for _ in range(depth):
                 ((name, inner),) = inner.items()
@@ -100,7 +107,20 @@ def _parsed(words: str) -> tuple[tuple[str, ...], Any]:
                 place.append(name)
             return tuple(place), _texts(as_text) if place[-1].rpartition(".")[2] in _TEXTS else inner
     hint = 'KEY=VALUE, for instance --set measure.window=5s or --set "factors.threads=[1, 4]"'
-    raise PlanError(f'"{words}" sets nothing', where="--set", hint=hint)
+    shown = words if len(words) <= _SHOWN_MAX else f"{words[:_SHOWN_MAX]}..."
+    raise PlanError(f'"{shown}" sets nothing', where="--set", hint=hint)
+
+
+def nests_deeply(tree: dict[str, Any]) -> bool:
+    """Whether no plan is like this: what walks through one goes down with it."""
+    stack: list[tuple[Any, int]] = [(tree, 0)]
+    while stack:
+        value, depth = stack.pop()
+        if depth > _DEPTH_MAX:
+            return True
+        if isinstance(value, dict | list):
+            stack += [(inner, depth + 1) for inner in (value.values() if isinstance(value, dict) else value)]
+    return False
 
 
 def _texts(value: Any) -> Any:

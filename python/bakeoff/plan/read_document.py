@@ -16,7 +16,7 @@ from .constants import move_constants
 from .document import PlanDocument
 from .factors import known_name
 from .nearest import explain
-from .overrides import override
+from .overrides import nests_deeply, override
 from .source import Source
 
 
@@ -31,10 +31,11 @@ def read_document(text: str, source: Source, said: Sequence[str] = ()) -> tuple[
         hint = "plans are TOML: key = value; texts and quantities stand in double quotes"
         raise PlanError(f"the plan is not valid TOML: {what[:1].lower()}{what[1:]}", where=place, hint=hint) from None
     except RecursionError:
-        place = str(source.path or "the plan")
-        raise PlanError("the plan nests too deeply", where=place, hint="a plan is a few tables of keys") from None
+        raise _deep(source) from None
     except ValueError:  # of all the numbers of Python's that TOML has, only whole ones can be too long to read
         raise PlanError("the plan holds a number of thousands of digits", where=str(source.path or "")) from None
+    if nests_deeply(tree):
+        raise _deep(source)
     source = replace(source, said=override(tree, said))
     moved = move_constants(tree, source)
     source = replace(source, moved={**moved, **share_options(tree)})
@@ -48,6 +49,11 @@ def read_document(text: str, source: Source, said: Sequence[str] = ()) -> tuple[
     _check_systems(document, source)
     _check_workloads(document, source)
     return document, source
+
+
+def _deep(source: Source) -> PlanError:
+    where = str(source.path or "the plan")
+    return PlanError("the plan nests too deeply", where=where, hint="a plan is a few tables of keys")
 
 
 def _refuse_numbers(tree: dict[str, Any], source: Source) -> None:
