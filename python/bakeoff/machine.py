@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .analysis.surroundings import STEAL_RATIO_MAX
+from .analysis.disturbance import STEAL
 from .analysis.wording import bytes_words
 from .errors import EngineError
 from .fleet.binary import engine_list
@@ -149,7 +149,7 @@ def _neighbours(listen_s: float) -> Finding:
     before, began = _steal(), time.monotonic()
     time.sleep(listen_s)
     taken = (_steal() - before) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - began) / (os.cpu_count() or 1)
-    if taken <= STEAL_RATIO_MAX:
+    if taken <= STEAL.quiet:
         return Finding("neighbours", "good", f"{taken:.1%} of the time was taken by other virtual machines")
     return Finding(
         "neighbours",

@@ -78,7 +78,7 @@ def bakeoff(sshd: Sshd, folder: Path, window: str) -> subprocess.Popen[str]:
     plan.write_text(PLAN.replace("WINDOW", window))
     command = [sys.executable, "-m", "bakeoff", "run", str(plan), "--out", str(folder / "bundle"), "--quiet"]
     return subprocess.Popen(
-        [*command, "--together", "--no-report", "--work-dir", str(folder)],
+        [*command, "--together", "--no-report", "--allow-disturbed", "--work-dir", str(folder)],
         env=sshd.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -44,10 +44,10 @@ def test_processes_that_burn_the_cpu_are_a_finding(tmp_path: Path) -> None:
     assert run.machine.other_cpu_ratio > 0.1
     assert run.machine.other_process
     (cell,) = done.document["answer"]["cells"]
-    (found,) = [words for words in cell["findings"] if words.startswith("warning: neighbours")]
+    (found,) = [words for words in cell["findings"] if words.startswith("disturbed: other processes")]
     assert "of the CPU time went to other processes, most to " in found
     text = bakeoff("report", only_bundle(tmp_path).folder, cwd=tmp_path)
-    assert "warning: neighbours" in text.out
+    assert "disturbed: other processes" in text.out
 
 
 #: The measured run's engine has said something by the time it is ready.

@@ -112,17 +112,22 @@ BAD = [
         "which counts from when they were due",
         {"lateness_p99_ns": 500_000},
     ),
-    ("swap", "warning", "the machine swapped 4,096 bytes", {"swapped_bytes": 4096}),
     (
-        "steal",
+        "swapping",
         "warning",
-        "3.0 % of the CPU time was taken by the hypervisor (at most 1.0 % is quiet)",
+        "410 B/s swapped by other processes (the machine swapped 4 KiB) (from 1 MiB/s on a run is disturbed)",
+        {"swapped_bytes": 4096, "window_s": 10.0},
+    ),
+    (
+        "hypervisor",
+        "warning",
+        "3.0 % of the CPU time was taken by the hypervisor (from 5.0 % on a run is disturbed)",
         {"steal_ratio": 0.03},
     ),
     (
-        "neighbours",
-        "warning",
-        "30 % of the CPU time went to other processes (at most 10 % is quiet)",
+        "other processes",
+        "disturbed",
+        "30 % of the CPU time went to other processes (from 10 % on a run is disturbed)",
         {"other_cpu_ratio": 0.3},
     ),
     (
@@ -132,9 +137,9 @@ BAD = [
         {"throttled_s": 1.25},
     ),
     (
-        "neighbours",
-        "warning",
-        "30 % of the CPU time went to other processes, most to cc1, pid 7 (at most 10 % is quiet)",
+        "other processes",
+        "disturbed",
+        "30 % of the CPU time went to other processes, most to cc1, pid 7 (from 10 % on a run is disturbed)",
         {"other_cpu_ratio": 0.3, "other_process": "cc1, pid 7"},
     ),
     (
@@ -214,7 +219,7 @@ def test_what_a_thread_takes_to_wake_is_no_lateness_however_soon_the_answers_com
 
 
 def test_what_an_existing_server_here_uses_is_not_called_somebody_elses() -> None:
-    found = finding(replace(GOOD, server_not_told_apart=True, other_cpu_ratio=None), "neighbours")
+    found = finding(replace(GOOD, server_not_told_apart=True, other_cpu_ratio=None), "other processes")
     assert (found.ok, found.severity) == (None, "note")
     assert "seems to run on this machine" in found.words
 

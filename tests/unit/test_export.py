@@ -72,7 +72,7 @@ def test_a_table_has_the_metrics_that_are_asked_for(folder: Path, capsys: pytest
     assert document["runs"][0]["latency_p99.read"] > 0
     assert document["metrics"][0] == {"name": "latency_p99.read", "unit": "ms", "better": "lower"}
     text = exported(capsys, *asked, "--format", "markdown")
-    assert text.splitlines()[0].endswith("| valid | latency_p99.read (ms) | db.Threads_running |")
+    assert text.splitlines()[0].endswith("| valid | standing | latency_p99.read (ms) | db.Threads_running |")
 
 
 def test_a_parquet_table_goes_to_a_file(
@@ -157,7 +157,7 @@ def test_seconds_are_those_of_all_runs_and_of_them_the_columns_asked_for(
     rows = rows_of(capsys, str(folder), "--table", "seconds", "--metric", "p99_ms")
     assert len(rows) == len(bundle.runs) * (STORY.warm_up_s + STORY.window_s)
     assert list(rows[0]) == [
-        *("run", "cell", "block", "started", "system", "workload", "valid"),
+        *("run", "cell", "block", "started", "system", "workload", "valid", "standing"),
         *("second", "length_s", "warm_up", "p99_ms"),
     ]
     assert {row["warm_up"] for row in rows if int(row["second"]) < STORY.warm_up_s} == {"true"}

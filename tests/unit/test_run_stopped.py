@@ -24,6 +24,7 @@ RESUME = {
     "fail_if": [],
     "work_dir": None,
     "allow_drop": False,
+    "allow_disturbed": False,
     "out": None,
 }
 

@@ -9,7 +9,8 @@ from typing import Any, cast
 import pytest
 from bakeoff.errors import ServerError
 from bakeoff.fleet.host import MachineLost
-from bakeoff.model.records import RunRecord
+from bakeoff.model.attempts import runs_that_count
+from bakeoff.model.records import RunRecord, Validity
 from bakeoff.schedule import one_run, run_record
 from bakeoff.schedule.conduct import Conductor, View
 from bakeoff.schedule.order import Slot
@@ -29,17 +30,47 @@ class Writer:
 
 
 def good(slot: Slot, *rest: Any) -> RunRecord:
-    return RunRecord(id=slot.run, block=slot.block, cell=slot.cell, order=slot.order, started="", state="done", seed=1)
+    return RunRecord(
+        id=slot.run,
+        block=slot.block,
+        cell=slot.cell,
+        order=slot.order,
+        attempt=slot.attempt,
+        started="",
+        state="done",
+        seed=1,
+    )
+
+
+def disturbed(slot: Slot, *rest: Any) -> RunRecord:
+    record = good(slot)
+    record.validity = [Validity(name="other processes", severity="disturbed", ok=False, words="85 %", value=0.85)]
+    return record
+
+
+def made(judge: Callable[[Slot], RunRecord]) -> Callable[..., RunRecord]:
+    """In place of `one_run.make`, which writes what it returns."""
+
+    def make(slot: Slot, cell: Any, plan: Any, instance: Any, writer: Any, *rest: Any) -> RunRecord:
+        record = judge(slot)
+        writer.run_result(record)
+        return record
+
+    return make
 
 
 def carried_out(
     monkeypatch: pytest.MonkeyPatch,
     done: dict[str, RunRecord],
     instance: Callable[..., None] = lambda self, cell: None,
+    make: Callable[..., RunRecord] | None = None,
+    repeats_max: int = 2,
 ) -> dict[str, RunRecord]:
     cell = SimpleNamespace(record=SimpleNamespace(id="a"), system_options={})
-    plan = SimpleNamespace(cells=[cell], with_levels=None, record=SimpleNamespace(repetitions=2, seed=1))
-    monkeypatch.setattr(one_run, "make", good)
+    plan = SimpleNamespace(
+        cells=[cell], with_levels=None, record=SimpleNamespace(repetitions=2, seed=1, repeats_max=repeats_max)
+    )
+    monkeypatch.setattr(one_run, "make", make or made(good))
     monkeypatch.setattr(Conductor, "_instance", instance)
     writer = Writer()
     Conductor(cast(Any, plan), cast(Any, writer), View(), done=done).carry_out()
@@ -53,11 +84,11 @@ def test_a_failed_run_that_is_made_again_says_what_came_before(monkeypatch: pyte
         slot, "", ServerError("the server died"), cast(Any, SimpleNamespace(record=SimpleNamespace(seed=1)))
     )
     again = carried_out(monkeypatch, {slot.run: before, "b02-a": good(Slot(1, 2, "a"))})
-    assert list(again) == ["b01-a"]
-    assert [(v.severity, v.words) for v in again["b01-a"].validity] == [
+    assert list(again) == ["b01-a.2"], "the failed attempt stays in the bundle"
+    assert [(v.severity, v.words) for v in again["b01-a.2"].validity] == [
         ("warning", "made again with --resume: an earlier attempt failed (the server died)")
     ]
-    assert again["b01-a"].valid
+    assert again["b01-a.2"].valid
 
 
 def test_a_load_machine_that_is_lost_while_data_are_loaded_costs_one_run_and_not_the_plan(
@@ -73,3 +104,42 @@ def test_a_load_machine_that_is_lost_while_data_are_loaded_costs_one_run_and_not
     failed = carried_out(monkeypatch, {}, instance)["b01-a"]
     assert failed.failure.startswith("the load machine load2 was lost: its Dask worker ended (load of mariadb)")
     assert tried == ["a", "a"]
+
+
+def test_a_disturbed_run_is_repeated_at_the_end_of_its_block_and_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pair of runs is compared within its block, so a repeat belongs to the same one."""
+
+    def judge(slot: Slot) -> RunRecord:
+        return disturbed(slot) if (slot.block, slot.attempt) == (1, 1) else good(slot)
+
+    results = carried_out(monkeypatch, {}, make=made(judge))
+    assert list(results) == ["b01-a", "b01-a.2", "b02-a"]
+    assert [run.order for run in results.values()] == [0, 1, 2]
+    assert [run.id for run in runs_that_count(results.values())] == ["b01-a.2", "b02-a"]
+
+
+def test_where_the_machine_stays_busy_the_repeats_end_with_the_plan_s_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = carried_out(monkeypatch, {}, make=made(disturbed), repeats_max=3)
+    assert list(results) == ["b01-a", "b01-a.2", "b02-a", "b02-a.2", "b01-a.3"]
+    assert [run.id for run in runs_that_count(results.values())] == ["b01-a", "b02-a"], "the first attempts stand there"
+
+
+def test_nothing_is_repeated_where_the_plan_says_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(carried_out(monkeypatch, {}, make=made(disturbed), repeats_max=0)) == ["b01-a", "b02-a"]
+
+
+def test_a_resume_repeats_what_was_disturbed_with_the_repeats_that_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    slots = Slot(0, 1, "a"), Slot(1, 1, "a", 2), Slot(2, 2, "a")
+    before = {slot.run: disturbed(slot) for slot in slots}
+    assert list(carried_out(monkeypatch, before, make=made(disturbed), repeats_max=2)) == ["b01-a.3"]
+
+
+def test_an_invalid_run_is_never_repeated_though_it_was_disturbed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No compiler next to a database loses its rows."""
+
+    def judge(slot: Slot) -> RunRecord:
+        record = disturbed(slot)
+        record.validity.append(Validity(name="integrity", severity="invalid", ok=False, words="rows are missing"))
+        return record
+
+    assert list(carried_out(monkeypatch, {}, make=made(judge))) == ["b01-a", "b02-a"]

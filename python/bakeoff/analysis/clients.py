@@ -9,7 +9,7 @@ import numpy as np
 
 from ..model.clients import THIS_MACHINE, ClientRecord
 from .client import WANTED_RATIO_MAX
-from .surroundings import STEAL_RATIO_MAX
+from .disturbance import STEAL
 from .wording import counted, duration_words, percent_words, rate_words
 
 #: Of the window, in which a worker had work to do and no core: more than that is felt.
@@ -36,7 +36,7 @@ def _signs(client: ClientRecord, others: Sequence[ClientRecord]) -> Iterator[str
     elsewhere = max((_most(other.workers_run_queue_delay_ratio) for other in others), default=0.0)
     if no_core > elsewhere + NO_CORE_RATIO_MAX:
         yield f"a worker had work but no core for {percent_words(no_core)} of the window"
-    if client.steal_ratio > max([STEAL_RATIO_MAX, *(other.steal_ratio for other in others)]):
+    if client.steal_ratio > max([STEAL.quiet, *(other.steal_ratio for other in others)]):
         yield f"{percent_words(client.steal_ratio)} of its machine's CPU time was taken by the hypervisor"
     yield _far(client, others)
     if client.start_late_ns is not None and client.start_late_ns > LATE_NS_MAX:

@@ -1,12 +1,12 @@
 """One run as plain numbers, and what is found of it. `validity` asks the questions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from bakeoff.analysis.steady import SteadyState
 
-Severity = Literal["invalid", "warning", "note"]
+Severity = Literal["invalid", "disturbed", "warning", "note"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,9 @@ class Finding:
     ok: bool | None
     severity: Severity
     words: str
+    #: How bad it is, more is worse, and the same for people; None: no such figure.
+    value: float | None = field(default=None, compare=False)
+    value_words: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,10 @@ class RunNumbers:
     other_cpu_ratio: share of the CPU time of the cores in use that was used by neither client nor server; by whom most,
     in `other_process`. server_not_told_apart: it cannot be known, because the server's time is among it.
     steal_of: the machine that the hypervisor took most from; "": there is but this one.
-    throttled_s: our control group had used up its share of the CPU. disk_was_quiet: what was written before the run had
+    own_swapped_bytes: of swapped_bytes, by client and server themselves. window_s: of the run.
+    stalled_s: the longest time in which everything of ours stood still. system: the name of what is measured.
+    throttled_s: our control group had used up its share of the CPU; throttled_others_ratio: how much of what that group
+    used went to processes that are not ours. disk_was_quiet: what was written before the run had
     reached the disk. watching_failure: why the watching of server and machine ended early.
     beside: other bakeoff runs that measured on the same cores.
     faults: what was done to servers as planned, in words; error_ratio is then of the operations that ended while it was
@@ -78,10 +84,15 @@ class RunNumbers:
     lateness_p99_ns: int | None = None
     response_p99_ns: int | None = None
     out_of_range: int = 0
+    system: str = "the system"
+    window_s: float = 0.0
     swapped_bytes: int | None = None
+    own_swapped_bytes: int | None = None
+    stalled_s: float | None = None
     steal_ratio: float | None = None
     steal_of: str = ""
     throttled_s: float | None = None
+    throttled_others_ratio: float | None = None
     other_cpu_ratio: float | None = None
     other_process: str = ""
     server_not_told_apart: bool = False

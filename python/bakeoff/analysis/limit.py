@@ -21,7 +21,7 @@ from .registry import metric
 from .response import is_overloaded
 
 Sign = Literal["<", "<=", ">", ">="]
-Status = Literal["met", "not met", "overloaded", "not valid", "too few operations", "not stated"]
+Status = Literal["met", "not met", "overloaded", "not valid", "disturbed", "too few operations", "not stated"]
 
 TOO_FEW: Final = "too few operations"
 
@@ -115,7 +115,7 @@ class Limit:
     def status(self, seen: Observed) -> Status:
         """Of one run."""
         if not seen.run.valid:
-            return "not valid"
+            return "disturbed" if seen.run.standing == "disturbed" else "not valid"
         value = self.metric.of(seen)
         if value is None:
             return "overloaded" if is_overloaded(seen.run) else self._of_few(seen)
@@ -134,10 +134,10 @@ class Limit:
 
     def excess(self, seen: Observed) -> float:
         """How far beyond the limit a run was: log of value / bound, with the sign turned where more is asked for; below
-        0 it was kept. Infinite where the run does not say, or where one of the two is 0; NaN where too few operations
-        are no evidence either way."""
+        0 it was kept. Infinite where the run does not say, or where one of the two is 0; NaN where too few operations,
+        or a disturbed run, are no evidence either way."""
         status = self.status(seen)
-        if status == TOO_FEW:
+        if status in (TOO_FEW, "disturbed"):
             return math.nan
         if status not in ("met", "not met"):
             return math.inf

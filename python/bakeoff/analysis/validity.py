@@ -1,14 +1,15 @@
 """What may be believed of one run: from plain numbers to findings in words.
 
-Three severities. `invalid`: the run takes no part in comparisons. `warning`: it does, and the words stand beside its
-figure. `note`: worth knowing. A finding with ok = None was not tested, which is said and never passes for a yes.
+Four severities. `invalid`: the run counts against its system. `disturbed`: something else slowed it, and it is no
+evidence (`disturbance`). `warning`: it is, and the words go with its figure. `note`: worth knowing. A finding with
+ok = None was not tested, which is said and never passes for a yes.
 
 `findings` asks every question in `CHECKS`, a visible list; a check answers None where its question does not arise.
 """
 
 from collections.abc import Callable
 
-from bakeoff.analysis import surroundings
+from bakeoff.analysis import disturbance, surroundings
 from bakeoff.analysis.finding import Finding, RunNumbers, Severity
 from bakeoff.analysis.wording import count_words, counted, duration_words, percent_words
 
@@ -255,11 +256,12 @@ CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     _steady,
     _connections,
     _lateness,
-    surroundings.swap,
-    surroundings.steal,
-    surroundings.neighbours,
-    surroundings.beside,
-    surroundings.throttling,
+    disturbance.other_processes,
+    disturbance.steal,
+    disturbance.swapping,
+    disturbance.throttling,
+    disturbance.stall,
+    disturbance.another_run,
     surroundings.quiet_disk,
     surroundings.watching,
     _engine,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ValidationError
 
 from ..errors import BundleError
+from ..model.attempts import runs_that_count
 from ..model.boundary import Document
 from ..model.records import (
     BUNDLE_FORMAT,
@@ -80,8 +81,15 @@ class Bundle:
 
     @cached_property
     def runs(self) -> list[RunRecord]:
-        """Finished runs in the order they were made; one whose result is missing or damaged is left out and named."""
-        runs: dict[tuple[int, str], RunRecord] = {}
+        """One finished run for each place of the plan, in the order they were made: of several attempts the one that
+        counts."""
+        return runs_that_count(self.attempts)
+
+    @cached_property
+    def attempts(self) -> list[RunRecord]:
+        """Every run that was made, disturbed and failed attempts included, in that order; one whose result is missing
+        or damaged is left out and named."""
+        runs: dict[tuple[int, str, int], RunRecord] = {}
         for folder in sorted((self.folder / "runs").glob("*")):
             name = f"runs/{folder.name}/result.json"
             if not os.path.lexists(folder / "result.json"):
@@ -92,7 +100,7 @@ class Bundle:
             except BundleError as error:
                 self._note(error.what)
                 continue
-            runs[run.block, run.cell] = run
+            runs[run.block, run.cell, run.attempt] = run
             self._look_at_histograms(run)
         return sorted(runs.values(), key=lambda run: run.order)
 
@@ -139,7 +147,7 @@ class Bundle:
     def _read(self, name: str, model: type[D]) -> D:
         return read_document(self.folder, name, model)
 
-    def _refuse_misplaced(self, run: RunRecord, folder: str, others: dict[tuple[int, str], RunRecord]) -> None:
+    def _refuse_misplaced(self, run: RunRecord, folder: str, others: dict[tuple[int, str, int], RunRecord]) -> None:
         """A result that is not that of its folder, or of nothing in the plan, was put there by somebody."""
         name = f"{folder}/result.json"
         cell = next((cell for cell in self.plan.cells if cell.id == run.cell), None)
@@ -156,8 +164,9 @@ class Bundle:
         if run.state == "done" and nodes != planned:
             theirs, plans = (", ".join(names) or "none" for names in (nodes, planned))
             raise BundleError(f"{name} has figures of the nodes {theirs}, and the plan's are {plans}")
-        if (run.block, run.cell) in others:
-            raise BundleError(f"{name} is of the same cell and block as {others[run.block, run.cell].id}")
+        place = run.block, run.cell, run.attempt
+        if place in others:
+            raise BundleError(f"{name} is of the same cell and block as {others[place].id}")
 
     def _look_at_histograms(self, run: RunRecord) -> None:
         """Those of single seconds are for whoever wants to plot them anew; here they only have to be whole."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..analysis.validity import ERRORS, errors_within
@@ -123,7 +123,7 @@ def refuse_other_facts(was: FactsRecord, now: FactsRecord, cell: str, folder: Pa
 def judged_anew(run: RunRecord, error_budget_ratio: float) -> RunRecord:
     """Its errors held against another budget. Nothing else that is found of a run depends on how the plan judges."""
     found = errors_within(run.budgeted_error_ratio, error_budget_ratio, beside_faults=bool(run.faults))
-    anew = Validity(name=found.name, severity=found.severity, ok=found.ok, words=found.words)
+    anew = Validity(**asdict(found))
     return run.model_copy(update={"validity": [anew if each.name == ERRORS else each for each in run.validity]})
 
 

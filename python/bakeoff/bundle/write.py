@@ -134,17 +134,24 @@ class BundleWriter:
             "finished": None,
             "skipped": dict(now.skipped),
             "inputs": {**bundle.info.inputs, **now.info.inputs},
+            "allow_disturbed": bundle.info.allow_disturbed or now.info.allow_disturbed,
             "messages": [*bundle.info.messages, *told],
             "looks": bundle.info.looks or _looks_of_old(bundle),
         }
         self.update(bundle.info.model_copy(update=changes))
+        if now.info.allow_disturbed and not bundle.info.allow_disturbed:
+            self._rewrite(bundle, bundle.attempts)
         return bundle
 
     def _judge_anew(self, bundle: Bundle, error_budget_ratio: float) -> None:
         if error_budget_ratio != bundle.plan.error_budget_ratio:
-            bundle.runs = [resume.judged_anew(run, error_budget_ratio) for run in bundle.runs]
-            for run in bundle.runs:
-                self.run_result(run)
+            self._rewrite(bundle, [resume.judged_anew(run, error_budget_ratio) for run in bundle.attempts])
+
+    def _rewrite(self, bundle: Bundle, attempts: list[RunRecord]) -> None:
+        bundle.attempts = attempts
+        bundle.__dict__.pop("runs", None)  # which of them count may have changed
+        for run in attempts:
+            self.run_result(run)
 
     def update(self, info: BundleInfo) -> None:
         self.info = info
@@ -178,7 +185,9 @@ class BundleWriter:
         files.write_gzip(folder, "histograms.json.gz", json.dumps({"format": 1, "intervals": list(histograms)}))
 
     def run_result(self, record: RunRecord) -> None:
-        """The last file of a run."""
+        """The last file of a run. In a bundle of somebody who allows disturbed runs it counts though it was one."""
+        allowed = self.info is not None and self.info.allow_disturbed
+        record.disturbance_allowed = record.disturbance_allowed or allowed
         self._write(f"runs/{record.id}/result.json", record)
 
     def _write(self, name: str, document: Document) -> None:

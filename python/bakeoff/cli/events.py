@@ -85,6 +85,8 @@ class Events(Line):
                 state=record.state,
                 failure=record.failure,
                 valid=record.valid,
+                standing=record.standing,
+                attempt=record.attempt,
                 findings=[finding for finding in record.validity if finding.ok is False],
                 rate_ops_per_s=record.rate_ops_per_s,
                 error_ratio=record.error_ratio,

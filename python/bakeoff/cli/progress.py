@@ -94,11 +94,14 @@ class Line(View):
             self._say(f"{slot.run} {cell.record.label}: FAILED: {record.failure}")
         elif not self._moving and not self._quiet:
             words = f"p99 {time_words(record.response, 'p99_ms') or 'not stated'}"
-            flag = "" if record.valid else ", INVALID"
+            flag = "" if record.standing == "valid" else f", {record.standing.upper()}"
             self._say(
                 f"{self._count()} {slot.run} {cell.record.label}: {record.rate_ops_per_s:,.0f} ops/s, "
                 f"{words}, errors {sum(record.errors.values())}{flag}{self._left(', ')}"
             )
+
+    def repeated(self, runs: int) -> None:
+        self._total += runs
 
     def message(self, words: str) -> None:
         self._say(words)

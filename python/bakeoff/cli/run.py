@@ -107,6 +107,11 @@ def add_running(p: argparse.ArgumentParser) -> None:
     add_fleet(p)
     p.add_argument("--work-dir", type=Path, metavar="DIR", help="where private servers and files live while they run")
     add_beside(p)
+    p.add_argument(
+        "--allow-disturbed",
+        action="store_true",
+        help="count runs that other processes slowed, and repeat none: every figure carries the mark",
+    )
     p.add_argument("--no-report", action="store_true", help="write no report.html")
     p.add_argument("--quiet", action="store_true", help="show no progress")
     told = p.add_mutually_exclusive_group()
@@ -328,6 +333,7 @@ def _resume_command(folder: Path, options: argparse.Namespace) -> str:
         "--allow-drop": options.allow_drop,
         "--wait": options.beside == "wait",
         "--together": options.beside == "together",
+        "--allow-disturbed": options.allow_disturbed,
         "--no-report": options.no_report,
         "--quiet": options.quiet,
         "--json": options.json,

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from ..errors import BakeoffError, BundleError, ExitCode, PlanError
 
 if TYPE_CHECKING:
+    from ..bundle.read import Bundle
     from ..bundle.write import BundleWriter
-    from ..model.records import FactsRecord, RunRecord
+    from ..model.records import FactsRecord, PlanRecord, RunRecord
     from ..plan.resolved import ResolvedPlan
 
 RESULTS = Path("bakeoff-results")
@@ -43,16 +44,20 @@ def open_bundle(
     check_disk(bundle_bytes(plan), place(options), "--out")
     check_disk(disk_bytes(plan), work, "--work-dir")
     machine = machine_facts(work)
+    allowed = ["--allow-disturbed"] if options.allow_disturbed else []
     info = BundleInfo(
         bakeoff_version=__version__,
         created=utc_now(),
         title=plan.record.title,
         state="running",
-        command=shlex.join(["bakeoff", "run", *map(str, options.plans or ["plan.toml"]), *beside_plan(options)]),
+        command=shlex.join(
+            ["bakeoff", "run", *map(str, options.plans or ["plan.toml"]), *beside_plan(options), *allowed]
+        ),
         demonstration=plan.record.demonstration,
         skipped=plan.skipped,
         engine_sha256=engine_sha256(),
         inputs=hashes(plan.inputs),
+        allow_disturbed=options.allow_disturbed,
     )
     folder = _to_continue(plan, options) if options.resume else options.out
     again = folder is not None and has_no_run(folder)
@@ -61,7 +66,7 @@ def open_bundle(
         writer = BundleWriter(folder)
         held.enter_context(hold(folder, plan.record.title))
         bundle = writer.resume(Present(plan.record, plan.skipped, machine, info), plan.text)
-        done, facts = {r.id: r for r in bundle.runs}, bundle.facts
+        done, facts = {r.id: r for r in bundle.attempts}, bundle.facts
     else:
         if not again:
             folder = folder_at(options.out) if options.out else new_folder(place(options), plan.record.title)
@@ -99,13 +104,20 @@ def is_whole(plan: ResolvedPlan, options: argparse.Namespace) -> bool:
     """Whether the bundle that is to be continued has every run already, so that none will be made. (What is left of a
     search its runs decide.)"""
     from ..bundle.read import Bundle
-    from ..schedule.order import schedule
 
     if not options.resume or plan.record.search:
         return False
-    record, bundle = plan.record, Bundle.open(_to_continue(plan, options))
-    made = {run.id for run in bundle.runs if run.state == "done"}
-    return made >= {slot.run for slot in schedule([cell.id for cell in record.cells], record.repetitions, record.seed)}
+    return not _lacks_runs(plan.record, Bundle.open(_to_continue(plan, options)))
+
+
+def _lacks_runs(record: PlanRecord, bundle: Bundle) -> bool:
+    """Whether runs would be made in it, those that would be repeated included."""
+    from ..schedule.order import schedule
+    from ..schedule.repeats import Repeats
+
+    slots = schedule([cell.id for cell in record.cells], record.repetitions, record.seed)
+    repeats = Repeats(bundle.attempts, record.repeats_max)
+    return any(repeats.is_missing(slot) for slot in slots) or bool(repeats.chosen(slots))
 
 
 def say_repetitions(options: argparse.Namespace, read: Callable[[], ResolvedPlan]) -> None:
@@ -185,7 +197,8 @@ def _newest(parent: Path, plan: ResolvedPlan, *, lacking: bool) -> Path:
         of_plan = text == plan.text or (
             bundle.info.title == plan.record.title and (then <= now or has_no_run(info.parent))
         )
-        if of_plan and (grown or other_budget or bundle.info.state != "complete" or not lacking):
+        unfinished = bundle.info.state != "complete" or (not here.search and _lacks_runs(here, bundle))
+        if of_plan and (grown or other_budget or unfinished or not lacking):
             return info.parent
     raise BundleError(
         f"there is no {'unfinished ' if lacking else ''}bundle of this plan in {parent}",

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from ..model.boundary import Document
-from ..model.records import Percentiles, Scalar, Validity
+from ..model.records import Percentiles, Scalar, Standing, Validity
 from ..report.answer import ComparisonAnswer
 
 EVENTS_FORMAT = 1
@@ -111,6 +111,10 @@ class RunEnds(Document):
     state: Literal["done", "failed"]
     failure: str
     valid: bool
+    standing: Standing = Field(description="`disturbed`: something outside slowed it, and it is no evidence")
+    attempt: int = Field(
+        description="of the runs of this cell in this block; from 2 on it repeats a disturbed or failed one"
+    )
     findings: list[Validity] = Field(description="what speaks against it")
     rate_ops_per_s: float
     error_ratio: float

@@ -79,6 +79,8 @@ class BundleInfo(Document):
     inputs: dict[str, str] = Field(default_factory=dict)
     #: Copies of files that the plan names, by their place in the bundle ("files/shop.sql").
     kept: list[str] = Field(default_factory=list)
+    #: Disturbed runs count, and nothing was repeated for their sake: its figures carry the mark.
+    allow_disturbed: bool = False
     #: Of a bundle from before `analyses.jsonl`: how many repetitions there were each time that an answer was given.
     looks: list[int] = Field(default_factory=list)
 
@@ -214,6 +216,8 @@ class PlanRecord(Document):
     differences: dict[str, dict[str, str]] = Field(default_factory=dict)
     #: The part of the plan that was wanted, as `--only` said it, any of these; empty: all of it.
     only: list[str] = Field(default_factory=list)
+    #: How many runs may be made in all beyond those planned, in place of disturbed ones; None: as many as are planned.
+    repeat_disturbed: int | None = None
     #: Where its clients run, in words: "load1, load2 (SSH)"; empty: on the machine that carries it out.
     fleet: str = ""
 
@@ -227,6 +231,10 @@ class PlanRecord(Document):
         if self.search is None:
             return len(self.cells) * self.repetitions
         return len({self.search.subject(cell) for cell in self.cells}) * self.search.runs
+
+    @property
+    def repeats_max(self) -> int:
+        return self.runs_max if self.repeat_disturbed is None else self.repeat_disturbed
 
     @property
     def part_words(self) -> str:
@@ -279,12 +287,22 @@ class MachineFacts(Document):
 
 
 class Validity(Document):
-    """One judgement on one run. `invalid` takes a run out of comparisons, a `warning` stands beside the figure."""
+    """One judgement on one run. `invalid`: the run counts against its system. `disturbed`: something outside of what is
+    measured slowed it, and it is no evidence. `warning`: it counts, and the words go with its figure."""
 
     name: str
-    severity: Literal["invalid", "warning", "note"]
+    severity: Literal["invalid", "disturbed", "warning", "note"]
     ok: bool | None  # None: not tested
     words: str
+    #: How bad it is, comparable between runs (more is worse), and that in words: "85 %". None: there is no such figure.
+    value: float | None = None
+    value_words: str = ""
+
+
+#: What a run is good for: evidence, nothing (something else slowed it), or evidence against its system.
+Standing = Literal["valid", "disturbed", "invalid"]
+#: Checks whose failing an external disturbance can explain: operations that timed out, or that never ended.
+EXPLAINED_BY_DISTURBANCE = ("errors", "operations")
 
 
 class Percentiles(Document):
@@ -339,6 +357,13 @@ class MachineSide(Document):
     other_process: str = ""
     swapped_bytes: int | None = None  # in and out
     throttled_s: float | None = None  # our control group had used up what it may
+    #: Of what was swapped: by the server and the client themselves. None: nobody looked.
+    own_swapped_bytes: int | None = None
+    #: Of the CPU time of the control group that was throttled: used by neither client nor server nor our controller.
+    #: None: not known.
+    throttled_others_ratio: float | None = None
+    #: The longest time in which the controller, the clients and the servers of this machine all stood still.
+    stalled_s: float | None = None
     #: Share of the window in which some task of the machine waited for "cpu", "memory", "io".
     pressure_ratio: dict[str, float] = Field(default_factory=dict)
 
@@ -369,6 +394,8 @@ class RunRecord(Document):
     block: int
     cell: str
     order: int  # place in the schedule, from 0
+    #: Of the runs made for this cell in this block, from 1. Which of them counts: `model.attempts`.
+    attempt: int = 1
     started: str
     #: "done"; "failed": the run could not be completed (words in `failure`), nothing in it is compared.
     state: Literal["done", "failed"]
@@ -428,6 +455,8 @@ class RunRecord(Document):
     workers_run_queue_delay_ratio: list[float] = Field(default_factory=list)
     #: Something of the system may run on the client's cores: a server, or the engine that it is embedded in.
     shares_cores: bool = False
+    #: Of its CPU time, taken by the hypervisor on the machine where that was most.
+    steal_ratio: float = 0.0
     witness: list[Witness] = Field(default_factory=list)
     #: Of each client, where the plan asks for it.
     event_log: list[LoggedEvents] = Field(default_factory=list)
@@ -447,6 +476,8 @@ class RunRecord(Document):
     user_bytes_written: int = 0
     checks: list[Check] = Field(default_factory=list)
     validity: list[Validity] = Field(default_factory=list)
+    #: It counts though it was disturbed, because whoever ran the plan said so; its figures carry the mark.
+    disturbance_allowed: bool = False
     #: The client library, what ran its sessions, and how that asks the kernel where it can choose; "" if not known.
     client: str = ""
     runner: str = ""
@@ -474,8 +505,34 @@ class RunRecord(Document):
         return self.server.cpu_s is not None or self.machine.server_not_told_apart
 
     @property
+    def disturbances(self) -> list[Validity]:
+        """What outside of the system and its client slowed it beyond the bounds, the table of analysis/disturbance."""
+        return [v for v in self.validity if v.severity == "disturbed" and v.ok is False]
+
+    @property
+    def standing(self) -> Standing:
+        """A disturbance explains operations that are slow, late or timed out; it never explains wrong data."""
+        against = {v.name for v in self.validity if v.severity == "invalid" and v.ok is False}
+        if self.disturbances and self.state == "done" and against <= set(EXPLAINED_BY_DISTURBANCE):
+            return "disturbed"
+        return "invalid" if against or self.state != "done" else "valid"
+
+    @property
+    def is_marked(self) -> bool:
+        """It counts though it was disturbed: its figures say so wherever they are shown."""
+        return self.valid and bool(self.disturbances)
+
+    @property
     def valid(self) -> bool:
-        return self.state == "done" and not any(v.severity == "invalid" and v.ok is False for v in self.validity)
+        """Whether it is evidence. Every figure, comparison and verdict goes through this."""
+        if self.standing == "disturbed" and self.disturbance_allowed:
+            return not any(v.severity == "invalid" and v.ok is False for v in self.validity)
+        return self.standing == "valid"
+
+    @property
+    def leaves_its_place_open(self) -> bool:
+        """Whether it says nothing about its system, so that another attempt may take its place in the block."""
+        return self.state == "failed" or (self.standing == "disturbed" and not self.disturbance_allowed)
 
 
 class LoadRecord(Document):

@@ -210,6 +210,7 @@ class MeasureTable(Table):
     event_log: bool = False
     check_sample: int = Field(default=100, ge=0, le=10**15)
     on_node_failure: Literal["go on", "end"] = "go on"
+    repeat_disturbed: int | None = Field(default=None, ge=0, le=1_000_000)
 
 
 class FaultTable(Table):

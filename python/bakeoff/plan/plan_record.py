@@ -56,6 +56,7 @@ def record_of(
         cells=[cell.record for cell in cells],
         resolved=plan_tree(document, closed=all(cell.record.rate_ops_per_s is None for cell in cells)),
         only=list(only),
+        repeat_disturbed=measure.repeat_disturbed,
         fleet=fleet.words if fleet else "",
     )
 

@@ -157,10 +157,13 @@ def _validity_of(planned: int, runs: Sequence[RunRecord], findings: Sequence[str
     valid = sum(run.valid for run in runs)
     if not runs:
         return "not run"
+    disturbed = sum(run.standing == "disturbed" for run in runs)
     if valid == 0:
-        return "NOT VALID"
+        return "DISTURBED" if disturbed == len(runs) else "NOT VALID"
     if valid < len(runs):
-        return f"{valid} of {len(runs)} valid"
+        return f"{valid} of {len(runs)} valid" + (f", {disturbed} disturbed" if disturbed else "")
+    if disturbed:  # it was allowed
+        return f"DISTURBED: {disturbed} of {len(runs)}" if disturbed < len(runs) else "DISTURBED"
     made = [f"{len(runs)} of {planned} made"] if len(runs) < planned else []
     kinds = list(dict.fromkeys(words.split(": ")[1].split(" (")[0] for words in findings))
     return "; ".join(["valid", *made, *([f"see {', '.join(kinds)}"] if kinds else [])])

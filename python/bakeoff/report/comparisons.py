@@ -268,11 +268,14 @@ def _is_durability(factor: str) -> bool:
 
 
 def _different_work(base: CellRecord, other: CellRecord, runs: Runs) -> bool:
-    """Only where both were meant to be asked for the same."""
+    """Only where both were meant to be asked for the same. Where nothing is put back a repeated run has other keys."""
     if (base.threads, base.clients, base.workload) != (other.threads, other.clients, other.workload):
         return False
     theirs = {run.block: run for run in runs[other.id]}
-    return any(not same_operations(run, theirs[run.block]) for run in runs[base.id] if run.block in theirs)
+    pairs = [(run, theirs[run.block]) for run in runs[base.id] if run.block in theirs]
+    if "none" in (base.reset, other.reset):
+        pairs = [(a, b) for a, b in pairs if a.attempt == b.attempt]
+    return any(not same_operations(a, b) for a, b in pairs)
 
 
 def _notes(contest: Contest, base: CellRecord, other: CellRecord, facts: Facts) -> list[str]:

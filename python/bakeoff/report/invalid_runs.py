@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..analysis.validity import ERRORS
 from ..analysis.wording import counted, percent_words
 from ..model.records import RunRecord
+from .worst import worst_words
 
 #: Of all operations, or of those that failed.
 _MOSTLY = 0.5
@@ -25,6 +26,9 @@ def no_valid_run_words(runs: Sequence[RunRecord], error_budget_ratio: float, abo
     typical repetition's attempts."""
     if not runs or any(run.valid for run in runs):
         return ""
+    if disturbed := [run for run in runs if run.standing == "disturbed"]:
+        rest = [run for run in runs if run.standing != "disturbed"]
+        return "; ".join([disturbed_words(disturbed), *([_why(rest)] if rest else [])])
     if not all(ERRORS in _reasons(run) for run in runs):
         return _why(runs)
     others = {cause: words for run in reversed(runs) for cause, words in _reasons(run).items() if cause != ERRORS}
@@ -58,9 +62,15 @@ def _share_words(runs: Sequence[RunRecord]) -> str:
     return " to ".join(dict.fromkeys(map(percent_words, (min(ratios), max(ratios)))))
 
 
+def disturbed_words(runs: Sequence[RunRecord]) -> str:
+    """ "85 % of the CPU time went to other processes, most to cc1plus, pid 7 (from 10 % on a run is disturbed)": of the
+    run that was disturbed most."""
+    return worst_words([v for run in runs for v in run.disturbances])
+
+
 def invalid_runs_words(runs: Sequence[RunRecord]) -> str:
-    """ "3 of 10 runs were invalid (the server died or froze during the run)"; "" where all are valid."""
-    invalid = [run for run in runs if not run.valid]
+    """ "3 of 10 runs were invalid (the server died or froze during the run)"; "" where all are valid or disturbed."""
+    invalid = [run for run in runs if run.standing == "invalid"]
     if not invalid:
         return ""
     were = "was" if len(invalid) == 1 else "were"

@@ -126,6 +126,11 @@ class Joined:
     def runs(self) -> list[RunRecord]:
         return [run for run, _, _ in self._renamed]
 
+    @property
+    def attempts(self) -> list[RunRecord]:
+        """Those that count: each bundle's own report names the others."""
+        return self.runs
+
     def intervals(self, run: str, pick: Pick | None = None) -> pa.Table | None:
         bundle, name = self._origins[run]
         return bundle.intervals(name, pick)

@@ -173,7 +173,9 @@ def _gone(label: str, objective: Metric) -> Estimate:
 def _doubts(side: str, bundles: Sequence[Source]) -> list[str]:
     """Each kind of warning with the number of runs it touches: "after: neighbours in 3 of 10 runs"."""
     runs = [run for bundle in bundles for run in bundle.runs]
-    kinds = Counter(v.name for run in runs for v in run.validity if v.ok is False and v.severity == "warning")
+    kinds = Counter(
+        v.name for run in runs for v in run.validity if v.ok is False and v.severity in ("disturbed", "warning")
+    )
     return [f"{side}: {name} in {count} of {counted(len(runs), 'run', 'runs')}" for name, count in kinds.items()]
 
 

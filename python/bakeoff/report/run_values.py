@@ -35,11 +35,16 @@ def observed(bundle: Source, run: RunRecord) -> Observed:
 
 
 def run_values(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> dict[int, RunValue]:
-    """By block, in the metric's unit; None where it is not defined or only a lower bound, Invalid where the run does
-    not count. What a load says is one value however many runs share its data, whatever became of them."""
+    """By block, in the metric's unit; None where it is not defined or only a lower bound, Invalid where the run counts
+    against its system. A disturbed run says nothing, as if it had not been made. What a load says is one value however
+    many runs share its data, whatever became of them."""
     if metric.per == "load":
         return {run.block: metric.of(observed(bundle, run)) for run in runs[:1]}
-    return {run.block: _value(observed(bundle, run), metric) if run.valid else Invalid(causes(run)) for run in runs}
+    return {
+        run.block: _value(observed(bundle, run), metric) if run.valid else Invalid(causes(run))
+        for run in runs
+        if run.valid or run.standing != "disturbed"
+    }
 
 
 def why_no_value(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> str:
@@ -56,7 +61,7 @@ def why_no_value(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> s
 def _why_no_value(seen: Observed, metric: Metric) -> str:
     """In a word or two; "" where it has one that can be compared."""
     if not seen.run.valid:
-        return "not valid"
+        return "disturbed" if seen.run.standing == "disturbed" else "not valid"
     value = metric.of(seen)
     if value is not None:
         return "a lower bound" if metric.at_least(seen) else "zero" if value == 0 else ""

@@ -6,7 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from ..analysis.wording import counted
-from ..model.records import RunRecord
+from ..model.records import RunRecord, Validity
+from .worst import median_words, worst_words
+
+_WORST_FIRST = ("invalid", "disturbed", "warning")
 
 
 def runs_by_cell(runs: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
@@ -29,18 +32,31 @@ def clients_of(runs: Iterable[RunRecord]) -> list[str]:
 
 
 def findings_of(runs: Sequence[RunRecord]) -> list[str]:
-    """What speaks against the runs of a cell, each kind once with the words of the first run that has it."""
-    found: dict[str, list[str]] = defaultdict(list)
+    """What speaks against the runs of a cell, each kind once with the words of the run that has it worst."""
+    found: dict[tuple[str, str], list[Validity]] = defaultdict(list)
     for run in runs:
         if run.state == "failed":
-            found["invalid: run failed"].append(run.failure)
+            found["invalid", "run failed"].append(
+                Validity(name="run failed", severity="invalid", ok=False, words=run.failure)
+            )
         for v in run.validity:
             if v.ok is False and v.severity != "note":
-                found[f"{v.severity}: {v.name}"].append(v.words)
+                found[v.severity, v.name].append(v)
     return [
-        f"{name} ({of_runs(len(words), len(runs))}): {words[0]}"
-        for name, words in sorted(found.items(), key=lambda item: not item[0].startswith("invalid"))
+        f"{severity}: {name} ({_how_often(of_kind, len(runs))}): {worst_words(of_kind)}"
+        for (severity, name), of_kind in sorted(found.items(), key=lambda item: _WORST_FIRST.index(item[0][0]))
     ]
+
+
+def _how_often(found: Sequence[Validity], runs: int) -> str:
+    """ "3 of 5 runs", "all 5 runs, the worst of them; the median is 11 %"."""
+    often = of_runs(len(found), runs)
+    if len(found) < 2 or all(one.words == found[0].words for one in found):
+        return often
+    if all(one.value is None for one in found):
+        return f"{often}, one of them"
+    median = median_words(found)
+    return f"{often}, the worst of them{f'; the median is {median}' if median else ''}"
 
 
 def of_runs(count: int, runs: int) -> str:

@@ -35,7 +35,7 @@ _ENDINGS = {
     "_s": "s",
 }
 #: What a row is about, beside the levels of factors.
-_ABOUT = ("run", "cell", "block", "started", "valid", "second", "length_s", "warm_up")
+_ABOUT = ("run", "cell", "block", "started", "valid", "standing", "second", "length_s", "warm_up")
 #: What a row of a second is about, rather than what was seen in it.
 _OF_A_SECOND = ("second", "length_s", "warm_up")
 #: Of a cell's spread, what is added to the metric's name for each.
@@ -60,6 +60,7 @@ def cells_table(bundle: Source, metrics: Sequence[Metric]) -> pa.Table:
     about["repetitions_planned"] = [bundle.plan.repetitions] * len(runs)
     about["repetitions_finished"] = [sum(run.state == "done" for run in of_cell) for of_cell in runs]
     about["repetitions_valid"] = [sum(run.valid for run in of_cell) for of_cell in runs]
+    about["repetitions_marked"] = [sum(run.is_marked for run in of_cell) for of_cell in runs]
     found = [metric_spreads(bundle, used_runs(of_cell), metrics) for of_cell in runs]
     values: Columns = {}
     told: dict[str, dict[str, str]] = {}
@@ -132,6 +133,7 @@ def of_runs(bundle: Source, runs: Sequence[RunRecord]) -> Columns:
         "started": [run.started for run in runs],
         **_of_cells(bundle, [cells[run.cell] for run in runs]),
         "valid": [run.valid for run in runs],
+        "standing": [run.standing for run in runs],
     }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from ..bundle.files import write_text
@@ -14,6 +15,7 @@ from ..errors import BakeoffError, BundleError, PlanError
 from ..fleet.host import ClientsLost, Host
 from ..fleet.local import LocalHost
 from ..interrupts import ignored
+from ..model.attempts import is_open, runs_that_count
 from ..model.boundary import Progress
 from ..model.records import BundleInfo, FactsRecord, LoadRecord, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
@@ -25,6 +27,7 @@ from .cores import Others
 from .data import Data
 from .instance import Instance, file_name
 from .order import Slot, schedule
+from .repeats import Repeats
 from .searching import Searching
 
 #: One failed run is an event; so many in a row are a broken set-up, and going on would only hide it.
@@ -38,6 +41,9 @@ class View(one_run.Watcher):
         """at_most: a search may need fewer than `runs`."""
 
     def cell_added(self, cell: Cell) -> None: ...
+
+    def repeated(self, runs: int) -> None:
+        """So many more runs will be made than `begin` said, in place of disturbed ones."""
 
     def loading(self, cell: Cell, progress: Progress | None) -> None: ...
 
@@ -65,13 +71,15 @@ class Conductor:
     #: By `load_key`.
     _data: dict[str, Data] = field(default_factory=dict)
     _loads: dict[str, LoadRecord] = field(default_factory=dict)
+    #: Called before a disturbed run is repeated: it may wait until the machine is quiet.
+    before_repeating: Callable[[], None] = lambda: None
     #: Of this occasion, on data that others have inserted into.
     _first_turn: int = field(default_factory=turns.drawn)
     _failures: int = 0
     _said: list[str] = field(default_factory=list)
 
     def carry_out(self) -> BundleInfo:
-        """Makes every run that is not in `done`, or failed there. Returns the bundle's final state; raises what
+        """Makes every run that is not in `done`, or says nothing there. Returns the bundle's final state; raises what
         ended it early, after everything has been stopped and the bundle says so."""
         state = "failed"
         try:
@@ -93,25 +101,53 @@ class Conductor:
     def _make_all(self) -> None:
         cells = {cell.record.id: cell for cell in self.plan.cells}
         slots = schedule(list(cells), self.plan.record.repetitions, self.plan.record.seed)
-        made = 1 + max((record.order for record in self.done.values()), default=-1)
-        missing = [s for s in slots if s.run not in self.done or self.done[s.run].state == "failed"]
-        self.view.begin(len(slots), len(slots) - len(missing))
-        for place, slot in enumerate(missing):
-            self._one(replace(slot, order=made + place), cells[slot.cell])
+        repeats = Repeats(self.done.values(), self.plan.record.repeats_max)
+        missing = [slot for slot in slots if repeats.is_missing(slot)]
+        self.view.begin(len(slots), sum(not is_open(repeats.attempts(slot)) for slot in slots))
+        for _, of_block in groupby(slots, key=lambda slot: slot.block):
+            block = list(of_block)
+            for slot in block:
+                if slot in missing:
+                    self._attempt(slot, cells[slot.cell], repeats)
+            self._repeat(block, cells, repeats)
+        while self._repeat(slots, cells, repeats):
+            pass
+
+    def _repeat(self, slots: Sequence[Slot], cells: Mapping[str, Cell], repeats: Repeats) -> bool:
+        """Once more each of these that was disturbed, as far as there are repeats left. Whether there was one."""
+        chosen = repeats.chosen(slots)
+        for slot in chosen:
+            self.view.repeated(1)
+            self.before_repeating()
+            self._attempt(slot, cells[slot.cell], repeats)
+        return bool(chosen)
+
+    def _attempt(self, slot: Slot, cell: Cell, repeats: Repeats) -> RunRecord:
+        before = repeats.attempts(slot)
+        record = self._one(repeats.next_attempt(slot), cell, before)
+        repeats.add(record)
+        return record
 
     def _search(self) -> None:
-        """Each run is decided by those before it, however they ended: one that failed did not keep the limit."""
+        """Each run is decided by those before it, however they ended: one that failed did not keep the limit, and one
+        that was disturbed to the last says nothing."""
         limits = search_limits(self.plan.record)
         begun = with_levels_of(self.plan, Bundle.open(self.writer.folder).plan)
         searching = Searching(begun, lambda run: excess(Bundle.open(self.writer.folder), run, limits))
-        searching.add(self.done.values())
-        self.view.begin(self.plan.record.runs_max, len(self.done), at_most=True)
+        there = runs_that_count(self.done.values())
+        searching.add(there)
+        repeats = Repeats(self.done.values(), self.plan.record.repeats_max)
+        self.view.begin(self.plan.record.runs_max, len(there), at_most=True)
         while found := searching.next():
             slot, cell = found
             if cell.record not in self.plan.record.cells:
                 self.view.cell_added(cell)
             self._grow(searching.plan)
-            searching.add([self._one(slot, cell)])
+            record = self._attempt(slot, cell, repeats)
+            while repeats.chosen([slot]):
+                self.before_repeating()
+                record = self._attempt(slot, cell, repeats)
+            searching.add([record])
 
     def _grow(self, plan: ResolvedPlan) -> None:
         """The same plan with a cell more; what is written of it says so before the cell has runs."""
@@ -121,14 +157,15 @@ class Conductor:
             theirs = [cell.record.id for cell in plan.cells if cell.load_key == key]
             self.writer.load(file_name(key), load.model_copy(update={"cells": theirs}))
 
-    def _one(self, slot: Slot, cell: Cell) -> RunRecord:
+    def _one(self, slot: Slot, cell: Cell, before: Sequence[RunRecord] = ()) -> RunRecord:
+        """before: earlier attempts at the same."""
         started = utc_now()
         self.view.run_begins(slot, cell)
         try:
             instance = self._instance(cell)
             record = one_run.make(slot, cell, self.plan, instance, self.writer, self.view, self.others)
-            if slot.run in self.done:
-                record.validity.append(made_again(self.done[slot.run]))
+            if failed := [earlier for earlier in before if earlier.state == "failed"]:
+                record.validity.append(made_again(failed[-1]))
                 self.writer.run_result(record)
             self._failures = 0
         except BakeoffError as error:

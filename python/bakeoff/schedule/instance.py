@@ -21,6 +21,7 @@ from ..systems import SYSTEMS
 from ..systems.base import System
 from .data import Data, Done
 from .nodes import away_words, facts_of
+from .order import Slot
 from .phases import Phases
 from .turns import Turns
 
@@ -206,10 +207,12 @@ class Instance:
         if self.data and self.cell.reset == "none":
             self.data.done = done
 
-    def work(self, cell: Cell, block: int) -> dict[str, Any]:
-        """What the engine is asked in this cell's run of this block."""
+    def work(self, cell: Cell, slot: Slot) -> dict[str, Any]:
+        """What the engine is asked in this run. On data that nothing puts back another attempt needs keys of its own:
+        it has those of a block after all of the plan's."""
         if cell.reset != "none" or self.data is None:
             return cell.workload.spec
+        block = slot.block + (slot.attempt - 1) * self.plan.record.repetitions
         turn = self.data.first_turn + self._turns.turn(cell.record.id, block)
         return cell.workload.continued(turn) or cell.workload.spec
 

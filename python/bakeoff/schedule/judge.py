@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from ..analysis import client, clients, steady
@@ -104,10 +105,15 @@ def validity(
         lateness_p99_ns=record.lateness.p99_ns if open_loop and record.lateness.count else None,
         response_p99_ns=record.headline.p99_ns if open_loop and record.headline.count else None,
         out_of_range=record.headline.out_of_range,
+        system=cell.record.system,
+        window_s=record.window_s,
         swapped_bytes=machine.swapped_bytes,
-        steal_ratio=max(r.cost.steal_ratio for r in results),
+        own_swapped_bytes=machine.own_swapped_bytes,
+        stalled_s=machine.stalled_s,
+        steal_ratio=record.steal_ratio,
         steal_of=clients.most_stolen_from(record.clients),
         throttled_s=machine.throttled_s,
+        throttled_others_ratio=machine.throttled_others_ratio,
         other_cpu_ratio=machine.other_cpu_ratio,
         other_process=machine.other_process,
         beside=record.beside if _is_measured_here(record) else [],
@@ -124,7 +130,7 @@ def validity(
         clock_bound_ns=least_known.clock_bound_ns if least_known else None,
         clock_of=least_known.machine if least_known else "",
     )
-    return [Validity(name=f.name, severity=f.severity, ok=f.ok, words=f.words) for f in findings(numbers)]
+    return [Validity(**asdict(found)) for found in findings(numbers)]
 
 
 def _is_measured_here(record: RunRecord) -> bool:

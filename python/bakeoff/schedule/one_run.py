@@ -184,7 +184,7 @@ def _start_clients(
 ) -> None:
     for client in range(cell.clients):
         document, env = spec(plan, cell, instance.system, "run", client)
-        document.workload = instance.work(cell, slot.block)
+        document.workload = instance.work(cell, slot)
         document.threads = cell.threads
         document.sessions = cell.sessions
         document.pacing = cell.pacing

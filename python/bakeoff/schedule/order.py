@@ -14,15 +14,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Slot:
-    """One run to be made. `order` from 0 over the whole plan, `block` from 1."""
+    """One run to be made. `order` from 0 over the whole plan, `block` and `attempt` from 1."""
 
     order: int
     block: int
     cell: str
+    attempt: int = 1
 
     @property
     def run(self) -> str:
-        return f"b{self.block:02d}-{self.cell}"
+        again = "" if self.attempt == 1 else f".{self.attempt}"
+        return f"b{self.block:02d}-{self.cell}{again}"
 
 
 def schedule(cells: Sequence[str], repetitions: int, seed: int) -> list[Slot]:

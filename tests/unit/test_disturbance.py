@@ -1,0 +1,166 @@
+"""What makes a run disturbed, what does not, and that a disturbed run is nowhere evidence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bakeoff.analysis import disturbance
+from bakeoff.analysis.finding import RunNumbers
+from bakeoff.analysis.validity import findings
+from bakeoff.bundle import open_bundle
+from bakeoff.bundle.read import Bundle
+from bakeoff.bundle.write import BundleWriter
+from bakeoff.model.records import RunRecord, Standing, Validity
+from bakeoff.report.conclusion import answer_of
+
+from tests.builders.bundles import Story, write_bundle
+
+DISTURBED = Validity(
+    name="other processes",
+    severity="disturbed",
+    ok=False,
+    words="85 % of the CPU time went to other processes, most to cc1plus, pid 7 (from 10 % on a run is disturbed)",
+    value=0.85,
+    value_words="85 %",
+)
+GOOD: dict[str, Any] = {"error_ratio": 0.0, "error_budget_ratio": 0.001}
+
+
+def severities(**numbers: Any) -> dict[str, str]:
+    """Of what speaks against a run with these numbers."""
+    return {f.name: f.severity for f in findings(RunNumbers(**GOOD, **numbers)) if f.ok is False}
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("other processes", {"other_cpu_ratio": 0.11}),
+        ("hypervisor", {"steal_ratio": 0.06}),
+        ("swapping", {"swapped_bytes": 40 << 20, "own_swapped_bytes": 1 << 20, "window_s": 30.0}),
+        ("throttling", {"throttled_s": 2.0, "throttled_others_ratio": 0.4}),
+        ("stall", {"stalled_s": 3.1}),
+        ("another run", {"beside": ["pid 7, since 12:00, A plan"]}),
+    ],
+)
+def test_each_kind_of_the_table_disturbs_beyond_its_bound(name: str, numbers: dict[str, Any]) -> None:
+    assert severities(**numbers) == {name: "disturbed"}
+
+
+def test_every_kind_of_the_table_is_tried_above() -> None:
+    (mark,) = test_each_kind_of_the_table_disturbs_beyond_its_bound.pytestmark  # type: ignore[attr-defined]
+    assert {name for name, _ in mark.args[1]} == {kind.name for kind in disturbance.KINDS}
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("swapping", {"swapped_bytes": 400 << 20, "own_swapped_bytes": 90 << 20, "window_s": 30.0}),
+        ("throttling", {"throttled_s": 2.0, "throttled_others_ratio": 0.02}),
+        ("throttling", {"throttled_s": 2.0}),
+    ],
+)
+def test_what_the_system_does_to_itself_is_a_warning_and_part_of_the_result(name: str, numbers: dict[str, Any]) -> None:
+    assert severities(**numbers) == {name: "warning"}
+
+
+def test_a_system_that_swaps_is_named() -> None:
+    numbers = RunNumbers(**GOOD, system="mariadb", swapped_bytes=400 << 20, own_swapped_bytes=90 << 20)
+    (words,) = [f.words for f in findings(numbers) if f.name == "swapping"]
+    assert words == "the machine swapped 400 MiB, 90 MiB of it mariadb or its client: that is part of the result"
+
+
+def standing(*found: tuple[str, str], state: str = "done") -> Standing:
+    """Of a run with findings, by name and severity."""
+    against = [Validity(name=n, severity=s, ok=False, words="") for n, s in found]  # type: ignore[arg-type]
+    return RunRecord(id="b01-a", block=1, cell="a", order=0, started="", state=state, seed=1, validity=against).standing  # type: ignore[arg-type]
+
+
+def test_a_disturbance_explains_what_is_slow_and_never_what_is_wrong() -> None:
+    assert standing() == "valid"
+    assert standing(("lateness", "warning")) == "valid"
+    assert standing(("stall", "disturbed")) == "disturbed"
+    assert standing(("stall", "disturbed"), ("errors", "invalid")) == "disturbed", "operations that timed out"
+    assert standing(("stall", "disturbed"), ("integrity", "invalid")) == "invalid"
+    assert standing(("stall", "disturbed"), ("wrong answers", "invalid")) == "invalid"
+    assert standing(("stall", "disturbed"), state="failed") == "invalid"
+
+
+def busy(blocks: range, *, allowed: bool = False) -> Story:
+    """Two systems that differ by far more than noise, in blocks of which these were disturbed."""
+
+    def change(run: RunRecord) -> RunRecord:
+        if run.block in blocks:
+            run = run.model_copy(update={"validity": [*run.validity, DISTURBED], "disturbance_allowed": allowed})
+        return run
+
+    return Story(threads=(1,), presets=("a",), repetitions=8, change=change)
+
+
+def test_disturbed_runs_are_left_out_of_a_comparison_and_it_is_made_with_the_others(tmp_path: Path) -> None:
+    (found,) = answer_of(write_bundle(tmp_path, busy(range(1, 3)))).comparisons
+    assert (found.claims_difference, found.repetitions) == (True, 6)
+
+
+def test_with_too_few_undisturbed_runs_nothing_is_claimed(tmp_path: Path) -> None:
+    story = busy(range(1, 6))
+    story.asked, story.fail_if = ["latency_p99 < 1h"], ["latency_p99 > 1h", "rate < -5%"]
+    answer = answer_of(write_bundle(tmp_path, story))
+    assert [found.verdict for found in answer.comparisons] == ["too few"]
+    assert not any(shape.judged for shape in answer.shapes)
+
+
+def test_where_all_runs_are_disturbed_no_threshold_passes_or_fails(tmp_path: Path) -> None:
+    story = busy(range(1, 9))
+    story.fail_if = ["latency_p99 > 1h", "latency_p99 > 1us", "rate < -5%", "rate < -99%"]
+    answer = answer_of(write_bundle(tmp_path, story))
+    assert {threshold.status for threshold in answer.thresholds} == {"not judged"}
+    assert [cell.validity for cell in answer.cells] == ["DISTURBED", "DISTURBED"]
+
+
+def test_a_run_that_was_repeated_counts_by_its_first_undisturbed_attempt(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path, busy(range(1, 2)))
+    writer = BundleWriter(tmp_path)
+    for run in [run for run in bundle.runs if run.block == 1]:
+        for attempt, order in ((2, 90), (3, 91)):
+            again = {"id": f"{run.id}.{attempt}", "attempt": attempt, "order": order + len(run.cell), "validity": []}
+            writer.run_result(run.model_copy(update=again))
+    after = Bundle.open(tmp_path)
+    assert sorted(run.id for run in after.runs if run.block == 1) == ["b01-c01.2", "b01-c02.2"]
+    assert len(after.attempts) == len(after.runs) + 4
+    (found,) = answer_of(after).comparisons
+    assert (found.claims_difference, found.repetitions) == (True, 8)
+
+
+def test_allowed_disturbed_runs_count_and_are_marked(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path, busy(range(1, 9), allowed=True))
+    answer = answer_of(bundle)
+    assert answer.comparisons[0].claims_difference
+    assert [cell.validity for cell in answer.cells] == ["DISTURBED", "DISTURBED"]
+    assert {run.standing for run in bundle.runs} == {"disturbed"}
+    assert open_bundle(tmp_path).runs("rate").column("standing").to_pylist() == ["disturbed"] * 16
+
+
+def test_a_summary_quotes_the_worst_run_and_never_the_first(tmp_path: Path) -> None:
+    shares = [0.11, 0.12, 0.85, 0.13, 0.14, 0.12, 0.12, 0.12]
+
+    def change(run: RunRecord) -> RunRecord:
+        share = shares[run.block - 1]
+        said = f"{share:.0%}".replace("%", " %")
+        words = f"{said} of the CPU time went to other processes"
+        found = DISTURBED.model_copy(update={"words": words, "value": share, "value_words": said})
+        return run.model_copy(update={"validity": [found]})
+
+    answer = answer_of(write_bundle(tmp_path, Story(threads=(1,), presets=("a",), repetitions=8, change=change)))
+    assert answer.cells[0].findings == [
+        "disturbed: other processes (all 8 runs, the worst of them; the median is 12 %):"
+        " 85 % of the CPU time went to other processes"
+    ]
+
+
+def test_the_page_has_the_table_that_the_code_has() -> None:
+    page = (Path(__file__).parents[2] / "docs/method/disturbance.md").read_text()
+    head = page.index("|---|---|---|---|---|\n")
+    rows = page[head:].split("\n\n")[0].splitlines()[1:]
+    assert rows == [kind.row() for kind in disturbance.KINDS]
