@@ -160,3 +160,44 @@ def test_two_counts_of_the_kernel_that_disagree_by_a_tick_give_others_nothing() 
     sampler = looked({0: 10.0, 1: 9.98, 2: 10.48}, window=(0, 2))
     sampler._process_looks = [Look(look.at_s) for look in sampler._looks]
     assert [row["machine.others_cpu_s_per_s"] for row in sampler.rows()] == pytest.approx([0.0, 0.5])
+
+
+def stepped(*steps: tuple[float, float]) -> float | None:
+    """Stalled, by looks: how long after the one before each came, and what is ours had used meanwhile."""
+    sampler = Sampler(system(), [os.getpid()], 0, 1.0, 60.0, [0, 1])
+    at_s, used_s = 0.0, 0.0
+    for length_s, used in [(0.0, 0.0), *steps]:
+        at_s, used_s = at_s + length_s, used_s + used
+        sampler._looks.append(Look(at_s, {"machine.ours_cpu_s": used_s}))
+    return sampler.machine().stalled_s
+
+
+def test_a_stall_is_a_late_look_in_which_nothing_of_ours_ran() -> None:
+    usual = [(1.0, 1.5)] * 5
+    assert stepped(*usual, (6.0, 1.6), *usual) == pytest.approx(5.0)
+    assert stepped(*usual, (6.0, 9.0), *usual) == 0.0, "only our thread had to wait: client and server ran on"
+    assert stepped(*usual, (1.4, 1.5), *usual) == 0.0, "a late look as on any busy machine"
+    assert stepped() is None
+
+
+def test_a_stall_before_the_window_is_none_of_it() -> None:
+    assert stepped((0.9, 0.0), (1.0, 1.5), (1.0, 1.5)) == 0.0
+
+
+def test_the_swapped_memory_of_client_and_server_is_counted_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine, own = iter([0.0, 4e6, 8e6, 8e6]), iter([1000, 5000, 2000])
+    monkeypatch.setattr(sampler_module, "sample_machine", lambda: Sample({"swapped_bytes": next(machine)}))
+    monkeypatch.setattr(sampler_module, "swapped_out_bytes", lambda pids, table: next(own))
+    sampler = Sampler(system(), [os.getpid()], time.time_ns(), 0.0, None, [0])
+    for _ in range(4):
+        sampler.last_look()
+    assert [look.counters["machine.own_swapped_bytes"] for look in sampler._looks] == [0, 4000, 7000, 7000]
+
+
+def test_of_a_throttled_group_what_is_not_ours_is_others() -> None:
+    sampler = looked({}, window=(1, 3))
+    sampler._looks = [
+        Look(at_s, {"machine.group_cpu_s": 50 + 2.0 * at_s, "machine.ours_cpu_s": 1.5 * at_s})
+        for at_s in (1.0, 2.0, 3.0)
+    ]
+    assert sampler.machine().throttled_others_ratio == pytest.approx(0.25)

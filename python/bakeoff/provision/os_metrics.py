@@ -57,8 +57,9 @@ def sample_processes(pids: list[int], table: dict[int, Process] | None = None) -
 def sample_machine() -> Sample:
     """counters: cpu_busy_s, cpu_iowait_s, cpu_steal_s (all cores), swapped_bytes (in and out), pressure_cpu_s,
     pressure_memory_s, pressure_io_s (time in which some task waited for it), throttled_s (our own control groups had
-    used up what they may of the processor). gauges: load_1min, runnable, memory_available_bytes, dirty_bytes and
-    writeback_bytes (the kernel's, waiting for the disk)."""
+    used up what they may of the processor), group_cpu_s (of all in the outermost of these that has such a limit).
+    gauges: load_1min, runnable, memory_available_bytes, dirty_bytes and writeback_bytes (the kernel's, waiting for the
+    disk)."""
     sample = Sample()
     _read_cpu(sample)
     _read_load(sample)
@@ -131,6 +132,12 @@ def wait_for_writeback(timeout_s: float, quiet_bytes: int = WRITEBACK_QUIET_BYTE
         if time.monotonic() > deadline:
             return False
         time.sleep(0.05)
+
+
+def swapped_out_bytes(pids: list[int], table: dict[int, Process]) -> int:
+    """Of the processes and their descendants, what is in the swap space now."""
+    texts = (_text(f"{_PROC}/{pid}/status") for pid in family(pids, table))
+    return sum(_number_after(text, "\nVmSwap:") for text in texts) * 1024
 
 
 def pin(pid: int, cores: list[int]) -> None:
@@ -244,9 +251,16 @@ def _read_pressure(sample: Sample) -> None:
 
 def _read_throttling(sample: Sample) -> None:
     """Of our control group and those around it: servers and engines that we start are in it, too."""
-    found = [throttled_s(_text(f"{folder}/cpu.stat")) for folder in _cpu_groups(_text(f"{_PROC}/self/cgroup"))]
+    folders = _cpu_groups(_text(f"{_PROC}/self/cgroup"))
+    found = [throttled_s(_text(f"{folder}/cpu.stat")) for folder in folders]
     if known := [value for value in found if value is not None]:
         sample.counters["throttled_s"] = sum(known)
+    for folder in folders:
+        limit = _text(f"{folder}/cpu.max")
+        used_us = _number_after(f"\n{_text(f'{folder}/cpu.stat')}", "\nusage_usec")
+        if used_us and limit and not limit.startswith("max"):
+            sample.counters["group_cpu_s"] = used_us / 1e6
+            return  # the outermost that has a limit
 
 
 def _cpu_groups(membership: str) -> list[str]:

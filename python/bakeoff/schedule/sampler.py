@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+import os
+import statistics
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -12,7 +14,7 @@ from itertools import chain, pairwise
 
 from ..model.records import MachineSide, NodeSilence
 from ..provision import neighbours
-from ..provision.os_metrics import cores_idle_s, sample_machine, sample_processes
+from ..provision.os_metrics import cores_idle_s, sample_machine, sample_processes, swapped_out_bytes
 from ..systems.base import System
 from .node_watch import Look, NodeWatch, Processes
 
@@ -27,6 +29,13 @@ _PRESSURES = ("cpu", "memory", "io")
 _OTHERS = "machine.others_cpu_s"
 _OTHERS_RATE = f"{_OTHERS}_per_s"
 _IDLE = "machine.cores_idle_s"
+_SWAPPED = "machine.swapped_bytes"
+_OWN_SWAPPED = "machine.own_swapped_bytes"
+_GROUP = "machine.group_cpu_s"
+_OURS = "machine.ours_cpu_s"
+#: Between two looks. One that comes later than this was kept from looking.
+_LOOK_EVERY_S = 1.0
+_LATE_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,8 @@ class Sampler:
         #: At the machine, and at the servers' processes right after it: reading either may take long on a busy machine.
         self._looks: list[Look] = []
         self._process_looks: list[Look] = []
+        self._own_swap: tuple[float, int] | None = None  # pages of the machine, and what of ours is out, when last read
+        self._own_swapped = 0.0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="sampler", daemon=True)
 
@@ -161,12 +172,45 @@ class Sampler:
             other_cpu_ratio=self._other_cpu_ratio(),
             other_process=neighbours.busiest_other(tables[0], tables[-1], ours) if tables else "",
             idle_ratio=self._idle_ratio(length_s),
-            swapped_bytes=_whole(self._grown("machine.swapped_bytes")),
+            swapped_bytes=_whole(self._grown(_SWAPPED)),
+            own_swapped_bytes=_whole(self._grown(_OWN_SWAPPED)),
             throttled_s=self._grown("machine.throttled_s"),
+            throttled_others_ratio=self._throttled_others_ratio(),
+            stalled_s=self._stalled_s(),
             pressure_ratio={
                 what: value / length_s for what, value in pressure_s.items() if value is not None and length_s > 0
             },
         )
+
+    def _throttled_others_ratio(self) -> float | None:
+        """Of what the control group used, between the first and the last look at which all of ours lived."""
+        points = [look.counters for look in self._looks_in_window() if {_GROUP, _OURS} <= look.counters.keys()]
+        if len(points) < 2 or (all_s := points[-1][_GROUP] - points[0][_GROUP]) <= 0:
+            return None
+        return max(0.0, 1.0 - (points[-1][_OURS] - points[0][_OURS]) / all_s)
+
+    def _stalled_s(self) -> float | None:
+        """The longest time in the window in which we did not look, and what is ours used no CPU time either: else it
+        was only our thread that had to wait."""
+        end_s = math.inf if self._end_s is None else self._end_s
+        known = [look for look in self._looks if _OURS in look.counters]
+        steps = [(a, b, b.at_s - a.at_s, b.counters[_OURS] - a.counters[_OURS]) for a, b in pairwise(known)]
+        if not steps:
+            return None
+        usual = [used_s / length_s for _, _, length_s, used_s in steps if 0.5 < length_s <= _LOOK_EVERY_S + _LATE_S]
+        per_s = statistics.median(usual) if usual else 0.0
+        stalls = [0.0]
+        for before, after, length_s, used_s in steps:
+            late_s = length_s - _LOOK_EVERY_S
+            inside = before.at_s < end_s and after.at_s > self._start_s
+            # Half of what would have been used in the time that is missing tells one that ran from one that did not.
+            if inside and late_s > _LATE_S and used_s <= per_s * (_LOOK_EVERY_S + late_s / 2):
+                stalls.append(late_s)
+        return max(stalls)
+
+    def _looks_in_window(self) -> list[Look]:
+        end_s = math.inf if self._end_s is None else self._end_s + _LATE_MAX_S
+        return [look for look in self._looks if self._start_s <= look.at_s <= end_s]
 
     def _idle_ratio(self, length_s: float) -> float | None:
         idle_s = self._grown(_IDLE)
@@ -174,8 +218,7 @@ class Sampler:
 
     def _other_cpu_ratio(self) -> float | None:
         """Between the first and the last look in the window at which all engines and servers lived."""
-        end_s = math.inf if self._end_s is None else self._end_s + _LATE_MAX_S
-        inside = [look for look in self._looks if self._start_s <= look.at_s <= end_s]
+        inside = self._looks_in_window()
         points = [(look.at_s, look.counters[_OTHERS]) for look in inside if _OTHERS in look.counters]
         if not points or points[-1][0] - points[0][0] < _SHARE_WINDOW_MIN_S:
             return None
@@ -248,7 +291,9 @@ class Sampler:
         look.counters |= {f"machine.{name}": value for name, value in machine.counters.items()}
         look.gauges |= {f"machine.{name}": value for name, value in machine.gauges.items()}
         look.counters[_IDLE] = cores_idle_s(self._cores)
-        table = self._look_at_others(look, [pid for those in pids.values() for pid in those])
+        servers = [pid for those in pids.values() for pid in those]
+        table = self._look_at_others(look, servers)
+        self._look_at_own_swap(look, servers, table)
         of_processes = self._look_at_processes(pids, table)
         self._looks.append(look)
         self._process_looks.append(of_processes)
@@ -260,12 +305,26 @@ class Sampler:
         """All processes, and how much those that are not ours have used."""
         table, all_s = neighbours.look(self._cores, self._engine_pids)
         ours_s = self._servers_used.counted(servers, {"cpu_s": neighbours.used_s(servers, table)})["cpu_s"]
+        if all_s is not None:
+            used = neighbours.used_s(self._engine_pids, table) + table[os.getpid()].cpu_s
+            look.counters[_OURS] = used + ours_s
         if all_s is not None and not self._server_unseen:
             look.counters[_OTHERS] = all_s - ours_s
             self._servers = servers
             if look.at_s >= self._start_s:
                 self._tables = [*self._tables[:1], table]
         return table
+
+    def _look_at_own_swap(self, look: Look, servers: list[int], table: neighbours.Table) -> None:
+        """By how much the swapped memory of ours changed, either way, since the first look. Read only where the machine
+        has swapped since: a server may have a hundred processes."""
+        if (all_of_it := look.counters.get(_SWAPPED)) is None:
+            return
+        if self._own_swap is None or all_of_it > self._own_swap[0]:
+            now = swapped_out_bytes([*self._engine_pids, *servers], table)
+            self._own_swapped += abs(now - self._own_swap[1]) if self._own_swap else 0
+            self._own_swap = all_of_it, now
+        look.counters[_OWN_SWAPPED] = self._own_swapped
 
     def _look_at_processes(self, pids: dict[str, list[int]], table: neighbours.Table) -> Look:
         """Of each node, where there are several, and of all. A server that was started again has others."""
