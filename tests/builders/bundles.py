@@ -17,7 +17,7 @@ import numpy as np
 from bakeoff.analysis.encode import to_document, to_hdr
 from bakeoff.analysis.histograms import Histogram, merge
 from bakeoff.analysis.percentiles import Distribution
-from bakeoff.analysis.response import is_overloaded, merged_distribution, percentiles
+from bakeoff.analysis.response import is_overloaded, merge_documents, merged_distribution, percentiles
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.boundary import Check, ErrorSample, HistogramDoc, QueryCounts, Rate, ResponseLimit, Series
@@ -160,6 +160,19 @@ def write_bundle(folder: Path, story: Story | None = None) -> Bundle:
             _write_run(writer, story, random, block, order, cell, levels)
             order += 1
     return Bundle.open(folder)
+
+
+def timed_out(run: RunRecord) -> RunRecord:
+    """Two operations in a hundred had no answer within a second."""
+    unknown = run.ok // 50
+    waited = to_document(Histogram.from_values([1_000_000_000] * unknown))
+    series = [
+        *run.series,
+        Series(operation="read", part_of=None, outcome="unknown", count=unknown, response=waited, service=waited),
+    ]
+    headline = merge_documents([run.headline, waited])
+    changes = {"errors": {"unknown": unknown}, "series": series, "headline": headline, "completed": run.ok + unknown}
+    return run.model_copy(update={**changes, "operations": []})
 
 
 def _info(story: Story) -> BundleInfo:

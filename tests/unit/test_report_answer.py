@@ -10,18 +10,17 @@ from statistics import geometric_mean
 import pytest
 from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.histograms import Histogram
-from bakeoff.analysis.response import merge_documents
 from bakeoff.analysis.wording import milliseconds_words, rate_words
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli.run import all_held
-from bakeoff.model.boundary import ErrorSample, Series
+from bakeoff.model.boundary import ErrorSample
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.report.answer import Answer
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
 from bakeoff.report.operation_words import operation_words
 from bakeoff.report.text import render_text
-from builders.bundles import MARIADB, SQLITE, Contender, Story, failed, invalid, write_bundle
+from builders.bundles import MARIADB, SQLITE, Contender, Story, failed, invalid, timed_out, write_bundle
 from hdrh.histogram import HdrHistogram
 
 SMALL = Story(threads=(1, 8), presets=("a",), window_s=20, warm_up_s=2)
@@ -517,19 +516,6 @@ def test_each_operation_is_told_apart(tmp_path: Path) -> None:
     assert read.response.p95_ms is not None
     assert update.response.p95_ms is not None
     assert read.response.p95_ms < update.response.p95_ms
-
-
-def timed_out(run: RunRecord) -> RunRecord:
-    """Two operations in a hundred had no answer within a second."""
-    unknown = run.ok // 50
-    waited = to_document(Histogram.from_values([1_000_000_000] * unknown))
-    series = [
-        *run.series,
-        Series(operation="read", part_of=None, outcome="unknown", count=unknown, response=waited, service=waited),
-    ]
-    headline = merge_documents([run.headline, waited])
-    changes = {"errors": {"unknown": unknown}, "series": series, "headline": headline, "completed": run.ok + unknown}
-    return run.model_copy(update={**changes, "operations": []})
 
 
 def test_a_side_without_a_value_says_why_in_headline_and_table(tmp_path: Path) -> None:

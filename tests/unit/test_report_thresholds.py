@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from bakeoff.analysis.fail_if import parse_threshold
+from bakeoff.analysis.limit import Limit, Sign
+from bakeoff.analysis.registry import metric
+from bakeoff.analysis.threshold import RunReading, alpha_of_each, judge
 from bakeoff.cli import main
 from bakeoff.cli.run import all_held
 from bakeoff.cli.run_bundle import beside_plan
 from bakeoff.errors import ExitCode, PlanError
+from bakeoff.model.records import RunRecord, Validity
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.plan.thresholds import refuse_unjudged
 from bakeoff.report.conclusion import answer_of
-from builders.bundles import MARIADB, Contender, Story, write_bundle
+from builders.bundles import MARIADB, Contender, Story, timed_out, write_bundle
 from builders.plans import read, refused
 
 SLOW = Contender("slow", rate_1=1_000, rate_max=6_000)
@@ -54,6 +60,91 @@ def test_where_only_the_middle_is_beyond_it_is_undecided_and_fails_nothing(tmp_p
     assert [found.status for found in answer.thresholds] == ["undecided"]
     assert re.match(r"Undecided on rate above [0-9,]+/s: mariadb has ", answer.headline[0])
     assert all_held(bundle, answer)
+
+
+def _fails_in(*blocks: int) -> Callable[[RunRecord], RunRecord]:
+    """These runs of the first contender exceed the error budget."""
+    broken = Validity(name="errors", severity="invalid", ok=False, words="40 % of the operations did not end ok")
+    return lambda run: run.model_copy(update={"validity": [broken]}) if run.block in blocks else run
+
+
+@pytest.mark.parametrize("threads", [(4,), (1, 4, 16)], ids=["one cell", "a sweep"])
+def test_runs_that_survived_decide_nothing(tmp_path: Path, threads: tuple[int, ...]) -> None:
+    story = replace(STORY, contenders=(MARIADB,), threads=threads, change=_fails_in(1, 2, 4, 5), fail_if=["rate < 5/s"])
+    bundle = write_bundle(tmp_path / "b", story)
+    answer = answer_of(bundle)
+    assert {cell.valid for cell in answer.cells} == {False}
+    assert {found.status for found in answer.thresholds} == {"not judged"}
+    assert "4 of 5 runs were invalid" in answer.thresholds[0].words
+    assert any("4 of 5 runs were invalid (40 %" in words for words in answer.headline)
+    assert not all_held(bundle, answer)
+    whole = write_bundle(tmp_path / "c", replace(story, change=lambda run: run))
+    assert all_held(whole, answer_of(whole))
+
+
+P99 = metric("latency_p99")
+TOO_LONG = Limit(P99, ">", 2.0, "latency_p99 > 2ms")
+
+
+@pytest.mark.parametrize(
+    ("values", "status"),
+    [
+        ([1000.0], "failed"),
+        ([1.0], "passed"),
+        ([2.1, 2.2, 2.3, 2.5, 9.0], "failed"),
+        ([1.1, 1.2, 1.3, 1.5, 1.9], "passed"),
+        ([1.9, 2.1, 2.2, 2.3, 2.4], "undecided"),
+        ([1.7, 1.8, 1.9, 1.9, 2.1], "undecided"),
+        ([2.5, 2.5, 2.5], "failed"),
+        ([20.0, 20.5, 21.0], "failed"),
+        ([1.99, 2.02], "undecided"),
+    ],
+)
+def test_one_run_decides_by_its_value_and_several_by_their_interval(values: list[float], status: str) -> None:
+    found = judge(TOO_LONG, [RunReading(value) for value in values], alpha_of_each(1, look=1))
+    assert found.status == status
+    assert found.beyond == sum(value > 2 for value in values)
+
+
+@pytest.mark.parametrize(
+    ("sign", "bound_ms", "status"),
+    [(">", 500.0, "failed"), (">", 2000.0, "undecided"), ("<", 500.0, "passed"), ("<", 2000.0, "undecided")],
+)
+@pytest.mark.parametrize("runs", [1, 5])
+def test_what_timed_out_took_at_least_so_long(sign: Sign, bound_ms: float, status: str, runs: int) -> None:
+    limit = Limit(P99, sign, bound_ms, "")
+    readings = [RunReading(1000.0 + run, at_least=True) for run in range(runs)]
+    assert judge(limit, readings, alpha_of_each(1, look=1)).status == status
+
+
+def test_one_repetition_says_that_it_decides_alone(tmp_path: Path) -> None:
+    story = replace(STORY, contenders=(MARIADB,), repetitions=1, fail_if=["latency_p99 > 1us", "latency_p99 > 9s"])
+    bundle = write_bundle(tmp_path / "b", story)
+    answer = answer_of(bundle)
+    assert [found.status for found in answer.thresholds] == ["failed", "passed"]
+    assert answer.thresholds[0].words.endswith(" in the only run, which decides")
+    assert not all_held(bundle, answer)
+
+
+def test_a_run_that_timed_out_neither_passes_nor_hides(tmp_path: Path) -> None:
+    thresholds = ["latency_p99 > 500ms", "latency_p99 > 2s"]
+    story = replace(STORY, contenders=(MARIADB,), change=timed_out, fail_if=thresholds)
+    found = answer_of(write_bundle(tmp_path / "b", story)).thresholds
+    assert [one.status for one in found] == ["failed", "undecided"]
+    assert "has at least 1.00 s" in found[0].words
+
+
+def test_thresholds_at_their_bound_are_wrong_as_seldom_as_they_say() -> None:
+    """The bound is what the system truly has: of plans with one cell, and with twenty, few fail or pass in any."""
+    rng = np.random.default_rng(1)
+    for cells, plans in ((1, 2000), (20, 200)):
+        alpha = alpha_of_each(cells, look=1)
+        wrong = 0
+        for _ in range(plans):
+            values = 2.0 * np.exp(rng.normal(0, 0.05, (cells, 5)))
+            wrong += any(judge(TOO_LONG, [RunReading(v) for v in one], alpha).status == "failed" for one in values)
+        assert wrong / plans <= 0.05, (cells, wrong)
+    assert alpha_of_each(1, look=2) < alpha_of_each(1, look=1) / 4
 
 
 def test_a_threshold_that_is_none_is_refused_where_it_stands() -> None:

@@ -21,7 +21,7 @@ from statistics import fmean, geometric_mean
 from typing import Generic, Literal, TypeVar
 
 from bakeoff.analysis.compare import Comparison
-from bakeoff.analysis.estimate import REPETITIONS_MIN, Invalid, RunValue
+from bakeoff.analysis.estimate import REPETITIONS_MIN, RunValue
 from bakeoff.analysis.metric import Metric, Observed
 
 Level = TypeVar("Level", bound=Hashable)
@@ -60,8 +60,7 @@ class Sweep(Generic[Level]):
     @cached_property
     def values(self) -> dict[Level, float]:
         """Geometric means, or means of shares some of which are zero, of levels all of whose runs count: what one does
-        when it works says nothing of how it works. Levels with too few runs only where none has more. A block in
-        which every run is invalid for the same cause (something that hit the machine) takes no part."""
+        when it works says nothing of how it works. Levels with too few runs only where none has more."""
         counted = {level: self._known(values) for level, values in self.runs.items()}
         fit = {level: known for level, known in counted.items() if known}
         enough = {level: known for level, known in fit.items() if len(known) >= REPETITIONS_MIN}
@@ -69,14 +68,10 @@ class Sweep(Generic[Level]):
 
     def _known(self, values: Mapping[int, RunValue]) -> list[float]:
         """None at all where one run has no value."""
-        kept = [value for block, value in values.items() if block not in self._hit_alike]
-        known = [v for v in kept if isinstance(v, int | float) and math.isfinite(v) and (v > 0 or self.shares)]
-        return known if len(known) == len(kept) else []
-
-    @cached_property
-    def _hit_alike(self) -> set[int]:
-        first, *others = [values for values in self.runs.values() if values] or [{}]
-        return {b for b, v in first.items() if isinstance(v, Invalid) and all(o.get(b) == v for o in others)}
+        known = [
+            v for v in values.values() if isinstance(v, int | float) and math.isfinite(v) and (v > 0 or self.shares)
+        ]
+        return known if len(known) == len(values) else []
 
     @cached_property
     def top(self) -> Level | None:

@@ -39,7 +39,8 @@ class Spread(Document):
 
 class CellAnswer(Document):
     """One contestant in one setting. Figures are over the valid repetitions; where there are none, over all that were
-    finished, and `valid` is False. Rates and response times are those of the typical repetition."""
+    finished. valid: every run that was made counts: what a system did in the runs that it survived is no valid figure.
+    Rates and response times are those of the typical repetition."""
 
     cell: str
     contestant: str

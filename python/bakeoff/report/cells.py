@@ -14,7 +14,7 @@ from .contest import Contest, setting_words
 from .invalid_runs import invalid_runs_words, no_valid_run_words
 from .response_limits import limit_answers
 from .run_values import observed
-from .runs import clients_of, findings_of, used_runs
+from .runs import clients_of, findings_of, hit_together, used_runs
 from .source import Source
 from .statements import statement_figures
 from .typical import spread_of, typical_response
@@ -43,6 +43,7 @@ def cell_answers(
 ) -> list[CellAnswer]:
     """Setting by setting, so that what is compared stands together. metrics: beside those of every report."""
     places = [(name, setting) for setting in contest.settings for name in contest.contestants]
+    hit = hit_together(contest.plan.cells, runs)
     cells = [cell for place in places if (cell := contest.cell(*place)) is not None]
     return [
         _cell_answer(
@@ -51,6 +52,7 @@ def cell_answers(
             runs[cell.id],
             bundle.facts.get(cell.id),
             metric_spreads(bundle, used_runs(runs[cell.id]), _COSTS),
+            hit,
         ).model_copy(update={"metrics": metric_spreads(bundle, used_runs(runs[cell.id]), metrics)})
         for cell in cells
     ]
@@ -73,8 +75,10 @@ def _cell_answer(
     runs: Sequence[RunRecord],
     facts: FactsRecord | None,
     costs: Mapping[str, Spread],
+    hit: set[int],
 ) -> CellAnswer:
     used = used_runs(runs)
+    counted = [run for run in runs if run.block not in hit]
     ok = sum(run.ok for run in used)
     finished = [run for run in runs if run.state == "done"]
     errors = Counter[str]()
@@ -101,7 +105,7 @@ def _cell_answer(
         repetitions_planned=planned,
         repetitions_finished=sum(run.state == "done" for run in runs),
         repetitions_valid=sum(run.valid for run in runs),
-        valid=any(run.valid for run in runs),
+        valid=bool(counted) and all(run.valid for run in counted),
         no_valid_run=no_valid_run_words(runs, contest.plan.error_budget_ratio, _value(costs.get("abort_ratio"))),
         invalid_runs=invalid_runs_words(runs),
         rate_ops_per_s=rate,

@@ -23,14 +23,12 @@ def not_valid_words(cells: Sequence[CellAnswer]) -> list[str]:
 def not_compared_words(comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]) -> list[str]:
     """Whoever failed in some of its runs is named first, not ranked by the others."""
     refused = [c for c in comparisons if c.verdict == "invalid runs"]
-    found = [
-        cell
-        for cell in cells
-        if cell.valid
-        and cell.invalid_runs
-        and any(c.setting == cell.setting and cell.contestant in (c.base, c.other) for c in refused)
-    ]
-    sentences = [f"{_cell_words(cell)}: {cell.invalid_runs}; not compared." for cell in found[:NAMED_MAX]]
+    found = [cell for cell in cells if cell.invalid_runs and not cell.no_valid_run]
+    sentences = []
+    for cell in found[:NAMED_MAX]:
+        is_refused = any(c.setting == cell.setting and cell.contestant in (c.base, c.other) for c in refused)
+        so = "not compared" if is_refused else "what its other runs say is no answer"
+        sentences.append(f"{_cell_words(cell)}: {cell.invalid_runs}; {so}.")
     if len(found) > NAMED_MAX:
         sentences.append(f"Some runs were invalid in {len(found) - NAMED_MAX} more of {len(cells)} cells.")
     return sentences

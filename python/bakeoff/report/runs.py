@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..analysis.wording import counted
-from ..model.records import RunRecord, Validity
+from ..model.records import CellRecord, RunRecord, Validity
+from .invalid_runs import causes
 from .worst import median_words, worst_words
 
 _WORST_FIRST = ("invalid", "disturbed", "warning")
@@ -23,6 +24,24 @@ def runs_by_cell(runs: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
 def used_runs(runs: Sequence[RunRecord]) -> list[RunRecord]:
     """Those whose figures are shown: the valid ones, or all finished ones if none is valid."""
     return [run for run in runs if run.valid] or [run for run in runs if run.state == "done"]
+
+
+def hit_together(cells: Iterable[CellRecord], runs: Mapping[str, Sequence[RunRecord]]) -> set[int]:
+    """Blocks in which every run is invalid for the same cause, whatever the system: that was something else than any of
+    them. With a single system it may have been the system."""
+    systems = {cell.id: cell.system for cell in cells}
+    if len(set(systems.values())) < 2:
+        return set()
+    by_block: dict[int, list[RunRecord]] = defaultdict(list)
+    for run in (run for made in runs.values() for run in made):
+        by_block[run.block].append(run)
+    return {
+        block
+        for block, made in by_block.items()
+        if not any(run.valid for run in made)
+        and len({causes(run) for run in made}) == 1
+        and len({systems[run.cell] for run in made}) > 1
+    }
 
 
 def clients_of(runs: Iterable[RunRecord]) -> list[str]:

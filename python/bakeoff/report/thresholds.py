@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from ..analysis.compare import level_words
 from ..analysis.fail_if import Condition, parse_threshold, status_of
 from ..analysis.limit import Limit
+from ..analysis.threshold import RunReading, alpha_of_each
+from ..analysis.threshold import judge as judge_value
 from ..analysis.wording import interval_words, percent_words
 from ..model.records import RunRecord
 from .answer import CellAnswer, ComparisonAnswer, ThresholdAnswer
 from .cells import cell_answers
 from .comparisons import Compared
 from .contest import Contest, setting_words
+from .invalid_runs import invalid_runs_words
+from .run_values import observed
+from .runs import hit_together
 from .search_words import SearchAnswer
 from .source import Source
 
@@ -24,17 +31,19 @@ def thresholds(
 ) -> list[ThresholdAnswer]:
     """search: what it found, where the plan is one: its values are judged at the level tried next to what was found,
     not at levels that were only passed. compared: changes are judged as the comparisons are, in one family."""
-    found: list[ThresholdAnswer] = []
+    found: list[ThresholdAnswer | _Value] = []
     for text in contest.plan.fail_if:
         one = parse_threshold(text, contest.plan.rates)
         if isinstance(one, Condition):
             found += _changes(one, compared.of(one.objective, contest.objective))
             continue
-        cells = cell_answers(contest, bundle, runs, [one.metric])
-        found += _values(one, cells if search is None else _next_to_found(cells, search, contest))
+        cells = cell_answers(contest, bundle, runs, [])
+        chosen = cells if search is None else _next_to_found(cells, search, contest)
+        found += _values_of(one, chosen, contest, bundle, runs)
         if search is not None:
             found += _without_level(one, search)
-    return found
+    alpha = alpha_of_each(sum(isinstance(one, _Value) and one.by_interval for one in found), compared.alpha)
+    return [_judged(one, alpha) if isinstance(one, _Value) else one for one in found]
 
 
 def threshold_sentences(found: Sequence[ThresholdAnswer]) -> list[str]:
@@ -62,24 +71,62 @@ def _without_level(fails: Limit, search: SearchAnswer) -> Iterator[ThresholdAnsw
             yield ThresholdAnswer(condition=str(fails), status="not judged", words=words)
 
 
-def _values(fails: Limit, cells: Iterable[CellAnswer]) -> Iterator[ThresholdAnswer]:
-    """Of each cell the typical value, with its 95 % interval over the repetitions."""
+@dataclass(frozen=True)
+class _Value:
+    """One cell under one threshold. why_not: why it cannot be judged; "" where it can."""
+
+    fails: Limit
+    cell: CellAnswer
+    runs: list[RunReading]
+    why_not: str
+
+    @property
+    def by_interval(self) -> bool:
+        return not self.why_not and len(self.runs) > 1
+
+
+def _values_of(
+    fails: Limit, cells: Iterable[CellAnswer], contest: Contest, bundle: Source, runs: Runs
+) -> Iterator[_Value]:
+    hit = hit_together(contest.plan.cells, runs)
     for cell in cells:
-        spread = cell.metrics.get(fails.metric.name)
-        where = _where(cell)
-        if spread is None or not cell.valid:
-            words = f"Not judged on {fails.words}: {where} does not say its {fails.metric.label} in every repetition"
-            yield ThresholdAnswer(condition=str(fails), status="not judged", words=words)
-            continue
-        ends = (spread.low, spread.high)
-        status = "passed"
-        if fails.kept_by(spread.value):
-            status = "failed" if all(end is not None and fails.kept_by(end) for end in ends) else "undecided"
-        said = fails.metric.words(spread.value)
-        if spread.low is not None and spread.high is not None:
-            said += f" (95 % interval {interval_words(spread.low, spread.high, fails.metric.words)})"
-        words = f"{status.capitalize()} on {fails.words}: {where} has {said}"
-        yield ThresholdAnswer(condition=str(fails), status=status, words=words)
+        made = [run for run in runs[cell.cell] if run.block not in hit]
+        seen = [observed(bundle, run) for run in (made[:1] if fails.metric.per == "load" else made)]
+        values = [fails.metric.of(each) for each in seen]
+        readings = [
+            RunReading(value, fails.metric.at_least(each))
+            for each, value in zip(seen, values, strict=True)
+            if value is not None
+        ]
+        yield _Value(fails, cell, readings, _why_not(fails, cell, made, len(readings) == len(values)))
+
+
+def _why_not(fails: Limit, cell: CellAnswer, runs: Sequence[RunRecord], known: bool) -> str:
+    """What the runs that count say of a system that failed in others is no answer: there is none."""
+    if not runs:
+        return f"{_where(cell)} has no run"
+    if invalid := invalid_runs_words(runs):
+        return f"{_where(cell)}: {invalid}"
+    return "" if known else f"{_where(cell)} does not say its {fails.metric.label} in every repetition"
+
+
+def _judged(found: _Value, alpha: float) -> ThresholdAnswer:
+    fails, condition = found.fails, str(found.fails)
+    if found.why_not:
+        words = f"Not judged on {fails.words}: {found.why_not}"
+        return ThresholdAnswer(condition=condition, status="not judged", words=words)
+    one = judge_value(fails, found.runs, alpha)
+    said = f"{'at least ' if one.at_least else ''}{fails.metric.words(one.value)}"
+    if one.runs == 1:
+        what = "load" if fails.metric.per == "load" else "run"
+        said += f" in the only {what}, which decides"
+    else:
+        beyond = "none" if one.beyond == 0 else "all" if one.beyond == one.runs else str(one.beyond)
+        said += f", with {beyond} of {one.runs} runs {fails.words.removeprefix(fails.metric.label).strip()}"
+    if one.low is not None and one.high is not None and one.level is not None:
+        said += f" ({level_words(one.level)} interval {interval_words(one.low, one.high, fails.metric.words)})"
+    words = f"{one.status.capitalize()} on {fails.words}: {_where(found.cell)} has {said}"
+    return ThresholdAnswer(condition=condition, status=one.status, words=words)
 
 
 def _changes(fails: Condition, found: Sequence[ComparisonAnswer]) -> Iterator[ThresholdAnswer]:
