@@ -26,9 +26,12 @@ from pathlib import Path
 import numpy as np
 from bakeoff.analysis.compare import ALPHA, Comparison, judge
 from bakeoff.analysis.estimate import POWER, Invalid, RunValue, paired, unpaired
+from bakeoff.analysis.limit import parse
 from bakeoff.analysis.occasions import parts, words
 from bakeoff.analysis.registry import metric
 from bakeoff.analysis.student import t_detectable
+from bakeoff.analysis.threshold import RunReading, alpha_of_each
+from bakeoff.analysis.threshold import judge as judge_value
 from bakeoff.bundle.read import Bundle
 
 COMPARISONS = 200
@@ -95,6 +98,27 @@ def simulate() -> None:
             f"occasions, {before} against {after}: {WITHIN:.0%} within, {BETWEEN:.0%} between: one system called"
             f" different in {alarms}; planted 5 % slowdown found in {found}"
         )
+
+
+def simulate_thresholds() -> None:
+    """A threshold on exactly what the system has, and one 10 % away from it."""
+    limit = parse("latency_p99 > 2ms")
+    for cells, repetitions in ((1, 3), (1, 5), (1, 10), (20, 3), (20, 5), (20, 10)):
+        for noise in (0.02, 0.2):
+            rng = np.random.default_rng(3)
+            alpha = alpha_of_each(cells, look=1)
+            plans = SIMULATIONS if cells == 1 else SIMULATIONS // 10
+            for factor in (1.0, 0.9, 1.1):
+                found: list[set[str]] = []
+                for _ in range(plans):
+                    values = 2.0 * factor * np.exp(rng.normal(0, noise, (cells, repetitions)))
+                    found.append({judge_value(limit, [RunReading(v) for v in one], alpha).status for one in values})
+                told = {status: f"{sum(status in one for one in found) / plans:.1%}" for status in ("failed", "passed")}
+                print(
+                    f"threshold, {cells:>2} cells, {repetitions:>2} repetitions, noise {noise:.0%}, truth at"
+                    f" {factor:.0%} of it: some cell failed in {told['failed']}, some cell passed in {told['passed']}",
+                    flush=True,
+                )
 
 
 def tell_smallest() -> None:
@@ -208,6 +232,7 @@ def main() -> None:
         simulate()
         simulate_parts()
         tell_smallest()
+        simulate_thresholds()
 
 
 if __name__ == "__main__":

@@ -69,9 +69,10 @@ def test_a_level_with_a_run_that_does_not_count_is_left_out_and_the_others_are_j
     assert "1 of 5 runs" in found.against["b"].words
 
 
-def test_what_hit_the_machine_leaves_out_a_block_and_no_level() -> None:
+def test_a_system_that_failed_at_every_level_of_a_block_has_no_best_level() -> None:
+    """Nothing says that it was the machine: the levels are of one system."""
     values = {level: {**of, 5: SERVER_DIED} for level, of in runs(a=100, b=200, c=150).items()}
-    assert shape(values).left_out == []
+    assert Sweep(values, "higher").top is None
 
 
 def test_a_level_of_fewer_runs_than_are_judged_is_left_out_where_others_have_enough() -> None:
