@@ -27,6 +27,7 @@ import numpy as np
 from bakeoff.analysis.compare import ALPHA, Comparison, judge
 from bakeoff.analysis.estimate import POWER, Invalid, RunValue, paired, unpaired
 from bakeoff.analysis.limit import parse
+from bakeoff.analysis.looks import alpha_at
 from bakeoff.analysis.occasions import parts, words
 from bakeoff.analysis.registry import metric
 from bakeoff.analysis.student import t_detectable
@@ -106,7 +107,7 @@ def simulate_thresholds() -> None:
     for cells, repetitions in ((1, 3), (1, 5), (1, 10), (20, 3), (20, 5), (20, 10)):
         for noise in (0.02, 0.2):
             rng = np.random.default_rng(3)
-            alpha = alpha_of_each(cells, look=1)
+            alpha = alpha_of_each(cells, alpha_at(1, ALPHA))
             plans = SIMULATIONS if cells == 1 else SIMULATIONS // 10
             for factor in (1.0, 0.9, 1.1):
                 found: list[set[str]] = []

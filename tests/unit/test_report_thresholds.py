@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bakeoff.analysis.compare import ALPHA
 from bakeoff.analysis.fail_if import parse_threshold
 from bakeoff.analysis.limit import Limit, Sign
+from bakeoff.analysis.looks import alpha_at
 from bakeoff.analysis.registry import metric
 from bakeoff.analysis.threshold import RunReading, alpha_of_each, judge
 from bakeoff.cli import main
@@ -83,6 +85,7 @@ def test_runs_that_survived_decide_nothing(tmp_path: Path, threads: tuple[int, .
 
 
 P99 = metric("latency_p99")
+FIRST = alpha_at(1, ALPHA)
 TOO_LONG = Limit(P99, ">", 2.0, "latency_p99 > 2ms")
 
 
@@ -101,7 +104,7 @@ TOO_LONG = Limit(P99, ">", 2.0, "latency_p99 > 2ms")
     ],
 )
 def test_one_run_decides_by_its_value_and_several_by_their_interval(values: list[float], status: str) -> None:
-    found = judge(TOO_LONG, [RunReading(value) for value in values], alpha_of_each(1, look=1))
+    found = judge(TOO_LONG, [RunReading(value) for value in values], alpha_of_each(1, FIRST))
     assert found.status == status
     assert found.beyond == sum(value > 2 for value in values)
 
@@ -114,7 +117,7 @@ def test_one_run_decides_by_its_value_and_several_by_their_interval(values: list
 def test_what_timed_out_took_at_least_so_long(sign: Sign, bound_ms: float, status: str, runs: int) -> None:
     limit = Limit(P99, sign, bound_ms, "")
     readings = [RunReading(1000.0 + run, at_least=True) for run in range(runs)]
-    assert judge(limit, readings, alpha_of_each(1, look=1)).status == status
+    assert judge(limit, readings, alpha_of_each(1, FIRST)).status == status
 
 
 def test_one_repetition_says_that_it_decides_alone(tmp_path: Path) -> None:
@@ -138,13 +141,12 @@ def test_thresholds_at_their_bound_are_wrong_as_seldom_as_they_say() -> None:
     """The bound is what the system truly has: of plans with one cell, and with twenty, few fail or pass in any."""
     rng = np.random.default_rng(1)
     for cells, plans in ((1, 2000), (20, 200)):
-        alpha = alpha_of_each(cells, look=1)
+        alpha = alpha_of_each(cells, FIRST)
         wrong = 0
         for _ in range(plans):
             values = 2.0 * np.exp(rng.normal(0, 0.05, (cells, 5)))
             wrong += any(judge(TOO_LONG, [RunReading(v) for v in one], alpha).status == "failed" for one in values)
         assert wrong / plans <= 0.05, (cells, wrong)
-    assert alpha_of_each(1, look=2) < alpha_of_each(1, look=1) / 4
 
 
 def test_a_threshold_that_is_none_is_refused_where_it_stands() -> None:

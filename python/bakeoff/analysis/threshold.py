@@ -22,11 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bakeoff.analysis.limit import Limit
-from bakeoff.analysis.looks import alpha_at
 from bakeoff.analysis.student import t_critical
 
-#: The chance of a wrong answer to a plan's thresholds together, over all interim analyses.
-ALPHA = 0.05
+#: A chance of error at which nothing is claimed.
+NOTHING = 1e-9
 #: 4,096 subsets.
 TYPICAL_RUNS_MAX = 12
 
@@ -56,9 +55,10 @@ class Judged:
     level: float | None = None
 
 
-def alpha_of_each(judged: int, look: int) -> float:
-    """Of one end of one interval, where so many values are judged by intervals, and this is the look-th analysis."""
-    return alpha_at(look, ALPHA) / max(1, judged)
+def alpha_of_each(judged: int, alpha: float | None) -> float:
+    """Of one end of one interval, where so many values are judged by intervals and this analysis may be wrong with the
+    probability `alpha`; None: it may claim nothing."""
+    return (alpha or NOTHING) / max(1, judged)
 
 
 def judge(fails: Limit, runs: Sequence[RunReading], alpha: float) -> Judged:

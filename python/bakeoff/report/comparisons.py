@@ -9,6 +9,7 @@ from itertools import product
 from ..analysis import compare
 from ..analysis.estimate import REPETITIONS_MIN, Estimate, Evidence, Obstacle, paired
 from ..analysis.fail_if import Condition, parse_threshold
+from ..analysis.limit import Limit
 from ..analysis.looks import alpha_after, alpha_at
 from ..analysis.metric import Metric
 from ..analysis.wording import counted
@@ -61,7 +62,8 @@ def compare_all(contest: Contest, bundle: Source, runs: Runs, *, can_record: boo
     metrics = [contest.objective, *(metric for name, metric in asked.items() if name != contest.objective.name)]
     estimates = _estimates(contest, metrics, pairs, bundle, runs)
     shape = [f"shape of {contest.objective.name}"] if contest.axis and contest.is_swept(contest.axis) else []
-    family = [*estimates, *shape]
+    values = [text for text in contest.plan.fail_if if isinstance(parse_threshold(text, contest.plan.rates), Limit)]
+    family = [*estimates, *shape, *values]
     made = max((run.block for found in runs.values() for run in found), default=0)
     old = _before_records(contest, metrics, pairs, bundle, runs, made)
     past = [*bundle.analyses, *old]
@@ -74,6 +76,7 @@ def compare_all(contest: Contest, bundle: Source, runs: Runs, *, can_record: boo
         alpha = None
     found = analyses.judged(estimates, before, alpha, this)
     judged = made >= REPETITIONS_MIN if shape else any(isinstance(e.finding, Evidence) for e in estimates.values())
+    judged = judged or (bool(values) and made > 1)
     pending = []
     if this is None and alpha is not None and judged:
         pending = [*old, analyses.record(data, family, alpha, found)]
