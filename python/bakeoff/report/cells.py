@@ -14,7 +14,7 @@ from .contest import Contest, setting_words
 from .invalid_runs import invalid_runs_words, no_valid_run_words
 from .response_limits import limit_answers
 from .run_values import observed
-from .runs import clients_of, findings_of, hit_together, used_runs
+from .runs import clients_of, findings_of, hit_together, that_count, used_runs
 from .source import Source
 from .statements import statement_figures
 from .typical import spread_of, typical_response
@@ -78,7 +78,7 @@ def _cell_answer(
     hit: set[int],
 ) -> CellAnswer:
     used = used_runs(runs)
-    counted = [run for run in runs if run.block not in hit]
+    counted = that_count(runs, hit)
     ok = sum(run.ok for run in used)
     finished = [run for run in runs if run.state == "done"]
     errors = Counter[str]()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..analysis.wording import counted
 from ..model.records import CellRecord, RunRecord, Validity
@@ -24,6 +24,12 @@ def runs_by_cell(runs: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
 def used_runs(runs: Sequence[RunRecord]) -> list[RunRecord]:
     """Those whose figures are shown: the valid ones, or all finished ones if none is valid."""
     return [run for run in runs if run.valid] or [run for run in runs if run.state == "done"]
+
+
+def that_count(runs: Iterable[RunRecord], hit: Collection[int] = ()) -> list[RunRecord]:
+    """Those that say something of the system, well or ill; a disturbed run says nothing. hit: blocks that are left
+    out, see `hit_together`."""
+    return [run for run in runs if run.block not in hit and (run.valid or run.standing != "disturbed")]
 
 
 def hit_together(cells: Iterable[CellRecord], runs: Mapping[str, Sequence[RunRecord]]) -> set[int]:

@@ -19,7 +19,7 @@ from .comparisons import Compared
 from .contest import Contest, setting_words
 from .invalid_runs import invalid_runs_words
 from .run_values import observed
-from .runs import hit_together
+from .runs import hit_together, that_count
 from .search_words import SearchAnswer
 from .source import Source
 
@@ -90,7 +90,7 @@ def _values_of(
 ) -> Iterator[_Value]:
     hit = hit_together(contest.plan.cells, runs)
     for cell in cells:
-        made = [run for run in runs[cell.cell] if run.block not in hit]
+        made = that_count(runs[cell.cell], hit)
         seen = [observed(bundle, run) for run in (made[:1] if fails.metric.per == "load" else made)]
         values = [fails.metric.of(each) for each in seen]
         readings = [
@@ -104,7 +104,7 @@ def _values_of(
 def _why_not(fails: Limit, cell: CellAnswer, runs: Sequence[RunRecord], known: bool) -> str:
     """What the runs that count say of a system that failed in others is no answer: there is none."""
     if not runs:
-        return f"{_where(cell)} has no run"
+        return f"{_where(cell)} has no run that counts"
     if invalid := invalid_runs_words(runs):
         return f"{_where(cell)}: {invalid}"
     return "" if known else f"{_where(cell)} does not say its {fails.metric.label} in every repetition"
