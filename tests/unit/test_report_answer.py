@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from statistics import geometric_mean
+from typing import Literal
 
 import pytest
 from bakeoff.analysis.encode import to_document
@@ -317,6 +318,24 @@ def test_a_failed_run_is_counted_and_its_reason_kept(tmp_path: Path) -> None:
     assert "invalid: run failed (1 of 20 runs): the server died or froze during the run" in found.validity
     cell = next(c for c in found.cells if c.cell == "c02")
     assert cell.repetitions_finished == 4
+
+
+@pytest.mark.parametrize(("by", "claimed"), [("system", False), (None, False), ("infrastructure", True)])
+def test_a_failure_that_was_repeated_until_it_worked_is_no_evidence(
+    tmp_path: Path, by: Literal["system", "infrastructure"] | None, claimed: bool
+) -> None:
+    """Of a load machine that was lost the repeated run counts; of the system the failed one does."""
+    bundle = write_bundle(tmp_path / "b", replace(SMALL, threads=(8,), change=lambda run: run))
+    (second,) = (run for run in bundle.runs if only(run, "c01", 2))
+    lost = failed(second).model_copy(update={"failed_by": by})
+    again = second.model_copy(update={"attempt": 2, "id": f"{second.id}.2", "order": 100})
+    others = [run for run in bundle.attempts if run is not second]
+    bundle = Bundle(bundle.folder, bundle.info, bundle.plan, bundle.machine)
+    bundle.attempts = [*others, lost, again]
+    found = answer_of(bundle)
+    assert found.comparisons[0].verdict == ("lower" if claimed else "invalid runs")
+    assert found.comparisons[0].repetitions == 5
+    assert all_held(bundle, found) is claimed
 
 
 def test_an_interrupted_bundle_says_so_and_still_answers(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from bakeoff.errors import ServerError
+from bakeoff.errors import BakeoffError, EngineError, ServerError
 from bakeoff.fleet.host import MachineLost
 from bakeoff.model.attempts import runs_that_count
 from bakeoff.model.records import RunRecord, Validity
@@ -77,18 +77,37 @@ def carried_out(
     return writer.results
 
 
-def test_a_failed_run_that_is_made_again_says_what_came_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def lost_run(slot: Slot, error: BakeoffError) -> RunRecord:
+    return run_record.failed(slot, "", error, cast(Any, SimpleNamespace(record=SimpleNamespace(seed=1))))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ServerError("the server died"),
+        ServerError("galera2 did not answer for 8 s", hint='the plan says on_node_failure = "end"'),
+        EngineError("1 of 2 clients did not end in time"),
+    ],
+)
+def test_a_run_that_its_system_failed_stays_failed(monkeypatch: pytest.MonkeyPatch, error: BakeoffError) -> None:
     """Trying until it works is a comparison of survivors."""
+    failed = lost_run(Slot(1, 2, "a"), error)
+    done = {"b01-a": good(Slot(0, 1, "a")), failed.id: failed}
+    assert carried_out(monkeypatch, done) == {}
+    assert runs_that_count(done.values())[1] is failed
+    again = good(Slot(2, 2, "a", 2))
+    assert runs_that_count([*done.values(), again])[1] is failed, "nor does a later attempt take its place"
+
+
+def test_a_run_that_was_lost_to_infrastructure_is_repeated_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     slot = Slot(0, 1, "a")
-    before = run_record.failed(
-        slot, "", ServerError("the server died"), cast(Any, SimpleNamespace(record=SimpleNamespace(seed=1)))
-    )
+    before = lost_run(slot, MachineLost("load2", "its Dask worker ended", "run b01-a"))
     again = carried_out(monkeypatch, {slot.run: before, "b02-a": good(Slot(1, 2, "a"))})
-    assert list(again) == ["b01-a.2"], "the failed attempt stays in the bundle"
-    assert [(v.severity, v.words) for v in again["b01-a.2"].validity] == [
-        ("warning", "made again with --resume: an earlier attempt failed (the server died)")
-    ]
-    assert again["b01-a.2"].valid
+    assert list(again) == ["b01-a.2"], "the lost attempt stays in the bundle"
+    (said,) = again["b01-a.2"].validity
+    assert said.severity == "note"
+    assert said.words.startswith("repeated: an earlier attempt was lost, through no fault of the system (the load mach")
+    assert [run.id for run in runs_that_count([before, *again.values()])] == ["b01-a.2"]
 
 
 def test_a_load_machine_that_is_lost_while_data_are_loaded_costs_one_run_and_not_the_plan(
@@ -101,9 +120,12 @@ def test_a_load_machine_that_is_lost_while_data_are_loaded_costs_one_run_and_not
         if len(tried) == 1:
             raise MachineLost("load2", "its Dask worker ended", "load of mariadb")
 
-    failed = carried_out(monkeypatch, {}, instance)["b01-a"]
-    assert failed.failure.startswith("the load machine load2 was lost: its Dask worker ended (load of mariadb)")
-    assert tried == ["a", "a"]
+    results = carried_out(monkeypatch, {}, instance)
+    assert results["b01-a"].failure.startswith(
+        "the load machine load2 was lost: its Dask worker ended (load of mariadb)"
+    )
+    assert list(results) == ["b01-a", "b01-a.2", "b02-a"]
+    assert tried == ["a", "a", "a"]
 
 
 def test_a_disturbed_run_is_repeated_at_the_end_of_its_block_and_stays(monkeypatch: pytest.MonkeyPatch) -> None:

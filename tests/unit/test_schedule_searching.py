@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bakeoff.model.records import RunRecord
+from bakeoff.model.records import RunRecord, Validity
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.plan.search import with_levels_of
 from bakeoff.schedule.searching import Searching
@@ -58,6 +58,25 @@ def test_a_search_goes_on_where_it_was_left_with_the_same_decisions() -> None:
     again = searching(begun.plan)
     again.add(first)
     assert [run.id for run in [*first, *carried_on(again)]] == [run.id for run in whole]
+
+
+def test_a_run_that_was_lost_or_disturbed_is_no_limit_that_was_not_kept() -> None:
+    search = searching(read(systems="[systems.a]\nkind = 'sqlite'", rest=SEARCH))
+    lost = {"state": "failed", "failed_by": "infrastructure"}
+    disturbance = Validity(name="steal", severity="disturbed", ok=False, words="")
+    made: list[RunRecord] = []
+    while step := search.next():
+        slot, _ = step
+        run = RunRecord(
+            id=slot.run, block=slot.block, cell=slot.cell, order=slot.order, started="", state="done", seed=1
+        )
+        changes = {3: lost, 5: lost, 6: {"validity": [disturbance]}}.get(slot.block, {})
+        made.append(run.model_copy(update=changes))
+        search.add(made[-1:])
+    whole = carried_on(searching(read(systems="[systems.a]\nkind = 'sqlite'", rest=SEARCH)))
+    told = [run.cell for run in made if not run.leaves_its_place_open]
+    assert told == [run.cell for run in whole], "the search goes on as if they had not been made"
+    assert len(made) == len(told) + 3
 
 
 def test_the_plan_has_the_cells_that_have_runs_and_no_other() -> None:

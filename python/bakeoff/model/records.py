@@ -400,6 +400,10 @@ class RunRecord(Document):
     #: "done"; "failed": the run could not be completed (words in `failure`), nothing in it is compared.
     state: Literal["done", "failed"]
     failure: str = ""
+    #: Whose failure it was: that of what is measured, or that of what measures (a load machine was lost, or the machine
+    #: that carries out the plan stood still). Only the latter may be repeated. None: it did not fail, or nobody said
+    #: (a bundle from before this was kept), and then it counts as the system's.
+    failed_by: Literal["system", "infrastructure"] | None = None
     seed: int
     window_s: float = 0.0
     #: Acknowledged and right, in the window, per second; at most what fell due. The headline.
@@ -531,8 +535,11 @@ class RunRecord(Document):
 
     @property
     def leaves_its_place_open(self) -> bool:
-        """Whether it says nothing about its system, so that another attempt may take its place in the block."""
-        return self.state == "failed" or (self.standing == "disturbed" and not self.disturbance_allowed)
+        """Whether it says nothing about its system, so that another attempt may take its place in the block. A system
+        that failed keeps its place: repeated until it works it would be compared by the runs that it survived."""
+        if self.state == "failed":
+            return self.failed_by == "infrastructure"
+        return self.standing == "disturbed" and not self.disturbance_allowed
 
 
 class LoadRecord(Document):

@@ -42,10 +42,12 @@ def unsaid(bundle: Source, run: RunRecord, limits: Sequence[Limit]) -> str:
 def trials_by_subject(
     bundle: Source, search: SearchRecord, limits: Sequence[Limit]
 ) -> dict[str, list[tuple[RunRecord, Trial]]]:
-    """In the order in which they were made; a subject without runs has an empty list."""
+    """In the order in which they were made, without those that say nothing; a subject without any has an empty list."""
     cells = {cell.id: cell for cell in bundle.plan.cells}
     found: dict[str, list[tuple[RunRecord, Trial]]] = {search.subject(cell): [] for cell in cells.values()}
     for run in sorted(bundle.runs, key=lambda run: run.block):
+        if run.leaves_its_place_open:
+            continue
         cell = cells[run.cell]
         level = float(cell.levels[search.factor])
         found[search.subject(cell)].append((run, Trial(level, excess(bundle, run, limits))))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
+from ..analysis.wording import counted
 from ..bundle.files import write_text
 from ..bundle.read import Bundle
 from ..bundle.resume import refuse_other_facts
@@ -102,6 +103,8 @@ class Conductor:
         cells = {cell.record.id: cell for cell in self.plan.cells}
         slots = schedule(list(cells), self.plan.record.repetitions, self.plan.record.seed)
         repeats = Repeats(self.done.values(), self.plan.record.repeats_max)
+        if kept := sum(run.state == "failed" and not run.leaves_its_place_open for run in self.done.values()):
+            self.view.message(kept_words(kept))
         missing = [slot for slot in slots if repeats.is_missing(slot)]
         self.view.begin(len(slots), sum(not is_open(repeats.attempts(slot)) for slot in slots))
         for _, of_block in groupby(slots, key=lambda slot: slot.block):
@@ -134,7 +137,7 @@ class Conductor:
         limits = search_limits(self.plan.record)
         begun = with_levels_of(self.plan, Bundle.open(self.writer.folder).plan)
         searching = Searching(begun, lambda run: excess(Bundle.open(self.writer.folder), run, limits))
-        there = runs_that_count(self.done.values())
+        there = [run for run in runs_that_count(self.done.values()) if not run.leaves_its_place_open]
         searching.add(there)
         repeats = Repeats(self.done.values(), self.plan.record.repeats_max)
         self.view.begin(self.plan.record.runs_max, len(there), at_most=True)
@@ -164,8 +167,8 @@ class Conductor:
         try:
             instance = self._instance(cell)
             record = one_run.make(slot, cell, self.plan, instance, self.writer, self.view, self.others)
-            if failed := [earlier for earlier in before if earlier.state == "failed"]:
-                record.validity.append(made_again(failed[-1]))
+            if lost := [earlier for earlier in before if earlier.state == "failed"]:
+                record.validity.append(repeated_after(lost[-1]))
                 self.writer.run_result(record)
             self._failures = 0
         except BakeoffError as error:
@@ -273,7 +276,15 @@ class Conductor:
             self.view.message(str(error))
 
 
-def made_again(earlier: RunRecord) -> Validity:
-    """Trying until it works must not make a failure disappear."""
-    words = f"made again with --resume: an earlier attempt failed ({earlier.failure})"
-    return Validity(name="attempts", severity="warning", ok=False, words=words)
+def kept_words(failed: int) -> str:
+    runs = counted(failed, "run that its system failed is", "runs that their systems failed are")
+    return (
+        f"{runs} not repeated, because a system that is repeated until it works is compared by the runs that it"
+        " survived; a new bundle (without --resume) begins anew"
+    )
+
+
+def repeated_after(lost: RunRecord) -> Validity:
+    """Of an attempt that was lost to infrastructure: no other failure is repeated."""
+    words = f"repeated: an earlier attempt was lost, through no fault of the system ({lost.failure})"
+    return Validity(name="attempts", severity="note", ok=False, words=words)

@@ -1,11 +1,12 @@
-"""Which disturbed runs are repeated, and as which attempt. See docs/method/disturbance.md."""
+"""Which runs are repeated, because they were disturbed or lost to infrastructure, and as which attempt. A run that its
+system failed never is. See docs/method/disturbance.md."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ..model.attempts import by_place, counting
+from ..model.attempts import by_place, counting, is_open
 from ..model.records import RunRecord
 from .order import Slot
 
@@ -31,19 +32,15 @@ class Repeats:
         return replace(slot, order=order, attempt=attempt)
 
     def is_missing(self, slot: Slot) -> bool:
-        """Whether nothing has been made there, or what was made could not be completed."""
+        """Whether nothing has been made there, or all that was made was lost to infrastructure."""
         attempts = self.attempts(slot)
-        return not attempts or counting(attempts).state == "failed"
+        return not attempts or (counting(attempts).state == "failed" and is_open(attempts))
 
     def chosen(self, slots: Sequence[Slot]) -> list[Slot]:
-        """Those of them whose runs were all disturbed, in their order, as many as may still be repeated."""
-        disturbed = [slot for slot in slots if (runs := self.attempts(slot)) and _waits(counting(runs))]
-        return disturbed[: max(0, self._at_most - self._made())]
+        """Those of them whose runs were all disturbed or lost, in their order, as many as may still be repeated."""
+        lost = [slot for slot in slots if (runs := self.attempts(slot)) and is_open(runs)]
+        return lost[: max(0, self._at_most - self._made())]
 
     def _made(self) -> int:
-        """Runs that were made because the one before was disturbed."""
-        return sum(_waits(before) for runs in self._places.values() for before in runs[:-1])
-
-
-def _waits(run: RunRecord) -> bool:
-    return run.leaves_its_place_open and run.state == "done"
+        """Runs that were made because the one before was disturbed or lost."""
+        return sum(len(runs) - 1 for runs in self._places.values())

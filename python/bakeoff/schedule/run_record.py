@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..analysis.response import operation_summaries, percentiles
 from ..analysis.validity import overloaded
 from ..errors import BakeoffError
-from ..fleet.host import Place
+from ..fleet.host import ClientsLost, Place
 from ..model.boundary import Check, Interval, Open, Ready, RunResult
 from ..model.faults import FaultRecord
 from ..model.records import RunRecord, ServerSide
@@ -127,5 +127,6 @@ def failed(slot: Slot, started: str, error: BakeoffError, plan: ResolvedPlan) ->
         started=started,
         state="failed",
         failure=f"{error}; hint: {error.hint}" if error.hint else str(error),
+        failed_by="infrastructure" if isinstance(error, ClientsLost) else "system",
         seed=plan.record.seed,
     )

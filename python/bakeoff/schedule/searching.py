@@ -59,7 +59,9 @@ class Searching:
         return None
 
     def _trials_of(self, subject: str) -> list[Trial]:
-        return [self._trial(level, run) for _, (level, run) in sorted(self._runs[subject].items())]
+        """A run that was disturbed or lost to the last attempt says nothing, and is no "limit not kept"."""
+        runs = [found for _, found in sorted(self._runs[subject].items())]
+        return [self._trial(level, run) for level, run in runs if not run.leaves_its_place_open]
 
     def _trial(self, level: Scalar, run: RunRecord) -> Trial:
         if run.id not in self._trials:
