@@ -14,6 +14,8 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.records import RunRecord, Standing, Validity
 from bakeoff.report.conclusion import answer_of
+from bakeoff.report.html import write_report
+from bakeoff.report.text import render_text
 
 from tests.builders.bundles import Story, write_bundle
 
@@ -108,7 +110,30 @@ def test_with_too_few_undisturbed_runs_nothing_is_claimed(tmp_path: Path) -> Non
     story.asked, story.fail_if = ["latency_p99 < 1h"], ["latency_p99 > 1h", "rate < -5%"]
     answer = answer_of(write_bundle(tmp_path, story))
     assert [found.verdict for found in answer.comparisons] == ["too few"]
-    assert not any(shape.judged for shape in answer.shapes)
+    assert not answer.held
+    assert {threshold.status for threshold in answer.thresholds} == {"not judged"}
+
+
+def test_a_sweep_of_disturbed_runs_has_no_shape(tmp_path: Path) -> None:
+    story = busy(range(1, 6))
+    story.threads, story.contenders = (1, 4, 16), story.contenders[:1]
+    shapes = answer_of(write_bundle(tmp_path, story)).shapes
+    assert shapes
+    assert not any(shape.judged for shape in shapes)
+
+
+def test_the_first_sentence_says_that_the_machine_was_too_busy_with_what_and_what_to_do(tmp_path: Path) -> None:
+    answer = answer_of(write_bundle(tmp_path, busy(range(1, 6))))
+    assert answer.headline[0] == (
+        "This machine was too busy to measure: 10 of 16 runs were disturbed (in the worst of them 85 % of the CPU time"
+        " went to other processes, most to cc1plus, pid 7). Nothing is claimed. Stop what runs there, then `bakeoff run"
+        " PLAN --resume BUNDLE --wait-until-quiet` repeats the disturbed runs when it is quiet."
+    )
+    assert answer.headline[0] in " ".join(render_text(answer).split())
+
+
+def test_where_enough_are_left_the_answer_says_what_was_left_out(tmp_path: Path) -> None:
+    assert answer_of(write_bundle(tmp_path, busy(range(1, 3)))).headline[0].endswith("; they are left out.")
 
 
 def test_where_all_runs_are_disturbed_no_threshold_passes_or_fails(tmp_path: Path) -> None:
@@ -129,6 +154,7 @@ def test_a_run_that_was_repeated_counts_by_its_first_undisturbed_attempt(tmp_pat
     after = Bundle.open(tmp_path)
     assert sorted(run.id for run in after.runs if run.block == 1) == ["b01-c01.2", "b01-c02.2"]
     assert len(after.attempts) == len(after.runs) + 4
+    assert answer_of(after).headline[0] == "2 disturbed runs were repeated (other processes, at worst 85 %)."
     (found,) = answer_of(after).comparisons
     assert (found.claims_difference, found.repetitions) == (True, 8)
 
@@ -139,6 +165,12 @@ def test_allowed_disturbed_runs_count_and_are_marked(tmp_path: Path) -> None:
     assert answer.comparisons[0].claims_difference
     assert [cell.validity for cell in answer.cells] == ["DISTURBED", "DISTURBED"]
     assert {run.standing for run in bundle.runs} == {"disturbed"}
+    mark = "DISTURBED: all 16 runs, and they count (--allow-disturbed)"
+    assert answer.disturbed == mark
+    assert answer.comparisons[0].notes == [mark]
+    assert answer.headline[0].startswith("Disturbed runs count here (--allow-disturbed): all 16 runs were disturbed (")
+    assert mark in write_report(bundle, answer=answer).html.read_text()
+    assert open_bundle(tmp_path).cells("rate").column("repetitions_marked").to_pylist() == [8, 8]
     assert open_bundle(tmp_path).runs("rate").column("standing").to_pylist() == ["disturbed"] * 16
 
 

@@ -59,6 +59,10 @@ class CellAnswer(Document):
     repetitions_finished: int
     repetitions_valid: int
     valid: bool
+    #: Repetitions of which every attempt was disturbed, whether they count or not; and whether so many say nothing that
+    #: nothing is claimed of this cell.
+    repetitions_disturbed: int = 0
+    too_few_undisturbed: bool = False
     #: Why no run is valid, in words: "31 of 31 operations failed"; "" where one is, or where none was made.
     no_valid_run: str = ""
     #: "3 of 10 runs were invalid (...)"; "" where all are valid.
@@ -313,6 +317,8 @@ class Answer(Document):
     #: "", or why the bundle is not the whole plan.
     incomplete: str
     demonstration: str
+    #: "", or the mark of every figure here: disturbed runs count.
+    disturbed: str = ""
     objective: str
     objective_words: str
     pacing: str

@@ -14,7 +14,7 @@ from .contest import Contest, setting_words
 from .invalid_runs import invalid_runs_words, no_valid_run_words
 from .response_limits import limit_answers
 from .run_values import observed
-from .runs import clients_of, findings_of, hit_together, that_count, used_runs
+from .runs import clients_of, findings_of, hit_together, that_count, too_few_undisturbed, used_runs
 from .source import Source
 from .statements import statement_figures
 from .typical import spread_of, typical_response
@@ -106,6 +106,8 @@ def _cell_answer(
         repetitions_finished=sum(run.state == "done" for run in runs),
         repetitions_valid=sum(run.valid for run in runs),
         valid=bool(counted) and all(run.valid for run in counted),
+        repetitions_disturbed=sum(run.standing == "disturbed" for run in runs),
+        too_few_undisturbed=too_few_undisturbed(runs),
         no_valid_run=no_valid_run_words(runs, contest.plan.error_budget_ratio, _value(costs.get("abort_ratio"))),
         invalid_runs=invalid_runs_words(runs),
         rate_ops_per_s=rate,

@@ -18,6 +18,7 @@ from ..model.records import AnalysisRecord, CellRecord, FactsRecord, PlanRecord,
 from . import analyses
 from .answer import ComparisonAnswer
 from .contest import Contest, Setting, setting_words
+from .disturbed_words import mark_words
 from .over_all import lean_alike, over_all
 from .run_values import run_values, same_operations, why_no_value
 from .source import Source
@@ -121,7 +122,8 @@ def _answers(
             "base_why": "" if one.base_value else why_no_value(bundle, runs[base.id], metric),
             "other_why": "" if one.other_value else why_no_value(bundle, runs[other.id], metric),
         }
-        answer = answered(setting, one, _notes(contest, base, other, bundle.facts))
+        mark = mark_words([*runs[base.id], *runs[other.id]])
+        answer = answered(setting, one, [*_notes(contest, base, other, bundle.facts), *([mark] if mark else [])])
         made[metric.name].append(answer.model_copy(update=whys))
     return made
 

@@ -20,6 +20,7 @@ from .comparisons import Compared, compare_all
 from .config_diff import configuration_of
 from .contest import Contest
 from .differs import Differs
+from .disturbed_words import disturbed_sentences, mark_words
 from .fault_words import fault_answers
 from .headline import aside_words, headline_words
 from .lag_words import lag_sentences
@@ -94,7 +95,9 @@ def answer_of(
         objective_words=_objective_words(contest.objective),
         pacing=plan.pacing,
         measured=_measured_words(bundle),
+        disturbed=mark_words(bundle.runs),
         headline=[
+            *disturbed_sentences(plan, runs, bundle.attempts),
             *threshold_sentences(judged),
             *headline_words(
                 contest, compared, shapes, neighbours, cells, held, search, bundle.runs, faults, lags, slow
@@ -166,10 +169,12 @@ def _validity_words(runs: Sequence[RunRecord]) -> list[str]:
     """Of the whole bundle: how many runs count, and each kind of doubt with the number of runs it touches."""
     valid = sum(run.valid for run in runs)
     all_of = counted(len(runs), "run is", "runs are")
+    disturbed = sum(run.standing == "disturbed" for run in runs)
+    marked = f", {disturbed} disturbed" if disturbed else ""
     first = (
         f"{all_of if len(runs) == 1 else f'all {all_of}'} valid" if valid == len(runs) else f"{valid} of {all_of} valid"
     )
-    return [first if runs else "no run was finished", *findings_of(runs)]
+    return [f"{first}{marked}" if runs else "no run was finished", *findings_of(runs)]
 
 
 def _load_warnings(bundle: Source) -> list[str]:

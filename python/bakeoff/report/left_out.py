@@ -12,8 +12,9 @@ NAMED_MAX = 2
 
 
 def not_valid_words(cells: Sequence[CellAnswer]) -> list[str]:
-    """A cell whose runs all failed is said here, or a reader would take the others for the whole answer."""
-    found = [cell for cell in cells if cell.no_valid_run]
+    """A cell whose runs all failed is said here, or a reader would take the others for the whole answer. (Of cells
+    whose runs were disturbed the first sentence speaks.)"""
+    found = [cell for cell in cells if cell.no_valid_run and not cell.too_few_undisturbed]
     sentences = [f"{_cell_words(cell)}: no valid run: {cell.no_valid_run}." for cell in found[:NAMED_MAX]]
     if len(found) > NAMED_MAX:
         sentences.append(f"No valid run either in {len(found) - NAMED_MAX} more of {len(cells)} cells.")

@@ -21,6 +21,7 @@ from ..model.records import CellRecord, PlanRecord, RunRecord, Scalar
 from .contest import Contest, Setting, setting_words
 from .levels import amount, factor_words
 from .run_values import observed
+from .runs import that_count, too_few_undisturbed
 from .source import Source
 
 #: So many are told one by one in the headline.
@@ -70,8 +71,10 @@ def _parsed(plan: PlanRecord, texts: Sequence[str]) -> list[Limit]:
 
 
 def limit_findings(contest: Contest, bundle: Source, runs: Mapping[str, Sequence[RunRecord]]) -> list[LimitFinding]:
-    """runs: by cell. Limit by limit, in the order of the plan; what was not run is left out."""
-    lines = [(line, [cell for cell in line.cells if runs[cell.id]]) for line in _lines(contest)]
+    """runs: by cell. Limit by limit, in the order of the plan; what was not run, or not often enough
+    undisturbed, is left out."""
+    runs = {cell: that_count(found) for cell, found in runs.items() if not too_few_undisturbed(found)}
+    lines = [(line, [cell for cell in line.cells if runs.get(cell.id)]) for line in _lines(contest)]
     return [
         _finding(limit, line, [_level(limit, line.axis, cell, bundle, runs[cell.id]) for cell in cells])
         for limit in limits_of_plan(contest.plan)

@@ -75,7 +75,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         "middle": setting_words(contest.middle),
         "blocks": sorted({run.block for run in bundle.runs}),
         "left_out": len(contest.settings) - len(figures.details),
-        "runs": [run_row(contest, run) for run in bundle.runs],
+        "runs": [run_row(contest, run) for run in bundle.attempts],
         "errors": list(first_errors(bundle))[:ERRORS_MAX],
         "broken_checks": list(broken_checks(bundle)),
         "loads": [load_row(load) for load in bundle.loads],

@@ -27,7 +27,7 @@ def run_row(contest: Contest, run: RunRecord) -> dict[str, Any]:
         "block": run.block,
         "rate": grouped(run.rate_ops_per_s) if run.state == "done" else "–",
         "p99": time_words(run.response, "p99_ms") or "–",
-        "valid": run.valid,
+        "valid": run.standing == "valid",
         "against": against,
         "untested": f"not tested: {untested}" if untested else "",
     }

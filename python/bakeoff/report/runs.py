@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from ..analysis.estimate import REPETITIONS_MIN
 from ..analysis.wording import counted
 from ..model.records import CellRecord, RunRecord, Validity
 from .invalid_runs import causes
@@ -48,6 +49,11 @@ def hit_together(cells: Iterable[CellRecord], runs: Mapping[str, Sequence[RunRec
         and len({causes(run) for run in made}) == 1
         and len({systems[run.cell] for run in made}) > 1
     }
+
+
+def too_few_undisturbed(runs: Sequence[RunRecord]) -> bool:
+    """Of one cell: whether disturbance left it fewer runs than a claim needs."""
+    return len(that_count(runs)) < min(len(runs), REPETITIONS_MIN)
 
 
 def clients_of(runs: Iterable[RunRecord]) -> list[str]:

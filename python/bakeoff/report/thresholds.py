@@ -17,6 +17,7 @@ from .answer import CellAnswer, ComparisonAnswer, ThresholdAnswer
 from .cells import cell_answers
 from .comparisons import Compared
 from .contest import Contest, setting_words
+from .disturbed_words import mark_words
 from .invalid_runs import invalid_runs_words
 from .run_values import observed
 from .runs import hit_together, that_count
@@ -43,7 +44,10 @@ def thresholds(
         if search is not None:
             found += _without_level(one, search)
     alpha = alpha_of_each(sum(isinstance(one, _Value) and one.by_interval for one in found), compared.alpha)
-    return [_judged(one, alpha) if isinstance(one, _Value) else one for one in found]
+    judged = [_judged(one, alpha) if isinstance(one, _Value) else one for one in found]
+    if mark := mark_words([run for of_cell in runs.values() for run in of_cell]):
+        judged = [one.model_copy(update={"words": f"{one.words} ({mark})"}) for one in judged]
+    return judged
 
 
 def threshold_sentences(found: Sequence[ThresholdAnswer]) -> list[str]:
@@ -105,6 +109,8 @@ def _why_not(fails: Limit, cell: CellAnswer, runs: Sequence[RunRecord], known: b
     """What the runs that count say of a system that failed in others is no answer: there is none."""
     if not runs:
         return f"{_where(cell)} has no run that counts"
+    if cell.too_few_undisturbed:
+        return f"too few runs of {_where(cell)} were undisturbed"
     if invalid := invalid_runs_words(runs):
         return f"{_where(cell)}: {invalid}"
     return "" if known else f"{_where(cell)} does not say its {fails.metric.label} in every repetition"

@@ -1,0 +1,87 @@
+"""What is said of disturbed runs: first, where they leave nothing to claim, or count all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..analysis.disturbance import OTHER_PROCESSES
+from ..analysis.wording import counted
+from ..model.attempts import by_place
+from ..model.records import PlanRecord, RunRecord, Validity
+from .runs import of_runs, too_few_undisturbed
+from .worst import median_words, worst, worst_words
+
+_DO = {
+    OTHER_PROCESSES.name: "stop what runs there",
+    "hypervisor": "use a machine of your own",
+    "swapping": "free memory",
+    "throttling": "stop what shares the control group",
+    "stall": "find out what froze the machine",
+    "another run": "wait for the other run",
+}
+
+
+def disturbed_sentences(
+    plan: PlanRecord, runs: Mapping[str, Sequence[RunRecord]], attempts: Sequence[RunRecord]
+) -> list[str]:
+    """The headline's first sentences, where there is something to say. runs: by cell, those that count or stand where
+    none does."""
+    shown = [run for of_cell in runs.values() for run in of_cell]
+    if marked := [run for run in shown if run.is_marked]:
+        return [f"Disturbed runs count here (--allow-disturbed): {_words(marked, len(shown))}."]
+    left = [run for run in shown if run.standing == "disturbed"]
+    repeated = _repeated_words(attempts)
+    if not left:
+        return [f"{repeated}."] if repeated else []
+    if not any(too_few_undisturbed(of_cell) for of_cell in runs.values()):
+        return [f"{_words(left, len(shown))}; they are left out{f'. {repeated}' if repeated else ''}."]
+    first = f"This machine was too busy to measure: {_words(left, len(shown))}"
+    return [f"{first}. {repeated + '. ' if repeated else ''}{_advice(plan, left, attempts)}."]
+
+
+def _repeated_words(attempts: Sequence[RunRecord]) -> str:
+    """ "3 disturbed runs were repeated (other processes, at worst 85 %)"."""
+    places = by_place(attempts).values()
+    repeated = [run for of_place in places for run in of_place[:-1] if run.standing == "disturbed"]
+    if not repeated:
+        return ""
+    of_kind: dict[str, list[Validity]] = {}
+    for found in (found for run in repeated for found in run.disturbances):
+        of_kind.setdefault(found.name, []).append(found)
+    kinds = [f"{name}, at worst {worst(found).value_words}" for name, found in of_kind.items()]
+    return f"{counted(len(repeated), 'disturbed run was', 'disturbed runs were')} repeated ({'; '.join(kinds)})"
+
+
+def _words(disturbed: Sequence[RunRecord], of: int) -> str:
+    """ "5 of 8 runs were disturbed (85 % of the CPU time went to other processes, most to cc1plus, pid 7, in the worst
+    of them; 40 % in the median one)"."""
+    main = _main_kind(disturbed)
+    said = worst_words(main).partition(" (from ")[0]
+    median = median_words(main)
+    inner = f"in the worst of them {said}{f', in the median one {median}' if median else ''}"
+    others = len({found.name for run in disturbed for found in run.disturbances}) - 1
+    more = f"; and {counted(others, 'other kind', 'other kinds')} of disturbance" if others else ""
+    return f"{of_runs(len(disturbed), of)} {'was' if of == 1 else 'were'} disturbed ({inner}{more})"
+
+
+def _main_kind(disturbed: Sequence[RunRecord]) -> list[Validity]:
+    """The findings of the kind that disturbed most of them."""
+    of_kind: dict[str, list[Validity]] = {}
+    for found in (found for run in disturbed for found in run.disturbances):
+        of_kind.setdefault(found.name, []).append(found)
+    return max(of_kind.values(), key=len)
+
+
+def _advice(plan: PlanRecord, left: Sequence[RunRecord], attempts: Sequence[RunRecord]) -> str:
+    """What to do; more repeats where those of the plan are used up."""
+    made = sum(run.attempt > 1 for run in attempts)
+    more = f" --set measure.repeat_disturbed={made + len(left)}" if made >= plan.repeats_max else ""
+    do = _DO[_main_kind(left)[0].name]
+    resume = f"`bakeoff run PLAN --resume BUNDLE --wait-until-quiet{more}`"
+    return f"Nothing is claimed. {do.capitalize()}, then {resume} repeats the disturbed runs when it is quiet"
+
+
+def mark_words(runs: Sequence[RunRecord]) -> str:
+    """The mark of a figure of these runs; "" where none of them was disturbed."""
+    marked = sum(run.is_marked for run in runs)
+    return f"DISTURBED: {of_runs(marked, len(runs))}, and they count (--allow-disturbed)" if marked else ""
