@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import platform
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .analysis.disturbance import STEAL
+from .analysis.disturbance import OTHER_PROCESSES, STEAL
 from .analysis.wording import bytes_words
 from .errors import EngineError
 from .fleet.binary import engine_list
 from .model.records import MachineFacts
+from .provision import neighbours
 from .provision.files import MEMORY_FILE_SYSTEMS, can_hold_files, file_system
 
 LOAD_PER_CORE_MAX = 0.2
-#: How long `fitness` listens for neighbours.
+#: How long `fitness` listens to other processes.
 LISTEN_S = 1.0
 
 
@@ -60,10 +60,10 @@ class Finding:
 
 
 def fitness(work: Path, *, listen_s: float = LISTEN_S) -> list[Finding]:
-    """Whether figures from this machine can be trusted. Listens `listen_s` for neighbours (0: only what is known)."""
+    """Whether figures from this machine can be trusted. Listens to other processes for `listen_s` (0: not)."""
     findings = [_cores(), _clock(), _swap(), _governor(), _disk(work), _load()]
     if listen_s > 0:
-        findings.append(_neighbours(listen_s))
+        findings += _others(listen_s)
     return findings
 
 
@@ -145,23 +145,19 @@ def busy_words(load_average: float, cores: int) -> str:
     )
 
 
-def _neighbours(listen_s: float) -> Finding:
-    before, began = _steal(), time.monotonic()
-    time.sleep(listen_s)
-    taken = (_steal() - before) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - began) / (os.cpu_count() or 1)
-    if taken <= STEAL.quiet:
-        return Finding("neighbours", "good", f"{taken:.1%} of the time was taken by other virtual machines")
-    return Finding(
-        "neighbours",
-        "warning",
-        f"{taken:.1%} of the time was taken by other virtual machines",
-        "use more repetitions, or a machine of your own",
-    )
-
-
-def _steal() -> int:
-    fields = read("/proc/stat").split("\n", 1)[0].split()
-    return int(fields[8]) if len(fields) > 8 else 0
+def _others(listen_s: float) -> list[Finding]:
+    heard = neighbours.listen(sorted(os.sched_getaffinity(0)), listen_s)
+    most = f", most to {heard.process}" if heard.process else ""
+    used = f"{OTHER_PROCESSES.words(heard.other_ratio)} of the CPU time goes to other processes{most}"
+    taken = f"{STEAL.words(heard.steal_ratio)} of the CPU time was taken by other virtual machines"
+    return [
+        Finding(OTHER_PROCESSES.name, "good", used)
+        if heard.other_ratio <= OTHER_PROCESSES.quiet
+        else Finding(OTHER_PROCESSES.name, "warning", used, "stop them, or run with --wait-until-quiet"),
+        Finding(STEAL.name, "good", taken)
+        if heard.steal_ratio <= STEAL.quiet
+        else Finding(STEAL.name, "warning", taken, "use more repetitions, or a machine of your own"),
+    ]
 
 
 def _meminfo() -> dict[str, int]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +17,11 @@ from bakeoff.bundle import open_bundle
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.records import RunRecord, Standing, Validity
+from bakeoff.provision.neighbours import Heard, listen
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
 from bakeoff.report.text import render_text
+from bakeoff.schedule.quiet import Quiet
 
 from tests.builders.bundles import Story, write_bundle
 
@@ -196,3 +202,54 @@ def test_the_page_has_the_table_that_the_code_has() -> None:
     head = page.index("|---|---|---|---|---|\n")
     rows = page[head:].split("\n\n")[0].splitlines()[1:]
     assert rows == [kind.row() for kind in disturbance.KINDS]
+
+
+def quiet(*ratios: float, **changes: Any) -> tuple[Quiet, list[str]]:
+    """On a machine where others use these shares of the CPU time, second by second; and what it says."""
+    said: list[str] = []
+    heard = iter(ratios)
+    now = iter(range(10_000))
+    hear = lambda cores, listen_s: Heard(next(heard), "cc1plus, pid 7", 0.0)  # noqa: E731
+    return Quiet([0, 1], said.append, hear=hear, clock_s=lambda: float(next(now)), **changes), said
+
+
+def test_a_busy_machine_is_named_at_the_start_with_the_process() -> None:
+    machine, said = quiet(0.83)
+    machine.at_start()
+    assert said == [
+        "warning: this machine is busy: 83 % of the CPU time goes to other processes, most to cc1plus, pid 7:"
+        " runs will be disturbed, and repeated; --wait-until-quiet waits"
+    ]
+    machine, said = quiet(0.02)
+    machine.at_start()
+    assert said == []
+
+
+def test_waiting_lasts_until_five_seconds_were_quiet_and_says_for_what() -> None:
+    seconds = [0.83, 0.02, 0.02, 0.4, 0.01, 0.02, 0.03, 0.04, 0.05, 0.99]
+    machine, said = quiet(*seconds, wait=True)
+    machine.await_quiet()
+    assert said == [
+        "waiting until the machine is quiet: 83 % of the CPU time goes to other processes, most to cc1plus, pid 7"
+    ]
+    assert machine.hear([], 1.0).other_ratio == 0.99, "all seconds before that one were listened to"
+
+
+def test_waiting_ends_with_the_time_that_it_was_given() -> None:
+    machine, said = quiet(*[0.5] * 30, wait=True, at_most_s=10.0)
+    machine.await_quiet()
+    assert said[-1] == "the machine was not quiet for 5 s within the time given; going on"
+
+
+def test_listening_hears_a_busy_process_of_others_and_none_of_ours() -> None:
+    """Our own child is ours; one whose parent has ended is nobody's."""
+    core = sorted(os.sched_getaffinity(0))[:1]
+    busy = f"import os\nos.sched_setaffinity(0, {core})\nfor _ in range(10**10): pass"
+    command = ["sh", "-c", '"$0" -c "$1" >/dev/null 2>&1 & echo $!', sys.executable, busy]
+    orphan = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    pid = int(orphan.stdout)
+    try:
+        heard = listen(core, 1.0)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    assert heard.other_ratio > 0.1, heard

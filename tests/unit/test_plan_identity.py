@@ -64,6 +64,7 @@ def test_an_optional_system_that_comes_or_goes_changes_no_other_systems_ids(monk
         ("[measure]", "[measure]\nrepetitions = 50"),
         ("[measure]", "[measure]\nobjective = 'latency_p99'"),
         ("[measure]", "[measure]\nerror_budget = '20%'"),
+        ("[measure]", "[measure]\nrepeat_disturbed = 3"),
         ('title = "t"', 'title = "another"\ndescription = "more words"'),
         ("[measure]", "[compare]\nbaseline = 'sqlite'\n[measure]"),
     ],

@@ -25,6 +25,7 @@ RESUME = {
     "work_dir": None,
     "allow_drop": False,
     "allow_disturbed": False,
+    "wait_until_quiet": None,
     "out": None,
 }
 

@@ -79,7 +79,8 @@ class Layout:
         return False
 
     def _is_run(self, name: str) -> bool:
-        block, _, cell = name.partition("-")
+        block, _, rest = name.partition("-")
+        cell = re.sub(r"\.[0-9]+$", "", rest)  # another attempt
         return re.fullmatch(r"b[0-9]{2,}", block) is not None and self._is_cell(cell)
 
     def _is_cell(self, name: str) -> bool:

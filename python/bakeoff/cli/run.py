@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..plan.resolved import ResolvedPlan
     from ..report.answer import Answer
     from ..schedule.cores import Claim
+    from ..schedule.quiet import Quiet
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -111,6 +112,14 @@ def add_running(p: argparse.ArgumentParser) -> None:
         "--allow-disturbed",
         action="store_true",
         help="count runs that other processes slowed, and repeat none: every figure carries the mark",
+    )
+    p.add_argument(
+        "--wait-until-quiet",
+        nargs="?",
+        const="",
+        metavar="DURATION",
+        help="wait until other processes leave the machine alone, before the first run and before each repeat of a"
+        " disturbed one; at most so long each time (10m), then go on",
     )
     p.add_argument("--no-report", action="store_true", help="write no report.html")
     p.add_argument("--quiet", action="store_true", help="show no progress")
@@ -196,12 +205,14 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     for key, values in plan.record.differences.items():
         say(f"note: the plans differ in {key}: {'; '.join(f'{name}: {value}' for name, value in values.items())}")
     with ExitStack() as held:
-        cores = None
+        cores, quiet = None, _quiet(plan, options)
         if not is_whole(plan, options):
             cores = held.enter_context(claim(cores_of_all(plan), plan.record.title, options.beside, say))
+            if not options.allow_disturbed or quiet.wait:
+                quiet.at_start()
         writer, done, facts = open_bundle(plan, options, held)
         try:
-            _make_runs(plan, writer, done, facts, cores, options)
+            _make_runs(plan, writer, done, facts, cores, quiet, options)
             if cores is not None:
                 cores.free()  # the report disturbs, but it is no measurement
             return _answer(writer, options)
@@ -217,6 +228,19 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
             _answer_so_far(writer, options)
             say(f"continue with: {_resume_command(writer.folder, options)}")
             return ExitCode.INTERRUPTED
+
+
+def _quiet(plan: ResolvedPlan, options: argparse.Namespace) -> Quiet:
+    from ..plan.units import UnitError, parse_duration_s
+    from ..schedule.cores import cores_of_all
+    from ..schedule.quiet import Quiet
+
+    asked = options.wait_until_quiet
+    try:
+        at_most_s = parse_duration_s(asked) if asked else None
+    except UnitError as error:
+        raise PlanError(str(error), where="--wait-until-quiet", hint=error.hint) from error
+    return Quiet(cores_of_all(plan), say, asked is not None, at_most_s)
 
 
 def _read(options: argparse.Namespace) -> ResolvedPlan:
@@ -239,6 +263,7 @@ def _make_runs(
     done: dict[str, RunRecord],
     facts: dict[str, FactsRecord],
     cores: Claim | None,
+    quiet_cores: Quiet,
     options: argparse.Namespace,
 ) -> None:
     from ..fleet.hosted import hosted
@@ -250,7 +275,18 @@ def _make_runs(
     view = Events(plan, writer.folder, quiet=quiet) if options.events else Line(quiet=quiet)
     try:
         with hosted(plan.fleet, view.message) as host:
-            Conductor(plan, writer, view, options.allow_drop, options.work_dir, done, facts, others, host).carry_out()
+            Conductor(
+                plan,
+                writer,
+                view,
+                options.allow_drop,
+                options.work_dir,
+                done,
+                facts,
+                others,
+                host,
+                before_repeating=quiet_cores.await_quiet,
+            ).carry_out()
     finally:
         view.close()
 
@@ -334,6 +370,7 @@ def _resume_command(folder: Path, options: argparse.Namespace) -> str:
         "--wait": options.beside == "wait",
         "--together": options.beside == "together",
         "--allow-disturbed": options.allow_disturbed,
+        "--wait-until-quiet": options.wait_until_quiet is not None,
         "--no-report": options.no_report,
         "--quiet": options.quiet,
         "--json": options.json,

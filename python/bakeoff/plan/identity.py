@@ -23,7 +23,7 @@ from .source import Source
 #: Of [measure], what is no part of a run, or is in the cell already, resolved. (`data` is in the data set's name.)
 _NOT_IN_A_RUN = {
     *LOAD_FACTORS, "repetitions", "objective", "pacing", "window", "operations", "retry", "data", "reset", "cache",
-    "error_budget", "on_node_failure",
+    "error_budget", "on_node_failure", "repeat_disturbed",
 }  # fmt: skip
 #: 40 bits: two of 10,000 cells share one by chance in 5 of 100,000 plans.
 _DIGITS = 8

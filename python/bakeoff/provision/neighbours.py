@@ -7,9 +7,11 @@ in it. What we used on other cores is subtracted all the same, so with a placeme
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from .os_metrics import Process, cores_busy_s, family, process_table
+from .os_metrics import Process, cores_busy_s, family, process_table, sample_machine
 
 Table = dict[int, Process]
 
@@ -22,6 +24,35 @@ def look(cores: Sequence[int], clients: Sequence[int]) -> tuple[Table, float | N
     table = process_table()
     busy_s = (before_s + cores_busy_s(cores)) / 2
     return table, others_cpu_s(busy_s, clients, os.getpid(), table)
+
+
+@dataclass(frozen=True)
+class Heard:
+    """Of some cores over a short time. other_ratio: of their time, used by processes that are neither ours nor the
+    kernel's, most by `process`. steal_ratio: of the whole machine, taken by the hypervisor."""
+
+    other_ratio: float
+    process: str
+    steal_ratio: float
+
+
+def listen(cores: Sequence[int], listen_s: float) -> Heard:
+    """What others do on these cores now. Ours are this process and all its descendants."""
+    began, stolen_s, busy_s, before = time.monotonic(), _stolen_s(), cores_busy_s(cores), process_table()
+    time.sleep(listen_s)
+    busy_s, after = cores_busy_s(cores) - busy_s, process_table()
+    stolen_s, length_s = _stolen_s() - stolen_s, time.monotonic() - began
+    not_others = {pid for pid, process in after.items() if process.kernel} | {*family([os.getpid()], after)}
+    ours_s = sum(after[pid].cpu_s - before[pid].cpu_s for pid in not_others if pid in before)
+    return Heard(
+        max(0.0, busy_s - ours_s) / length_s / max(1, len(cores)),
+        busiest_other(before, after, [os.getpid()]),
+        stolen_s / length_s / (os.cpu_count() or 1),
+    )
+
+
+def _stolen_s() -> float:
+    return sample_machine().counters.get("cpu_steal_s", 0.0)
 
 
 def used_s(pids: Sequence[int], table: Table) -> float:
