@@ -208,3 +208,34 @@ def test_the_second_in_which_the_next_fault_began_is_that_ones() -> None:
     assert (first.unknown, first.detect_s, first.watched_s) == (0, None, pytest.approx(5.3))
     assert (second.unknown, second.failed) == (4, 1)
     assert second.detect_s == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.55])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_second_fall_is_found_with_its_time_and_depth(share: float, seed: int) -> None:
+    ended = series((10, 12), slow=(18.0, 21.5, share), seed=seed)
+    found = effect(Fault(10, 17, WINDOW_S), 10, tenths(ended, ended), [], [])
+    assert found.full_rate_s == pytest.approx(2.0, abs=0.21)
+    assert found.fell_again_s == pytest.approx(8.0, abs=0.3)
+    assert found.fell_again_for_s == pytest.approx(3.5, abs=0.4)
+    assert found.fell_again_to_ops_per_s == pytest.approx(2_000 * share, abs=150)
+
+
+def test_a_fall_that_goes_on_is_as_long_as_it_was_watched() -> None:
+    found = effect(Fault(10, 17, WINDOW_S), 10, tenths(series((10, 12), slow=(20.0, 30.0, 0.3))), [], [])
+    assert found.fell_again_for_s == pytest.approx(10, abs=0.3)
+
+
+def test_a_short_stall_and_chance_are_no_second_fall() -> None:
+    stall = effect(Fault(10, 12, WINDOW_S), 10, tenths(series((10, 12), (20.0, 20.6))), [], [])
+    assert (stall.fell_again_s, stall.fell_again_for_s) == (None, 0.0)
+    for rate in (80, 200, 2_000):
+        found = [
+            effect(Fault(10, 10, WINDOW_S), 10, tenths(series(rate=rate, seed=seed)), [], []) for seed in range(100)
+        ]
+        assert sum(one.fell_again_s is not None for one in found) <= 1
+
+
+def test_where_the_rate_did_not_come_back_no_second_fall_is_known() -> None:
+    found = effect(Fault(10, None, WINDOW_S), 10, tenths(series(slow=(10, 30, 0.3))), [], [])
+    assert (found.full_rate_s, found.fell_again_for_s) == (None, None)

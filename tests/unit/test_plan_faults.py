@@ -8,7 +8,7 @@ import pytest
 from bakeoff.errors import PlanError
 from bakeoff.model.faults import PlannedFault
 from bakeoff.plan.describe import describe
-from bakeoff.plan.read import resolve
+from bakeoff.plan.read import read_plan, resolve
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.systems.mysql.mariadb import MariaDb
 from builders.plans import MARIADB, OLD, SQLITE, read, refused
@@ -137,3 +137,27 @@ def test_a_fault_of_every_system_must_be_one_of_each() -> None:
     error = refused(systems=f"{MARIADB}\n{SQLITE}", measure=WINDOW, rest=fault(at="1s", do="kill"))
     assert "nothing can be done to sqlite" in error.what
     assert "name the system that is meant" in error.hint
+
+
+def test_faults_in_a_closed_loop_are_advised_a_rate() -> None:
+    def advised(measure: str) -> bool:
+        found = read(systems=MARIADB, measure=f"{WINDOW}\n{measure}", rest=fault(at="1s", do="kill"))
+        return any("faults in a closed loop" in words and "offer a `rate`" in words for words in found.warnings)
+
+    assert advised("")
+    assert advised("pacing = 'closed'")
+    assert not advised("rate = 100")
+    assert not any("faults" in words for words in read(systems=MARIADB, measure=WINDOW).warnings)
+
+
+PLANS = Path(__file__).parents[2] / "plans"
+
+
+@pytest.mark.parametrize("path", [p for p in sorted(PLANS.rglob("*.toml")) if "[[faults]]" in p.read_text()])
+def test_plans_with_faults_that_come_with_bakeoff_offer_a_rate(path: Path) -> None:
+    assert all(cell.record.rate_ops_per_s for cell in read_plan(path, must_run=False).cells)
+
+
+def test_the_plan_of_the_page_is_the_one_that_comes_with_bakeoff() -> None:
+    page = (PLANS.parent / "docs/howto/faults.md").read_text()
+    assert (PLANS / "examples/galera.toml").read_text() in page

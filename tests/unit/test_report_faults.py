@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bakeoff.analysis.histograms import Histogram
 from bakeoff.analysis.metric import Observed
 from bakeoff.analysis.registry import metric
 from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
@@ -116,15 +117,15 @@ def test_of_a_rate_that_cannot_be_judged_nothing_is_said(tmp_path: Path) -> None
 
 def test_what_readers_noticed_is_said_of_reads(tmp_path: Path) -> None:
     both = answer(tmp_path / "both", lambda run: [killed(run, without_reads_s=4.0), frozen(run)])
-    assert "nothing was read for 4 s and nothing was written for 5.7 s" in both.headline[1]
+    assert "nothing was read for 4 s and nothing was written for 5.7 s" in both.headline[0]
     alone = answer(
         tmp_path / "alone", lambda run: [killed(run, without_reads_s=4.0, without_writes_s=None), frozen(run)]
     )
-    assert "kill server: nothing was read for 4 s; the rate" in alone.headline[1]
+    assert "kill server: nothing was read for 4 s; the rate" in alone.headline[0]
     older = answer(
         tmp_path / "older", lambda run: [killed(run, without_writes_s=None, without_success_s=3.0), frozen(run)]
     )
-    assert "kill server: nothing was read for 3.0 s; the rate" in older.headline[1]
+    assert "kill server: nothing was read for 3.0 s; the rate" in older.headline[0]
 
 
 def test_a_read_without_an_answer_is_not_perhaps_applied(tmp_path: Path) -> None:
@@ -143,6 +144,67 @@ def test_a_pause_is_no_contradiction_to_a_rate_that_never_fell(tmp_path: Path) -
     found = answer(tmp_path, lambda run: [killed(run, without_writes_s=0.5, full_rate_s=0.0), frozen(run)])
     words = "mariadb, kill server: nothing was written for 0.5 s; beyond that the rate never fell; 16 operations"
     assert any(told.startswith(words) for told in found.headline)
+
+
+def fallen(run: RunRecord, at_s: float = 12.0) -> FaultRecord:
+    return killed(run, fell_again_s=at_s + run.block, fell_again_for_s=3.0, fell_again_to_ops_per_s=1_000)
+
+
+def test_a_rate_that_falls_again_is_said(tmp_path: Path) -> None:
+    found = answer(tmp_path / "all", lambda run: [fallen(run), frozen(run)])
+    words = (
+        "; the rate was back after 6.3 s (6.1 s to 6.5 s); in 5 of 5 runs it fell again 13 s to 17 s after the fault,"
+    )
+    (said,) = (told for told in found.headline if "kill server" in told)
+    assert f"{words} to 25 % of the rate before, for up to 3 s; 16 operations" in said
+    some = answer(
+        tmp_path / "some",
+        lambda run: [fallen(run) if run.block == 2 else killed(run, fell_again_for_s=0.0), frozen(run)],
+    )
+    assert any("in 1 of 5 runs it fell again 14 s after the fault" in told for told in some.headline)
+    at_once = answer(
+        tmp_path / "late", lambda run: [fallen(run).model_copy(update={"effect": at_first(fallen(run))}), frozen(run)]
+    )
+    assert any("the rate did not fall at once; in 5 of 5 runs it fell again" in told for told in at_once.headline)
+
+
+def at_first(fault: FaultRecord) -> FaultEffect:
+    assert fault.effect is not None
+    return fault.effect.model_copy(update={"full_rate_s": 0.0})
+
+
+def test_times_of_a_fault_count_from_the_fault(tmp_path: Path) -> None:
+    text = render_text(answer(tmp_path, lambda run: [killed(run), frozen(run)]))
+    row = next(line for line in text.splitlines() if "kill server at 20 s" in line)
+    assert "serves again after" in text
+    assert "5.30 s (300 ms from its start)" in row
+
+
+def test_a_closed_loop_does_not_lead_with_a_percentile(tmp_path: Path) -> None:
+    closed = answer(tmp_path / "closed", lambda run: [killed(run), frozen(run)])
+    first, *others = closed.headline
+    assert first.startswith("mariadb, kill server: nothing was written for")
+    assert not any("p99" in words for words in closed.headline)
+    (waited,) = (words for words in others if "closed loop" in words)
+    assert "operations waited longer than 1 s in each run, the longest" in waited
+    assert "Offer a `rate`" in waited
+    assert "p99" in answer(tmp_path / "none", lambda run: [], faults={}).headline[0]
+
+
+def test_what_waited_is_counted_from_the_response_times() -> None:
+    assert Histogram.from_values([900_000_000, 1_100_000_000, 5_000_000_000]).count_from(1_000_000_000) == 2
+    assert Histogram.empty().count_from(1) == 0
+
+
+def test_an_open_loop_leads_with_its_figures(tmp_path: Path) -> None:
+    told = Story(contenders=(MARIADB,), threads=(4,), presets=("a",), faults={"mariadb": [KILL]})
+    found = write_bundle(
+        tmp_path / "bundle", replace(told, change=lambda r: r.model_copy(update={"faults": [killed(r)]}))
+    )
+    found.plan.cells[0].rate_ops_per_s = 4_000
+    headline = answer_of(found).headline
+    assert "p99" in headline[0]
+    assert not any("closed loop" in words for words in headline)
 
 
 def test_a_server_that_did_not_come_back_leads_and_the_budget_is_of_what_ended_beside_the_faults(
@@ -184,6 +246,7 @@ def test_a_plan_without_faults_says_nothing_of_them(tmp_path: Path) -> None:
         ("time_to_detect_s", 0.024),
         ("time_without_writes_s", 5.5),
         ("time_to_full_rate_s", 6.1),
+        ("time_to_back_s", 5.3),
         ("rejoin_s", 0.3),
         ("longest_wait_s", 5.6),
         ("fault_errors", 16),

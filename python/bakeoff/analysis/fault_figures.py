@@ -52,6 +52,7 @@ def was_not_seen_back(seen: Observed) -> bool:
 
 
 FULL_RATE = "time_to_full_rate_s"
+BACK = "time_to_back_s"
 FAULT_FIGURES: tuple[FaultFigure, ...] = (
     FaultFigure(
         "time_to_detect_s",
@@ -82,6 +83,21 @@ FAULT_FIGURES: tuple[FaultFigure, ...] = (
         "time to full rate",
         "From a planned fault until the rate was what it had been before, and stayed so.",
         _of_effect(full_rate_s),
+    ),
+    FaultFigure(
+        "fell_again_s",
+        "s",
+        "time of a second fall",
+        "For how long the rate was below the full rate once more after it had come back from a planned fault: of"
+        " several such falls the longest; 0: it stayed.",
+        _of_effect(lambda effect: effect.fell_again_for_s),
+    ),
+    FaultFigure(
+        BACK,
+        "s",
+        "time to serve again",
+        "From a planned fault until the server that it hurt served again.",
+        lambda fault: None if fault.begun_s is None or fault.back_s is None else fault.back_s - fault.begun_s,
     ),
     FaultFigure(
         "rejoin_s",

@@ -23,6 +23,10 @@ LOW_RATIO_MIN = 0.5
 BY_CHANCE_SD = 3.0
 #: for so long, as far as the load was watched.
 STAYS_S = 3.0
+#: A fall after that is told where its lowest second is below so much of the full rate,
+FELL_RATIO_MAX = 0.75
+#: and where it lasted for so long: a checkpoint may stall anything for less.
+FELL_S_MIN = 1.0
 _SECOND = round(1 / TENTH_S)
 
 Array = NDArray[np.float64]
@@ -68,6 +72,15 @@ class Fault:
         return self.begun_s - 1 < second.start_s and (self.next_s is None or second.start_s + 1 <= self.next_s)
 
 
+@dataclass(frozen=True)
+class Fall:
+    """lowest: the rate of its lowest second."""
+
+    begun_s: float
+    lasted_s: float
+    lowest: float
+
+
 def effect(
     fault: Fault,
     first_s: float,
@@ -83,6 +96,8 @@ def effect(
     rates = second_rates(tenths.ok[before])
     least = _least(rates) if fault.until_s - fault.begun_s >= WATCHED_S_MIN else None
     full_s = None if least is None else _full_again(fault, tenths, least)
+    usual = float(np.median(rates)) if len(rates) else 0.0
+    fall = None if least is None or full_s is None else _fell_again(fault, tenths, least, usual, full_s)
     felt_until_s = fault.until_s if full_s is None else min(fault.until_s, max(full_s, fault.over_s or 0.0))
     felt = [s for s in seconds if fault.may_explain(s) and s.start_s <= felt_until_s]
     waits_s = [s.longest_ms / 1e3 for s in felt]
@@ -107,8 +122,11 @@ def effect(
         without_writes_s=gap_s(tenths.writes) if writing else None,
         without_reads_s=0.0 if reads_gap_s is not None and reads_gap_s <= usual_s else reads_gap_s,
         gap_before_s=gap_before_s,
-        rate_before_ops_per_s=None if least is None else float(np.median(rates)),
+        rate_before_ops_per_s=None if least is None else usual,
         full_rate_s=None if full_s is None else full_s - fault.begun_s,
+        fell_again_s=None if fall is None else fall.begun_s - fault.begun_s,
+        fell_again_for_s=fall.lasted_s if fall else None if full_s is None else 0.0,
+        fell_again_to_ops_per_s=None if fall is None else fall.lowest,
         felt_s=felt_until_s - fault.begun_s,
         watched_s=fault.until_s - fault.begun_s,
         longest_wait_s=max(waits_s, default=None),
@@ -169,6 +187,26 @@ def _full_again(fault: Fault, tenths: Tenths, least: float) -> float | None:
         if full[place : place + stays].all():
             return max(float(tenths.start_s[watched][place]), fault.begun_s)
     return None
+
+
+def _fell_again(fault: Fault, tenths: Tenths, least: float, usual: float, full_s: float) -> Fall | None:
+    """The longest fall after the rate was back. A second that reaches into a fall of depth d by more than the share q/d
+    is below the full rate, where q is what that leaves out: so the seconds below it begin and end so much beside it."""
+    watched = (tenths.start_s >= full_s - 1e-6) & (tenths.start_s + TENTH_S <= fault.until_s + 1e-6)
+    rates = second_rates(tenths.ok[watched])
+    below = np.concatenate([[False], rates < least, [False]])
+    begins, ends = (np.flatnonzero(below[1:] != below[:-1])[which::2] for which in (0, 1))
+    falls = []
+    for begin, end in zip(begins, ends, strict=True):
+        lowest = float(rates[begin:end].min())
+        if lowest >= FELL_RATIO_MAX * least:
+            continue
+        reach_s = min(1.0, (usual - least) / (usual - lowest))
+        begun_s = full_s + TENTH_S * float(begin) + 1 - reach_s
+        over_s = fault.until_s if end == len(rates) else full_s + TENTH_S * float(end - 1) + reach_s
+        falls.append(Fall(begun_s, over_s - begun_s, lowest))
+    longest = max(falls, key=lambda fall: fall.lasted_s, default=None)
+    return longest if longest and longest.lasted_s >= FELL_S_MIN - TENTH_S else None
 
 
 def _detected_s(fault: Fault, felt: Sequence[Second], failures_s: Sequence[float]) -> float | None:

@@ -113,6 +113,10 @@ class Histogram:
     def count(self) -> int:
         return int(self.counts.sum())
 
+    def count_from(self, value_ns: int) -> int:
+        """Of those at least as large, but for a bucket that holds both sides of it."""
+        return int(self.counts[self.edges_ns()[0] >= value_ns].sum())
+
     def edges_ns(self) -> tuple[Int64Array, Int64Array]:
         """Lowest and highest value of each bucket that holds something."""
         return _edges(self.indices, self.indices)

@@ -71,6 +71,11 @@ class FaultEffect(Document):
     #: None: too little was counted, or watched, to tell the rate's fall from chance.
     rate_before_ops_per_s: float | None = None
     full_rate_s: float | None = None
+    #: After the rate was back it fell once more, and of such falls this was the longest: when it began, seconds from
+    #: the fault; for how long (0: it did not fall, None: not known); to which rate in its lowest second.
+    fell_again_s: float | None = None
+    fell_again_for_s: float | None = None
+    fell_again_to_ops_per_s: float | None = None
     #: How long it was felt: until the rate was back and the server, too; else for as long as it was watched.
     felt_s: float = 0.0
     #: How long the load was watched after the fault: until the next one, or the window's end.

@@ -22,6 +22,11 @@ def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool
     paced = any(cell.record.rate_ops_per_s is not None for cell in cells)
     if measure.objective == "rate" and paced and document.search is None:
         words.append('in an open loop the achieved rate is what was offered; judge by objective = "latency_p99"')
+    if any(cell.record.faults and cell.record.rate_ops_per_s is None for cell in cells):
+        words.append(
+            "faults in a closed loop: users who wait ask nothing, so percentiles hide what the fault does to response"
+            " times; offer a `rate`, such as half of what the system does without faults"
+        )
     if has_other_data(cells, record.compare_factor) and not Contest(record).is_sweep:
         words.append(f"the levels of `{record.compare_factor}` have different data, which are never compared")
     again = dict.fromkeys(cell.record.system for cell in cells if cell.reset == "reload")

@@ -242,6 +242,16 @@ class FaultAnswer(Document):
     #: Over all of those runs.
     failed: int = 0
     unknown: int = 0
+    #: Runs in which the rate fell again after it had come back; when, from the fault (least and most); and to which
+    #: share of the rate before.
+    fell_again: int = 0
+    fell_again_at_s: tuple[float, float] = (0.0, 0.0)
+    fell_again_to_ratio: float = 0.0
+    #: The load was a closed loop, in which a user who waits asks nothing.
+    closed: bool = False
+    #: In whole windows: operations that took longer than a second, over all of those runs, and the longest of all.
+    waited_long: int = 0
+    longest_wait_s: float = 0.0
     #: How the server came back, each way once: "incremental state transfer".
     rejoined: list[str] = Field(default_factory=list)
     after_load: bool = False
@@ -264,6 +274,7 @@ class NodeAnswer(Document):
     p99_ms: float | None
     errors: dict[str, int]
     reconnects: int
+    runs: int = 1
     silences: int
     silent_s: float
 

@@ -23,11 +23,17 @@ def figure_words(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
         return []
     where = setting_words(contest.middle)
     p99 = time_words(cell.response, "p99_ms")
-    times = f", p99 {p99}" if p99 else ""
+    times = f", p99 {p99}" if p99 and not _pauses(contest, cell) else ""
     judged = cell.metrics.get(contest.objective.name)
     first = f"{contest.objective.label} {contest.objective.words(judged.value)}, " if judged else ""
     figures = f"{first}{rate_words(cell.rate_ops_per_s.value)}{times}"
     return [f"{cell.contestant}{f' at {where}' if where else ''}: {figures}."]
+
+
+def _pauses(contest: Contest, cell: CellAnswer) -> bool:
+    """Whether faults were planned in a closed loop, whose percentiles hide them."""
+    record = next(one for one in contest.plan.cells if one.id == cell.cell)
+    return bool(record.faults) and record.rate_ops_per_s is None
 
 
 def abort_words(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..analysis.fault_figures import FAULT_FIGURES, FULL_RATE
-from ..analysis.wording import counted, grouped, interval_words, milliseconds_words, seconds_words
+from ..analysis.fault_figures import BACK, FAULT_FIGURES, FULL_RATE
+from ..analysis.response import decode
+from ..analysis.wording import counted, grouped, interval_words, milliseconds_words, percent_words, seconds_words
 from ..model.faults import FaultEffect, FaultRecord, events
 from ..model.records import RunRecord, Scalar
 from .answer import FaultAnswer, Spread
@@ -15,18 +16,22 @@ from .loss_words import loss_words, unknown_may_have_written
 from .runs import used_runs
 from .typical import spread_of
 
+#: "After" is from the fault everywhere.
 HEADS = (
     "fault",
     "noticed after",
     "no writes for",
     "full rate after",
-    "back after",
+    "fell again for",
+    "serves again after",
     "longest wait",
     "failed",
     "unknown",
 )
 _COUNT = re.compile(r"\d+")
 NO_PAUSE = "no pause began with it"
+#: A user who waits for longer than this has noticed.
+LONG_NS = 1_000_000_000
 #: Sentences of the headline.
 SAID_MAX = 3
 
@@ -37,6 +42,7 @@ def fault_answers(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> 
     found = []
     for cell in (cell for place in places if (cell := contest.cell(*place)) is not None):
         used = used_runs(runs[cell.id])
+        waited = [decode(run.headline) for run in used] if cell.faults else []
         for event in events(cell.faults):
             planned = [cell.faults[number] for number in event]
             done = [[run.faults[number] for number in event] for run in used if len(run.faults) > event[-1]]
@@ -50,6 +56,9 @@ def fault_answers(contest: Contest, runs: Mapping[str, Sequence[RunRecord]]) -> 
                 label=" and ".join(fault.label for fault in planned),
                 nodes=list(dict.fromkeys(fault.node for fault in planned)),
                 runs=len(done),
+                closed=cell.rate_ops_per_s is None,
+                waited_long=sum(one.count_from(LONG_NS) for one in waited),
+                longest_wait_s=max((one.max_ns or 0 for one in waited), default=0) / 1e9,
                 unknown_writes=unknown_may_have_written(used),
                 loss=loss_words(runs[cell.id]) if event[-1] == len(cell.faults) - 1 else "",
             )
@@ -65,6 +74,8 @@ def _with_figures(answer: FaultAnswer, done: Sequence[Sequence[FaultRecord]]) ->
     """done: the faults of the event, of each run."""
     faults = [fault for of_run in done for fault in of_run]
     effects = _effects(faults)
+    fell = [one for one in effects if one.fell_again_s is not None]
+    fell_at_s = [one.fell_again_s or 0.0 for one in fell]
     figures = {}
     for figure in FAULT_FIGURES:
         values = [value for of_run in done if (value := figure.of_faults(of_run)) is not None]
@@ -79,6 +90,11 @@ def _with_figures(answer: FaultAnswer, done: Sequence[Sequence[FaultRecord]]) ->
             "not_noticed": sum(all(effect.detect_s is None for effect in _effects(of_run)) for of_run in done),
             "failed": sum(effect.failed for effect in effects),
             "unknown": sum(effect.unknown for effect in effects),
+            "fell_again": len(fell),
+            "fell_again_at_s": (min(fell_at_s, default=0.0), max(fell_at_s, default=0.0)),
+            "fell_again_to_ratio": min(
+                ((one.fell_again_to_ops_per_s or 0.0) / (one.rate_before_ops_per_s or 1.0) for one in fell), default=0.0
+            ),
             "rejoined": _ways(fault.rejoined for fault in faults if fault.rejoined),
             "after_load": any(fault.after_load for fault in faults),
         }
@@ -108,13 +124,16 @@ def row_cells(answer: FaultAnswer) -> list[tuple[str, str]]:
     usual = f"before it up to {seconds_words(answer.gap_before_s)}" if answer.gap_before_s > 0 else ""
     rate, rate_between = _words(answer, FULL_RATE, seconds_words)
     least = "at least " if answer.not_back and FULL_RATE in answer.figures else ""
-    back, back_between = _words(answer, "rejoin_s", _precisely)
+    back, back_between = _words(answer, BACK, _precisely)
+    start, _ = _words(answer, "rejoin_s", _precisely)
+    of_start = f"{start} from its start" if "rejoin_s" in answer.figures else ""
     return [
         (answer.fault, ""),
         ("by no failure", "") if answer.not_noticed == answer.runs else noticed,
         (gap, _listed(between, usual)),
         (f"{least}{rate}", rate_between),
-        ("after the load", "") if answer.after_load else (back, _listed(back_between, *answer.rejoined)),
+        _words(answer, "fell_again_s", seconds_words),
+        ("after the load", "") if answer.after_load else (back, _listed(back_between, of_start, *answer.rejoined)),
         _words(answer, "longest_wait_s", _precisely),
         (f"{answer.failed:,}", ""),
         (f"{answer.unknown:,}", ""),
@@ -136,6 +155,8 @@ def _sentence(answer: FaultAnswer) -> str:
         again = ""
     elif answer.not_back:
         again = f"; the rate was not back within {seconds_words(rate.maximum)}"
+    elif rate.maximum == 0 and answer.fell_again:
+        again = "; the rate did not fall at once"
     elif rate.maximum == 0:
         again = "; the rate never fell" if idle == NO_PAUSE else "; beyond that the rate never fell"
     else:
@@ -147,7 +168,35 @@ def _sentence(answer: FaultAnswer) -> str:
     errors = f"; {per_run} {ended}{' in each run' if answer.runs > 1 else ''}" if lost else ""
     loss = f"; {answer.loss}" if answer.loss else ""
     where = f" at {answer.setting_words}" if answer.setting_words else ""
-    return f"{answer.contestant}{where}, {answer.label}: {idle}{again}{errors}{loss}."
+    return f"{answer.contestant}{where}, {answer.label}: {idle}{again}{_fall_words(answer)}{errors}{loss}."
+
+
+def _fall_words(answer: FaultAnswer) -> str:
+    """What happened after the rate was back: servers that catch up may slow the others down."""
+    if not answer.fell_again:
+        return ""
+    often = f"in {answer.fell_again} of {answer.runs} runs it" if answer.runs > 1 else "it"
+    at = " to ".join(dict.fromkeys(map(seconds_words, answer.fell_again_at_s)))
+    to = percent_words(answer.fell_again_to_ratio)
+    longest_s = answer.figures["fell_again_s"].maximum if "fell_again_s" in answer.figures else 0.0
+    lasted = f", for up to {seconds_words(longest_s)}" if longest_s else ""
+    return f"; {often} fell again {at} after the fault, to {to} of the rate before{lasted}"
+
+
+def closed_loop_words(answers: Sequence[FaultAnswer], middle: Mapping[str, Scalar]) -> list[str]:
+    """Of closed loops at the middle setting who waited: their percentiles hide a pause in which nobody asks."""
+    waited = {one.contestant: one for one in answers if one.setting == dict(middle) and one.closed and one.runs}
+    if not waited:
+        return []
+    said = [
+        f"of {name} {grouped(one.waited_long / one.runs)} operations waited longer than 1 s"
+        f"{' in each run' if one.runs > 1 else ''}, the longest {_precisely(one.longest_wait_s)}"
+        for name, one in [*waited.items()][:SAID_MAX]
+    ]
+    return [
+        f"The load was a closed loop, in which a user who waits asks nothing, so percentiles hide the faults:"
+        f" {'; '.join(said)}. Offer a `rate` to see the response times that all would have had."
+    ]
 
 
 def _idle_words(answer: FaultAnswer) -> str:

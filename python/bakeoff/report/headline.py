@@ -13,7 +13,7 @@ from .cell_words import ABORTS, abort_words, figure_words
 from .comparisons import Compared
 from .contest import Contest
 from .differs import differs_words
-from .fault_words import fault_sentences
+from .fault_words import closed_loop_words, fault_sentences
 from .left_out import not_compared_words, not_valid_words
 from .limit_words import LimitFinding, limit_sentences
 from .look_words import look_words
@@ -52,12 +52,16 @@ def headline_words(
         *over_all_words(compared.over_all, comparisons),
     ]
     aborts = abort_words(contest, cells)
+    of_faults = fault_sentences(faults, dict(contest.middle))
+    closed = closed_loop_words(faults, dict(contest.middle))
     return [
         *limit_sentences(held),
+        *(of_faults if closed else []),
+        *closed,
         *(answered or figure_words(contest, cells)),
         *slow,
         *size_words(contest, cells),
-        *fault_sentences(faults, dict(contest.middle)),
+        *([] if closed else of_faults),
         *lags,
         *look_words(compared),
         *aborts,

@@ -52,9 +52,19 @@ def _node_answer(name: str, runs: Sequence[RunRecord], contestant: str, setting:
         p99_ms=times.p99_ns / 1e6 if times.count else None,
         errors={outcome: count for outcome, count in outcomes.items() if outcome != "ok" and count},
         reconnects=sum(node.reconnects or 0 for node in same),
+        runs=len(runs),
         silences=len(silent_s),
         silent_s=sum(silent_s),
     )
+
+
+def _silent_words(answer: NodeAnswer) -> str:
+    if not answer.silences:
+        return "-"
+    if answer.runs < 2:
+        return f"{answer.silences} x, {seconds_words(answer.silent_s)}"
+    often = f"{answer.silences / answer.runs:.2g} x in each run"
+    return f"{often}, {seconds_words(answer.silent_s / answer.silences)} each"
 
 
 def row_words(answer: NodeAnswer) -> list[str]:
@@ -67,5 +77,5 @@ def row_words(answer: NodeAnswer) -> list[str]:
         *times,
         ", ".join(f"{outcome} {count:,}" for outcome, count in answer.errors.items()) or "0",
         f"{answer.reconnects:,}",
-        f"{answer.silences} x, {seconds_words(answer.silent_s)}" if answer.silences else "-",
+        _silent_words(answer),
     ]
