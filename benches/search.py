@@ -105,6 +105,37 @@ SERVERS: dict[str, Answer] = {
 }
 
 
+def drifting(rho: float, noise: float) -> Callable[[np.random.Generator], Answer]:
+    """Noise that one run hands on to the next, as a machine that is slower for some minutes does: a new one for each
+    search. noise: standard deviation of the capacity's log."""
+
+    def begun(rng: np.random.Generator) -> Answer:
+        state = [rng.normal(0, noise)]
+
+        def answer(level: float, number: int, rng: np.random.Generator) -> float:
+            if number > 0:
+                state[0] = rho * state[0] + rng.normal(0, noise * math.sqrt(1 - rho**2))
+            return 4 * (beyond(level) - state[0]) + rng.normal(0, 0.05)
+
+        return answer
+
+    return begun
+
+
+#: What the machine does to one run it does to the next.
+DRIFTING = {
+    f"capacity varies by {noise:.0%}, correlation {rho}": drifting(rho, noise)
+    for noise in (0.02, 0.05)
+    for rho in (0.0, 0.5, 0.9)
+}
+#: Of the runs: lost to infrastructure. Counted as "limit not kept" (as before), or repeated.
+LOST = (0.1, 0.2)
+
+
+def losing(share: float, answer: Answer) -> Answer:
+    return lambda level, number, rng: math.inf if rng.random() < share else answer(level, number, rng)
+
+
 def searched_together(question: Question, queue: Queue, searches: int, seed: int) -> list[Outcome]:
     """Their runs are simulated side by side, which is quick."""
     rng = np.random.default_rng(seed)
@@ -160,6 +191,15 @@ def main() -> None:
     for name, answer in SERVERS.items():
         rng = np.random.default_rng(1)
         tell(name, [searched(RANGE, answer, rng) for _ in range(searches)], CAPACITY)
+    for name, begun in DRIFTING.items():
+        rng = np.random.default_rng(1)
+        tell(name, [searched(RANGE, begun(rng), rng) for _ in range(searches)], CAPACITY)
+    for share in LOST:
+        rng = np.random.default_rng(1)
+        lost = losing(share, SERVERS["rises, noise 30 %"])
+        tell(
+            f"{share:.0%} of the runs lost and counted", [searched(RANGE, lost, rng) for _ in range(searches)], CAPACITY
+        )
 
 
 if __name__ == "__main__":

@@ -81,3 +81,29 @@ def test_a_percentile_that_timeouts_reach_down_to_is_a_lower_bound() -> None:
     spread = distribution({"ok": answered, "unknown": Histogram.from_values([1_000_000_000] * 200)})
     assert (spread.percentile(0.95).at_least, spread.percentile(0.95).words) == (False, "1.00 ms")
     assert (spread.percentile(0.99).at_least, spread.percentile(0.99).words) == (True, "at least 1.00 s")
+
+
+@pytest.mark.parametrize(
+    ("waits_ns", "outcome", "mean_ms"),
+    [(10_000_000_000, "unknown", 101.0), (1_000_000_000, "unknown", 11.0), (1, "fail_overload", 1.0)],
+)
+def test_a_mean_does_not_profit_from_failing(waits_ns: int, outcome: str, mean_ms: float) -> None:
+    """One in a hundred has no answer: the mean is the least that it can be, and says so."""
+    spread = distribution(
+        {"ok": Histogram.from_values([1_000_000] * 9_900), outcome: Histogram.from_values([waits_ns] * 100)}
+    )
+    mean, longest = spread.mean(), spread.longest()
+    assert mean.value_ns == pytest.approx(mean_ms * 1e6, rel=0.02)
+    assert (mean.at_least, longest.at_least) == (True, True)
+    assert longest.value_ns == max(1_000_000, waits_ns)
+
+
+def test_a_mean_of_answers_alone_is_exact_and_of_many_failures_not_defined() -> None:
+    assert distribution({"ok": ok(1000)}).mean().at_least is False
+    many = distribution({"ok": ok(900), "fail_other": Histogram.from_values([1] * 100)})
+    assert (many.mean().value_ns, many.mean().words) == (None, "not defined (10 % failed)")
+
+
+def test_the_longest_time_is_that_of_a_failed_operation_too() -> None:
+    spread = distribution({"ok": ok(1000), "fail_conflict": Histogram.from_values([5_000_000_000])})
+    assert spread.longest().value_ns == pytest.approx(5e9)

@@ -1,21 +1,32 @@
 """Clients of one run put together: counts add up, percentiles come from the merged histogram alone."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.histograms import Histogram
-from bakeoff.analysis.response import decode, merge_documents, percentiles
+from bakeoff.analysis.metric import Observed
+from bakeoff.analysis.registry import metric
+from bakeoff.analysis.response import (
+    decode,
+    merge_documents,
+    operation_distribution,
+    operation_summaries,
+    percentiles,
+)
 from bakeoff.model.boundary import (
     ClientCost,
     ClientSpec,
     HistogramDoc,
     NodeResult,
+    OperationTimes,
     QueryCounts,
     RunResult,
     Series,
 )
+from bakeoff.model.records import RunRecord
 from bakeoff.schedule.merge import merge_results
 from hypothesis import given
 from hypothesis import strategies as st
@@ -167,3 +178,45 @@ def test_nodes_of_all_clients_are_one_and_a_single_node_is_none() -> None:
         ({"ok": 1, "unknown": 5}, 5),
     ]
     assert merge_results([result(series([1000]), nodes=here[:1])]).nodes == []
+
+
+def test_what_users_still_waited_for_is_in_the_percentiles_of_their_operation() -> None:
+    """The server froze in the last quarter of a second: what was under way is known by operation, and what had not
+    begun is shared out as the operations that did."""
+
+    def times(age_ns: int, count: int) -> HistogramDoc:
+        return document([age_ns] * count)
+
+    reads, scans = times(1_000_000, 9_000), times(1_000_000, 3_000)
+    ended = [
+        Series(operation=name, part_of=part, outcome="ok", count=doc.count, response=doc, service=doc)
+        for name, part, doc in (("read", None, reads), ("scan", None, scans), ("commit", "scan", scans))
+    ]
+
+    def run(stalled: bool) -> RunRecord:
+        unfinished = [OperationTimes(operation="read", times=times(250_000_000, 100))] if stalled else []
+        return RunRecord(
+            id="b01-a",
+            block=1,
+            cell="a",
+            order=0,
+            started="",
+            state="done",
+            seed=1,
+            window_s=30.0,
+            series=ended,
+            unfinished_by_operation=unfinished,
+            backlog_ages=times(200_000_000, 2_000) if stalled else HistogramDoc.empty(),
+        )
+
+    stalled = Observed(run(stalled=True))
+    assert metric("latency_p99.read").of(Observed(run(stalled=False))) == pytest.approx(1.0, rel=0.01)
+    assert metric("latency_p99.read").of(stalled) == pytest.approx(200, rel=0.01)
+    assert metric("latency_max.read").of(stalled) == pytest.approx(250, rel=0.01)
+    assert metric("latency_p99.scan").of(stalled) == pytest.approx(200, rel=0.01)
+    assert metric("latency_p99.commit").of(stalled) == pytest.approx(1.0, rel=0.01)
+    found = operation_distribution([stalled.run], "read")
+    assert found is not None
+    assert found.count == 9_000 + 100 + math.ceil(2_000 * 9_100 / 12_100)
+    summaries = {one.operation: one for one in operation_summaries([stalled.run])}
+    assert summaries["read"].response.p99_ms == pytest.approx(200, rel=0.01)

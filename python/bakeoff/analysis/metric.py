@@ -11,16 +11,11 @@ from typing import Literal
 from ..model.boundary import Rate, Series
 from ..model.records import LoadRecord, RunRecord
 from .percentiles import Distribution
-from .response import is_overloaded, merged_distribution, operation_distribution
+from .response import is_overloaded, merged_distribution, operation_distribution, same_operation
 from .wording import bytes_words, grouped, milliseconds_words, percent_words
 
 Unit = Literal["ops/s", "1/s", "1/min", "rows/s", "ms", "s", "ratio", "bytes", "bytes/op", "µs/op", "count", ""]
 Better = Literal["higher", "lower", "neither"]
-
-
-def same_operation(name: str, other: str) -> bool:
-    """Whoever names one may write it in capitals or not."""
-    return name.lower() == other.lower()
 
 
 @dataclass(frozen=True)
@@ -46,8 +41,7 @@ class Observed:
         return [series for series in own if series.part_of is None] or own
 
     def response_of(self, operation: str) -> Distribution | None:
-        series = self.operation(operation)
-        return operation_distribution(series) if series and not is_overloaded(self.run) else None
+        return None if is_overloaded(self.run) else operation_distribution([self.run], operation)
 
 
 @dataclass(frozen=True, slots=True)

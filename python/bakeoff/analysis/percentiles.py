@@ -7,7 +7,7 @@ had waited, those that failed or were answered wrongly above all others.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bakeoff.analysis.histograms import Histogram, SpectrumPoint, merge, rank_of
 from bakeoff.analysis.wording import count_words, duration_words, percent_words
@@ -16,6 +16,9 @@ SAMPLES_ABOVE_MIN = 10
 #: Those that every record has.
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 _WAITED = ("ok", "unknown")
+#: Of all operations. Up to here a mean counts failed operations with the time that they took, and is a lower bound;
+#: beyond it the mean says more of how quickly operations fail than of how long users wait.
+MEAN_FAILED_RATIO_MAX = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +33,18 @@ class Percentile:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """A time in ns, or only the least that it can be. value_ns is None where it is not defined; `words` say why."""
+
+    value_ns: float | None
+    at_least: bool = False
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Distribution:
     """waited: ok, unknown, unfinished and backlog together, the last two at their age when the window ended.
-    failed: operations that ended `fail` or `wrong`: above every value.
+    failed: operations that ended `fail` or `wrong`: above every value. failed_after: when they ended, as far as known.
     revoked: counted `ok` in `waited`, but their transaction did not commit: above every value too. Which values they
         had is not known, so the smallest ones are taken away; the percentile can only come out higher for it.
     unknown: those in `waited` that timed out or lost their connection, at the time they had waited. A percentile that
@@ -43,6 +55,7 @@ class Distribution:
     failed: int = 0
     revoked: int = 0
     unknown: int = 0
+    failed_after: Histogram = field(default_factory=Histogram.empty)
 
     @property
     def count(self) -> int:
@@ -65,6 +78,23 @@ class Distribution:
         value = self.waited.value_at_rank(rank)
         at_least = rank > self.waited.count - self.unknown
         return Percentile(q, value, f"{'at least ' if at_least else ''}{duration_words(value)}", at_least)
+
+    @property
+    def is_bounded_below(self) -> bool:
+        """Whether nobody knows how long some operations would have taken until they were answered."""
+        return bool(self.failed or self.revoked or self.unknown)
+
+    def mean(self) -> Bound:
+        """Operations that failed or timed out are in it with the time that they took, which is the least."""
+        if self.count == 0:
+            return Bound(None, words="no samples")
+        if self.failed_ratio > MEAN_FAILED_RATIO_MAX:
+            return Bound(None, words=f"not defined ({percent_words(self.failed_ratio)} failed)")
+        return Bound(merge([self.waited, self.failed_after]).mean_ns(), self.is_bounded_below)
+
+    def longest(self) -> Bound:
+        longest_ns = merge([self.waited, self.failed_after]).max_ns
+        return Bound(longest_ns, self.is_bounded_below, "" if longest_ns is not None else "no samples")
 
     def can_state(self, q: float) -> bool:
         """Whether at least ten samples lie above it."""
@@ -99,6 +129,6 @@ def distribution(
     """histograms: response times of the window by outcome name (`ok`, `wrong`, `unknown`, `fail_conflict`, ...)."""
     waited = [histograms[outcome] for outcome in _WAITED if outcome in histograms]
     waited += [h for h in (unfinished, backlog) if h is not None]
-    failed = sum(h.count for outcome, h in histograms.items() if outcome not in _WAITED)
+    failed_after = merge([h for outcome, h in histograms.items() if outcome not in _WAITED])
     unknown = histograms["unknown"].count if "unknown" in histograms else 0
-    return Distribution(merge(waited), failed, revoked, unknown)
+    return Distribution(merge(waited), failed_after.count, revoked, unknown, failed_after)

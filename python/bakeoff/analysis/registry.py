@@ -19,7 +19,7 @@ from ..model.records import LoadRecord
 from ..nearest import meant
 from .fault_figures import FAULT_FIGURES, FULL_RATE, was_not_seen_back
 from .metric import Better, Metric, Observed, Unit
-from .percentiles import Distribution
+from .percentiles import Bound, Distribution
 
 Of = Callable[[Observed], float | None]
 OfOperation = Callable[[Observed, str], float | None]
@@ -39,11 +39,13 @@ class Entry:
     per: Literal["run", "load"] = "run"
     #: Of the percentile at this quantile.
     quantile: float | None = None
-    #: Whether the value is only the least that it can be, where that is not a percentile's.
+    #: Of a mean or an extreme of response times.
+    bound: Callable[[Distribution], Bound] | None = None
+    #: Whether the value is only the least that it can be, where that is not a response time's.
     at_least: Callable[[Observed], bool] | None = None
 
     def metric(self) -> Metric:
-        at_least = self.at_least or partial(_at_least, self.quantile, "")
+        at_least = self.at_least or partial(_at_least, self.quantile, self.bound, "")
         return Metric(
             self.name,
             self.unit,
@@ -62,15 +64,26 @@ class Entry:
             hint = f"operations have of their own: {', '.join(e.name for e in METRICS if e.of_operation)}"
             raise UnknownMetric(f"`{self.name}` is not told of single operations", hint)
         name, label, about = f"{self.name}.{operation}", f"{operation} {self.label}", f"{self.about} Of {operation}."
-        at_least, of = partial(_at_least, self.quantile, operation), lambda seen: of_operation(seen, operation)
+        at_least = partial(_at_least, self.quantile, self.bound, operation)
+        of = partial(_of_operation, of_operation, operation)
         return Metric(
             name, self.unit, self.better, label, about, of, at_least=at_least, part=operation, quantile=self.quantile
         )
 
 
-def _at_least(quantile: float | None, operation: str, seen: Observed) -> bool:
+def _of_operation(of: OfOperation, operation: str, seen: Observed) -> float | None:
+    return of(seen, operation)
+
+
+def _at_least(
+    quantile: float | None, bound: Callable[[Distribution], Bound] | None, operation: str, seen: Observed
+) -> bool:
+    if quantile is None and bound is None:
+        return False
     spread = seen.response_of(operation) if operation else seen.response
-    return quantile is not None and spread is not None and spread.percentile(quantile).at_least
+    if spread is None:
+        return False
+    return bound(spread).at_least if bound else quantile is not None and spread.percentile(quantile).at_least
 
 
 class UnknownMetric(ValueError):
@@ -145,13 +158,9 @@ def _operation_outcome_ratio(*outcomes: str) -> OfOperation:
     return of
 
 
-def _mean_ms(spread: Distribution | None) -> float | None:
-    mean_ns = None if spread is None else spread.waited.mean_ns()
-    return None if mean_ns is None else mean_ns / 1e6
-
-
-def _max_ms(spread: Distribution | None) -> float | None:
-    return None if spread is None or spread.waited.max_ns is None else spread.waited.max_ns / 1e6
+def _bound_ms(bound: Callable[[Distribution], Bound], spread: Distribution | None) -> float | None:
+    value_ns = None if spread is None else bound(spread).value_ns
+    return None if value_ns is None else value_ns / 1e6
 
 
 def _load(of: Callable[[LoadRecord], float | None]) -> Of:
@@ -255,18 +264,21 @@ METRICS: tuple[Entry, ...] = (
         "ms",
         "lower",
         "mean response time",
-        "Mean response time of the operations that were answered or waited for.",
-        lambda seen: _mean_ms(seen.response),
-        lambda seen, operation: _mean_ms(seen.response_of(operation)),
+        "Mean response time; operations that failed or timed out count with the time that they took, and the mean is"
+        " then a lower bound. Not defined where more than 1 % failed.",
+        lambda seen: _bound_ms(Distribution.mean, seen.response),
+        lambda seen, operation: _bound_ms(Distribution.mean, seen.response_of(operation)),
+        bound=Distribution.mean,
     ),
     Entry(
         "latency_max",
         "ms",
         "lower",
         "longest response time",
-        "The longest response time.",
-        lambda seen: _max_ms(seen.response),
-        lambda seen, operation: _max_ms(seen.response_of(operation)),
+        "The longest response time; a lower bound where operations failed or timed out.",
+        lambda seen: _bound_ms(Distribution.longest, seen.response),
+        lambda seen, operation: _bound_ms(Distribution.longest, seen.response_of(operation)),
+        bound=Distribution.longest,
     ),
     Entry(
         "error_ratio",

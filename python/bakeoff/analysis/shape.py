@@ -105,8 +105,9 @@ class Sweep(Generic[Level]):
 
 
 def _power(seen: Observed) -> float | None:
-    mean_ms = seen.run.response.mean_ms if seen.response is not None else None
-    return seen.run.rate_ops_per_s / mean_ms if mean_ms else None
+    """Of a mean that is only a lower bound the most that it can be."""
+    mean_ns = None if seen.response is None else seen.response.mean().value_ns
+    return seen.run.rate_ops_per_s * 1e6 / mean_ns if mean_ns else None
 
 
 #: Where it is highest is the knee of a curve over load: up to there throughput grows by more per cent than response

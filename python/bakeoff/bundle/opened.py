@@ -122,11 +122,11 @@ class OpenBundle:
         runs = self._chosen(where or {})
         if not operation:
             return merged_distribution(runs)
-        series = [s for run in runs for s in run.series if s.operation.lower() == operation.lower()]
-        if not series:
+        found = operation_distribution(runs, operation)
+        if found is None:
             known = ", ".join(dict.fromkeys(s.operation for run in runs for s in run.series))
             raise ValueError(f"no operation is called {operation!r}; there are {known}")
-        return operation_distribution(series)
+        return found
 
     def histograms(self, run: str) -> list[OfSecond]:
         """Of one run, by second, operation and outcome; `bakeoff.analysis.histograms.merge` puts them together."""

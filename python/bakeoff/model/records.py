@@ -43,6 +43,7 @@ from .boundary import (
     HistogramDoc,
     LoggedEvents,
     NodeResult,
+    OperationTimes,
     QueryCounts,
     Rate,
     ResponseLimit,
@@ -427,6 +428,10 @@ class RunRecord(Document):
     series: list[Series] = Field(default_factory=list)
     unfinished: int = 0
     backlog: int = 0
+    #: Of those: by operation, at their age when the window ended; and of what had not begun, nobody knows of which.
+    #: Empty in a bundle from before they were kept.
+    unfinished_by_operation: list[OperationTimes] = Field(default_factory=list)
+    backlog_ages: HistogramDoc = Field(default_factory=HistogramDoc.empty)
     lateness: HistogramDoc = Field(default_factory=HistogramDoc.empty)
     pool_wait: HistogramDoc = Field(default_factory=HistogramDoc.empty)
     #: Of a system with more than one.

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from ..analysis import fail_if, limit
 from ..analysis.fault_figures import FAULT_FIGURES
-from ..analysis.metric import Metric, same_operation
+from ..analysis.metric import Metric
 from ..analysis.registry import UnknownMetric, is_watched, metric
+from ..analysis.response import same_operation
 from ..model.boundary import Rate
 from ..nearest import meant
 from .resolved import Cell

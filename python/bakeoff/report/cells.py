@@ -114,7 +114,7 @@ def _cell_answer(
         response=response,
         response_spreads=spreads,
         operations=ok + sum(sum(run.errors.values()) for run in used),
-        by_operation=operation_summaries(s for run in used for s in run.series),
+        by_operation=operation_summaries(used),
         limits=limit_answers(cell.limits, used),
         errors=dict(errors),
         error_ratio=errors.total() / asked if asked else 0.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..analysis.metric import same_operation
+from ..analysis.response import same_operation
 from ..analysis.wording import bytes_words, grouped, interval_words, percent_words, rate_words
 from ..model.records import OperationSummary, Percentiles
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, time_words

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..analysis.metric import same_operation
+from ..analysis.histograms import Histogram
+from ..analysis.percentiles import Distribution
 from ..analysis.response import is_overloaded, operation_distribution
 from ..analysis.wording import milliseconds_words, percent_words
 from ..model.boundary import Document, ResponseLimit
@@ -42,8 +43,7 @@ def limit_answers(limits: Iterable[ResponseLimit], runs: Sequence[RunRecord]) ->
 
 
 def _limit_answer(limit: ResponseLimit, runs: Sequence[RunRecord]) -> LimitAnswer:
-    series = [s for run in runs for s in run.series if same_operation(s.operation, limit.operation) and s.count]
-    spread = operation_distribution(series)
+    spread = operation_distribution(runs, limit.operation) or Distribution(Histogram.empty())
     found = spread.percentile(limit.percentile)
     value_ms, words, met = None, found.words, None
     if any(map(is_overloaded, runs)):

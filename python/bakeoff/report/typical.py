@@ -31,7 +31,7 @@ def typical_response(runs: Sequence[RunRecord]) -> tuple[Percentiles, dict[str, 
         **{name: spread.value for name, spread in spreads.items()},
         max_ms=max((run.response.max_ms for run in runs if run.response.max_ms is not None), default=None),
         words=words,
-        at_least=[name for name in spreads if any(name in run.response.at_least for run in runs)],
+        at_least=[name for name in (*spreads, "max_ms") if any(name in run.response.at_least for run in runs)],
     )
     return response, spreads
 

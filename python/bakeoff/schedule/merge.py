@@ -10,7 +10,7 @@ from ..analysis.encode import to_document
 from ..analysis.histograms import Histogram, merge
 from ..analysis.percentiles import Distribution, distribution
 from ..analysis.response import decode, merge_documents
-from ..model.boundary import HistogramDoc, NodeResult, OutcomeName, QueryCounts, RunResult, Series
+from ..model.boundary import HistogramDoc, NodeResult, OperationTimes, OutcomeName, QueryCounts, RunResult, Series
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Merged:
     series: list[Series]
     unfinished: HistogramDoc
     backlog: HistogramDoc
+    unfinished_by_operation: list[OperationTimes]
     lateness: HistogramDoc
     pool_wait: HistogramDoc
     #: Of the operations that `ok` counts, failed attempts included.
@@ -35,6 +36,10 @@ class Merged:
     #: Those of them that ended ok and had fallen due before the window of an open loop.
     ok_from_warm_up: int
     revoked: int
+
+    @property
+    def backlog_ages(self) -> HistogramDoc:
+        return self.backlog
 
     @property
     def ok(self) -> int:
@@ -87,6 +92,7 @@ def merge_results(results: Sequence[RunResult]) -> Merged:
         series=series,
         unfinished=unfinished,
         backlog=backlog,
+        unfinished_by_operation=merge_operation_times(one for r in results for one in r.unfinished_by_operation),
         lateness=merge_documents([r.lateness for r in results]),
         pool_wait=merge_documents([r.pool_wait for r in results]),
         queries=add_queries(r.queries for r in results),
@@ -128,6 +134,13 @@ def add_outcomes(counts: Iterable[Mapping[OutcomeName, int]]) -> dict[OutcomeNam
 def add_queries(counts: Iterable[QueryCounts]) -> QueryCounts:
     listed = list(counts)
     return QueryCounts(**{kind: sum(getattr(c, kind) for c in listed) for kind in QueryCounts.model_fields})
+
+
+def merge_operation_times(times: Iterable[OperationTimes]) -> list[OperationTimes]:
+    by_operation: dict[str, list[HistogramDoc]] = defaultdict(list)
+    for one in times:
+        by_operation[one.operation].append(one.times)
+    return [OperationTimes(operation=name, times=merge_documents(found)) for name, found in by_operation.items()]
 
 
 def merge_series(series: Iterable[Series]) -> list[Series]:
