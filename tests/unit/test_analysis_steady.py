@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from bakeoff.analysis.steady import FloatArray, Trend, fit_trend, judge, largest_deviation, mser5, variation
+from bakeoff.plan.expand import DEFAULT_WINDOW_S
 from scipy import stats
 
 
@@ -23,10 +24,10 @@ def test_a_level_series_is_steady() -> None:
     assert found.words.startswith("no trend of the rate shown; 10 s means stayed within")
 
 
-def test_below_sixty_seconds_nothing_is_tested_but_the_variation_is_told() -> None:
-    found = judge(noisy(59))
+def test_below_thirty_seconds_nothing_is_tested_but_the_variation_is_told() -> None:
+    found = judge(noisy(29))
     assert (found.verdict, found.ok) == ("not tested", None)
-    assert found.words == "not tested: 59 one-second values of the rate, needs 60"
+    assert found.words == "not tested: 29 one-second values of the rate, needs 30"
     assert found.cv == pytest.approx(0.03, rel=0.4)
     assert found.largest_deviation_ratio is not None
 
@@ -154,3 +155,7 @@ def test_a_fall_of_a_fifth_is_nearly_always_found() -> None:
     line = np.linspace(1, 0.8, 60)
     verdicts = [judge(noisy(60, cv=0.05, seed=seed) * line).verdict for seed in range(200)]
     assert sum(v != "steady" for v in verdicts) >= 0.95 * len(verdicts)
+
+
+def test_the_default_window_is_judged() -> None:
+    assert judge(noisy(round(DEFAULT_WINDOW_S))).verdict == "steady"

@@ -21,6 +21,7 @@ def limits(
     sizes: tuple[int, int | None] = (0, None),
     work: Mapping[str, Any] = MappingProxyType({"kind": "ycsb"}),
     checks: tuple[str, ...] = (),
+    messages: tuple[str, ...] = (),
 ) -> str:
     """facts: of each system, whether it is private and whether it is embedded. tables: how they are stored. sizes: of
     the loaded data, on disk and of their values."""
@@ -38,12 +39,19 @@ def limits(
     loads = [load]
     machine = SimpleNamespace(cores=2, memory_bytes=10**9)
     bundle = SimpleNamespace(plan=plan, facts=told, machine=machine, runs=runs, loads=loads, damage=[])
+    bundle.info = SimpleNamespace(messages=messages)
     return " ".join(limits_of(cast(Any, bundle), []))
 
 
 def test_runs_that_begin_where_others_ended_are_said_not_to_be_independent() -> None:
     assert "repetitions are not independent of their order" in limits(reset="none")
     assert "independent" not in limits()
+
+
+def test_a_bundle_that_was_continued_was_not_made_in_one_session() -> None:
+    assert "were made in one session on one machine" in limits()
+    twice = ("continued 2026-11-22 with 4 runs made before", "something else", "continued 2026-11-23 with 8 runs")
+    assert "were made in 3 sessions on one machine, because the bundle was continued" in limits(messages=twice)
 
 
 def test_own_statements_are_not_called_synthetic() -> None:

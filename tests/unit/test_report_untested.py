@@ -29,12 +29,12 @@ def last_sentence(folder: Path, story: Story) -> str:
 
 def test_a_steady_state_that_could_not_be_judged_is_said_with_what_it_needs(tmp_path: Path) -> None:
     story = replace(SMALL, change=lambda run: untested(run, "steady state"))
-    assert last_sentence(tmp_path, story) == "Steady state could not be judged (windows of 20 s; 60 s are needed)."
+    assert last_sentence(tmp_path, story) == "Steady state could not be judged (windows of 20 s; 30 s are needed)."
 
 
 def test_data_that_were_not_checked_are_said_in_the_same_sentence(tmp_path: Path) -> None:
     story = replace(SMALL, change=lambda run: untested(run, "steady state", "integrity"))
-    assert last_sentence(tmp_path, story).endswith("60 s are needed); the data were not checked.")
+    assert last_sentence(tmp_path, story).endswith("30 s are needed); the data were not checked.")
 
 
 @pytest.mark.parametrize(

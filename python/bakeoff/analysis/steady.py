@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bakeoff.analysis.student import t_two_sided_p
 from bakeoff.analysis.wording import percent_words
 
-SECONDS_MIN = 60
+SECONDS_MIN = 30  # the default window; docs/method/steady-state.md has how well it is judged
 BATCH_S = 5
 TREND_BATCHES = 10
 TREND_RATIO_MIN = 0.05

@@ -10,10 +10,7 @@ from pathlib import Path
 from ..analysis.histograms import Histogram, HistogramError
 from ..errors import BundleError
 from . import files
-
-#: An hour of a dozen operations; they are read into memory.
-PACKED_MAX_BYTES = 256 << 20
-UNPACKED_MAX_BYTES = 1 << 30
+from .read import PACKED_MAX_BYTES, UNPACKED_MAX_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,8 @@ DOCUMENT_MAX_BYTES = 16 << 20
 TABLE_MAX_BYTES = 256 << 20
 TABLE_CELLS_MAX = 50_000_000
 PACKED_MAX_BYTES = 256 << 20
-UNPACKED_MAX_BYTES = 4 << 30
+#: Of histograms second by second: an hour of a dozen operations. They are read into memory.
+UNPACKED_MAX_BYTES = 1 << 30
 #: A window is the plan's by the clock of the engines, which all begin and end it together.
 WINDOW_SLACK_RATIO = 0.01
 _CHUNK_BYTES = 1 << 20

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..analysis.validity import ERRORS, errors_within
 from ..analysis.wording import percent_words
 from ..errors import BundleError
-from ..model.records import BundleInfo, FactsRecord, MachineFacts, PlanRecord, RunRecord, Validity
+from ..model.records import CONTINUED, BundleInfo, FactsRecord, MachineFacts, PlanRecord, RunRecord, Validity
 from .read import Bundle
 
 _ANEW = "run it without --resume, and compare the two bundles"
@@ -129,7 +129,7 @@ def judged_anew(run: RunRecord, error_budget_ratio: float) -> RunRecord:
 
 def words_of_break(bundle: Bundle, now: Present, finished: int) -> str:
     """What a reader of the bundle must know of its runs having been made on two occasions."""
-    words = [f"continued {now.info.created} with {finished} runs made before"]
+    words = [f"{CONTINUED}{now.info.created} with {finished} runs made before"]
     if added := len(now.plan.cells) - len(bundle.plan.cells):
         words.append(f"new cells: {added}; they shared no block with those runs, so drift lies between them")
     was, budget = bundle.plan.error_budget_ratio, now.plan.error_budget_ratio

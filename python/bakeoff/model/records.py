@@ -59,6 +59,9 @@ BUNDLE_FORMAT = 2
 #: Before the identity of a data set that bakeoff did not load for the plan: its shape is checked, not every value.
 EXISTING_PREFIX = "existing-"
 
+#: So begins the message of a bundle that says that it was continued.
+CONTINUED = "continued "
+
 Scalar = str | int | float | bool
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..analysis.client import cpu_share
 from ..analysis.wording import bytes_words, counted, percent_words, significant
-from ..model.records import EXISTING_PREFIX, PlanRecord, RunRecord
+from ..model.records import CONTINUED, EXISTING_PREFIX, PlanRecord, RunRecord
 from ..model.said import TABLE_FORMAT, is_own_sql, work_of
 from .answer import CellAnswer
 from .client_places import elsewhere
@@ -34,8 +34,7 @@ def limits_of(bundle: Source, cells: Sequence[CellAnswer]) -> list[str]:
         _compression(bundle),
         _history(plan),
         _found(bundle),
-        f"Repetitions were made in one session on {_same(bundle)}: the intervals cover its noise, not that of other"
-        " machines, days or data.",
+        _sessions(bundle),
         "No system was tuned beyond the settings listed under Configuration; an expert could make each faster.",
         _repetitions(plan.repetitions),
         _damaged(bundle),
@@ -49,6 +48,19 @@ def _workload(plan: PlanRecord, cells: Sequence[CellAnswer]) -> str:
     own = [is_own_sql(work_of(plan, cell)) for cell in plan.cells]
     work = "your own SQL" if all(own) else "in part your own SQL, else synthetic" if any(own) else "synthetic"
     return f"The work is {work} ({listed}): other queries, data and access patterns may give another order."
+
+
+def _sessions(bundle: Source) -> str:
+    continued = sum(words.startswith(CONTINUED) for words in bundle.info.messages)
+    if not continued:
+        return (
+            f"Repetitions were made in one session on {_same(bundle)}: the intervals cover its noise, not that of other"
+            " machines, days or data."
+        )
+    return (
+        f"Repetitions were made in {continued + 1} sessions on {_same(bundle)}, because the bundle was continued: the"
+        " intervals cover their noise, not that of other machines, days or data."
+    )
 
 
 def _machine(bundle: Source) -> str:

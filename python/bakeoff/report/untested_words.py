@@ -18,7 +18,7 @@ _WORDS = {
 
 
 def untested_words(plan: PlanRecord, runs: Sequence[RunRecord]) -> list[str]:
-    """ "Steady state could not be judged (windows of 30 s; 60 s are needed)." """
+    """ "Steady state could not be judged (windows of 20 s; 30 s are needed)." """
     valid = [run for run in runs if run.valid]
     counts = {name: sum(v.name == name and v.ok is None for run in valid for v in run.validity) for name in _WORDS}
     clauses = [_clause(name, count, len(valid), plan) for name, count in counts.items() if count]
