@@ -14,10 +14,10 @@ from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.cli.compare import show_found
-from bakeoff.errors import BundleError, PlanError
-from bakeoff.model.records import FactsRecord, Validity
+from bakeoff.errors import BakeoffError, BundleError, PlanError
+from bakeoff.model.records import AnalysisRecord, FactsRecord, Validity
 from bakeoff.report.joined import Joined
-from bakeoff.report.occasions import Occasions, compare
+from bakeoff.report.occasions import Occasions, compare, compared
 from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
 
 STORY = Story(contenders=(MARIADB,), threads=(8,), presets=("a",), window_s=3, warm_up_s=1)
@@ -71,7 +71,7 @@ def test_three_objectives_and_two_cells_are_one_family(tmp_path: Path) -> None:
     objectives = [metric(name) for name in ("rate", "latency_mean", "latency_p99")]
     found = compare([old], [new], objectives).comparisons
     assert [c.objective.name for c in found] == ["rate"] * 2 + ["latency_mean"] * 2 + ["latency_p99"] * 2
-    assert [c.level for c in found] == pytest.approx([1 - 0.05 / 6] * 6)
+    assert [c.level for c in found] == pytest.approx([1 - 0.04 / 6] * 6)
 
 
 MEANINGLESS = [
@@ -314,3 +314,41 @@ def test_what_two_bundles_cannot_tell_is_said_in_the_text(
 def test_sides_of_several_bundles_need_to_be_told_apart(before: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(before), str(before), str(before)]) == 2
     assert "--against" in capsys.readouterr().err
+
+
+@pytest.fixture
+def four(tmp_path: Path) -> list[Bundle]:
+    return [write_bundle(tmp_path / str(n), replace(STORY, noise=0.01 * n)) for n in (1, 2, 3, 4)]
+
+
+def test_a_comparison_to_which_bundles_are_added_is_the_next_analysis(four: list[Bundle]) -> None:
+    a, b, c, d = four
+    alphas = [compared(*sides, RATE).alpha for sides in (([a], [b]), ([a], [b, c]), ([a, d], [b, c]))]
+    assert alphas == pytest.approx([0.04, 0.008, 0.0016])
+    again = compared([a], [b, c], RATE)
+    assert (again.look, again.alpha) == (2, pytest.approx(0.008))
+    assert compared([b, c], [a, d], RATE).alpha == pytest.approx(0.00032)  # the same question, turned
+
+
+def test_another_bundle_against_the_same_one_is_another_question(four: list[Bundle]) -> None:
+    assert [compared([four[0]], [other], RATE).alpha for other in four[1:]] == pytest.approx([0.04] * 3)
+
+
+def test_other_objectives_of_the_same_bundles_are_a_further_analysis(four: list[Bundle]) -> None:
+    a, b = four[:2]
+    assert [compared([a], [b], [metric(name)]).look for name in ("rate", "latency_p50", "rate")] == [1, 2, 1]
+
+
+def test_a_comparison_is_recorded_where_it_can_be_and_else_claims_nothing(four: list[Bundle]) -> None:
+    class Sealed(Bundle):
+        def record(self, records: list[AnalysisRecord], known: int) -> bool:
+            raise BakeoffError("cannot write")
+
+    a, b = (Sealed(one.folder, one.info, one.plan, one.machine) for one in four[:2])
+    found = compared([a], [b], RATE)
+    assert found.alpha is None
+    assert found.comparisons[0].verdict == "not comparable"
+    assert compared([a], [four[1]], RATE).alpha == pytest.approx(0.04)
+    assert compared([a], [b], RATE).alpha == pytest.approx(0.04)  # given before
+    assert len(four[1].analyses) == 1
+    assert four[0].analyses == []

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,7 +84,7 @@ class BundleWriter:
         files.write_text(self.folder, "plan.toml", plan_text)
         self.plan(plan)
         self._write("machine.json", machine)
-        self.update(info)
+        self.update(info.model_copy(update={"id": secrets.token_hex(8)}))
 
     def keep_files(self, paths: Iterable[Path]) -> None:
         """Copies of the files that the plan names. They lie to each other as they did, so that one of them can name

@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     from ..analysis import fail_if
     from ..bundle.read import Bundle
     from ..report.joined import Joined
-    from ..report.occasions import compare
+    from ..report.occasions import compared
     from ..report.occasions_page import write_comparison
 
     if options.html is not None and options.html.suffix != ".html":
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     before, after = ([Bundle.open(path) for path in side] for side in _sides(options.bundles, options.against))
     conditions = _conditions(options.fail_if, [*before, *after])
     objectives = _objectives(options.objective, conditions, before, after)
-    found = compare(before, after, objectives, options.allow_different)
+    found = compared(before, after, objectives, options.allow_different)
     if found.same:
         _warn([*before, *after], found)
         return _tell_same(options, conditions)
@@ -181,6 +181,7 @@ def _document(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> dict
 
     return {
         "headline": headline_words(found, answers_of(found, joined)),
+        "analysis": {"number": found.look, "alpha": found.alpha},
         "changed": [asdict(change) for change in found.changed],
         "doubts": found.doubts,
         "occasions": [
@@ -194,7 +195,7 @@ def _document(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> dict
 
 
 def show_found(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> None:
-    from ..report.occasion_words import answers_of, headline_words
+    from ..report.occasion_words import analysis_words, answers_of, headline_words
 
     for name, folders in joined.folders.items():
         for folder in folders:
@@ -203,7 +204,8 @@ def show_found(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> Non
     show("".join(f"\n* {words}" for words in headline_words(found, answers_of(found, joined))) + "\n")
     rows = [[c.cell, c.objective.name, *_values(c), c.words] for c in found.comparisons]
     show(table(rows, ["cell", "objective", "before", "after", "finding"]))
-    notes = list(dict.fromkeys(note for c in found.comparisons for note in c.notes))
+    notes = analysis_words(found)
+    notes += list(dict.fromkeys(note for c in found.comparisons for note in c.notes))
     if any(c.objective.unit == "ms" for c in found.comparisons):
         notes.append("a time is the typical repetition's: the geometric mean of the repetitions' own")
     show("".join(f"\nnote: {note}" for note in [*notes, *found.doubts]))

@@ -67,6 +67,8 @@ Scalar = str | int | float | bool
 
 class BundleInfo(Document):
     format: int = BUNDLE_FORMAT
+    #: Drawn when it was begun: a copy has it, too, and it stays when runs are added. "": from before there were ids.
+    id: str = ""
     bakeoff_version: str
     created: str  # ISO 8601, UTC
     finished: str | None = None

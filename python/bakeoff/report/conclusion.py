@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from ..analysis.metric import Metric, Observed
 from ..analysis.registry import metric
 from ..analysis.wording import counted
 from ..errors import BakeoffError
-from ..model.records import AnalysisRecord, RunRecord
+from ..model.records import RunRecord
 from .answer import Answer, ComparisonAnswer, Difference, MetricShown
 from .cells import cell_answers
 from .client_places import places_differ_words
@@ -30,7 +29,7 @@ from .node_words import node_answers
 from .runs import findings_of, runs_by_cell
 from .search_words import search_answer
 from .shapes import shape_answers
-from .source import Source
+from .source import Recording, Source
 from .thresholds import threshold_sentences, thresholds
 
 #: Shown of every cell without being asked for.
@@ -139,12 +138,6 @@ def answer_of(
         command=info.command,
         bakeoff_version=info.bakeoff_version,
     )
-
-
-class Recording(Source, Protocol):
-    """A bundle whose analyses can be written down."""
-
-    def record(self, records: list[AnalysisRecord], known: int) -> bool: ...
 
 
 def analysed(bundle: Recording, metrics: Sequence[Metric] = ()) -> Answer:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..analysis.compare import ALPHA
+from ..analysis.looks import alpha_at
 from ..analysis.metric import Metric
 from ..analysis.wording import change_words
 from .answer import ComparisonAnswer
@@ -33,6 +35,18 @@ def headline_words(found: Occasions, answers: Sequence[tuple[Metric, ComparisonA
     leading = [answer for of, answer in answers if of is metric]
     two = found.comparisons[0].design == "two bundles"
     return [*occasion_words(leading, metric, two_bundles=two), *(f"{_begun(str(spread))}." for spread in found.spreads)]
+
+
+def analysis_words(found: Occasions) -> list[str]:
+    """What it costs that these bundles were compared before."""
+    if found.alpha is None:
+        return ["this could not be recorded in any of the bundles, so nothing is claimed that was not claimed before"]
+    if found.look == 1:
+        return []
+    return [
+        f"bundles of these sides were compared before: a difference is now claimed at a chance of error of"
+        f" {100 * found.alpha:.2g} %, not {100 * alpha_at(1, ALPHA):.2g} %; verdicts that were given stand"
+    ]
 
 
 def occasion_words(found: Sequence[ComparisonAnswer], metric: Metric, *, two_bundles: bool) -> list[str]:

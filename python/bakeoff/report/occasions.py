@@ -10,18 +10,20 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from ..analysis.compare import Comparison, judge
-from ..analysis.estimate import Estimate, Obstacle, RunValue, unpaired
+from ..analysis.compare import ALPHA, Comparison
+from ..analysis.estimate import Estimate, Evidence, Obstacle, RunValue, unpaired
+from ..analysis.looks import alpha_after
 from ..analysis.metric import Metric
 from ..analysis.occasions import Parts, parts, words
 from ..analysis.wording import counted
-from ..errors import BundleError, PlanError
-from ..model.records import CellRecord, RunRecord
+from ..errors import BakeoffError, BundleError, PlanError
+from ..model.records import AnalysisRecord, CellRecord, RunRecord
 from ..nearest import meant
+from .analyses import fingerprint, judged, place_of, record, short
 from .conditions import CELL_CONDITIONS, CONDITIONS, Change, changes
 from .matching import MATCHED, Match, factors_of, match
 from .run_values import run_values, same_operations
-from .source import Source
+from .source import Recording, Source
 
 BEFORE, AFTER = "before", "after"
 _OPERATIONS = "operations"
@@ -42,7 +44,9 @@ class Spread:
 class Occasions:
     """What `compare` found. changed: what differs, all of it allowed or worth stating. left_out, doubts: in words.
     matches: the cells that were compared; gone: those that not every bundle has. spreads: what lies between occasions
-    and what within, where a side has several. same: both sides are one bundle, and nothing was compared."""
+    and what within, where a side has several. same: both sides are one bundle, and nothing was compared. look: which
+    analysis of these bundles this is, from 1; alpha: what it may take, None where nothing new is claimed; pending: what
+    has to be recorded before this is shown."""
 
     comparisons: list[Comparison]
     changed: list[Change]
@@ -52,10 +56,56 @@ class Occasions:
     gone: list[str] = field(default_factory=list)
     spreads: list[Spread] = field(default_factory=list)
     same: bool = False
+    look: int = 1
+    alpha: float | None = None
+    pending: list[AnalysisRecord] = field(default_factory=list)
+
+
+def compared(
+    before: Sequence[Recording], after: Sequence[Recording], objectives: Sequence[Metric], allowed: Collection[str] = ()
+) -> Occasions:
+    """`compare`, for somebody who may act on it: recorded first in every bundle that can be written to, as an analysis
+    of what both sides contain. Where none can, nothing is claimed that was not claimed before."""
+    found = compare(before, after, objectives, allowed)
+    recorded = sum(_recorded(bundle, found.pending) for bundle in (*before, *after) if found.pending)
+    if recorded or not found.pending:
+        return found
+    return compare(before, after, objectives, allowed, can_record=False)
+
+
+def _recorded(bundle: Recording, pending: list[AnalysisRecord]) -> bool:
+    try:
+        return bundle.record(pending, len(bundle.analyses))
+    except BakeoffError:
+        return False
+
+
+def _past(before: Sequence[Source], after: Sequence[Source]) -> tuple[list[AnalysisRecord], list[AnalysisRecord]]:
+    """Earlier analyses of bundles that are all in these sides: of the same direction, and of the other."""
+    sides = [{_name(bundle) for bundle in side} for side in (before, after)]
+    every = {one.model_dump_json(): one for bundle in (*before, *after) for one in bundle.analyses if one.before}
+    found = sorted(every.values(), key=lambda one: one.when)
+    same = [one for one in found if set(one.before) <= sides[0] and set(one.after) <= sides[1]]
+    turned = [one for one in found if set(one.after) <= sides[0] and set(one.before) <= sides[1]]
+    return same, [one for one in turned if one not in same]
+
+
+def _name(bundle: Source) -> str:
+    """The same however many runs it gets, and of a copy, too."""
+    return bundle.info.id or short(f"{bundle.info.created} {bundle.info.title} {bundle.machine.hostname}")
+
+
+def _data(sides: Sequence[Sequence[Source]]) -> str:
+    return short(" | ".join(",".join(sorted(fingerprint(bundle.runs) for bundle in side)) for side in sides))
 
 
 def compare(
-    before: Sequence[Source], after: Sequence[Source], objectives: Sequence[Metric], allowed: Collection[str] = ()
+    before: Sequence[Source],
+    after: Sequence[Source],
+    objectives: Sequence[Metric],
+    allowed: Collection[str] = (),
+    *,
+    can_record: bool = True,
 ) -> Occasions:
     """`after` against `before`, each at least one bundle. allowed: keys of differences that the user wants.
 
@@ -78,16 +128,39 @@ def compare(
     changed = changes(before, after, found.matches)
     changed += [_other_work(one.label) for one in found.matches if _different_work(bundles, one)]
     _refuse([c for c in changed if c.weight == "meaningless" and c.key not in allowed], bundles)
-    estimates = [
-        unpaired(one.label, o, BEFORE, AFTER, _values(before, one.before, o), _values(after, one.after, o))
+    estimates = {
+        f"{o.name}: {one.label}": unpaired(
+            one.label, o, BEFORE, AFTER, _values(before, one.before, o), _values(after, one.after, o)
+        )
         for o in objectives
         for one in found.matches
-    ]
-    estimates += [_gone(label, o) for o in objectives for label in found.gone]
+    }
+    estimates |= {f"{o.name}: {label}": _gone(label, o) for o in objectives for label in found.gone}
+    past, turned = _past(before, after)
+    data = _data((before, after))
+    index = place_of(past, data, estimates)
+    earlier, this = (past, None) if index is None else (past[:index], past[index])
+    spent = [one.alpha for one in (*past, *turned)]
+    alpha: float | None = this.alpha if this else alpha_after(spent, ALPHA)
+    alpha = alpha if this or can_record else None
+    comparisons = judged(estimates, earlier, alpha, this)
+    pending = []
+    if this is None and alpha is not None and any(isinstance(e.finding, Evidence) for e in estimates.values()):
+        names = [[_name(bundle) for bundle in side] for side in (before, after)]
+        pending = [record(data, list(estimates), alpha, comparisons, *names)]
     doubts = [*_doubts(BEFORE, before), *_doubts(AFTER, after)]
-    spreads = [spread for o in objectives if (spread := _spread(before, after, found.matches, o)).parts]
-    left_out = [f"{label}: only {AFTER}" for label in found.new]
-    return Occasions(judge(estimates), changed, left_out, doubts, found.matches, found.gone, spreads)
+    return Occasions(
+        list(comparisons.values()),
+        changed,
+        [f"{label}: only {AFTER}" for label in found.new],
+        doubts,
+        found.matches,
+        found.gone,
+        [spread for o in objectives if (spread := _spread(before, after, found.matches, o)).parts],
+        look=len(earlier) + len(turned) + 1,
+        alpha=alpha,
+        pending=pending,
+    )
 
 
 def _spread(before: Sequence[Source], after: Sequence[Source], matches: Sequence[Match], objective: Metric) -> Spread:

@@ -44,3 +44,10 @@ class Source(Protocol):
     def server(self, run: str, pick: Pick | None = None) -> pa.Table | None: ...
 
     def nodes(self, run: str, pick: Pick | None = None) -> pa.Table | None: ...
+
+
+class Recording(Source, Protocol):
+    """A bundle whose analyses can be written down."""
+
+    def record(self, records: list[AnalysisRecord], known: int) -> bool:
+        """False where another command recorded one since `known` were read. BakeoffError where it cannot."""
