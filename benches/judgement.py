@@ -27,7 +27,7 @@ import numpy as np
 from bakeoff.analysis.compare import ALPHA, Comparison, judge
 from bakeoff.analysis.estimate import POWER, Invalid, RunValue, paired, unpaired
 from bakeoff.analysis.limit import parse
-from bakeoff.analysis.looks import alpha_at
+from bakeoff.analysis.looks import alpha_after, alpha_at
 from bakeoff.analysis.occasions import parts, words
 from bakeoff.analysis.registry import metric
 from bakeoff.analysis.student import t_detectable
@@ -41,6 +41,7 @@ RATE = metric("rate")
 PLANTED = 0.95
 SURVIVES = 0.7
 WITHIN, BETWEEN, RUNS = 0.01, 0.02, 5
+FIRST = alpha_at(1, ALPHA)
 Runs = dict[int, RunValue]
 
 
@@ -148,6 +149,63 @@ def simulate_parts() -> None:
             )
 
 
+def stalling(rng: np.random.Generator, repetitions: int, change: float, stalls: float = 0.1) -> Comparison:
+    """B is faster by `change` (a log-ratio) in the typical run, and stalls by 30 % in some: a first answer."""
+    a, b = (rng.normal(mean, WITHIN, repetitions) for mean in (0.0, change))
+    b = b + math.log(0.7) * (rng.random(repetitions) < stalls)
+    return judge([paired("", RATE, "A", "B", dict(enumerate(np.exp(a))), dict(enumerate(np.exp(b))))], alpha=FIRST)[0]
+
+
+def holds(found: Sequence[Comparison], truth: float) -> str:
+    return (
+        f"{sum(c.low is not None and c.high is not None and c.low <= truth <= c.high for c in found) / len(found):.1%}"
+    )
+
+
+def simulate_stalls() -> None:
+    """What a first answer says where one side stalls in one run of ten, and where none does."""
+    rng = np.random.default_rng(3)
+    for repetitions in (5, 7, 10, 20, 40):
+        alike, faster, clean = (
+            [stalling(rng, repetitions, math.log(ratio), stalls) for _ in range(SIMULATIONS)]
+            for ratio, stalls in ((1.0, 0.1), (1.03, 0.1), (1.03, 0.0))
+        )
+        print(
+            f"stalls, {repetitions:>2} repetitions: the typical ratio held in {holds(alike, 1.0)}, alike called"
+            f" different in {share(alike)}; 3 % faster typically and 0.6 % slower over all runs called faster in"
+            f" {share(faster, ['higher'])} (no run stalled in {0.9**repetitions:.1%}); without stalls found in"
+            f" {share(clean, ['higher'])}, outlying blocks in {sum(bool(c.notes) for c in clean) / len(clean):.1%}"
+        )
+
+
+def series(rng: np.random.Generator, analyses: Sequence[tuple[int, int]], *, recorded: bool) -> int:
+    """Of cells that are alike, of so many (cells, blocks) at each answer: how many were called different by the last.
+    Not `recorded`: every answer is judged as the first, as it was when reports of running plans counted as none."""
+    logs = rng.normal(0, 2 * WITHIN, (max(cells for cells, _ in analyses), 2, analyses[-1][1]))
+    still, spent = set(range(len(logs))), list[float]()
+    for cells, blocks in analyses:
+        spent.append(alpha_after(spent if recorded else [], ALPHA))
+        asked = sorted(still & set(range(cells)))
+        sides = [[dict(enumerate(np.exp(logs[i, side, :blocks]))) for side in (0, 1)] for i in asked]
+        found = judge([paired("", RATE, "A", "B", *both) for both in sides], alpha=spent[-1])
+        still -= {i for i, c in zip(asked, found, strict=True) if c.claims_difference}
+    return len(logs) - len(still)
+
+
+def simulate_series() -> None:
+    rng = np.random.default_rng(4)
+    told = {
+        "report after each block, from 5 to 20, of one cell": [(1, blocks) for blocks in range(5, 21)],
+        "a plan that grows: 4, 8 and 12 cells at 5, 10 and 20 repetitions": [(4, 5), (8, 10), (12, 20)],
+    }
+    for name, analyses in told.items():
+        wrong = [
+            sum(series(rng, analyses, recorded=recorded) > 0 for _ in range(SIMULATIONS // 2)) / (SIMULATIONS // 2)
+            for recorded in (True, False)
+        ]
+        print(f"{name}: something false claimed in {wrong[0]:.1%} (each judged as the first: {wrong[1]:.1%})")
+
+
 # -- from real runs --------------------------------------------------------------------------------------------------
 
 
@@ -235,6 +293,8 @@ def main() -> None:
     if not (options.same or options.planted or options.occasions or options.twins):
         simulate()
         simulate_parts()
+        simulate_stalls()
+        simulate_series()
         tell_smallest()
         simulate_thresholds()
 

@@ -12,7 +12,15 @@ class ExitCode(IntEnum):
     CHECK_FAILED = 1  # done, but a threshold or a check failed
     USAGE = 2  # wrong use or wrong plan
     ENVIRONMENT = 3  # server or environment failed
+    UNDECIDED = 4  # done, nothing failed, and a threshold could not be decided
     INTERRUPTED = 130  # interrupted; partial results kept
+
+
+def code_of_checks(*, failed: bool, undecided: bool, means: str) -> ExitCode:
+    """means: what the plan makes of an undecided threshold: "separate", "pass" or "fail"."""
+    if failed or (undecided and means == "fail"):
+        return ExitCode.CHECK_FAILED
+    return ExitCode.UNDECIDED if undecided and means == "separate" else ExitCode.DONE
 
 
 class BakeoffError(Exception):

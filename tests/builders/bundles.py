@@ -109,6 +109,7 @@ class Story:
     #: That the plan asks for: "latency_p99 < 2ms".
     asked: Sequence[str] = ()
     fail_if: Sequence[str] = ()
+    matters: float | None = None
     change: Callable[[RunRecord], RunRecord] = lambda run: run
 
     def levels(self) -> Iterator[tuple[Contender, str, int]]:
@@ -208,6 +209,7 @@ def _plan(story: Story, cells: list[CellRecord]) -> PlanRecord:
         factors={"threads": list(story.threads), "preset": list(story.presets)},
         limits=list(story.asked),
         fail_if=list(story.fail_if),
+        matters_ratio=story.matters,
         cells=cells,
         resolved={"title": story.title, "seed": story.seed, "workload": {"kind": "ycsb", "records": 100_000}},
     )

@@ -55,8 +55,7 @@ def test_latency_is_lower_or_higher_and_lower_is_better() -> None:
 def test_no_difference_names_what_could_have_been_seen() -> None:
     found = compare(times(B, 1.001), B)
     assert found.words == (
-        "no difference shown: +0.1 % (-0.36 % to +0.56 %); 0.6 % would have been seen;"
-        " more repetitions would hardly decide it"
+        "no difference shown: +0.1 % (-0.36 % to +0.56 %); smallest detectable change +0.6 % or -0.59 %"
     )
     assert found.swapped().words.startswith("no difference shown: -0.1 % (-0.56 % to +0.36 %); ")
     assert found.detectable_ratio == pytest.approx(0.006, rel=0.01)
@@ -82,7 +81,7 @@ def test_more_than_twice_as_much_is_also_said_as_times() -> None:
     assert found.words.startswith("A is 480 % faster than B (5.8 times; 95 % interval ")
     assert found.swapped().words.startswith("B is 83 % slower than A (95 % interval ")
     unseen = compare([0.5, 2.0, 0.4, 2.5, 1.0], [1.0] * 5)
-    assert re.search(r" to \d\.\d times\); only \d\.\d times or more would have been seen; ", unseen.words)
+    assert re.search(r" to \d\.\d times\); smallest detectable change \d\.\d times or -\d\d %$", unseen.words)
 
 
 def test_drift_that_hits_both_alike_drops_out() -> None:
@@ -120,7 +119,9 @@ def test_a_run_without_a_value_makes_the_cell_not_comparable(value: float | None
 
 def test_identical_values_show_no_difference() -> None:
     found = compare([5.0] * 6, [5.0] * 6)
-    assert found.words.startswith("no difference shown: 0 % (-0.098 % to +0.098 %); 0.098 % would have been seen; ")
+    assert found.words == (
+        "no difference shown: 0 % (-0.098 % to +0.098 %); smallest detectable change +0.098 % or -0.098 %"
+    )
     assert found.p_value == 1.0
 
 
@@ -280,7 +281,7 @@ def test_an_interval_from_almost_nothing_stays_finite(family: int) -> None:
     """One degree of freedom and a wild occasion, at the levels of large families."""
     wild = unpaired("c", RATE, "before", "after", [[100.0, 101.0], [303.0, 104.0]], [[99.0, 102.0]])
     found = judge([wild] * family)[0]
-    assert found.words == "no difference shown: -25 %; not even 10 times as much would have been seen"
+    assert found.words == "no difference shown: -25 %; not even 10 times as much, or a tenth, could be detected"
     assert found.low is not None
     assert found.high is not None
     assert found.detectable_ratio is not None
@@ -308,7 +309,7 @@ def test_shares_above_zero_keep_their_ratio() -> None:
 
 def test_shares_that_are_all_zero_show_no_difference() -> None:
     found = compare([0.0] * 5, [0.0] * 5, ABORTS)
-    assert found.words.startswith("no difference shown: +0 percentage points (-0.098 to +0.098); ")
+    assert found.words.startswith("no difference shown: +0 percentage points (-0.098 to +0.098)")
 
 
 def test_rare_aborts_are_seldom_called_different() -> None:
@@ -319,3 +320,64 @@ def test_rare_aborts_are_seldom_called_different() -> None:
     zero = [c for c in judged if c.difference is not None]
     assert len(zero) > 100
     assert sum(c.claims_difference for c in zero) / len(zero) < 0.07
+
+
+def sized(factor: float, noise: float = 1.0, matters: float = 0.05) -> Comparison:
+    a = times(B, factor, [noise * e for e in NOISE])
+    return judge([estimate(a, B)], alpha=0.04, matters=matters)[0]
+
+
+@pytest.mark.parametrize(
+    ("factor", "noise", "verdict", "size", "words"),
+    [
+        (
+            1.12,
+            1,
+            "higher",
+            "matters",
+            r"A is 12 % faster than B \(96 % interval .*\), more than the 5.0 % that matter",
+        ),
+        (1.02, 1, "higher", "small", r"A is 2.0 % faster than B \(92 % interval .*\), less than the 5.0 % that matter"),
+        (1.05, 2, "higher", "open", r".*; whether by the 5.0 % that matter is undecided"),
+        (0.90, 1, "lower", "matters", r"A is 10 % slower than B .*, more than the 5.0 % that matter"),
+        (1.001, 1, "equivalent", None, r"equivalent within 5.0 %: \+0.1 % \(92 % interval -0.31 % to \+0.51 %\)"),
+        (1.01, 20, "no difference", None, r"no difference shown, nor equivalence within 5.0 %: .*; about \d+ more .*"),
+    ],
+)
+def test_a_size_that_matters_has_four_answers_and_one_that_leaves_the_size_open(
+    factor: float, noise: float, verdict: str, size: str | None, words: str
+) -> None:
+    found = sized(factor, noise)
+    assert (found.verdict, found.size) == (verdict, size)
+    assert re.fullmatch(words, found.words), found.words
+
+
+def test_a_size_below_what_recording_resolves_is_never_called_equivalent() -> None:
+    assert sized(1.0, matters=0.0009).verdict == "no difference"
+
+
+STALLED = [1.0, 0.998, 1.003, 1.001, 0.7, 0.999, 1.002]
+
+
+def test_an_outlying_run_is_named_and_the_estimate_is_of_the_others() -> None:
+    found = compare(times(B, 1.02), [b * s for b, s in zip(B, STALLED, strict=True)])
+    assert found.verdict == "higher"  # the base stalled, and is slower without that, too
+    assert found.ratio == pytest.approx(1.02, abs=0.003)
+    (note,) = found.notes
+    assert note.startswith(
+        "outlying: 1 of 7 blocks: B in block 4 (-31 % from its median); the estimate is of the typical"
+    )
+
+
+def test_what_is_faster_but_stalls_is_not_called_faster() -> None:
+    found = compare([b * 1.02 * s for b, s in zip(B, STALLED, strict=True)], B)
+    assert found.verdict == "no difference"
+    assert found.ratio == pytest.approx(1.02, abs=0.003)
+    assert found.low is not None
+    assert found.low < 0.95
+
+
+def test_with_five_blocks_an_outlying_one_is_named_and_kept() -> None:
+    found = compare([b * s for b, s in zip(B[:5], [1.0, 0.998, 1.003, 1.001, 0.4], strict=True)], B[:5])
+    assert found.verdict == "no difference"
+    assert found.notes[0].endswith("too few others are left to judge without them")

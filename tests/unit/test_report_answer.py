@@ -130,20 +130,20 @@ def test_equal_systems_are_not_ranked_and_the_visible_difference_is_named(tmp_pa
     assert [c.verdict for c in found.comparisons] == ["no difference", "no difference"]
     lead = "mariadb_again against mariadb in 2 settings: no difference shown in 2. At 8 threads (no difference shown): "
     assert found.headline[0].startswith(lead)
-    assert all("would have been seen" in c.words for c in found.comparisons)
+    assert all("smallest detectable change" in c.words for c in found.comparisons)
 
 
 def test_an_undecided_comparison_says_its_size_and_what_would_decide_it(tmp_path: Path) -> None:
     slower = replace(MARIADB, name="slower", rate_1=3_950.0, rate_max=23_700.0)
-    story = replace(SMALL, contenders=(MARIADB, slower), threads=(8,), noise=0.01, seed=2)
+    story = replace(SMALL, contenders=(MARIADB, slower), threads=(8,), noise=0.01, seed=2, matters=0.01)
     _, found = answer(tmp_path, story)
     (only,) = found.comparisons
     assert only.verdict == "no difference"
     assert only.more_repetitions is not None
     assert re.search(
         r"^slower against mariadb: no difference shown: slower [\d,]+/s, mariadb [\d,]+/s\. The estimate is [\d.]+ %"
-        r" slower \(\d+ % interval [\d.]+ % slower to [\d.]+ % faster\); a difference of [\d.]+ % would have been"
-        r" seen\. About \d+ more repetitions would probably decide it"
+        r" slower \(\d+ % interval [\d.]+ % slower to [\d.]+ % faster\); smallest detectable change \+[\d.]+ % or"
+        r" -[\d.]+ %\. About \d+ more repetitions would decide it: whether there is a difference of 1.0 %"
         r" \(--resume --repetitions \+\d+\)\.$",
         found.headline[0],
     )
@@ -151,20 +151,20 @@ def test_an_undecided_comparison_says_its_size_and_what_would_decide_it(tmp_path
 
 def test_of_several_settings_the_headline_says_how_many_more_repetitions_would_decide(tmp_path: Path) -> None:
     slower = replace(MARIADB, name="slower", rate_1=3_950.0, rate_max=23_700.0)
-    story = replace(SMALL, contenders=(MARIADB, slower), threads=(1, 4, 8), noise=0.01, seed=2)
+    story = replace(SMALL, contenders=(MARIADB, slower), threads=(1, 4, 8), noise=0.01, seed=2, matters=0.01)
     _, found = answer(tmp_path, story)
     undecided = [c for c in found.comparisons if c.is_undecided]
     assert len(undecided) == 3
-    words = r"About \d+ more repetitions would probably decide 1 of the 3 that are undecided \(--resume"
+    words = r"About \d+ more repetitions would decide all 3 undecided: whether .* of 1.0 % \(--resume"
     assert re.search(words, found.headline[0])
 
 
-def test_where_repetitions_do_not_help_the_largest_possible_difference_is_said(tmp_path: Path) -> None:
+def test_without_noise_what_is_alike_is_equivalent(tmp_path: Path) -> None:
     twins = (MARIADB, replace(MARIADB, name="again"))
-    _, found = answer(tmp_path, replace(SMALL, contenders=twins, threads=(8,), noise=0.0))
-    assert found.comparisons[0].more_repetitions is None
-    ends = r"a difference, if there is one, lies between [\d.]+ % slower and [\d.]+ % faster"
-    assert re.search(rf"hardly decide it: {ends}\.$", found.headline[0])
+    _, found = answer(tmp_path, replace(SMALL, contenders=twins, threads=(8,), noise=0.0, matters=0.05))
+    (only,) = found.comparisons
+    assert (only.verdict, only.more_repetitions) == ("equivalent", None)
+    assert found.headline[0].startswith("again against mariadb: equivalent within 5.0 %: ")
 
 
 def test_an_invalid_run_takes_no_part_and_is_named(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from bakeoff.cli import main
 from bakeoff.errors import BakeoffError, BundleError
 from bakeoff.model.records import AnalysisRecord, RunRecord
 from bakeoff.report.answer import Answer
-from bakeoff.report.conclusion import analysed, answer_of
+from bakeoff.report.conclusion import analysed, answer_and_records, answer_of
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, Story, write_bundle
 
@@ -72,8 +72,7 @@ def test_what_an_analysis_has_shown_stands_and_the_estimate_is_the_latest(tmp_pa
     assert only.high is not None
     assert only.low < 1 < only.high
     assert only.words.startswith("slower is slower than mariadb, as shown before; with all 8 repetitions -")
-    (note,) = only.notes
-    assert note.startswith("shown with 5 repetitions at level 96 %: -5")
+    assert only.notes[-1].startswith("shown with 5 repetitions at level 96 %: -5")
     assert judged(tmp_path / "unseen", TWO, [], turned).comparisons[0].verdict == "no difference"
 
 
@@ -172,7 +171,7 @@ def test_a_list_of_analyses_that_is_a_link_is_not_followed(tmp_path: Path) -> No
 
 def test_two_commands_never_take_the_same_place_in_the_series(tmp_path: Path) -> None:
     bundle = write_bundle(tmp_path / "b", TWO)
-    pending = answer_of(bundle).pending
+    pending = answer_and_records(bundle)[1]
     assert len(pending) == 1
     assert bundle.record(pending, 0)
     assert not bundle.record(pending, 0)

@@ -7,13 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bakeoff.analysis.registry import metric
 from bakeoff.analysis.search import Outcome
 from bakeoff.bundle.read import Bundle
+from bakeoff.errors import BundleError
 from bakeoff.model.records import RunRecord, SearchRecord
 from bakeoff.report import search_words
 from bakeoff.report.answer import Answer
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
+from bakeoff.report.occasions import compare
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, Contender, Story, write_bundle
 
@@ -174,3 +177,32 @@ def test_an_interval_that_is_too_wide_for_a_capacity_is_all_that_is_known(tmp_pa
     found = first(answer_of(searched(tmp_path / "b", replace(STORY, threads=(1, 64)))))
     assert "not found in 4 runs: between " in found
     assert found.endswith(" threads is all that is known (95 % interval).")
+
+
+def test_searches_are_compared_by_what_they_found_and_not_by_the_levels_tried(tmp_path: Path) -> None:
+    old = searched(tmp_path / "old")
+    slower = replace(MARIADB, rate_1=MARIADB.rate_1 / 1.5, rate_max=MARIADB.rate_max / 1.5)
+    new = searched(tmp_path / "new", replace(STORY, contenders=(slower,), threads=(1, 3, 5, 8, 11)))
+    found = compare([old], [new], [metric("rate")])
+    (only,) = found.comparisons
+    assert found.searches
+    assert (only.objective.name, only.objective.label) == ("capacity", "highest number of threads")
+    sides = [answer_of(bundle).search for bundle in (old, new)]
+    assert [only.base_value, only.other_value] == [side.found[0].estimate for side in sides if side]
+    assert only.ratio == pytest.approx(sides[1].found[0].estimate / sides[0].found[0].estimate)  # type: ignore
+    assert "these two bundles" in only.words
+
+
+def test_a_search_that_found_nothing_is_said_to_have_found_nothing(tmp_path: Path) -> None:
+    tight = SEARCH.model_copy(update={"limits": ["latency_p99 < 1us"]})
+    sides = [searched(tmp_path / str(n), replace(STORY, seed=n), search=tight) for n in (1, 2)]
+    (only,) = compare([sides[0]], [sides[1]], [metric("rate")], ["seed"]).comparisons
+    assert only.verdict == "not comparable"
+    assert only.words.startswith("not compared: before found no highest number of threads: not met even at 1 thread")
+
+
+def test_searches_for_different_things_are_refused(tmp_path: Path) -> None:
+    other = SEARCH.model_copy(update={"limits": ["latency_p99 < 5ms"]})
+    old, new = searched(tmp_path / "old"), searched(tmp_path / "new", replace(STORY, seed=2), search=other)
+    with pytest.raises(BundleError, match="do not seek the same"):
+        compare([old], [new], [metric("rate")])

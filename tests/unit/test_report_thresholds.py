@@ -17,7 +17,7 @@ from bakeoff.analysis.looks import alpha_at
 from bakeoff.analysis.registry import metric
 from bakeoff.analysis.threshold import RunReading, alpha_of_each, judge
 from bakeoff.cli import main
-from bakeoff.cli.run import all_held
+from bakeoff.cli.run import all_held, code_of
 from bakeoff.cli.run_bundle import beside_plan
 from bakeoff.errors import ExitCode, PlanError
 from bakeoff.model.records import RunRecord, Validity
@@ -240,3 +240,21 @@ def test_how_to_run_it_again_repeats_the_thresholds_of_the_command_line() -> Non
 )
 def test_a_threshold_is_told_by_its_metrics_words(condition: str, words: str) -> None:
     assert parse_threshold(condition).words == words
+
+
+@pytest.mark.parametrize(
+    ("means", "code"), [("separate", ExitCode.UNDECIDED), ("pass", ExitCode.DONE), ("fail", ExitCode.CHECK_FAILED)]
+)
+def test_an_interval_that_crosses_the_threshold_never_passes(tmp_path: Path, means: str, code: ExitCode) -> None:
+    like = replace(MARIADB, name="like")
+    story = replace(STORY, contenders=(MARIADB, like), noise=0.1, fail_if=["rate < -5%"])
+    bundle = write_bundle(tmp_path / "b", story)
+    bundle.plan = bundle.plan.model_copy(update={"undecided": means})
+    answer = answer_of(bundle)
+    (found,) = answer.thresholds
+    (only,) = answer.comparisons
+    assert only.low is not None
+    assert only.high is not None
+    assert only.low < 0.95 < only.high
+    assert found.status == "undecided"
+    assert code_of(bundle, answer) == code

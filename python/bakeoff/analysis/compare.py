@@ -7,13 +7,15 @@ See docs/method/comparison.md.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from bakeoff.analysis.estimate import Design, Estimate, Evidence, Obstacle, Verdict
 from bakeoff.analysis.metric import Metric
-from bakeoff.analysis.undecided import more_repetitions, more_words, short_words, signed_words
-from bakeoff.analysis.wording import percent_words, points_words, times_words
+from bakeoff.analysis.undecided import more_repetitions, more_words, short_words
+from bakeoff.analysis.wording import percent_words, points_words, signed_words, times_words
 
 ALPHA = 0.05
+Size = Literal["matters", "small", "open"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,10 @@ class Comparison:
     detectable_ratio: smallest relative difference that would have been seen with 80 % probability; only where none
         was shown.
     difference, difference_low, difference_high: of shares one of which is zero, other - base; ratios are None then.
-    more_repetitions: that would probably decide it; None where a difference is shown, where no number of them that
-        anybody makes would, and where none can be added.
+    matters_ratio: the size that matters, where one was named. size: of a claimed difference whether it was shown to
+        exceed that (`matters`), to be less (`small`), or neither (`open`).
+    more_repetitions: that would decide whether there is a difference of the size that matters; None where it is
+        decided, where no such size is known, where more than MORE_MAX would be needed, and where none can be added.
     """
 
     cell: str
@@ -51,6 +55,8 @@ class Comparison:
     p_value: float | None = None
     p_adjusted: float | None = None
     detectable_ratio: float | None = None
+    matters_ratio: float | None = None
+    size: Size | None = None
     more_repetitions: int | None = None
     difference: float | None = None
     difference_low: float | None = None
@@ -99,6 +105,15 @@ class Given:
     ratio: float
     low: float
     high: float
+    matters_ratio: float | None = None
+    size: Size | None = None
+
+    def settles(self, matters: float | None) -> bool:
+        """Whether nothing is left to ask, where `matters` is the size that matters now."""
+        if matters is None:
+            return self.verdict in ("higher", "lower")
+        same = self.matters_ratio == matters
+        return same and (self.verdict == "equivalent" or self.size in ("matters", "small"))
 
 
 def standing(e: Estimate, given: Given) -> Comparison:
@@ -108,10 +123,19 @@ def standing(e: Estimate, given: Given) -> Comparison:
     if isinstance(found, Obstacle):
         return _without_verdict(e, found)
     alpha = 1 - given.level
-    step = _Step(alpha, found.p_value(), found.p_value(), rejected=True)
-    draft = Comparison(*_facts(e), given.verdict, "", level=given.level, p_value=step.p_value, notes=e.notes)
+    step = _Step(alpha, found.p_value(), None, rejected=True)
+    draft = Comparison(
+        *_facts(e),
+        given.verdict,
+        "",
+        level=given.level,
+        p_value=step.p_value,
+        matters_ratio=given.matters_ratio,
+        size=given.size,
+        notes=e.notes,
+    )
     sized = _with_difference(draft, found, step) if found.of == "shares" else _with_ratio(draft, found, step, alpha)
-    if e.repetitions == given.repetitions and sized.verdict == _sign(sized):
+    if e.repetitions == given.repetitions and given.verdict in ("equivalent", _sign(sized)):
         return replace(sized, words=_words(sized))
     return replace(sized, words=_standing_words(sized), notes=(*sized.notes, _given_words(e, given)))
 
@@ -126,7 +150,7 @@ def _sign(c: Comparison) -> Verdict:
 
 def _standing_words(c: Comparison) -> str:
     """ "A is faster than B: now +1.1 % (96 % interval -0.5 % to +2.7 %)"."""
-    subject, base, way = c.other, c.base, {"higher": "faster", "lower": "slower"}[c.verdict]
+    subject, base, way = c.other, c.base, {"higher": "faster", "lower": "slower"}.get(c.verdict, "")
     if c.objective.name != "rate":
         subject, base, way = f"{c.other}'s {c.objective.label}", f"{c.base}'s", c.verdict
     if c.design == "two bundles":
@@ -139,7 +163,10 @@ def _standing_words(c: Comparison) -> str:
         now = f"{middle} percentage points ({low} to {high})"
     else:
         now = "not known"
-    return f"{subject} is {way} than {base}, as shown before; with all {c.repetitions} repetitions {now}"
+    then = f"as shown before; with all {c.repetitions} repetitions {now}"
+    if c.verdict == "equivalent":
+        return f"equivalent within {percent_words(c.matters_ratio or 0.0)}, {then}"
+    return f"{subject} is {way} than {base}{_size_words(c)}, {then}"
 
 
 def _given_words(e: Estimate, given: Given) -> str:
@@ -152,31 +179,37 @@ def _given_words(e: Estimate, given: Given) -> str:
 _TURNED: dict[Verdict, Verdict] = {"higher": "lower", "lower": "higher"}
 
 
-def judge(estimates: Iterable[Estimate], *, alpha: float = ALPHA) -> list[Comparison]:
+def judge(estimates: Iterable[Estimate], *, alpha: float = ALPHA, matters: float | None = None) -> list[Comparison]:
     """One comparison for each estimate, in the same order; Holm's procedure over all that can be judged.
 
     The chance that any of the claimed differences is none at all is at most `alpha` (family-wise error rate). Pass
     everything that is read together in one call; do not pick the interesting cells first.
 
-    Where data can be added and judged again, `alpha` is what this analysis may take (`looks`).
+    Where data can be added and judged again, `alpha` is what this analysis may take (`looks`). matters: the relative
+    size from which on a difference matters; equivalence within it is shown by two one-sided tests.
     """
     estimates = list(estimates)
     evidence = {i: e.finding for i, e in enumerate(estimates) if isinstance(e.finding, Evidence)}
-    steps = _holm(evidence, alpha)
+    steps = _holm(evidence, alpha) if matters is None else _partitioned(evidence, alpha, math.log1p(matters))
     return [
-        _without_verdict(e, e.finding) if isinstance(e.finding, Obstacle) else _conclude(e, e.finding, steps[i], alpha)
+        _without_verdict(e, e.finding)
+        if isinstance(e.finding, Obstacle)
+        else _conclude(e, e.finding, steps[i], alpha, matters)
         for i, e in enumerate(estimates)
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Where Holm's procedure decided one cell: at which alpha, and its p-value adjusted."""
+    """Where Holm's procedure decided one cell: at which alpha, and its p-value adjusted. size: what of a difference is
+    shown about the size that matters; equivalent: that there is none so large."""
 
     alpha: float
     p_value: float
-    p_adjusted: float
+    p_adjusted: float | None
     rejected: bool
+    size: Size | None = None
+    equivalent: bool = False
 
 
 def _holm(evidence: Mapping[int, Evidence], alpha: float) -> dict[int, _Step]:
@@ -196,15 +229,51 @@ def _holm(evidence: Mapping[int, Evidence], alpha: float) -> dict[int, _Step]:
     return steps
 
 
+def _partitioned(evidence: Mapping[int, Evidence], alpha: float, bound: float) -> dict[int, _Step]:
+    """Of each cell three hypotheses: no difference; one of at least `bound`; one of at most `bound`. At any truth those
+    of a cell that are true can only be rejected together, so a cell counts once: the level of a step is alpha over the
+    cells in which something true may still be rejected. A cell is settled when it is shown to differ by more than
+    `bound`, or by something that is less. Shaffer (1986); the two one-sided tests: Schuirmann (1987)."""
+    different: dict[int, float] = {}
+    beyond: dict[int, float] = {}
+    within: dict[int, float] = {}
+    settled: set[int] = set()
+    while len(settled) < len(evidence):
+        level = alpha / (len(evidence) - len(settled))
+        for i in evidence.keys() - settled:
+            of_ratio = evidence[i].of == "ratio"
+            low, high = evidence[i].interval(level)
+            if not low <= 0 <= high:
+                different.setdefault(i, level)
+            if of_ratio and (low > bound or high < -bound):
+                beyond.setdefault(i, level)
+            low, high = evidence[i].interval(min(2 * level, 1.0))
+            if of_ratio and -bound < low and high < bound:
+                within.setdefault(i, level)
+        now = {i for i in evidence if i in beyond or (i in different and (i in within or evidence[i].of == "shares"))}
+        if now == settled:
+            break
+        settled = now
+    left = max(1, len(evidence) - len(settled))
+    steps = {}
+    for i, found in evidence.items():
+        size: Size | None = None
+        if i in different and found.of == "ratio":
+            size = "matters" if i in beyond else "small" if i in within else "open"
+        own = beyond.get(i) or max(different.get(i, 0.0), 2 * within.get(i, 0.0)) or alpha / left
+        steps[i] = _Step(own, found.p_value(), None, i in different, size, i in within and i not in different)
+    return steps
+
+
 def _without_verdict(e: Estimate, obstacle: Obstacle) -> Comparison:
     return Comparison(*_facts(e), obstacle.verdict, obstacle.words, notes=e.notes)
 
 
-def _conclude(e: Estimate, found: Evidence, step: _Step, alpha: float) -> Comparison:
-    verdict: Verdict = "no difference"
+def _conclude(e: Estimate, found: Evidence, step: _Step, alpha: float, matters: float | None) -> Comparison:
+    verdict: Verdict = "equivalent" if step.equivalent else "no difference"
     if step.rejected:
         verdict = "higher" if found.log_ratio > 0 else "lower"
-    decidable = e.design == "paired" and not step.rejected
+    undecided = e.design == "paired" and verdict == "no difference" and found.of == "ratio"
     draft = Comparison(
         *_facts(e),
         verdict,
@@ -212,7 +281,9 @@ def _conclude(e: Estimate, found: Evidence, step: _Step, alpha: float) -> Compar
         level=1 - step.alpha,
         p_value=step.p_value,
         p_adjusted=step.p_adjusted,
-        more_repetitions=more_repetitions(found, step.alpha) if decidable else None,
+        matters_ratio=matters,
+        size=step.size,
+        more_repetitions=more_repetitions(found, step.alpha, matters) if undecided and matters is not None else None,
         notes=e.notes,
     )
     sized = _with_difference(draft, found, step) if found.of == "shares" else _with_ratio(draft, found, step, alpha)
@@ -229,7 +300,7 @@ def _with_ratio(c: Comparison, found: Evidence, step: _Step, alpha: float) -> Co
         high=high,
         plain_low=plain_low,
         plain_high=plain_high,
-        detectable_ratio=None if step.rejected else _ratio(found.detectable(step.alpha)) - 1,
+        detectable_ratio=None if step.rejected or step.equivalent else _ratio(found.detectable(step.alpha)) - 1,
     )
 
 
@@ -245,15 +316,35 @@ def _facts(e: Estimate) -> tuple[str, Metric, str, str, Design, int, float | Non
 def _words(c: Comparison) -> str:
     if c.difference is not None and c.difference_low is not None and c.difference_high is not None and c.level:
         return _share_words(c, c.difference, (c.difference_low, c.difference_high), c.level)
-    return _difference_words(c) if c.claims_difference else _undecided_words(c)
+    if c.verdict == "equivalent" and c.ratio is not None and c.low is not None and c.high is not None and c.level:
+        low, high = signed_words(c.low), signed_words(c.high)
+        within = f"equivalent within {percent_words(c.matters_ratio or 0.0)}"
+        these = "these two bundles are " if c.design == "two bundles" else ""
+        return f"{these}{within}: {signed_words(c.ratio)} ({level_words(c.level)} interval {low} to {high})"
+    return f"{_difference_words(c)}{_size_words(c)}" if c.claims_difference else _undecided_words(c)
+
+
+def _size_words(c: Comparison) -> str:
+    """Whether a difference is of the size that matters."""
+    if c.size is None or c.matters_ratio is None:
+        return ""
+    least = percent_words(c.matters_ratio)
+    return {
+        "matters": f", more than the {least} that matter",
+        "small": f", less than the {least} that matter",
+        "open": f"; whether by the {least} that matter is undecided",
+    }[c.size]
 
 
 def _undecided_words(c: Comparison) -> str:
     if c.ratio is None or c.low is None or c.high is None or c.detectable_ratio is None:
         return c.words
     what = "no difference between these two bundles shown" if c.design == "two bundles" else "no difference shown"
+    if c.matters_ratio is not None:
+        what = f"{what}, nor equivalence within {percent_words(c.matters_ratio)}"
     words = f"{what}: {short_words(c.ratio, c.low, c.high, c.detectable_ratio)}"
-    return f"{words}; {more_words(c.more_repetitions)}" if c.design == "paired" else words
+    planned = c.design == "paired" and c.matters_ratio is not None
+    return f"{words}; {more_words(c.more_repetitions)}" if planned else words
 
 
 def _difference_words(c: Comparison) -> str:
@@ -275,7 +366,7 @@ def _share_words(c: Comparison, difference: float, edges: tuple[float, float], l
     interval = " to ".join(f"{100 * edge:+.2g}" for edge in edges)
     if not c.claims_difference:
         size = f"{100 * difference:+.2g} percentage points ({interval})"
-        return f"no difference shown: {size}; {more_words(c.more_repetitions)}"
+        return f"no difference shown: {size}"
     way = "higher" if difference > 0 else "lower"
     size = f"{points_words(difference)} {way}"
     return f"{c.other}'s {c.objective.label} is {size} than {c.base}'s ({level_words(level)} interval {interval})"

@@ -8,7 +8,7 @@ occasions cannot be known, and is left out of the interval. See docs/method/comp
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bakeoff.analysis.metric import Metric
 from bakeoff.analysis.student import t_critical, t_detectable, t_two_sided_p
-from bakeoff.analysis.wording import counted
+from bakeoff.analysis.wording import counted, signed_words
 
 REPETITIONS_MIN = 5
 POWER = 0.80
@@ -25,7 +25,8 @@ POWER = 0.80
 RESOLUTION_RATIO = 1 / 1024
 
 #: `invalid runs`: a side failed in some of its runs; the others would be a comparison of survivors.
-Verdict = Literal["higher", "lower", "no difference", "too few", "invalid runs", "not comparable"]
+#: `equivalent`: shown to differ by less than the size that matters.
+Verdict = Literal["higher", "lower", "equivalent", "no difference", "too few", "invalid runs", "not comparable"]
 Design = Literal["paired", "two bundles", "occasions"]
 FloatArray = NDArray[np.float64]
 Block = TypeVar("Block", bound=Hashable)
@@ -45,27 +46,39 @@ RunValue = float | Invalid | None
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """log_ratio: of `other` over `base`; error: its standard error; df: degrees of freedom. of: `shares` where the
-    difference of two shares stands in place of the log-ratio, because one of them is zero."""
+    difference of two shares stands in place of the log-ratio, because one of them is zero. whole: where outlying blocks
+    were left out that speak against what the others say, the evidence of all blocks: a claim needs both."""
 
     log_ratio: float
     error: float
     df: float
     of: Literal["ratio", "shares"] = "ratio"
+    whole: "Evidence | None" = None
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Of the log-ratio, at level 1 - alpha: the t interval, widened by what recording cannot resolve."""
+        """Of the log-ratio, at level 1 - alpha: the t interval, widened by what recording cannot resolve; with `whole`
+        the least that holds both intervals."""
         half = self._multiple(t_critical, alpha) + math.log1p(RESOLUTION_RATIO)
-        return self.log_ratio - half, self.log_ratio + half
+        low, high = self.log_ratio - half, self.log_ratio + half
+        if self.whole is not None:
+            of_all = self.whole.interval(alpha)
+            return min(low, of_all[0]), max(high, of_all[1])
+        return low, high
 
     def p_value(self) -> float:
         """Of the hypothesis that the true ratio lies within what recording cannot resolve."""
         beyond = max(0.0, abs(self.log_ratio) - math.log1p(RESOLUTION_RATIO))
+        if self.whole is not None:
+            agrees = self.whole.log_ratio * self.log_ratio > 0
+            return max(replace(self, whole=None).p_value(), self.whole.p_value() if agrees else 1.0)
         if self.error == 0:
             return 0.0 if beyond else 1.0
         return t_two_sided_p(beyond / self.error, self.df)
 
     def detectable(self, alpha: float) -> float:
         """The log-ratio that a like experiment with this noise would show with probability POWER."""
+        if self.whole is not None:
+            return max(replace(self, whole=None).detectable(alpha), self.whole.detectable(alpha))
         return self._multiple(lambda a, df: t_detectable(a, df, POWER), alpha) + math.log1p(RESOLUTION_RATIO)
 
     def _multiple(self, factor: Callable[[float, float], float], alpha: float) -> float:
@@ -145,6 +158,7 @@ def paired(
         steps = np.asarray(b, dtype=float) - np.asarray(a, dtype=float) if shares else _logs(b) - _logs(a)
         finding = _of_steps(steps, "shares" if shares else "ratio")
         by_block = {} if shares else dict(zip(blocks, steps.tolist(), strict=True))
+        notes += [] if shares else _outlying_words(steps, {base: a, other: b}, blocks)
     values = (_mean(a), _mean(b)) if shares else (_centre(a), _centre(b))
     return Estimate(cell, objective, base, other, "paired", len(blocks), *values, finding, tuple(notes), by_block)
 
@@ -167,8 +181,66 @@ def over_settings(cell: str, estimates: Sequence[Estimate]) -> Estimate | None:
 
 
 def _of_steps(steps: FloatArray, of: Literal["ratio", "shares"]) -> Evidence:
-    """steps: one a block."""
-    return Evidence(float(steps.mean()), _standard_error(steps), float(steps.size - 1), of)
+    """steps: one a block. Log-ratios of outlying blocks are left out, so that the rest says what the typical run does.
+    Where some of them speak against the rest, their sum must not: a system is not called faster for stalling seldom."""
+    whole = Evidence(float(steps.mean()), _standard_error(steps), float(steps.size - 1), of)
+    out = outlying(steps) if of == "ratio" else np.zeros(steps.size, dtype=bool)
+    kept = steps[~out]
+    if kept.size == steps.size or kept.size < REPETITIONS_MIN:
+        return whole
+    centre = float(kept.mean())
+    against = ((steps[out] - centre) * centre < 0).any()
+    return Evidence(centre, _standard_error(kept), float(kept.size - 1), of, whole if against else None)
+
+
+def outlying(steps: FloatArray) -> NDArray[np.bool_]:
+    """Of each block whether its log-ratio lies further from the median than it does in one of a hundred comparisons
+    with normal noise, in units of the median distance."""
+    if steps.size < REPETITIONS_MIN:
+        return np.zeros(steps.size, dtype=bool)
+    distance = np.abs(steps - np.median(steps))
+    unit = max(float(np.median(distance)), math.log1p(RESOLUTION_RATIO) / 2)
+    bound = float(np.interp(steps.size, list(_OUTLYING), list(_OUTLYING.values())))
+    found: NDArray[np.bool_] = distance > bound * unit
+    return found
+
+
+#: By the number of blocks, simulated (`benches/judgement.py`): the greatest distance, in units of the median distance,
+#: that one of a hundred normal samples exceeds.
+_OUTLYING = {
+    5: 28.5, 6: 15.2, 7: 16.0, 8: 11.8, 9: 12.4, 10: 10.3, 11: 10.6, 12: 9.3, 13: 9.6, 14: 8.7, 15: 8.9,
+    16: 8.3, 18: 8.0, 20: 7.8, 25: 7.5, 30: 7.1, 40: 6.8, 60: 6.5, 100: 6.3,
+}  # fmt: skip
+
+
+def _outlying_words(
+    steps: FloatArray, sides: Mapping[str, Sequence[RunValue]], blocks: Sequence[Block]
+) -> tuple[str, ...]:
+    """Each outlying block by the side whose run is further from its own median."""
+    found = []
+    logs = {name: _logs(values) for name, values in sides.items()}
+    for i in np.flatnonzero(outlying(steps)).tolist():
+        apart = {name: float(of[i] - np.median(of)) for name, of in logs.items()}
+        name = max(apart, key=lambda name: abs(apart[name]))
+        found.append(f"{name} in block {blocks[i]} ({signed_words(math.exp(apart[name]))} from its median)")
+    if not found:
+        return ()
+    shown = "; ".join(found[:_OUTLYING_NAMED]) + ("; ..." if len(found) > _OUTLYING_NAMED else "")
+    count = f"{len(found)} of {counted(int(steps.size), 'block', 'blocks')}"
+    if steps.size - len(found) < REPETITIONS_MIN:
+        return (f"outlying: {count}: {shown}; too few others are left to judge without them",)
+    whole = Evidence(float(steps.mean()), _standard_error(steps), float(steps.size - 1))
+    ends = " to ".join(signed_words(math.exp(end)) for end in whole.interval(ALPHA_NOTED))
+    return (
+        f"outlying: {count}: {shown}; the estimate is of the typical run, without them; over all runs"
+        f" {signed_words(math.exp(whole.log_ratio))} ({ends})",
+    )
+
+
+#: So many outlying blocks are named; the rest are counted.
+_OUTLYING_NAMED = 3
+#: Of the interval over all runs, in a note.
+ALPHA_NOTED = 0.05
 
 
 def unpaired(

@@ -3,9 +3,10 @@
     rate < -5%            latency_p99 > 10%            rate < -5% , latency_p99 > 10%   (either)
 
 The change is the new bundle's value relative to the old one's. A condition *fails* when the whole interval lies beyond
-the threshold: "worse than 5 %, with confidence". With `on="estimate"` the middle of the interval is enough, which finds
-more and is wrong more often. Where only the middle lies beyond, the answer is *undecided*; where the cell could not be
-judged at all it is *not judged*, which counts as failing: a check that cannot see must not pass for ever.
+the threshold: "worse than 5 %, with confidence". It *passes* when the whole interval lies on the other side. An
+interval that crosses the threshold is *undecided*: the check was not sharp enough. With `on="estimate"` the middle of
+the interval decides, which finds more and is wrong more often. Where the cell could not be judged at all it is *not
+judged*, which counts as failing: a check that cannot see must not pass for ever.
 """
 
 import re
@@ -116,10 +117,12 @@ def _evaluate_one(condition: Condition, c: Comparison, on: On) -> Outcome:
 def status_of(condition: Condition, ratio: float, low: float, high: float, *, on: On = "interval") -> Status:
     """Of a change with its interval, other / base."""
     limit = 1 + condition.threshold_ratio
-    beyond, nearest = (gt, low) if condition.sign == ">" else (lt, high)
-    if not beyond(ratio, limit):
-        return "passed"
-    return "failed" if beyond(nearest, limit) or on == "estimate" else "undecided"
+    beyond, nearest, farthest = (gt, low, high) if condition.sign == ">" else (lt, high, low)
+    if on == "estimate":
+        return "failed" if beyond(ratio, limit) else "passed"
+    if beyond(nearest, limit):
+        return "failed"
+    return "undecided" if beyond(farthest, limit) else "passed"
 
 
 def _change_words(c: Comparison) -> str:

@@ -43,7 +43,7 @@ class Shape(Generic[Level]):
 
     @property
     def detectable_ratio(self) -> float | None:
-        """The smallest difference from `top` that would have been seen at all of the best; None where it is alone."""
+        """The smallest difference from `top` that could be detected at all of the best; None where it is alone."""
         ratios = [self.against[level].detectable_ratio for level in self.best if level != self.top]
         return max((ratio for ratio in ratios if ratio is not None), default=None)
 

@@ -19,6 +19,12 @@ def t_critical(alpha: float, df: float) -> float:
     return float(_special().stdtrit(df, 1 - alpha / 2))
 
 
+def t_equivalence(alpha: float, df: float, power: float) -> float:
+    """Non-centrality of the bounds at which two one-sided t tests at `alpha` show equivalence with probability `power`
+    where there is no difference at all. Source: Schuirmann (1987); each of the two may fail in half of the rest."""
+    return float(_special().nctdtrinc(df, (1 - power) / 2, t_critical(2 * alpha, df)))
+
+
 def t_two_sided_p(t: float, df: float) -> float:
     """Probability of |T| >= |t|."""
     return float(2 * _special().stdtr(df, -abs(t)))

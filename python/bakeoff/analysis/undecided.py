@@ -1,38 +1,42 @@
-"""What is said where no difference was shown: the estimate with its interval, what would have been seen, and how many
-more repetitions would probably decide it."""
+"""What is said where no difference was shown: the estimate with its interval, the smallest change that could be
+detected, and how many more repetitions would decide whether there is one of the size that matters."""
 
 import math
 
 from bakeoff.analysis.estimate import POWER, RESOLUTION_RATIO, Evidence
 from bakeoff.analysis.looks import SPENT_RATIO
-from bakeoff.analysis.student import t_detectable
-from bakeoff.analysis.wording import change_words, counted, percent_words, significant
+from bakeoff.analysis.student import t_detectable, t_equivalence
+from bakeoff.analysis.wording import change_words, counted, signed_words, significant
 
 #: Nobody adds more than that.
 MORE_MAX = 100
-#: From here on a difference is said as times: "700 % would have been seen" is no size that anybody pictures.
+#: From here on a difference is said as times: "700 %" is no size that anybody pictures.
 _TIMES_FROM = 2.0
-#: From here on it is not worth saying how large a difference would have been seen.
+#: From here on it is not worth saying how large a difference could be detected.
 _BLIND_FROM = 10.0
 _ROUNDED_FROM = 10
 
 
-def more_repetitions(found: Evidence, alpha: float) -> int | None:
-    """How many more blocks a comparison in blocks needs to be decided with probability POWER, with the noise found and
-    the estimate as the truth; None above MORE_MAX, or where recording cannot resolve the estimate.
+def more_repetitions(found: Evidence, alpha: float, matters: float) -> int | None:
+    """How many more blocks a comparison in blocks needs so that the next analysis decides with probability POWER, with
+    the noise found: it shows a true difference of the size that matters, and equivalence where there is none. None
+    above MORE_MAX, or where recording cannot resolve that size.
 
-    alpha: that it was judged at; the next look has less. Both noise and truth are estimated from a few blocks, so the
-    number is rough.
+    matters: a ratio, 0.05 is 5 %. alpha: that it was judged at; the next analysis has less. What was estimated plays no
+    part: planning for the difference that was seen is planning for chance (the fallacy of observed power; Hoenig and
+    Heisey 2001). The noise is estimated from a few blocks, so the number is rough.
     """
     next_alpha = alpha * (1 - SPENT_RATIO)
-    effect = abs(found.log_ratio) - math.log1p(RESOLUTION_RATIO)
+    size = math.log1p(matters) - math.log1p(RESOLUTION_RATIO)
     blocks = round(found.df) + 1
     noise = found.error * math.sqrt(blocks)
 
     def decided_by(more: int) -> bool:
-        return t_detectable(next_alpha, blocks + more - 1, POWER) * noise / math.sqrt(blocks + more) <= effect
+        df = blocks + more - 1
+        needed = max(t_detectable(next_alpha, df, POWER), t_equivalence(next_alpha, df, POWER))
+        return needed * noise / math.sqrt(blocks + more) <= size
 
-    if effect <= 0 or not decided_by(MORE_MAX):
+    if size <= 0 or not decided_by(MORE_MAX):
         return None
     too_few, enough = 0, MORE_MAX
     while enough - too_few > 1:
@@ -42,9 +46,9 @@ def more_repetitions(found: Evidence, alpha: float) -> int | None:
 
 
 def short_words(ratio: float, low: float, high: float, detectable_ratio: float) -> str:
-    """For a table: "+1.4 % (-2.3 % to +5.0 %); 6.1 % would have been seen"."""
+    """For a table: "+1.4 % (-2.3 % to +5.0 %); smallest detectable change +6.1 % or -5.7 %"."""
     blind = 1 + detectable_ratio >= _BLIND_FROM
-    return f"{signed_words(ratio) if blind else estimate_words(ratio, low, high)}; {seen_words(detectable_ratio)}"
+    return f"{signed_words(ratio) if blind else estimate_words(ratio, low, high)}; {detectable_words(detectable_ratio)}"
 
 
 def estimate_words(ratio: float, low: float, high: float) -> str:
@@ -53,10 +57,10 @@ def estimate_words(ratio: float, low: float, high: float) -> str:
 
 
 def more_words(more: int | None, what: str = "it") -> str:
-    """ "about 15 more repetitions would probably decide it"."""
+    """ "about 15 more repetitions would decide it"."""
     if more is None:
-        return f"more repetitions would hardly decide {what}"
-    return f"about {counted(rounded(more), 'more repetition', 'more repetitions')} would probably decide {what}"
+        return f"more than {MORE_MAX} more repetitions would be needed to decide {what}"
+    return f"about {counted(rounded(more), 'more repetition', 'more repetitions')} would decide {what}"
 
 
 def rounded(more: int) -> int:
@@ -64,20 +68,12 @@ def rounded(more: int) -> int:
     return more if more <= _ROUNDED_FROM else 5 * math.ceil(more / 5)
 
 
-def signed_words(ratio: float) -> str:
-    """1.014 -> "+1.4 %", 0.95 -> "-5.0 %", 5.8 -> "5.8 times"."""
-    if ratio >= _TIMES_FROM:
-        return size_words(ratio)
-    return f"{'+' if ratio > 1 else ''}{percent_words(ratio - 1)}"
-
-
-def seen_words(detectable_ratio: float, of: str = "") -> str:
-    """ "6.1 % would have been seen", "only 8.2 times or more would have been seen"; of: "a difference of "."""
+def detectable_words(detectable_ratio: float) -> str:
+    """In both directions: "smallest detectable change +6.1 % or -5.7 %", "... 8.2 times or -88 %"."""
     ratio = 1 + detectable_ratio
     if ratio >= _BLIND_FROM:
-        return f"not even {_BLIND_FROM:.0f} times as much would have been seen"
-    size = f"only {size_words(ratio)} or more" if ratio >= _TIMES_FROM else percent_words(detectable_ratio)
-    return f"{of}{size} would have been seen"
+        return f"not even {_BLIND_FROM:.0f} times as much, or a tenth, could be detected"
+    return f"smallest detectable change {signed_words(ratio)} or {signed_words(1 / ratio)}"
 
 
 def size_words(ratio: float) -> str:

@@ -42,6 +42,13 @@ def change_words(*ratios: float) -> str:
     return f"{' to '.join(sizes)} ({times})" if times else " to ".join(sizes)
 
 
+def signed_words(ratio: float) -> str:
+    """1.014 -> "+1.4 %", 0.95 -> "-5.0 %", 5.8 -> "5.8 times"."""
+    if ratio >= _TIMES_FROM:
+        return f"{significant(ratio, 2)} times"
+    return f"{'+' if ratio > 1 else ''}{percent_words(ratio - 1)}"
+
+
 def duration_words(value_ns: float) -> str:
     """Three significant digits with the unit that suits: 850 ns, 12.3 µs, 1.25 ms, 2.00 s."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):

@@ -27,7 +27,7 @@ example:
 
 exit codes:
   0 done   1 done, but a check, a threshold or runs that a figure needs failed   2 wrong use or plan
-  3 server or environment failed   130 interrupted, finished runs kept
+  3 server or environment failed   4 done, a threshold is undecided   130 interrupted, finished runs kept
 """
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ExitCode, PlanError
+from ..errors import ExitCode, PlanError, code_of_checks
 from .metrics import named
 from .output import add_json, print_json, say, show, table
 
@@ -54,7 +54,17 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="CONDITION",
         help='exit with 1 when AFTER changed by more, with confidence: "rate < -5%%", "latency_p99 > 10%%"',
     )
+    p.add_argument(
+        "--undecided",
+        choices=("separate", "pass", "fail"),
+        help="exit code where a condition's interval crosses it: 4, 0 or 1 (default: what AFTER's plan says, else 4)",
+    )
     p.add_argument("--on-estimate", action="store_true", help="--fail-if: judge the estimate, not the whole interval")
+    p.add_argument(
+        "--matters",
+        metavar="SIZE",
+        help='from which size on a difference matters, such as "5%%" (default: what the plans of AFTER say)',
+    )
     p.add_argument(
         "--allow-different",
         action="append",
@@ -80,23 +90,33 @@ def run(options: argparse.Namespace) -> int:
     before, after = ([Bundle.open(path) for path in side] for side in _sides(options.bundles, options.against))
     conditions = _conditions(options.fail_if, [*before, *after])
     objectives = _objectives(options.objective, conditions, before, after)
-    found = compared(before, after, objectives, options.allow_different)
+    found = compared(before, after, objectives, options.allow_different, _matters(options.matters, after))
     if found.same:
         _warn([*before, *after], found)
         return _tell_same(options, conditions)
+    if found.searches:
+        _refuse_of_searches(options)
     outcomes = fail_if.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
     _warn([*before, *after], found)
     joined = Joined(before, after, found.matches, objectives[0].name, _command(options))
     html = options.html and write_comparison(options.html, joined, found, outcomes)
     failed = any(o.fails for o in outcomes)
+    undecided = any(o.status == "undecided" for o in outcomes)
+    code = code_of_checks(failed=failed, undecided=undecided, means=options.undecided or after[-1].plan.undecided)
     if options.json:
-        document = {**joined.folders, "same": False, "html": html and str(html), "failed": failed}
+        document = {
+            **joined.folders,
+            "same": False,
+            "html": html and str(html),
+            "failed": failed,
+            "undecided": undecided,
+        }
         print_json({**document, **_document(found, joined, outcomes)})
     else:
         show_found(found, joined, outcomes)
         if html:
             show(f"\nreport  {html}")
-    return ExitCode.CHECK_FAILED if failed else ExitCode.DONE
+    return code
 
 
 def _warn(bundles: list[Bundle], found: Occasions) -> None:
@@ -120,6 +140,8 @@ def _command(options: argparse.Namespace) -> str:
         "--objective": options.objective or [],
         "--fail-if": options.fail_if,
         "--allow-different": options.allow_different,
+        "--matters": [options.matters] if options.matters else [],
+        "--undecided": [options.undecided] if options.undecided else [],
     }
     words += [word for option, values in said.items() for value in values for word in (option, value)]
     words += ["--on-estimate"] if options.on_estimate else []
@@ -139,6 +161,31 @@ def _tell_same(options: argparse.Namespace, conditions: list[Condition]) -> int:
         for outcome in outcomes:
             show(outcome["words"])
     return ExitCode.CHECK_FAILED if conditions else ExitCode.DONE
+
+
+def _refuse_of_searches(options: argparse.Namespace) -> None:
+    """What is found is compared, and has neither charts nor metrics of runs."""
+    for option, said in (("--fail-if", options.fail_if), ("--objective", options.objective), ("--html", options.html)):
+        if said:
+            hint = "leave it out: searches are compared by what they found"
+            raise PlanError("these bundles are searches", where=option, hint=hint)
+
+
+def _matters(said: str | None, after: list[Bundle]) -> float | None:
+    """What the option says, else the plans of AFTER where they agree."""
+    from ..plan.document import MATTERS_MAX, MATTERS_MIN
+    from ..plan.units import UnitError, parse_ratio
+
+    if said is None:
+        sizes = {bundle.plan.matters_ratio for bundle in after}
+        return sizes.pop() if len(sizes) == 1 else None
+    try:
+        size = parse_ratio(said)
+    except UnitError as error:
+        raise PlanError(str(error), where="--matters", hint=error.hint) from error
+    if not MATTERS_MIN <= size <= MATTERS_MAX:
+        raise PlanError(f"{said} is no size that can matter", where="--matters", hint='for instance "5%"')
+    return size
 
 
 def _sides(bundles: list[Path], against: list[Path]) -> tuple[list[Path], list[Path]]:

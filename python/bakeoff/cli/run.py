@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from .. import interrupts
-from ..errors import ExitCode, PlanError
+from ..errors import ExitCode, PlanError, code_of_checks
 from .dry_run import dry_run
 from .output import add_json, say
 from .run_bundle import (
@@ -298,7 +298,7 @@ def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
 
     bundle = Bundle.open(writer.folder)
     answer = analysed(bundle)
-    code = ExitCode.DONE if all_held(bundle, answer) else ExitCode.CHECK_FAILED
+    code = code_of(bundle, answer)
     if options.events:
         _tell_answer(bundle, answer, code, write=not options.no_report)
     else:
@@ -342,6 +342,11 @@ def _tell_end(writer: BundleWriter, error: BaseException) -> None:
     state: Literal["interrupted", "failed"] = "interrupted" if interrupted else "failed"
     folder = "" if refused(error, writer) else os.path.abspath(writer.folder)
     tell(Done(state=state, exit_code=code, error=str(error), headline=[], bundle=folder, report=None))
+
+
+def code_of(bundle: Bundle, answer: Answer) -> ExitCode:
+    undecided = any(threshold.status == "undecided" for threshold in answer.thresholds)
+    return code_of_checks(failed=not all_held(bundle, answer), undecided=undecided, means=bundle.plan.undecided)
 
 
 def all_held(bundle: Bundle, answer: Answer) -> bool:

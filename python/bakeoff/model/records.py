@@ -97,7 +97,9 @@ class VerdictRecord(Document):
 
     question: str  # "rate: <other> against <base>", by the cells' ids, or by their labels between bundles
     verdict: Literal["higher", "lower", "no difference", "equivalent"]
-    matters: bool | None = None  # with a size that matters: whether the difference is shown to exceed it
+    #: The size that mattered, where one was named, and what was shown of a difference about it.
+    matters_ratio: float | None = None
+    size: Literal["matters", "small", "open"] | None = None
     repetitions: int
     level: float
     ratio: float
@@ -212,6 +214,10 @@ class PlanRecord(Document):
     limits: list[str] = Field(default_factory=list)
     #: "rate < -5%", "latency_p99 > 2ms": what makes `run` end with exit code 1.
     fail_if: list[str] = Field(default_factory=list)
+    #: From which relative size on a difference matters; None: the plan does not say.
+    matters_ratio: float | None = None
+    #: What a `fail_if` on a change that is undecided makes of the exit code.
+    undecided: Literal["separate", "pass", "fail"] = "separate"
     #: Its cells are the levels tried so far, and a block is one step of it.
     search: SearchRecord | None = None
     cells: list[CellRecord]

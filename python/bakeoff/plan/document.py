@@ -232,6 +232,10 @@ class FaultTable(Table):
         return self
 
 
+#: Twice what recording resolves; and what nobody calls small.
+MATTERS_MIN, MATTERS_MAX = 0.002, 10.0
+
+
 class CompareTable(Table):
     """[compare]."""
 
@@ -239,6 +243,8 @@ class CompareTable(Table):
     baseline: Any = None
     limit: Texts = Field(default_factory=list)
     fail_if: Texts = Field(default_factory=list)
+    matters: Annotated[Ratio, Field(ge=MATTERS_MIN, le=MATTERS_MAX)] | None = None
+    undecided: Literal["separate", "pass", "fail"] = "separate"
 
 
 class SearchTable(Table):

@@ -52,6 +52,8 @@ def record_of(
         factors=factors,
         limits=list(document.compare.limit),
         fail_if=[*document.compare.fail_if, *fail_if],
+        matters_ratio=document.compare.matters,
+        undecided=document.compare.undecided,
         search=search,
         cells=[cell.record for cell in cells],
         resolved=plan_tree(document, closed=all(cell.record.rate_ops_per_s is None for cell in cells)),

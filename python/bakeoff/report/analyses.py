@@ -34,12 +34,13 @@ def place_of(past: Sequence[AnalysisRecord], data: str, family: Iterable[str]) -
 
 
 def claims(past: Iterable[AnalysisRecord]) -> dict[str, Given]:
-    """By question, the first claim of each: what was said then is not said again by a later one."""
+    """By question the verdicts that stand: the first, or a later one that says more of the size that matters."""
     found: dict[str, Given] = {}
     for one in past:
         for v in one.verdicts:
-            if v.verdict in ("higher", "lower"):
-                found.setdefault(v.question, Given(v.verdict, v.repetitions, v.level, v.ratio, v.low, v.high))
+            facts = v.verdict, v.repetitions, v.level, v.ratio, v.low, v.high, v.matters_ratio, v.size
+            if v.verdict != "no difference" and (v.question not in found or v.size in ("matters", "small")):
+                found[v.question] = Given(*facts)
     return found
 
 
@@ -48,16 +49,25 @@ def judged(
     before: Iterable[AnalysisRecord],
     alpha: float | None,
     this: AnalysisRecord | None = None,
+    matters: float | None = None,
 ) -> dict[str, Comparison]:
     """Of each question what was claimed before, with the latest estimate; the open ones are one family at `alpha`.
-    None: they are not judged. this: where this analysis was made before, what it said then."""
+    None: they are not judged. this: where this analysis was made before, what it said then. matters: the size that
+    matters; of a difference that was claimed, whether it is of that size stays open until it is shown."""
     given = claims(before)
-    still = {question: unless_recorded(e, alpha) for question, e in estimates.items() if question not in given}
-    decided = dict(zip(still, judge(still.values(), alpha=alpha or ALPHA), strict=True))
-    now = given | {
-        q: one for q, one in claims([this] if this else []).items() if q in decided and not decided[q].claims_difference
-    }
-    return {q: standing(e, now[q]) if q in now else decided[q] for q, e in estimates.items()}
+    done = {q for q, one in given.items() if one.settles(matters)}
+    still = {q: unless_recorded(e, alpha) for q, e in estimates.items() if q not in done}
+    decided = dict(zip(still, judge(still.values(), alpha=alpha or ALPHA, matters=matters), strict=True))
+    now = given | claims([this] if this else [])
+    return {q: _standing(e, now.get(q), decided.get(q)) for q, e in estimates.items()}
+
+
+def _standing(e: Estimate, given: Given | None, decided: Comparison | None) -> Comparison:
+    """decided: what is said of it now; None: it was not asked again."""
+    if decided is not None and (given is None or decided.verdict == given.verdict):
+        return decided
+    assert given is not None, "what was not asked was given"
+    return standing(e, given)
 
 
 def unless_recorded(e: Estimate, alpha: float | None) -> Estimate:
@@ -88,7 +98,7 @@ def record(
 
 def _verdict(question: str, c: Comparison) -> VerdictRecord | None:
     ends = (c.ratio, c.low, c.high) if c.difference is None else (c.difference, c.difference_low, c.difference_high)
-    if c.verdict not in ("higher", "lower", "no difference") or c.level is None or None in ends:
+    if c.verdict not in ("higher", "lower", "equivalent", "no difference") or c.level is None or None in ends:
         return None
     ratio, low, high = (end or 0.0 for end in ends)
     return VerdictRecord(
@@ -99,4 +109,6 @@ def _verdict(question: str, c: Comparison) -> VerdictRecord | None:
         ratio=ratio,
         low=low,
         high=high,
+        matters_ratio=c.matters_ratio,
+        size=c.size,
     )

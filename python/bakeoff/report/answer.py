@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ..analysis.wording import milliseconds_words
 from ..model.boundary import Document, Rate
-from ..model.records import AnalysisRecord, OperationSummary, Percentiles, Scalar
+from ..model.records import OperationSummary, Percentiles, Scalar
 from .limit_words import LimitFinding
 from .response_limits import LimitAnswer
 from .search_words import SearchAnswer
@@ -137,7 +137,7 @@ class ComparisonAnswer(Document):
     #: Why a side has no value: "zero", "overloaded in 2 of 5 runs"; "" where it has one, or nobody knows.
     base_why: str = ""
     other_why: str = ""
-    verdict: str  # of the value: higher, lower, no difference, too few, invalid runs, not comparable
+    verdict: str  # of the value: higher, lower, equivalent, no difference, too few, invalid runs, not comparable
     better: str | None
     words: str
     ratio: float | None = None
@@ -147,7 +147,12 @@ class ComparisonAnswer(Document):
     p_value: float | None = None
     p_adjusted: float | None = None
     detectable_ratio: float | None = None
-    #: That would probably decide it; None where nothing is undecided, and where no number that anybody makes would.
+    #: The size that matters, where the plan names one; of a claimed difference whether it is shown to exceed that
+    #: (matters), to be less (small), or neither (open).
+    matters_ratio: float | None = None
+    size: str | None = None
+    #: That would decide whether there is a difference of the size that matters; None where it is decided, where no size
+    #: is named, and where more than a hundred would be needed.
     more_repetitions: int | None = None
     difference: float | None = None
     difference_low: float | None = None
@@ -344,8 +349,6 @@ class Answer(Document):
     neighbours: list[CellsDiffer] = Field(default_factory=list)
     #: Which analysis of this bundle it is, from 1: data were added after those before it.
     look: int = 1
-    #: What has to be in the bundle before this is shown.
-    pending: list[AnalysisRecord] = Field(default_factory=list, exclude=True)
     #: Over the axis, where it is a swept number; in a sweep they take the place of comparisons.
     shapes: list[ShapeAnswer] = Field(default_factory=list)
     thresholds: list[ThresholdAnswer] = Field(default_factory=list)

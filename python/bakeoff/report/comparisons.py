@@ -75,7 +75,7 @@ def compare_all(contest: Contest, bundle: Source, runs: Runs, *, can_record: boo
     given_before = this is not None or (not bundle.analyses and _was_answered(bundle, made))
     if not can_record and not given_before:
         alpha = None
-    found = analyses.judged(estimates, before, alpha, this)
+    found = analyses.judged(estimates, before, alpha, this, contest.plan.matters_ratio)
     judged = made >= REPETITIONS_MIN if shape else any(isinstance(e.finding, Evidence) for e in estimates.values())
     judged = judged or (bool(values) and made > 1)
     pending = []
@@ -313,6 +313,8 @@ def answered(setting: Setting, found: compare.Comparison, notes: list[str]) -> C
         p_value=found.p_value,
         p_adjusted=found.p_adjusted,
         detectable_ratio=found.detectable_ratio,
+        matters_ratio=found.matters_ratio,
+        size=found.size,
         more_repetitions=found.more_repetitions,
         difference=found.difference,
         difference_low=found.difference_low,

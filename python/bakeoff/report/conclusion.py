@@ -9,7 +9,7 @@ from ..analysis.metric import Metric, Observed
 from ..analysis.registry import metric
 from ..analysis.wording import counted
 from ..errors import BakeoffError
-from ..model.records import RunRecord
+from ..model.records import AnalysisRecord, RunRecord
 from .answer import Answer, ComparisonAnswer, Difference, MetricShown
 from .cells import cell_answers
 from .client_places import places_differ_words
@@ -50,12 +50,20 @@ def answer_of(
     bundle: Source,
     metrics: Sequence[Metric] = (),
     comparisons: Sequence[ComparisonAnswer] | None = None,
-    *,
-    can_record: bool = True,
 ) -> Answer:
     """metrics: to be shown beside those of every report; the objective is one of them anyway. comparisons: in place of
-    those by block. can_record: whether `Answer.pending` can be written down. Whoever shows the answer uses
-    `analysed`, which does it."""
+    those by block. Whoever shows the answer of one bundle to somebody who may act on it uses `analysed`."""
+    return answer_and_records(bundle, metrics, comparisons)[0]
+
+
+def answer_and_records(
+    bundle: Source,
+    metrics: Sequence[Metric] = (),
+    comparisons: Sequence[ComparisonAnswer] | None = None,
+    *,
+    can_record: bool = True,
+) -> tuple[Answer, list[AnalysisRecord]]:
+    """The answer, and what has to be in the bundle before it is shown. can_record: whether that can be written."""
     plan, info = bundle.plan, bundle.info
     contest = Contest(plan)
     runs = runs_by_cell(bundle.runs)
@@ -84,7 +92,7 @@ def answer_of(
     faults = fault_answers(contest, runs)
     lags = lag_sentences(contest, bundle, runs)
     slow = client_sentences(contest, runs)
-    return Answer(
+    answer = Answer(
         title=plan.title,
         description=plan.description,
         created=info.created,
@@ -108,7 +116,6 @@ def answer_of(
         over_all=compared.over_all,
         neighbours=neighbours,
         look=compared.look,
-        pending=compared.pending,
         shapes=shapes,
         search=search,
         nodes=node_answers(contest, runs),
@@ -138,19 +145,20 @@ def answer_of(
         command=info.command,
         bakeoff_version=info.bakeoff_version,
     )
+    return answer, compared.pending
 
 
 def analysed(bundle: Recording, metrics: Sequence[Metric] = ()) -> Answer:
     """The answer, for somebody who may act on it: recorded first, in the bundle, as one of its analyses. Where that
     cannot be done the answer claims nothing that was not claimed before."""
     for _ in range(ATTEMPTS_MAX):
-        answer = answer_of(bundle, metrics)
+        answer, pending = answer_and_records(bundle, metrics)
         try:
-            if not answer.pending or bundle.record(answer.pending, answer.look - len(answer.pending)):
+            if not pending or bundle.record(pending, answer.look - len(pending)):
                 return answer
         except BakeoffError:
             break
-    return answer_of(bundle, metrics, can_record=False)
+    return answer_and_records(bundle, metrics, can_record=False)[0]
 
 
 def _objective_words(objective: Metric) -> str:

@@ -11,8 +11,7 @@ from itertools import pairwise, product
 from ..analysis.hints import Hint, hint_of
 from ..analysis.metric import Metric
 from ..analysis.registry import metric
-from ..analysis.undecided import signed_words
-from ..analysis.wording import significant
+from ..analysis.wording import signed_words, significant
 from ..model.records import CellRecord, RunRecord
 from .answer import CellsDiffer, ComparisonAnswer, FigureDiffers
 from .cells import metric_spreads

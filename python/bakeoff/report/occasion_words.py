@@ -63,7 +63,9 @@ def occasion_words(found: Sequence[ComparisonAnswer], metric: Metric, *, two_bun
             named = f" ({'; '.join(c.setting_words for c in claimed)})" if len(claimed) <= NAMED_MAX else ""
             clauses.append(f"{verdict} in {len(claimed)} of {len(found)} cells{named}, by {by}")
     undecided = sum(c.is_undecided for c in found)
-    rest = len(found) - undecided - sum(c.claims_difference for c in found)
+    alike = sum(c.verdict == "equivalent" for c in found)
+    rest = len(found) - undecided - alike - sum(c.claims_difference for c in found)
+    clauses += [f"equivalent in {alike}"] if alike else []
     clauses += [f"no difference shown in {undecided}"] if undecided else []
     clauses += [f"not compared in {rest}"] if rest else []
     first = f"The {metric.label} of {AFTER} against that of {BEFORE}: {'; '.join(clauses)}."

@@ -20,6 +20,7 @@ from ..errors import BakeoffError, BundleError, PlanError
 from ..model.records import AnalysisRecord, CellRecord, RunRecord
 from ..nearest import meant
 from .analyses import fingerprint, judged, place_of, record, short
+from .capacities import are_searches, capacity_estimate, without_levels
 from .conditions import CELL_CONDITIONS, CONDITIONS, Change, changes
 from .matching import MATCHED, Match, factors_of, match
 from .run_values import run_values, same_operations
@@ -44,9 +45,10 @@ class Spread:
 class Occasions:
     """What `compare` found. changed: what differs, all of it allowed or worth stating. left_out, doubts: in words.
     matches: the cells that were compared; gone: those that not every bundle has. spreads: what lies between occasions
-    and what within, where a side has several. same: both sides are one bundle, and nothing was compared. look: which
-    analysis of these bundles this is, from 1; alpha: what it may take, None where nothing new is claimed; pending: what
-    has to be recorded before this is shown."""
+    and what within, where a side has several. same: both sides are one bundle, and nothing was compared. searches: they
+    were compared by what they found. look: which analysis of these bundles this is, from 1;
+    alpha: what it may take, None where nothing new is claimed; pending: what has to be recorded
+    before this is shown."""
 
     comparisons: list[Comparison]
     changed: list[Change]
@@ -56,21 +58,26 @@ class Occasions:
     gone: list[str] = field(default_factory=list)
     spreads: list[Spread] = field(default_factory=list)
     same: bool = False
+    searches: bool = False
     look: int = 1
     alpha: float | None = None
     pending: list[AnalysisRecord] = field(default_factory=list)
 
 
 def compared(
-    before: Sequence[Recording], after: Sequence[Recording], objectives: Sequence[Metric], allowed: Collection[str] = ()
+    before: Sequence[Recording],
+    after: Sequence[Recording],
+    objectives: Sequence[Metric],
+    allowed: Collection[str] = (),
+    matters: float | None = None,
 ) -> Occasions:
     """`compare`, for somebody who may act on it: recorded first in every bundle that can be written to, as an analysis
     of what both sides contain. Where none can, nothing is claimed that was not claimed before."""
-    found = compare(before, after, objectives, allowed)
+    found = compare(before, after, objectives, allowed, matters)
     recorded = sum(_recorded(bundle, found.pending) for bundle in (*before, *after) if found.pending)
     if recorded or not found.pending:
         return found
-    return compare(before, after, objectives, allowed, can_record=False)
+    return compare(before, after, objectives, allowed, matters, can_record=False)
 
 
 def _recorded(bundle: Recording, pending: list[AnalysisRecord]) -> bool:
@@ -104,10 +111,12 @@ def compare(
     after: Sequence[Source],
     objectives: Sequence[Metric],
     allowed: Collection[str] = (),
+    matters: float | None = None,
     *,
     can_record: bool = True,
 ) -> Occasions:
     """`after` against `before`, each at least one bundle. allowed: keys of differences that the user wants.
+    matters: the relative size from which on a difference matters.
 
     `matching` says which cells are the same. One of `before` that not every bundle has is not comparable; one that is
     only in `after` is new, and left out. Raises BundleError if nothing is common, if a bundle is given twice, or if
@@ -115,8 +124,12 @@ def compare(
     """
     if len(before) == len(after) == 1 and _identity(before[0]) == _identity(after[0]):
         return Occasions([], [], [], [], same=True)
+    _refuse_copies([*before, *after])
+    searched = before, after
+    searching = are_searches([*before, *after])
+    if searching:
+        before, after = ([without_levels(bundle) for bundle in side] for side in searched)
     bundles = [*before, *after]
-    _refuse_copies(bundles)
     _refuse_unknown(allowed, factors_of(bundles))
     found = match(before, after, allowed)
     if not found.matches:
@@ -128,7 +141,9 @@ def compare(
     changed = changes(before, after, found.matches)
     changed += [_other_work(one.label) for one in found.matches if _different_work(bundles, one)]
     _refuse([c for c in changed if c.weight == "meaningless" and c.key not in allowed], bundles)
-    estimates = {
+    estimates = {f"capacity: {one.label}": capacity_estimate(one, *searched) for one in found.matches if searching}
+    objectives = [] if searching else objectives
+    estimates |= {
         f"{o.name}: {one.label}": unpaired(
             one.label, o, BEFORE, AFTER, _values(before, one.before, o), _values(after, one.after, o)
         )
@@ -143,7 +158,7 @@ def compare(
     spent = [one.alpha for one in (*past, *turned)]
     alpha: float | None = this.alpha if this else alpha_after(spent, ALPHA)
     alpha = alpha if this or can_record else None
-    comparisons = judged(estimates, earlier, alpha, this)
+    comparisons = judged(estimates, earlier, alpha, this, matters)
     pending = []
     if this is None and alpha is not None and any(isinstance(e.finding, Evidence) for e in estimates.values()):
         names = [[_name(bundle) for bundle in side] for side in (before, after)]
@@ -160,6 +175,7 @@ def compare(
         look=len(earlier) + len(turned) + 1,
         alpha=alpha,
         pending=pending,
+        searches=searching,
     )
 
 

@@ -17,7 +17,11 @@ from .undecided import decide_words, undecided_words
 NAMED_MAX = 2
 #: Of so many settings, none of which is compared, each is told with its values.
 NONE_COMPARED_MAX = 4
-_UNDECIDED = {"no difference shown": ("no difference",), "not compared": ("too few", "invalid runs", "not comparable")}
+_UNDECIDED = {
+    "equivalent": ("equivalent",),
+    "no difference shown": ("no difference",),
+    "not compared": ("too few", "invalid runs", "not comparable"),
+}
 
 
 def pair_words(

@@ -9,13 +9,12 @@ from itertools import groupby, islice
 from ..analysis.compare import size_words
 from ..analysis.estimate import REPETITIONS_MIN
 from ..analysis.metric import Metric
-from ..analysis.undecided import seen_words
+from ..analysis.undecided import detectable_words
 from ..analysis.wording import change_words, counted, interval_words, points_words
 from ..model.records import Scalar
 from .answer import ComparisonAnswer, ShapeAnswer, ShapeLevel
 from .contest import Contest
 from .levels import LOAD, amount, factor_words, short_words
-from .undecided import decide_words
 
 #: Levels that a smaller difference would have told apart are called as good as each other; else they are undecided.
 SEEN_MAX_RATIO = 0.1
@@ -29,8 +28,7 @@ def shape_words(contest: Contest, shapes: Sequence[ShapeAnswer]) -> list[str]:
     if contest.is_sweep:
         whole = [_whole(contest, shape) for shape in shapes[:NAMED_MAX]]
         knees = [words for shape in shapes if (words := _knee(contest, shape))] if len(shapes) <= KNEES_MAX else []
-        undecided = [level.against for shape in shapes for level in _undecided(shape) if level.against]
-        return [*whole, *decide_words(undecided), *knees, *_more(len(shapes) - NAMED_MAX)]
+        return [*whole, *knees, *_more(len(shapes) - NAMED_MAX)]
     if shapes and shapes[0].axis in LOAD and contest.objective.better == "lower":
         return []  # the least load has the shortest times: nobody learns from that
     panels = [list(group) for _, group in groupby(shapes, key=lambda shape: shape.setting_words)]
@@ -186,7 +184,7 @@ def _way(objective: Metric, up: bool) -> str:
 def _among(shape: ShapeAnswer) -> Iterator[str]:
     if shape.detectable_ratio is not None and not _undecided(shape):
         shown = "" if len(shape.best) == len(_levels(shape)) else "no difference was shown among these, "
-        yield f"{shown}{seen_words(shape.detectable_ratio)}"
+        yield f"{shown}{detectable_words(shape.detectable_ratio)}"
 
 
 def _left_out(shape: ShapeAnswer) -> Iterator[str]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.compare import level_words
-from ..analysis.undecided import more_words, rounded, seen_words, size_words
+from ..analysis.undecided import detectable_words, more_words, rounded, size_words
+from ..analysis.wording import percent_words
 from .answer import ComparisonAnswer
+
+_SAY = 'Say what size matters ([compare] matters = "5%") to learn how many repetitions would decide it'
 
 
 def undecided_words(found: ComparisonAnswer, *, by_rate: bool) -> list[str]:
@@ -17,39 +20,36 @@ def undecided_words(found: ComparisonAnswer, *, by_rate: bool) -> list[str]:
         return []
     ways = ("faster", "slower") if by_rate else ("higher", "lower")
     estimate, *edges = (f"{size_words(value)} {ways[value < 1]}" for value in (ratio, low, high))
-    more = _sentence(more_words(found.more_repetitions)) + _resumed(found.more_repetitions)
-    if found.more_repetitions is None:
-        more = f"{more}: a difference, if there is one, lies between {' and '.join(edges)}"
     return [
-        f"The estimate is {estimate} ({level_words(level)} interval {' to '.join(edges)});"
-        f" {seen_words(seen, 'a difference of ')}.",
-        f"{more}.",
+        f"The estimate is {estimate} ({level_words(level)} interval {' to '.join(edges)}); {detectable_words(seen)}.",
+        f"{_decided_by([found], 'it')}.",
     ]
 
 
 def decide_words(found: Sequence[ComparisonAnswer], whole: ComparisonAnswer | None = None) -> list[str]:
-    """Of several settings: how many more repetitions would probably decide those that repetitions can; where they can
-    none of them, whether they can `whole`, which is over all settings."""
+    """Of several settings: how many more repetitions would decide those that repetitions can; where they can none of
+    them, whether they can `whole`, which is over all settings."""
     undecided = [c for c in found if c.is_undecided]
-    more = [c.more_repetitions for c in undecided if c.more_repetitions is not None]
     if not undecided:
         return []
+    more = [c.more_repetitions for c in undecided if c.more_repetitions is not None]
     if not more and whole is not None and whole.is_undecided and whole.more_repetitions is not None:
-        over_all = more_words(whole.more_repetitions, f"it {whole.setting_words}")
-        return [
-            f"More repetitions would hardly decide a setting by itself; {over_all}{_resumed(whole.more_repetitions)}."
-        ]
-    if not more:
-        return ["More repetitions would hardly decide what is undecided."]
-    those = "all" if len(more) == len(undecided) else f"{len(more)} of the"
-    which = "it" if len(undecided) == 1 else f"{those} {len(undecided)} that are undecided"
-    return [f"{_sentence(more_words(max(more), which))}{_resumed(max(more))}."]
+        return [f"{_decided_by([whole], f'it {whole.setting_words}')}."]
+    those = "all" if len(more) in (0, len(undecided)) else f"{len(more)} of the"
+    return [f"{_decided_by(undecided, 'it' if len(undecided) == 1 else f'{those} {len(undecided)} undecided')}."]
+
+
+def _decided_by(undecided: Sequence[ComparisonAnswer], what: str) -> str:
+    """Planned for the size that matters, with the noise found; never for the difference that was seen."""
+    matters = undecided[0].matters_ratio
+    if matters is None:
+        return _SAY
+    more = max((c.more_repetitions for c in undecided if c.more_repetitions is not None), default=None)
+    words = more_words(more, what)
+    within = f"whether there is a difference of {percent_words(matters)}"
+    return f"{words[:1].upper()}{words[1:]}: {within}{_resumed(more)}"
 
 
 def _resumed(more: int | None) -> str:
     """How to add them."""
     return "" if more is None else f" (--resume --repetitions +{rounded(more)})"
-
-
-def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:]
