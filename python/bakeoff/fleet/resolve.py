@@ -15,9 +15,10 @@ from pydantic import ValidationError
 
 from ..analysis.wording import bytes_words, count_words, seconds_words
 from ..errors import EngineError
-from ..model.boundary import ANSWER, Answer, Request, WorkloadRequest, WriteEventsRequest
+from ..model.boundary import ANSWER, Answer, PreviewRequest, Request, WorkloadRequest, WriteEventsRequest
 from ..printable import printable
 from ..provision.process import exit_words
+from ..slow import said_if_slow
 from .binary import engine_path
 
 #: For thousands of questions of a fraction of a millisecond each, beside what they read and write.
@@ -43,12 +44,26 @@ def resolve(requests: Sequence[Request]) -> list[Answer]:
     asked = [(engine, _line(request)) for request in requests]
     new = {key: request for key, request in zip(asked, requests, strict=True) if key not in _ANSWERS}
     long_s = sum(map(_announced_s, new.values()))
-    _ANSWERS.update(zip(new, _ask(engine, [line for _, line in new], long_s), strict=True))
+    with said_if_slow(_about(list(new.values()))):
+        _ANSWERS.update(zip(new, _ask(engine, [line for _, line in new], long_s), strict=True))
     return [_ANSWERS[key] for key in asked]
 
 
 def _line(request: Request) -> str:
     return json.dumps({"ask": request.ask, **request.model_dump(mode="json")})
+
+
+def _about(requests: Sequence[Request]) -> str:
+    """What the engine is asked, for who waits for it."""
+    kinds = dict.fromkeys(
+        str(request.workload.get("kind")) if isinstance(request, PreviewRequest) else request.kind
+        for request in requests
+        if isinstance(request, PreviewRequest | WorkloadRequest)
+    )
+    work = f" of {', '.join(kinds)}" if kinds else ""
+    if any(isinstance(request, PreviewRequest) for request in requests):
+        return f"drawing the first operations{work}; after {_PATIENCE_S} s this is given up"
+    return f"reading the options{work}; after {_PATIENCE_S} s this is given up"
 
 
 def _announced_s(request: Request) -> float:

@@ -12,12 +12,15 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from bakeoff.analysis.wording import bytes_words
 from bakeoff.errors import ServerError
 from bakeoff.provision.installation import NotOffered
+from bakeoff.slow import said_if_slow
 
 _CONFIG = """\
 #clear APT::Update::Pre-Invoke;
@@ -108,7 +111,8 @@ class PrivateApt:
 
     def update(self) -> None:
         """Reads the sources' lists. One broken source is no error yet: the packages may come from another."""
-        done = self._run("apt-get", "-q", "update")
+        with said_if_slow("apt reads the lists of packages"):
+            done = self._run("apt-get", "-q", "update")
         self._update_trouble = _complaints(done.stderr) if done.returncode or "W:" in done.stderr else ""
 
     def has(self, package: str) -> bool:
@@ -135,12 +139,16 @@ class PrivateApt:
         return sorted(self.archives.glob("*.deb"))
 
     def _get(self, packages: Sequence[str], *how: str) -> None:
-        done = self._run("apt-get", "-q", *how, *packages)
+        with said_if_slow(f"apt fetches {' '.join(packages)}", self._fetched):
+            done = self._run("apt-get", "-q", *how, *packages)
         if done.returncode:
             raise ServerError(
                 f"apt could not download {' '.join(packages)}: {_complaints(done.stderr)}{self._because()}",
                 hint=f"check the network and proxy settings and try again, {_HOW_TO_DO_WITHOUT}",
             )
+
+    def _fetched(self) -> str:
+        return f"{bytes_words(sum(_sizes(self.archives)))} fetched"
 
     def _because(self) -> str:
         return f"; reading the sources said: {self._update_trouble}" if self._update_trouble else ""
@@ -156,6 +164,12 @@ class PrivateApt:
             text=True,
             check=False,
         )
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # apt has renamed it meanwhile
+            yield path.stat().st_size if path.is_file() else 0
 
 
 def _of_suite(suite: str) -> tuple[str, str] | None:

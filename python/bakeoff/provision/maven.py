@@ -24,6 +24,7 @@ from bakeoff.provision.installation import (
     version_key,
 )
 from bakeoff.provision.store import Content, Part, Progress, Stored, sha256_of, store, stored
+from bakeoff.slow import said_if_slow
 
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 _TIMEOUT_S = 1800.0
@@ -135,9 +136,16 @@ def run_maven(asked: Sequence[str], what: str, scratch: Path, forgotten: Iterabl
     make_passable(repository)
     argv = ["mvn", "-q", "-B", "-C", f"-Dmaven.repo.local={repository}", *asked]
     try:
-        done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=scratch, timeout=_TIMEOUT_S
-        )
+        with said_if_slow(f"Maven fetches {what}; after {_TIMEOUT_S:.0f} s this is given up"):
+            done = subprocess.run(
+                argv,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=scratch,
+                timeout=_TIMEOUT_S,
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ServerError(f"could not fetch {what}: {error}", hint="check that `mvn` works here") from error
     finally:

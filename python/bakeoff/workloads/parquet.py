@@ -3,17 +3,28 @@ quotes."""
 
 from __future__ import annotations
 
+import atexit
+import errno
+import os
+import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
-from ..errors import PlanError
+from ..analysis.wording import bytes_words
+from ..errors import BakeoffError, PlanError
+from ..provision.instance import InstanceFolder, new_instance
+from ..slow import said_if_slow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BATCH_ROWS = 10_000
+#: A text of a megabyte in each row of a batch takes a gigabyte of memory.
+_BATCH_ROWS = 1_000
+#: A file of a megabyte may hold any number of equal rows: what comes of it is bounded.
+_CSV_LEAST_BYTES = 64 << 20
+_CSV_RATIO = 100
 _HINT = "store numbers, texts, decimals, dates, timestamps or booleans, or write the rows as CSV"
 
 
@@ -27,26 +38,60 @@ def as_csv(path: Path) -> Path:
 
 
 @cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="bakeoff-rows-")
+def _folder() -> InstanceFolder:
+    """On a disk, for this process alone. What a killed one left is removed when the next one comes here."""
+    folder = new_instance("rows")
+    atexit.register(folder.remove)
+    return folder
 
 
 @cache
-def _written(path: Path, _mtime_ns: int, _size_bytes: int) -> Path:
+def _written(path: Path, _mtime_ns: int, size_bytes: int) -> Path:
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet as pq
 
-    with tempfile.NamedTemporaryFile(dir=_folder().name, prefix=path.stem, suffix=".csv", delete=False) as out:
-        try:
-            with pq.ParquetFile(path) as file:
-                schema = pa.schema([_field(field, path) for field in file.schema_arrow])
-                with pa.csv.CSVWriter(out, schema) as writer:
-                    for batch in file.iter_batches(_BATCH_ROWS):
-                        writer.write_batch(batch.cast(schema))
-        except (pa.ArrowException, OSError) as error:
-            raise PlanError(f"the file of rows is not read as Parquet: {error}", where=str(path), hint=_HINT) from error
-    return Path(out.name)
+    folder = _folder().path
+    free_bytes = shutil.disk_usage(folder).free
+    most_bytes = min(_CSV_LEAST_BYTES + _CSV_RATIO * size_bytes, free_bytes // 2)
+    try:
+        file = pq.ParquetFile(path)
+    except (pa.ArrowException, OSError) as error:
+        raise _not_read(error, path) from error
+    out, name = _new_file(folder, path.stem)
+    try:
+        with file, said_if_slow(f"writing the rows of {path.name} as CSV"), out:
+            schema = pa.schema([_field(field, path) for field in file.schema_arrow])
+            with pa.csv.CSVWriter(out, schema) as writer:
+                for batch in file.iter_batches(_BATCH_ROWS):
+                    writer.write_batch(batch.cast(schema))
+                    if out.tell() > most_bytes:
+                        raise _too_much(path, most_bytes, free_bytes)
+    except BaseException as error:
+        name.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            hint = f"the rows of {path.name} are written there as CSV: free some space, or set BAKEOFF_CACHE"
+            raise BakeoffError("the disk is full", where=str(folder), hint=hint) from error
+        if isinstance(error, pa.ArrowException | OSError):
+            raise _not_read(error, path) from error
+        raise
+    return name
+
+
+def _new_file(folder: Path, stem: str) -> tuple[IO[bytes], Path]:
+    handle, name = tempfile.mkstemp(dir=folder, prefix=stem, suffix=".csv")
+    return os.fdopen(handle, "wb"), Path(name)
+
+
+def _not_read(error: Exception, path: Path) -> PlanError:
+    return PlanError(f"the file of rows is not read as Parquet: {error}", where=str(path), hint=_HINT)
+
+
+def _too_much(path: Path, most_bytes: int, free_bytes: int) -> PlanError:
+    what = f"the rows of this file take more than {bytes_words(most_bytes)} as CSV, which is the limit"
+    limit = f"{bytes_words(_CSV_LEAST_BYTES)} and {_CSV_RATIO} times the file, and half of the free disk"
+    hint = f"the limit is {limit} ({bytes_words(free_bytes)} free); write the rows as CSV yourself"
+    return PlanError(what, where=str(path), hint=hint)
 
 
 def _field(field: pa.Field, path: Path) -> pa.Field:
