@@ -30,9 +30,51 @@ def run(*operations: str, checks: tuple[Check, ...] = (COUNT, SAMPLE), number: i
     ).model_copy(update={"checks": list(checks)})
 
 
-def test_where_all_that_was_acknowledged_is_counted_nothing_is_missing() -> None:
+EXACT = COUNT.model_copy(update={"expected": "21819 rows"})
+
+
+def keyed(read: int, total: int, doubt: str = "", *, ok: bool = True, evidence: tuple[str, ...] = ()) -> Check:
+    expected = f"{read} of {total} acknowledged rows present, read by key"
+    actual = f"{read} present, 0 missing, 0 wrong{doubt}" if ok else f"{read - 1} present, 1 missing, 0 wrong"
+    return Check(name="acknowledged rows", ok=ok, expected=expected, actual=actual, evidence=list(evidence))
+
+
+def test_rows_that_were_read_by_their_keys_are_said_to_be_all_or_so_many() -> None:
+    assert loss_words([run("READ", "INSERT", checks=(COUNT, keyed(818, 818)))]) == (
+        "every acknowledged INSERT (818) was read by its key after the run, and none is missing"
+    )
+    assert loss_words([run("INSERT", checks=(COUNT, keyed(50_000, 81_800)))]) == (
+        "50,000 of 81,800 acknowledged INSERTs were read by key after the run, and none of these is missing"
+    )
+
+
+def test_what_became_of_inserts_without_an_answer_is_said_by_name() -> None:
+    stored = "user17: stored without an acknowledgement"
+    doubtful = keyed(818, 818, "; of 2 without an answer 1 present", evidence=(stored,))
+    assert loss_words([run("INSERT", checks=(COUNT, doubtful))]).endswith(
+        "none is missing; of 2 that got no answer 1 are stored (user17)"
+    )
+
+
+def test_a_row_that_is_missing_is_named_although_the_count_may_be_right() -> None:
+    lost = keyed(818, 818, ok=False, evidence=("user9: row missing",))
+    assert loss_words([run("INSERT", checks=(COUNT, lost))]) == (
+        "acknowledged rows are lost or wrong: 817 present, 1 missing, 0 wrong (user9: row missing)"
+    )
+
+
+def test_where_nobody_knows_what_an_earlier_run_did_a_count_shows_nothing() -> None:
+    unbounded = COUNT.model_copy(update={"expected": "at least 21818 rows"})
+    assert loss_words([run("INSERT", checks=(unbounded,))]).startswith("acknowledged INSERT could be missing")
+
+
+def test_a_count_with_a_span_says_how_many_rows_it_can_hide() -> None:
     assert loss_words([run("READ", "INSERT")]) == (
-        "nothing that was acknowledged is missing (21,819 rows, 21,818 to 21,820 expected)"
+        "up to 1 acknowledged INSERT could be missing in a run: only rows were counted"
+        " (21,819 rows, 21,818 to 21,820 expected)"
+    )
+    assert loss_words([run("READ", "INSERT", checks=(EXACT,))]) == (
+        "no acknowledged INSERT is missing by the count of rows (21,819 rows, 21,819 expected)"
     )
     both = loss_words([run("READ", "INSERT"), run("READ", "INSERT", number=2)])
     assert both.endswith("(in the first run 21,819 rows, 21,818 to 21,820 expected)")
@@ -42,8 +84,8 @@ def test_a_lost_change_is_not_said_to_be_seen() -> None:
     assert loss_words([run("READ", "UPDATE")]) == (
         "a lost UPDATE could pass unseen: the checks after the run count rows"
     )
-    assert loss_words([run("UPDATE", "INSERT")]) == (
-        "no INSERT that was acknowledged is missing (21,819 rows, 21,818 to 21,820 expected);"
+    assert loss_words([run("UPDATE", "INSERT", checks=(EXACT,))]) == (
+        "no acknowledged INSERT is missing by the count of rows (21,819 rows, 21,819 expected);"
         " a lost UPDATE could pass unseen"
     )
     assert loss_words([run("pay", checks=())]) == (
