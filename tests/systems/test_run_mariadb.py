@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.errors import PlanError, ServerError
@@ -234,6 +235,27 @@ def test_a_server_that_stays_frozen_is_noticed_and_ended_with_its_run(tmp_path: 
     assert gone(pid)
     (run,) = only_bundle(tmp_path).runs
     assert "the server died or froze during the run" in [v.words for v in run.validity if v.ok is False]
+
+
+def test_a_server_that_is_frozen_while_it_is_loaded_is_noticed_by_the_plans_timeout(tmp_path: Path) -> None:
+    text = PRIVATE.replace("records = 1000", "records = 3_000_000").replace('timeout = "10m"', 'timeout = "3s"')
+    assert "3_000_000" in text
+    assert '"3s"' in text
+    process = started("run", write_plan(tmp_path, text), "--together", cwd=tmp_path)
+    try:
+        wait_until(lambda: list(tmp_path.glob("bakeoff-results/*/loads/*/load.json")), "the load begins", of=process)
+        (pid,) = servers_of(process.pid)
+        wait_until(lambda: psutil.Process(pid).io_counters().write_bytes > 20 << 20, "rows are stored", of=process)
+        os.kill(pid, signal.SIGSTOP)
+        frozen_at = time.monotonic()
+        done = finish(process)
+        took_s = time.monotonic() - frozen_at
+    finally:
+        end(process)
+    assert done.code == 3, done.err
+    assert "mariadb has not answered for" in done.err
+    assert took_s < NOTICED_MAX_S
+    assert gone(pid)
 
 
 def test_a_frozen_engine_is_noticed_and_ended(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ beforehand, and nothing is started."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self, cast
@@ -72,7 +72,13 @@ class ScriptedEngines:
 
     def stop(self) -> None: ...
 
-    def events(self, deadline: float | None = None, *, silence_s: float | None = None) -> Iterator[tuple[int, Event]]:
+    def events(
+        self,
+        deadline: float | None = None,
+        *,
+        silence_s: float | None = None,
+        quiet: Callable[[float], None] = lambda _: None,
+    ) -> Iterator[tuple[int, Event]]:
         for event in self.host.said:
             if isinstance(event, Warning):
                 self.warnings.append((0, event))

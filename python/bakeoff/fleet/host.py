@@ -9,7 +9,7 @@ with host.engines("load of mariadb") as engines:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, Self
@@ -95,9 +95,16 @@ class Engines(Protocol):
     def stop(self) -> None:
         """Ends the run now, without waiting for what is in flight; results come as ever."""
 
-    def events(self, deadline: float | None = None, *, silence_s: float | None = None) -> Iterator[tuple[int, Event]]:
+    def events(
+        self,
+        deadline: float | None = None,
+        *,
+        silence_s: float | None = None,
+        quiet: Callable[[float], None] = lambda _: None,
+    ) -> Iterator[tuple[int, Event]]:
         """Of all clients as they come, until every client has given its result, or `deadline` (monotonic). Raises
-        EngineError where one that has not ended tells of nothing that goes on for `silence_s`."""
+        EngineError where one that has not ended tells of nothing that goes on for `silence_s`. quiet: is called with
+        the seconds since any of them told of something, about twice a second while none does."""
 
     def results(self) -> list[RunResult]: ...
 

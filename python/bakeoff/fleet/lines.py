@@ -6,7 +6,7 @@ from __future__ import annotations
 import queue
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -107,7 +107,13 @@ class EngineLines(ABC):
     def stop(self) -> None:
         self._send('{"control":"stop"}\n{"control":"stop"}')
 
-    def events(self, deadline: float | None = None, *, silence_s: float | None = None) -> Iterator[tuple[int, Event]]:
+    def events(
+        self,
+        deadline: float | None = None,
+        *,
+        silence_s: float | None = None,
+        quiet: Callable[[float], None] = lambda _: None,
+    ) -> Iterator[tuple[int, Event]]:
         for client in self._told:
             client.heard = time.monotonic()
         while not all(client.ended for client in self._told):
@@ -120,6 +126,7 @@ class EngineLines(ABC):
                 # A bounded wait, so that a signal is acted on at once.
                 index, line = self._lines.get(timeout=min(0.5, timeout or 0.5))
             except queue.Empty:
+                quiet(time.monotonic() - max(client.heard for client in self._told))
                 continue
             client = self._told[index]
             if isinstance(line, _End):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..bundle.files import write_text
 from ..bundle.write import dumps
+from ..errors import ServerError
 from ..fleet.host import Host
 from ..model.boundary import CheckSpec, ClientSpec, Phase, Progress, RoleRoute, Routing, RunResult, RunSpec
 from ..plan.resolved import Cell, ResolvedPlan
@@ -61,6 +62,33 @@ def _workers_beside(system: System) -> int:
     return max(1, len(os.sched_getaffinity(0)) // 2) if shared else 0
 
 
+class Answering:
+    """Called while an engine tells of nothing: looks whether the system still answers others. A long step of a load is
+    no silence of the server, so it is asked itself, and twice. Raises ServerError."""
+
+    def __init__(self, system: System, where: str, patience_s: float) -> None:
+        self._system = system
+        self._where = where
+        self._patience_s = max(1.0, patience_s)
+        self._next_s = self._patience_s
+        self._failed = False
+
+    def __call__(self, silent_s: float) -> None:
+        if silent_s < self._patience_s:
+            self._next_s, self._failed = self._patience_s, False
+        if silent_s < self._next_s:
+            return
+        self._next_s = silent_s + self._patience_s
+        answers = self._system.whole()
+        if not answers and self._failed:
+            raise ServerError(
+                f"{self._system.name} has not answered for {silent_s:.0f} s",
+                where=self._where,
+                hint="is it frozen, or overloaded? its log is in the bundle",
+            )
+        self._failed = not answers
+
+
 @dataclass
 class Phases:
     """The short phases of one system's data, on one host. warned: what the engine warned of in them."""
@@ -83,18 +111,18 @@ class Phases:
         # One writer where the database is inside the engine; a few connections where a server can use them.
         document.threads = 1 if system.capabilities().embedded else 4
         document.timeout_s = max(60.0, plan.timeout_s)
-        return self._carry_out(system, document, env, folder, "load", on_progress)
+        return self._carry_out(system, document, env, folder, "load", plan.timeout_s, on_progress)
 
     def warm(self, plan: ResolvedPlan, cell: Cell, system: System, folder: Path) -> RunResult:
         document, env = spec(plan, cell, system, "warm")
         document.timeout_s = max(60.0, plan.timeout_s)
-        return self._carry_out(system, document, env, folder, "warming")
+        return self._carry_out(system, document, env, folder, "warming", plan.timeout_s)
 
     def check(self, plan: ResolvedPlan, cell: Cell, system: System, folder: Path, expected: CheckSpec) -> RunResult:
         """Of the data where they are written, and of whether nodes that follow hold the same once they had the time."""
         document, env = spec(plan, cell, system, "check")
         document.check = expected
-        result = self._carry_out(system, document, env, folder, "check")
+        result = self._carry_out(system, document, env, folder, "check", plan.timeout_s)
         system.caught_up(CATCH_UP_TIMEOUT_S)
         result.checks += system.agreement(cell.workload.tables)
         return result
@@ -111,6 +139,7 @@ class Phases:
         env: dict[str, str],
         folder: Path,
         what: str,
+        patience_s: float,
         on_progress: Callable[[Progress], None] = lambda _: None,
     ) -> RunResult:
         path = write_text(folder, f"{document.phase}.json", dumps(document))
@@ -119,7 +148,8 @@ class Phases:
             engines.start(path, env, folder / "engine.log")
             engines.wait_ready(max(30.0, document.timeout_s))
             engines.begin(time.time_ns())
-            for _, event in engines.events(silence_s=max(SILENCE_S, 2 * document.timeout_s)):
+            silence_s = max(SILENCE_S, 2 * document.timeout_s)
+            for _, event in engines.events(silence_s=silence_s, quiet=Answering(system, where, patience_s)):
                 if isinstance(event, Progress):
                     on_progress(event)
             self.warned += [f"{where}: {warning.what}" for _, warning in engines.warnings]
