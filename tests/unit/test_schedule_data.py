@@ -72,6 +72,15 @@ def instance(reset: str = "none", *found: Found, private: bool = False) -> Insta
     return made
 
 
+@pytest.mark.parametrize(("name", "other"), [("new_orders", "new_order"), ("orders", "oorder"), ("item", "item1")])
+def test_a_table_under_the_name_that_another_tool_gives_it_is_named(name: str, other: str) -> None:
+    one = instance("reuse", Found(other, ours=False))
+    one.cell.workload.tables[:] = [name]
+    with pytest.raises(PlanError, match=f"there is no table `{name}`") as error:
+        one.find([], 0, pytest.fail)
+    assert f"CREATE VIEW {name} AS SELECT * FROM {other}" in (error.value.hint or "")
+
+
 def test_a_run_begins_with_what_the_last_one_left_only_where_nothing_is_put_back() -> None:
     for reset, second in (("none", [*DID, *DID]), ("reuse", DID)):
         one = instance(reset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from ..provision.files import MEMORY_FILE_SYSTEMS, file_system
 from ..provision.instance import InstanceFolder, new_instance
 from ..provision.os_metrics import pin
 from ..systems import SYSTEMS
-from ..systems.base import System
+from ..systems.base import Ledger, System
 from .data import Data, Done
 from .nodes import away_words, facts_of
 from .order import Slot
@@ -37,6 +37,22 @@ def _broken_words(checks: Iterable[Check]) -> str:
             evidence = f" ({check.evidence[0]})" if check.evidence else ""
             return f"{check.name}: expected {check.expected}, found {check.actual}{evidence}"
     return ""
+
+
+def _hint_for_absent(ledger: Ledger, absent: Sequence[str]) -> str:
+    """Other tools give the tables of TPC-C other names: `new_order`, `oorder`, `warehouse1`."""
+    for name in absent:
+        others = [
+            name.removesuffix("s") if name.endswith("s") else f"{name}s",
+            f"{name}1",
+            f"o{name.removesuffix('s')}",
+        ]
+        if found := ledger.there(others):
+            return (
+                f"`{found[0].name}` exists, which another tool may have made: if it has the columns that the plan's"
+                f" workload needs, give it the name too (CREATE VIEW {name} AS SELECT * FROM {found[0].name})"
+            )
+    return "`bakeoff load` makes the tables of a plan and leaves them"
 
 
 class Instance:
@@ -138,7 +154,7 @@ class Instance:
             raise PlanError(
                 f"{what} on {self.system.name}",
                 where=f"systems.{self.system.name}",
-                hint="`bakeoff load` makes the tables of a plan and leaves them",
+                hint=_hint_for_absent(ledger, absent),
             )
 
     def _check(self, done: Done, *, after_run: bool) -> list[Check]:
