@@ -139,7 +139,7 @@ def largest(clients: int) -> None:
             going.first(Phase, lambda one: one.phase == "draining", "its results are merged")
             merged_s = time.monotonic() - ended_s
             (run,) = finished(going, place).runs
-        print(f"{clients} clients x 50 threads of YCSB C on MariaDB: {'valid' if run.valid else 'NOT valid'}")
+        print(f"{clients} clients x 50 threads of YCSB C on MariaDB: {run.standing}")
         print(f"  {run.rate_ops_per_s:,.0f} operations/s, p99 {run.response.p99_ms or 0.0:.1f} ms, {run.errors} errors")
         print(f"  memory at most {seen.all_mib:,.0f} MiB of all processes, {seen.own_mib:,.0f} MiB of the controller")
         print(f"  results were merged {merged_s:.2f} s after the last client's end")

@@ -82,7 +82,19 @@ def measure(system: str, workload: str, folder: Path) -> tuple[DryRun, int, int,
     said = describe(resolve(plan.read_text(), folder), folder)
     most: list[int] = []
     with most_in(work, most), redirect_stdout(io.StringIO()):
-        main(["run", str(plan), "--out", str(bundle), "--work-dir", str(work), "--together", "--quiet"])
+        main(
+            [
+                "run",
+                str(plan),
+                "--out",
+                str(bundle),
+                "--work-dir",
+                str(work),
+                "--together",
+                "--allow-disturbed",
+                "--quiet",
+            ]
+        )  # sizes do not depend on it
     (loaded,) = (bundle / "loads").glob("*.json")
     data = LoadRecord.model_validate_json(loaded.read_text()).size_on_disk_bytes or 0
     return said, data, most[0], allocated_bytes(bundle)

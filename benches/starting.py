@@ -61,6 +61,7 @@ def first_operation_s(system: str, folder: Path) -> tuple[float, float]:
         str(plan),
         "--events",
         "--together",
+        "--allow-disturbed",
         "--out",
         str(folder / "out"),
     ]

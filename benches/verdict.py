@@ -239,7 +239,7 @@ def measure(scenario: Scenario, repetitions: int, folder: Path) -> Seen:
     (folder / "schema.sql").write_text(SCHEMA)
     for name, script in SCRIPTS.items():
         (folder / f"{name}.sql").write_text(script)
-    command = [sys.executable, "-m", "bakeoff", "run", str(plan), "--out", str(out), "--together"]
+    command = [sys.executable, "-m", "bakeoff", "run", str(plan), "--out", str(out), "--together", "--allow-disturbed"]
     with engine(scenario.engine, folder) as program, neighbour(wanted=scenario.others):
         environment = {**os.environ, "BAKEOFF_ENGINE": str(program)}
         done = subprocess.run([*command, "--work-dir", str(folder / "work")], env=environment, capture_output=True)

@@ -84,8 +84,13 @@ class OpenBundle:
 
     @property
     def records(self) -> list[RunRecord]:
-        """Every finished run whole, in the order in which they were made."""
+        """Every finished run whole, in the order in which they were made; of several attempts the one that counts."""
         return self._bundle.runs
+
+    @property
+    def attempts(self) -> list[RunRecord]:
+        """Every run that was made, also those that were disturbed and repeated: `standing` says what each is."""
+        return self._bundle.attempts
 
     @property
     def damage(self) -> list[str]:
@@ -93,8 +98,8 @@ class OpenBundle:
         return self._bundle.damage
 
     def runs(self, *metrics: str) -> pa.Table:
-        """One row a run: run, cell, block, started, system, workload, the factors, valid; then each metric that some
-        run has, or those named, in the unit that its field's metadata tell. Null: not defined or not known.
+        """One row a run: run, cell, block, started, system, workload, the factors, valid, standing; then each metric
+        that some run has, or those named, in the unit that its field's metadata tell. Null: not defined or not known.
         UnknownMetric (a ValueError) for a name that is none."""
         made = table.runs_table(self._bundle, self._metrics(metrics))
         return made if metrics else table.without_empty(made)

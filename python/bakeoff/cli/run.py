@@ -179,7 +179,7 @@ def add_beside(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const="together",
         dest="beside",
-        help="go on beside another run on the same cores; every run that was disturbed says so",
+        help="go on next to another run on the same cores; runs that it disturbed are no evidence",
     )
 
 

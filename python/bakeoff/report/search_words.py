@@ -23,6 +23,7 @@ USEFUL_RATIO = 1.5
 _WERE = {
     "overloaded": "were overloaded",
     "not valid": "were not valid",
+    "disturbed": "were disturbed",
     "not stated": "could not state it",
 }
 

@@ -127,7 +127,7 @@ def claim(cores: Iterable[int], title: str, manner: Manner, say: Callable[[str],
 def _in_use(holder: Holder) -> ServerError:
     return ServerError(
         f"another bakeoff run is measuring on the same cores ({holder}): each would measure the other",
-        hint="--wait waits for its end; --together measures beside it, and every run says so; `placement` names cores",
+        hint="--wait waits for its end; with --together runs are disturbed by it; `placement` names cores",
     )
 
 
