@@ -262,3 +262,11 @@ def test_operations_that_the_event_log_lacks_are_told() -> None:
     assert "and 17 were not: it could not keep up, or the disk was full" in cut.words
     costly = finding(replace(GOOD, logged=3000, log_cpu_us_per_op=0.4213), "event log")
     assert costly.words.endswith("one by one, all of them; it cost the client 0.42 us of CPU for each")
+
+
+def test_of_many_runs_the_latest_one_is_quoted_and_not_the_first() -> None:
+    """What a summary picks the worst by is kept with each finding."""
+    late = [replace(GOOD, lateness_p99_ns=ns, response_p99_ns=4 * ns) for ns in (160_000, 2_440_000, 300_000)]
+    found = [finding(run, "lateness") for run in late]
+    assert [one.value_words for one in found] == ["160 µs", "2.44 ms", "300 µs"]
+    assert max(found, key=lambda one: one.value or 0.0).words.startswith("operations began up to 2.44 ms late (p99)")

@@ -8,6 +8,7 @@ ok = None was not tested, which is said and never passes for a yes.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from bakeoff.analysis import disturbance, surroundings
 from bakeoff.analysis.finding import Finding, RunNumbers, Severity
@@ -27,7 +28,7 @@ COULD_BE_CHECKED = "data could be checked after the run"
 
 def findings(run: RunNumbers) -> list[Finding]:
     """Every check's answer, in the order of `CHECKS`."""
-    return [found for check in CHECKS if (found := check(run)) is not None]
+    return [_with_value(found, run) for check in CHECKS if (found := check(run)) is not None]
 
 
 def overloaded(due: int | None, completed: int) -> bool:
@@ -270,3 +271,21 @@ CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     _revoked,
     _out_of_range,
 )
+
+#: How bad a finding is, more is worse, and how that is said: what a summary of many runs picks the worst by.
+_VALUES: dict[str, tuple[Callable[[RunNumbers], float | None], Callable[[float], str]]] = {
+    ERRORS: (lambda run: run.error_ratio, percent_words),
+    "lateness": (lambda run: run.lateness_p99_ns, duration_words),
+    "clocks": (lambda run: run.clock_bound_ns, duration_words),
+    "offered rate": (lambda run: 1 - run.completed / run.due if run.due else None, percent_words),
+    "connections": (lambda run: run.connections_lost, lambda count: count_words(round(count))),
+    "event log": (lambda run: run.not_logged, lambda count: count_words(round(count))),
+}
+
+
+def _with_value(found: Finding, run: RunNumbers) -> Finding:
+    if found.value is not None or found.name not in _VALUES:
+        return found
+    value_of, words = _VALUES[found.name]
+    value = value_of(run)
+    return found if value is None else replace(found, value=float(value), value_words=words(value))

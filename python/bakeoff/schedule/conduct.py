@@ -105,7 +105,7 @@ class Conductor:
         repeats = Repeats(self.done.values(), self.plan.record.repeats_max)
         if kept := sum(run.state == "failed" and not run.leaves_its_place_open for run in self.done.values()):
             self.view.message(kept_words(kept))
-        missing = [slot for slot in slots if repeats.is_missing(slot)]
+        missing = {slot for slot in slots if repeats.is_missing(slot)}
         self.view.begin(len(slots), sum(not is_open(repeats.attempts(slot)) for slot in slots))
         for _, of_block in groupby(slots, key=lambda slot: slot.block):
             block = list(of_block)
