@@ -8,6 +8,9 @@ import pytest
 from bakeoff.cli import events_reference, metrics_reference, parser
 from bakeoff.cli.options_reference import pages as options_pages
 from bakeoff.cli.reference import page, walk
+from bakeoff.systems import SYSTEMS
+from bakeoff.systems.driver import drivers
+from bakeoff.workloads import workloads
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] if "node_modules" not in path.parts]
@@ -58,3 +61,14 @@ def test_every_command_has_json_and_an_example() -> None:
         if name.count(" ") == 1:
             assert "--json" in one.format_help(), name
             assert "example" in one.format_help(), name
+
+
+def test_the_pages_of_workloads_list_the_systems_that_they_run_on() -> None:
+    """As the engine has them, Galera included, which runs on MariaDB's driver."""
+    for kind in workloads():
+        (line,) = re.findall(
+            r"^Runs on (.*)\.$", (ROOT / f"docs/reference/workloads/{kind}.md").read_text(), re.MULTILINE
+        )
+        listed = re.findall(r"\[(\w+)\]", line)
+        assert listed == [name for name, system in SYSTEMS.items() if kind in drivers()[system.driver].workloads]
+        assert ("galera" in listed) == ("mariadb" in listed)

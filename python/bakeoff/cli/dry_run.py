@@ -99,7 +99,7 @@ def _show(dry: DryRun) -> None:
             [load.system, load.workload, load.rows, bytes_words(load.size_bytes), seconds_words(load.load_s)]
             for load in dry.loads
         ]
-        show(table(rows, ["load", "workload", "rows", "data", "about"]))
+        show(table(rows, ["load", "workload", "rows", "on disk after it, about", "time, about"]))
     if dry.tables:
         show("\n" * bool(dry.loads) + table([_tables_row(t) for t in dry.tables], _TABLES_HEAD))
     often = f"{counted(len(dry.cells), 'cell', 'cells')} x {counted(dry.repetitions, 'repetition', 'repetitions')}"

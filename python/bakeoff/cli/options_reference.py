@@ -25,6 +25,7 @@ def pages(folder: Path) -> dict[Path, str]:
         tables = {
             "options": options_table(workload.options, preset=workload.preset),
             "presets": presets_table(workload.presets),
+            "systems": systems_line(kind),
         }
         page = folder / "workloads" / f"{kind}.md"
         found[page] = with_tables(page.read_text(), tables)
@@ -50,6 +51,12 @@ def options_table(options: Iterable[Described], *, preset: str = "") -> str:
 def presets_table(presets: dict[str, str]) -> str:
     rows = [f"| `{name}` | {words} |\n" for name, words in presets.items()]
     return "".join(["| preset | |\n|---|---|\n", *rows])
+
+
+def systems_line(workload: str) -> str:
+    """Kinds of systems that a workload runs on: whose driver takes it."""
+    found = [kind for kind, system in SYSTEMS.items() if workload in drivers()[system.driver].workloads]
+    return f"Runs on {', '.join(f'[{kind}](../systems/{kind}.md)' for kind in found)}.\n"
 
 
 def _default(value: Any) -> str:

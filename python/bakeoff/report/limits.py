@@ -161,7 +161,7 @@ def _compression(bundle: Source) -> str:
             return (
                 f"The compressed tables of {load.system} take {bytes_words(taken)} on disk, and the values in them"
                 f" {bytes_words(values)}: compression found nothing in the values. Most workloads write random ones,"
-                " which do not compress. Rows of your own may, and sysbench's digits do."
+                " which do not compress. Rows of your own may, and sysbench's digits and LinkBench's payload do."
             )
     return ""
 
