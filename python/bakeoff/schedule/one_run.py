@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from ..analysis.response import is_overloaded, percentiles
 from ..analysis.validity import COULD_BE_CHECKED
 from ..analysis.wording import seconds_words
 from ..bundle.files import write_text
@@ -102,6 +103,8 @@ def make(
     record.clients = client_records(
         measured.results, measured.places, measured.intervals, plan.client_cores, open_loop=record.due is not None
     )
+    if is_overloaded(record):  # it takes all clients to see that one of them was
+        record.response = percentiles(merged.distribution, overloaded=True)
     record.verdict = judge.client_verdict(record, cell)
     record.validity = judge.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
     if instance.started_again:
