@@ -22,11 +22,13 @@ def limits(
     work: Mapping[str, Any] = MappingProxyType({"kind": "ycsb"}),
     checks: tuple[str, ...] = (),
     messages: tuple[str, ...] = (),
+    search: bool = False,
 ) -> str:
     """facts: of each system, whether it is private and whether it is embedded. tables: how they are stored. sizes: of
     the loaded data, on disk and of their values."""
     cell = SimpleNamespace(reset="", dataset=dataset, system="m", levels={})
     plan = SimpleNamespace(reset=reset, cells=[cell], pacing="open loop", window_s=60.0, repetitions=5)
+    plan.search = object() if search else None
     plan.factors, plan.resolved, plan.tree_of = {}, {"workload": work}, lambda _: {"workload": work}
     plan.placement = {key: [0] for key in placement}
     portable = {"table_format": tables} if tables else {}
@@ -52,6 +54,11 @@ def test_a_bundle_that_was_continued_was_not_made_in_one_session() -> None:
     assert "were made in one session on one machine" in limits()
     twice = ("continued 2026-11-22 with 4 runs made before", "something else", "continued 2026-11-23 with 8 runs")
     assert "were made in 3 sessions on one machine, because the bundle was continued" in limits(messages=twice)
+
+
+def test_a_search_says_how_often_its_interval_holds_on_a_machine_that_varies() -> None:
+    assert "69 of 100 simulated searches" in limits(search=True)
+    assert "simulated searches" not in limits()
 
 
 def test_own_statements_are_not_called_synthetic() -> None:
