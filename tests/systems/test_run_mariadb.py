@@ -382,6 +382,33 @@ def test_a_table_is_ours_while_it_is_the_one_that_we_made(mariadb: MariaDb, ledg
     assert tables_of(mariadb) == {"mine"}
 
 
+def test_a_users_table_made_in_the_same_second_is_not_ours(mariadb: MariaDb, ledger: MySqlLedger) -> None:
+    for _ in range(3):  # one of them is within a second
+        ledger.begin(["mine"], "data", "bundle")
+        mariadb.control.rows("CREATE TABLE bakeoff.mine (id INT) COMMENT 'a note'")
+        ledger.loaded(["mine"])
+        mariadb.control.rows("DROP TABLE bakeoff.mine")
+        mariadb.control.rows("CREATE TABLE bakeoff.mine (id INT)")
+        assert ledger.strangers(["mine"]) == ["mine"]
+        ledger.drop(["mine"])
+        assert tables_of(mariadb) == {"mine"}
+        mariadb.control.rows("DROP TABLE bakeoff.mine")
+
+
+def test_a_table_of_ours_that_is_rewritten_stays_ours(mariadb: MariaDb, ledger: MySqlLedger) -> None:
+    ledger.begin(["mine"], "data", "bundle")
+    mariadb.control.rows("CREATE TABLE bakeoff.mine (id INT) COMMENT 'a note'")
+    ledger.loaded(["mine"])
+    mariadb.control.rows("ALTER TABLE bakeoff.mine ADD COLUMN x INT FIRST, ENGINE = InnoDB, FORCE")
+    assert [found.ours for found in ledger.there(["mine"])] == [True]
+    (comment,) = mariadb.control.rows(
+        "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'bakeoff' AND TABLE_NAME = 'mine'"
+    )
+    assert str(comment[0]).startswith("a note [bakeoff ")
+    ledger.drop(["mine"])
+    assert tables_of(mariadb) == set()
+
+
 def test_all_tables_of_the_plan_are_dropped_or_none(mariadb: MariaDb, ledger: MySqlLedger) -> None:
     for made in ("TABLE a (id INT PRIMARY KEY)", "TABLE b (id INT PRIMARY KEY)", "VIEW seen AS SELECT * FROM a"):
         mariadb.control.rows(f"CREATE {made.replace(' ', ' bakeoff.', 1).replace('FROM ', 'FROM bakeoff.')}")

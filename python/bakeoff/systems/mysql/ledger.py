@@ -1,20 +1,32 @@
-"""Which tables of an existing schema are ours. A table's mark is when it was made, by the server's clock."""
+"""Which tables of an existing schema are ours.
+
+Once a table is loaded its comment ends in a random number, which is its mark: a table that somebody else makes in its
+place has none, even within the same second, and an ALTER that rewrites the table keeps it. While a table is being
+loaded, and where the user may not alter it, its mark is when it was made, by the server's clock.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
+import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.mysql.facts import quoted
-from bakeoff.systems.server.control import Connection
+from bakeoff.systems.server.control import Connection, Refused
 from bakeoff.systems.server.ledger import ServerLedger
 from bakeoff.systems.server.login import Login
 
 #: The longest that a server keeps an idle connection.
 _IDLE_MAX_S = 31_536_000
+_TOKEN = re.compile(r" ?\[bakeoff (\d+)\]$")
+#: All tokens are above it, all times below.
+_TOKENS_FROM = 1 << 61
+_COMMENT_CHARS_MAX = 2048
 
 
 class MySqlLedger(ServerLedger):
@@ -24,7 +36,7 @@ class MySqlLedger(ServerLedger):
         name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
         dataset VARCHAR(255) NOT NULL, bundle VARCHAR(255) NOT NULL,
         state VARCHAR(16) NOT NULL COMMENT 'loading, or loaded',
-        at BIGINT NOT NULL COMMENT 'seconds since 1970: begin of the load, or when the loaded table was made'
+        at BIGINT NOT NULL COMMENT 'when the load began (seconds since 1970), or the number in the comment of the table'
     )"""
 
     def __init__(self, login: Login, schema: str, where: str) -> None:
@@ -56,11 +68,36 @@ class MySqlLedger(ServerLedger):
             self._rows(f"CREATE DATABASE IF NOT EXISTS {quoted(self._schema)}")
 
     def _marks(self) -> dict[str, int | None]:
+        """A view has neither a comment of its own nor a time."""
         rows = self._rows(
-            "SELECT TABLE_NAME, UNIX_TIMESTAMP(CREATE_TIME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s",
+            "SELECT TABLE_NAME, UNIX_TIMESTAMP(CREATE_TIME), TABLE_COMMENT FROM information_schema.TABLES"
+            " WHERE TABLE_SCHEMA = %s",
             self._schema,
         )
-        return {str(name): None if made is None else int(made) for name, made in rows}
+        marks: dict[str, int | None] = {}
+        for name, made, comment in rows:
+            token = _TOKEN.search(str(comment))
+            marks[str(name)] = None if made is None else int(token[1]) if token else int(made)
+        return marks
+
+    def loaded(self, tables: Sequence[str]) -> None:
+        self._wake()
+        for name in map(self._stored, tables):
+            self._mark(name)
+        super().loaded(tables)
+
+    def _mark(self, stored: str) -> None:
+        comments = self._rows(
+            "SELECT TABLE_COMMENT FROM information_schema.TABLES"
+            " WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND TABLE_TYPE = 'BASE TABLE'",
+            self._schema,
+            stored,
+        )
+        for (comment,) in comments:
+            token = f"[bakeoff {_TOKENS_FROM + secrets.randbits(60)}]"
+            own = _TOKEN.sub("", str(comment))[: _COMMENT_CHARS_MAX - len(token) - 1]
+            with suppress(Refused):
+                self._rows(f"ALTER TABLE {self._quoted(stored)} COMMENT = %s", f"{own} {token}".strip())
 
     def sizes(self, tables: Sequence[str]) -> dict[str, int]:
         rows = self._rows(
@@ -74,7 +111,7 @@ class MySqlLedger(ServerLedger):
         return int(self._rows("SELECT UNIX_TIMESTAMP()")[0][0])
 
     def _is_younger(self, mark: int, before: int) -> bool:
-        return mark >= before
+        return before <= mark < _TOKENS_FROM
 
     def _refuse_dependents(self, stored: Sequence[str]) -> None:
         """Servers without atomic statements drop what they can."""

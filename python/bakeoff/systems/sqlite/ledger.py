@@ -1,7 +1,7 @@
 """Which tables of an existing SQLite file are ours: written down in the file itself, in the table `bakeoff_tables`.
 
-A table is ours if the ledger says so and it still has the definition of which it said so; while it is being loaded, its
-name is enough.
+A table is ours if the ledger says so and it still has the definition and the first page of which it said so: another
+that somebody makes with the same words has these in another place. While it is being loaded, its name is enough.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class SqliteLedger(Ledger):
         if not self._file.exists():
             return []
         made = {
-            row[0]: row[1] for row in self._rows("SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view')")
+            name: (sql, f"{sql}{_page(page)}")
+            for name, sql, page in self._rows(
+                "SELECT name, sql, rootpage FROM sqlite_master WHERE type IN ('table', 'view')"
+            )
         }
         rows = self._rows(f"SELECT name, dataset, definition FROM {TABLE}") if TABLE in made else []
         said = {name: (dataset, definition) for name, dataset, definition in rows}
@@ -61,7 +64,10 @@ class SqliteLedger(Ledger):
             self._rows(f"INSERT INTO {TABLE} VALUES (?, ?, ?, NULL, ?)", name, dataset, bundle, int(time.time()))
 
     def loaded(self, tables: Sequence[str]) -> None:
-        definition = "(SELECT sql FROM sqlite_master WHERE type = 'table' AND sqlite_master.name = bakeoff_tables.name)"
+        definition = (
+            f"(SELECT sql || '{_page('')}' || rootpage FROM sqlite_master"
+            " WHERE type = 'table' AND sqlite_master.name = bakeoff_tables.name)"
+        )
         for name in tables:
             self._rows(f"UPDATE {TABLE} SET definition = {definition} WHERE name = ?", name)
 
@@ -106,9 +112,14 @@ class SqliteLedger(Ledger):
             raise ServerError(f"cannot use {self._file}: {error}", where=self._where) from error
 
 
-def _found(name: str, definition: str, said: tuple[str, str | None] | None) -> Found:
-    """said: the data set, and the table's definition once it was loaded."""
-    if said is None or said[1] not in (None, definition):
+def _page(page: object) -> str:
+    return f" -- page {page}"
+
+
+def _found(name: str, definitions: tuple[str, str], said: tuple[str, str | None] | None) -> Found:
+    """definitions: as older ledgers have it, and with the page. said: the data set, and the definition of the loaded
+    table."""
+    if said is None or said[1] not in (None, *definitions):
         return Found(name, ours=False)
     return Found(name, ours=True, whole=said[1] is not None, dataset=said[0])
 
