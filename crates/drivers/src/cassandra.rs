@@ -65,6 +65,8 @@ static DIALECT: Dialect = Dialect {
     adds_foreign_keys: false,
     foreign_keys_off: "",
     table_exists: "SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{keyspace}' AND table_name = ?",
+    only_reads: ["", ""],
+    settings: "",
     transactions: false,
     star_as_declared: false,
     by_token: true,

@@ -65,6 +65,10 @@ pub(crate) static DIALECT: Dialect = Dialect {
     adds_foreign_keys: true,
     foreign_keys_off: "SET SESSION foreign_key_checks = 0",
     table_exists: "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?",
+    only_reads: ["START TRANSACTION READ ONLY", "COMMIT"],
+    settings: "SHOW VARIABLES WHERE Variable_name IN ('autocommit', 'binlog_format', 'check_constraint_checks', \
+        'foreign_key_checks', 'hostname', 'innodb_doublewrite', 'port', 'innodb_flush_log_at_trx_commit', 'rocksdb_flush_log_at_trx_commit', \
+        'sql_log_bin', 'sync_binlog', 'transaction_isolation', 'tx_isolation', 'unique_checks', 'wsrep_on')",
     transactions: true,
     star_as_declared: true,
     by_token: false,

@@ -67,6 +67,11 @@ pub(crate) static DIALECT: Dialect = Dialect {
     adds_foreign_keys: true,
     foreign_keys_off: "",
     table_exists: "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass(quote_ident(lower($1::text))) AND relkind IN ('r', 'p')",
+    only_reads: ["BEGIN READ ONLY", "COMMIT"],
+    settings: "SELECT name, setting FROM pg_catalog.pg_settings WHERE name IN ('commit_delay', 'default_transaction_isolation', \
+        'default_transaction_read_only', 'fsync', 'full_page_writes', 'session_replication_role', 'synchronous_commit', \
+        'wal_sync_method') \
+        UNION ALL SELECT 'server', COALESCE(inet_server_addr()::text, '') || ':' || current_setting('port')",
     transactions: true,
     star_as_declared: true,
     by_token: false,

@@ -19,6 +19,7 @@ use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use errors::{at_commit, op_error};
 use rusqlite::Connection;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -54,6 +55,11 @@ static DIALECT: Dialect = Dialect {
     adds_foreign_keys: false,
     foreign_keys_off: "PRAGMA foreign_keys = OFF",
     table_exists: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
+    only_reads: ["PRAGMA query_only = ON", "PRAGMA query_only = OFF"],
+    settings: "SELECT 'synchronous', CAST(synchronous AS TEXT) FROM pragma_synchronous \
+        UNION ALL SELECT 'journal_mode', journal_mode FROM pragma_journal_mode \
+        UNION ALL SELECT 'foreign_keys', CAST(foreign_keys AS TEXT) FROM pragma_foreign_keys \
+        UNION ALL SELECT 'read_uncommitted', CAST(read_uncommitted AS TEXT) FROM pragma_read_uncommitted",
     transactions: true,
     star_as_declared: true,
     by_token: false,
@@ -131,6 +137,8 @@ impl Driver for SqliteDriver {
         connection
             .busy_timeout(self.busy_timeout)
             .map_err(|error| op_error(&error))?;
+        let kept = connection.authorizer(Some(|context: AuthContext<'_>| authorize(context.action)));
+        kept.map_err(|error| op_error(&error))?;
         pragmas::apply(&connection, path, &self.spec.pragmas, self.busy_timeout)?;
         Ok(SqlRecords::new(SqliteSession {
             statements: Vec::new(),
@@ -138,6 +146,16 @@ impl Driver for SqliteDriver {
             row: RowBuf::default(),
             begin: self.spec.begin,
         }))
+    }
+}
+
+/// A session stays in its file: it takes no other beside it. (VACUUM takes one without a name, for as long as it works.)
+fn authorize(action: AuthAction<'_>) -> Authorization {
+    match action {
+        AuthAction::Attach { filename } if !filename.is_empty() => Authorization::Deny,
+        // A name that is computed is not told.
+        AuthAction::Unknown { code, .. } if code == rusqlite::ffi::SQLITE_ATTACH => Authorization::Deny,
+        _ => Authorization::Allow,
     }
 }
 
@@ -245,9 +263,13 @@ impl SqlSession for SqliteSession {
     }
 
     async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
-        self.connection
-            .execute_batch(sql)
-            .map_err(|error| op_error(&error).with_statement(sql))?;
+        let carried_out = || {
+            let mut statement = self.connection.prepare(sql)?; // which takes one statement only
+            let mut rows = statement.raw_query();
+            while rows.next()?.is_some() {}
+            Ok(())
+        };
+        carried_out().map_err(|error: rusqlite::Error| op_error(&error).with_statement(sql))?;
         Ok(self.done(self.connection.changes(), inserts(sql)))
     }
 

@@ -89,6 +89,11 @@ pub struct Dialect {
     pub foreign_keys_off: &'static str,
     /// A query with one text parameter, answering one row when a table of that name exists in the current schema.
     pub table_exists: &'static str,
+    /// Statements between which a session writes nothing; empty: there are none.
+    pub only_reads: [&'static str; 2],
+    /// A query for names and values of the settings by which a session's work could be made faster than the plan says:
+    /// how durable commits are, how isolated, what is checked. Empty: there is none.
+    pub settings: &'static str,
     /// Several statements can be made one transaction.
     pub transactions: bool,
     /// The columns of `*` come in the order in which CREATE TABLE named them.

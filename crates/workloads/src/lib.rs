@@ -19,6 +19,7 @@ pub mod script;
 pub mod sql;
 mod stream_hash;
 pub mod sysbench;
+mod table_options;
 mod tables;
 pub mod tpcc;
 mod trouble;

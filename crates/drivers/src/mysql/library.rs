@@ -185,6 +185,27 @@ fn done<P: Protocol>(result: &QueryResult<'_, '_, P>) -> Done {
     }
 }
 
+impl LibrarySession {
+    /// The library lets the server carry out several statements of one text; it prepares only one.
+    async fn refuse_several(&mut self, sql: &str) -> Result<(), OpError> {
+        const NEVER_PREPARED: &str = "1295";
+        if !sql.contains(';') {
+            return Ok(());
+        }
+        let error = match self.conn.prep(sql).await {
+            Ok(statement) => match self.conn.close(statement).await {
+                Ok(()) => return Ok(()),
+                Err(error) => op_error(&error),
+            },
+            Err(error) => op_error(&error),
+        };
+        match error.code == NEVER_PREPARED {
+            true => Ok(()),
+            false => Err(error.with_statement(start(sql))),
+        }
+    }
+}
+
 impl SqlSession for LibrarySession {
     fn dialect(&self) -> &'static Dialect {
         self.dialect
@@ -244,6 +265,7 @@ impl SqlSession for LibrarySession {
     }
 
     async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
+        self.refuse_several(sql).await?;
         let outcome = match self.conn.query_iter(sql).await {
             Err(error) => Err(error),
             Ok(result) => {
@@ -255,6 +277,7 @@ impl SqlSession for LibrarySession {
     }
 
     async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        self.refuse_several(sql).await?;
         let mut seen = 0;
         let outcome = match self.conn.query_iter(sql).await {
             Err(error) => Err(error),

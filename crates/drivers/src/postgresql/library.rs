@@ -247,10 +247,17 @@ impl LibrarySession {
         Ok((seen, rows.rows_affected().unwrap_or(0)))
     }
 
-    /// The same for a statement in text.
+    /// The same for a statement in text. The server carries out several that are sent as text, and prepares only one.
     async fn run_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<(u64, u64), OpError> {
         self.busy = true;
-        let answer = self.client.simple_query(sql).await;
+        let one = match sql.contains(';') {
+            true => self.client.prepare(sql).await.map(drop),
+            false => Ok(()),
+        };
+        let answer = match one {
+            Ok(()) => self.client.simple_query(sql).await,
+            Err(error) => Err(error),
+        };
         self.busy = false;
         self.failed |= answer.is_err();
         let answer = answer.map_err(|error| op_error(&error).with_statement(start(sql)))?;

@@ -220,8 +220,12 @@ impl WireSession {
         }
     }
 
-    /// The same for a statement in text.
+    /// The same for a statement in text. The server carries out several that are sent as text, and prepares only one.
     async fn run_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
+        if sql.contains(';') {
+            let described = self.describe("", sql).await;
+            described.map_err(|error| error.with_statement(start(sql)))?;
+        }
         request::query(self.link.request(), sql);
         let answer = match self.link.ask().await {
             Ok(()) => answer::read(&mut self.link, None, &mut self.row, each).await,

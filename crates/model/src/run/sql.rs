@@ -38,6 +38,11 @@ pub struct SqlSpec {
     /// What must hold after the load and after each run, see below.
     #[schemars(extend("title" = "a list of tables such as { name = \"no orphan\", empty = \"SELECT ...\" }"))]
     pub checks: Vec<SqlCheck>,
+    /// Functions and procedures that statements may call, besides those that are known to change nothing.
+    #[schemars(extend("title" = "a list of names"))]
+    pub functions: Vec<String>,
+    /// Carries out whatever the files say, on whatever tables and settings it concerns: nothing that a statement does is checked.
+    pub unchecked_sql: bool,
     /// Other operations for the same seed: runs on data that runs before them have changed count it up.
     pub turn: u64,
 }
@@ -55,6 +60,8 @@ impl Default for SqlSpec {
             load: IndexMap::new(),
             lists: IndexMap::new(),
             checks: vec![],
+            functions: vec![],
+            unchecked_sql: false,
             turn: 0,
         }
     }

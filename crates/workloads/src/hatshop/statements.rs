@@ -164,6 +164,8 @@ pub const SQL: Dialect = Dialect {
     adds_foreign_keys: false,
     foreign_keys_off: "",
     table_exists: "",
+    only_reads: ["", ""],
+    settings: "",
     transactions: true,
     star_as_declared: false,
     by_token: false,

@@ -1,5 +1,6 @@
 //! What cannot be run, refused before anything starts.
 use super::request::Kind;
+use crate::table_options;
 use crate::trouble::{no_such_client, refuse};
 use bakeoff_model::options::check_bounds;
 use bakeoff_model::outcome::Trouble;
@@ -42,6 +43,7 @@ pub fn validate(spec: &LinkbenchSpec, client: ClientSpec) -> Result<(), Trouble>
         let hint = "give one of them a share, getlinklist = 1 for instance";
         return Err(refuse("getlinklist", "no request has a share", hint));
     }
+    table_options::validate(&spec.create_table_options)?;
     validate_links(&spec.nlinks_func)
 }
 

@@ -11,7 +11,6 @@ use super::meta::{columns, target};
 use super::names::Names;
 use super::program::{Program, Step};
 use super::scan::Token;
-use super::settings::changes_settings;
 use super::statement::{Sets, Statement};
 use bakeoff_model::options::nearest;
 use bakeoff_model::transaction::Access;
@@ -98,11 +97,6 @@ impl Compiler<'_> {
                 return Err(self.refuse(at, "this cannot be asked of every system", hint));
             };
             return self.control(control, at);
-        }
-        if changes_settings(&words) {
-            let hint =
-                "say them in the plan, as `settings` or `session` of the system; the report shows them there";
-            return Err(self.refuse(at, "a script changes no settings", hint));
         }
         let statement = Statement::new(self.numbers, tokens, self.file, self.text, self.names)?;
         if self.pipeline.is_some() && !statement.prepared {

@@ -5,8 +5,8 @@
 //! places of variables.
 //!
 //! A script goes from `scan` (SQL in tokens) over `lexer` and `meta` (commands) by `compile` to `program` (steps);
-//! `statement` is one of SQL, `control` those that begin and end transactions, and `balance` whether all of these do, `settings`
-//! those that no script may change, `columns` the names of what a statement answers, `variables` the values of one user; `query`
+//! `statement` is one of SQL, `control` those that begin and end transactions, and `balance` whether all of these do,
+//! `columns` the names of what a statement answers, `variables` the values of one user; `query`
 //! is a statement outside a script. Source: PostgreSQL's documentation of pgbench, versions 15 to 17.
 mod balance;
 mod columns;
@@ -25,7 +25,6 @@ mod number;
 mod program;
 mod query;
 mod scan;
-mod settings;
 mod statement;
 mod syntax;
 mod token;
@@ -41,6 +40,7 @@ pub use names::{AUTOMATIC, Names};
 pub use number::{Fault, Number};
 pub use program::{Program, Step, declare};
 pub use query::check_query;
+pub use scan::{Kind, Token, quote_end, tokens};
 pub use statement::{Counted, Sets, Statement};
 pub use syntax::{Node, Tree, parse};
 pub use variables::Variables;

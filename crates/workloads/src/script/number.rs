@@ -28,6 +28,7 @@ pub enum Fault {
     Zipfian,
     PermuteSize,
     Malformed,
+    OtherTable,
     Unset,
 }
 
@@ -48,6 +49,7 @@ impl Fault {
             Fault::Exponential => "the parameter of random_exponential must be above 0",
             Fault::Gaussian => "the parameter of random_gaussian must be at least 2",
             Fault::Zipfian => "the parameter of random_zipfian must be from 1.001 to 1000",
+            Fault::OtherTable => "the plan has no table of that number",
             Fault::PermuteSize => "the size of permute must be above 0",
             Fault::Malformed => "the value of a variable is no number",
             Fault::Unset => "a variable has no value yet",

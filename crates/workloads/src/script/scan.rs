@@ -88,6 +88,23 @@ pub fn token(text: &str, from: usize, before: Option<Token>) -> Result<Token, Un
     })
 }
 
+/// All of a text; where it cannot be cut, the place and why.
+pub fn tokens(text: &str) -> Result<Vec<Token>, (usize, &'static str)> {
+    let mut found: Vec<Token> = vec![];
+    let mut at = 0;
+    while at < text.len() {
+        let next = token(text, at, found.last().copied()).map_err(|Unclosed(at, what)| (at, what))?;
+        at = next.to;
+        found.push(next);
+    }
+    Ok(found)
+}
+
+/// Where a quoted text that begins at `from` ends, whether a backslash keeps a quote from ending it (`escapes`) or not.
+pub fn quote_end(text: &str, from: usize, quote: char, escapes: bool) -> Option<usize> {
+    quoted(&text[from..], quote, escapes).map(|length| from + length)
+}
+
 /// Length of a comment, which may have others in it.
 fn comment(rest: &str) -> Option<usize> {
     let (mut depth, mut at) = (0usize, 0);

@@ -39,6 +39,8 @@ pub struct Statement {
     pub variables: Vec<u32>,
     /// `\gset`, `\aset`: the variable of each column.
     pub sets: Option<Sets>,
+    /// Variables, by their place in this statement, that end the name of a table of the plan, and the numbers that these have.
+    numbers: Vec<(usize, Vec<i64>)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +106,7 @@ impl Statement {
             pieces,
             variables,
             sets: None,
+            numbers: vec![],
         })
     }
 
@@ -134,8 +137,14 @@ impl Statement {
     pub fn write(&self, text: &mut String, variables: &Variables) -> Result<(), Fault> {
         text.clear();
         text.push_str(&self.pieces[0]);
-        for (piece, place) in self.pieces[1..].iter().zip(&self.variables) {
-            match variables.number(*place)?.written() {
+        for (i, (piece, place)) in self.pieces[1..].iter().zip(&self.variables).enumerate() {
+            let value = variables.number(*place)?.written();
+            if let Some((_, known)) = self.numbers.iter().find(|(at, _)| *at == i)
+                && !matches!(value, Number::Int(value) if known.contains(&value))
+            {
+                return Err(Fault::OtherTable);
+            }
+            match value {
                 Number::Int(value) => text.push_str(itoa::Buffer::new().format(value)),
                 // A string takes whatever is written.
                 other => drop(write!(text, "{other}")),
@@ -143,6 +152,39 @@ impl Statement {
             text.push_str(piece);
         }
         Ok(())
+    }
+
+    /// Has its text, with a number for each variable, checked. Where a variable ends a name with which a table of the plan
+    /// begins, only the numbers of such tables are written into it from then on.
+    pub fn keep_to<E>(
+        &mut self,
+        tables: &[String],
+        check: impl FnOnce(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let mut text = self.pieces[0].clone();
+        for (i, after) in self.pieces[1..].iter().enumerate() {
+            let before = &self.pieces[i];
+            let name = &before[before.trim_end_matches(is_name).len()..];
+            let number = |table: &String| {
+                let (first, rest) = table.split_at_checked(name.len())?;
+                let number = first
+                    .eq_ignore_ascii_case(name)
+                    .then(|| rest.parse::<i64>().ok())??;
+                (number.to_string() == rest).then_some(number)
+            };
+            let known: Vec<i64> = tables
+                .iter()
+                .filter(|_| !name.is_empty())
+                .filter_map(number)
+                .collect();
+            text.push_str(&known.first().unwrap_or(&1).to_string());
+            text.push_str(after);
+            if !known.is_empty() {
+                self.numbers.push((i, known));
+            }
+        }
+        check(&text)
     }
 
     /// With these texts in place of its variables.

@@ -43,6 +43,12 @@ pub struct Evidence {
     pub acknowledged: BTreeMap<String, u64>,
     /// Carried out or not: nobody answered.
     pub unknown: BTreeMap<String, u64>,
+    /// By server, when the load's sessions were opened.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, BTreeMap<String, String>>,
+    /// Those that a session of the load had otherwise at its end.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings_changed: BTreeMap<String, String>,
 }
 
 impl Evidence {

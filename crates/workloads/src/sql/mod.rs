@@ -3,11 +3,12 @@
 //! This file is the table of contents. `scripts` are the transactions, in the language of [`crate::script`]; `transaction`
 //! carries one out for a `user`: `advance` goes from one thing that the session is asked to the next, `ready` is what is known
 //! of its statements beforehand, `answered` holds what comes against what is `expected`; `preview` tells what will be asked.
-//! `presets` says what pgbench's own stand for. `schema` makes the tables; `rows` are what they are loaded with: `cell` draws
+//! `presets` says what pgbench's own stand for. `schema` makes the tables; `allowed` is what statements of all these may do; `rows` are what they are loaded with: `cell` draws
 //! a value, `text` and `lists` some kinds of it, `data` and `csv` read a file; `load` stores them in their `order`. `check`
-//! is what must hold, `same` when two values are the same.
+//! is what must hold, `settings` that nothing has made the run faster than the plan says, `same` when two values are the same.
 mod account;
 mod advance;
+mod allowed;
 mod answered;
 mod cell;
 mod check;
@@ -25,6 +26,7 @@ mod rows;
 mod same;
 mod schema;
 mod scripts;
+mod settings;
 mod text;
 mod transaction;
 mod user;
@@ -49,6 +51,7 @@ use order::Order;
 use rows::Table;
 use schema::Schema;
 use scripts::Scripts;
+use settings::Settings;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -76,6 +79,7 @@ pub struct Sql {
     /// Statements that have followed the load.
     followed: AtomicUsize,
     accounts: Accounts<Account>,
+    settings: Settings,
 }
 
 /// One user.
@@ -84,6 +88,8 @@ pub struct Thread {
     stream: Stream,
     /// What a witness asks, and nothing else.
     only: Option<usize>,
+    /// Its session's settings are read again when it ends.
+    owes: bool,
     /// Of the operation drawn last: each attempt at it draws the same values.
     seed: u64,
     /// Of the operation drawn last.
@@ -109,19 +115,22 @@ impl Sql {
         }
         check_bounds(spec, "workload")?;
         let whole = presets::whole(spec);
-        let scripts = Scripts::new(&whole, dialect)?;
+        let mut scripts = Scripts::new(&whole, dialect)?;
+        let schema = Schema::new(&whole, dialect)?;
+        allowed::validate(&whole, dialect, &schema, &mut scripts)?;
         Ok(Self {
             operations: scripts
                 .all
                 .iter()
                 .map(|script| Operation::new(&*script.name).reading_only(script.program.reads_only))
                 .collect(),
-            schema: Schema::new(&whole, dialect)?,
+            schema,
             counts: rows::counts(&whole, seed)?,
             rows: if loads { loaded(&whole, seed)? } else { vec![] },
             order: Order::default(),
             followed: AtomicUsize::new(0),
             accounts: Accounts::default(),
+            settings: Settings::default(),
             scripts,
             spec: whole,
             seed,
@@ -156,6 +165,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
     fn thread(&self, _worker: &(), id: ThreadId) -> Thread {
         Thread {
             only: self.scripts.witness().filter(|_| id.witness),
+            owes: id.stream < settings::SESSIONS_READ && !id.witness,
             stream: self.scripts.stream(&self.spec, self.seed, id.stream),
             seed: 0,
             script: 0,
@@ -167,7 +177,8 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
     }
 
     async fn attach(&self, session: &mut S) -> Result<(), OpError> {
-        self.scripts.prepare(session.sql()).await
+        self.scripts.prepare(session.sql()).await?;
+        self.settings.opened(session.sql()).await
     }
 
     #[inline]
@@ -213,14 +224,18 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
         thread.account.book(thread.script, outcome);
     }
 
+    fn owes(&self, thread: &Thread) -> bool {
+        thread.owes
+    }
+
     async fn finish<P: Probe>(
         &self,
         _worker: &(),
         _thread: &mut Thread,
-        _session: &mut S,
+        session: &mut S,
         _probe: &mut P,
     ) -> Result<(), OpError> {
-        Ok(())
+        self.settings.ended(session.sql()).await
     }
 
     fn stream_hash(&self, thread: &Thread) -> u64 {
@@ -282,15 +297,27 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
     async fn check(
         &self,
         session: &mut S,
-        _done: &[Option<Evidence>],
+        done: &[Option<Evidence>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
-        self.checks(session.sql(), spec).await
+        let mut checks = vec![];
+        if spec.after_run && done.iter().flatten().any(|done| !done.settings.is_empty()) {
+            let now = settings::read(session.sql()).await?;
+            let each = |done: &Evidence| settings::fault(&done.settings, &done.settings_changed, &now);
+            checks.extend(done.iter().flatten().find_map(each));
+        }
+        checks.extend(self.checks(session.sql(), spec).await?);
+        Ok(checks)
     }
 
     fn evidence(&self) -> Evidence {
         let names = self.scripts.all.iter().map(|script| &*script.name);
-        Evidence::of(&self.accounts, names)
+        let (settings, settings_changed) = self.settings.evidence();
+        Evidence {
+            settings,
+            settings_changed,
+            ..Evidence::of(&self.accounts, names)
+        }
     }
 
     fn user_bytes_written(&self) -> u64 {

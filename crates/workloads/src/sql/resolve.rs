@@ -2,7 +2,7 @@
 use super::preview::preview;
 use super::schema::Schema;
 use super::scripts::Scripts;
-use super::{GENERATOR_VERSION, check, needs, presets, rows, variables};
+use super::{GENERATOR_VERSION, allowed, check, needs, presets, rows, variables};
 use crate::resolve::{Beside, Identity, Kind, describe, identity, read, shape};
 use crate::trouble::refuse;
 use bakeoff_model::needs::Needs;
@@ -53,15 +53,17 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     }
     let whole = presets::whole(&spec);
     let dialect = request.driver.as_ref().map_or("", |driver| driver.kind.as_str());
-    let scripts = Scripts::new(&whole, dialect)?;
+    let mut scripts = Scripts::new(&whole, dialect)?;
     let schema = Schema::new(&whole, dialect)?;
+    allowed::validate(&whole, dialect, &schema, &mut scripts)?;
     let tables = rows::tables(&whole, request.seed, files)?;
     let names = || scripts.all.iter().map(|script| script.name.clone());
     let needs = needs(&scripts);
     let Identity { dataset, content } =
         identity(KIND.kind, GENERATOR_VERSION, request.seed, shape_of(&spec), &[]);
     let resolved = Resolved {
-        label: label(&spec, &whole, &names().collect::<Vec<_>>()),
+        label: label(&spec, &whole, &names().collect::<Vec<_>>())
+            + if spec.unchecked_sql { UNCHECKED } else { "" },
         loaded_rows: tables.iter().map(|table| table.rows).sum(),
         size_estimate_bytes: rows::size_estimate_bytes(&tables, &variables::values(&whole, 0, request.seed))?,
         tables: schema.tables,
@@ -99,6 +101,9 @@ fn advice(scripts: &Scripts) -> Vec<String> {
         })
         .collect()
 }
+
+/// Wherever the work has a name.
+const UNCHECKED: &str = ", unchecked SQL: what statements change outside of the plan's tables is not known";
 
 /// pgbench's own transactions have tables of their own.
 fn alone(spec: &SqlSpec) -> Result<(), Trouble> {
@@ -271,6 +276,15 @@ mod tests {
         assert_eq!(found.tables.len(), 4);
         let reading = resolved(json!({"script": "select-only", "scale": 3}));
         assert_eq!((reading.dataset == found.dataset, reading.writes), (true, false));
+        let mut unchecked = shop();
+        unchecked["schema"]["file"]["text"] =
+            json!("CREATE TABLE customers (id int); CREATE VIEW v AS SELECT 1");
+        assert_eq!(
+            refused(unchecked.clone()).1,
+            "shop.sql, line 1: `CREATE VIEW` is not one of the statements that a schema may have"
+        );
+        unchecked["unchecked_sql"] = json!(true);
+        assert!(resolved(unchecked).label.ends_with(UNCHECKED));
         let mut beside = shop();
         beside["script"] = json!("select-only");
         assert_eq!(refused(beside).0, "workload.scripts");

@@ -33,7 +33,6 @@ impl Schema {
                 let made = created(&words(&statement.sql));
                 found.extend(made.map_err(|what| refused("schema", statement, &what))?);
             }
-            keep_others("schema", &all, &found)?;
             made.make = all;
             if found.is_empty() {
                 let what = format!("{} makes no table", file.name);
@@ -49,7 +48,6 @@ impl Schema {
                 .of(dialect)
                 .ok_or_else(|| no_variant("after_load", dialect))?;
             made.after_load = statements("after_load", file)?;
-            keep_others("after_load", &made.after_load, &found)?;
         }
         made.tables = tables(spec, found)?;
         Ok(made)
@@ -120,14 +118,6 @@ fn statements(option: &str, file: &TextFile) -> Result<Vec<Statement>, Trouble> 
     Ok(found.into_iter().map(placed).collect())
 }
 
-/// Refuses what changes tables that are not the schema's own.
-fn keep_others(option: &str, all: &[Statement], own: &[String]) -> Result<(), Trouble> {
-    for statement in all {
-        destroys_nothing(&words(&statement.sql), own).map_err(|what| refused(option, statement, &what))?;
-    }
-    Ok(())
-}
-
 /// Words and signs of a statement without comments, and names without their quotes.
 fn words(sql: &str) -> Vec<&str> {
     let mut found = vec![];
@@ -173,72 +163,6 @@ fn created(words: &[&str]) -> Result<Option<String>, String> {
         [other, ..] => Err(format!("a table cannot have the name {other:?}")),
         [] => Err("a table has no name".into()),
     }
-}
-
-/// What is there already is dropped by bakeoff alone, where the plan allows it. Bodies of functions and triggers are not
-/// looked into.
-fn destroys_nothing(words: &[&str], own: &[String]) -> Result<(), String> {
-    for kind in ["database", "schema"] {
-        if after(words, &["drop", kind]).is_some() {
-            return Err(format!("it drops a {kind}"));
-        }
-    }
-    // What a WITH is for stands somewhere after it.
-    let places = after(words, &["with"]).map_or(1, <[&str]>::len);
-    let changed = (0..places).flat_map(|place| changed(words.get(place..).unwrap_or_default()));
-    match changed
-        .into_iter()
-        .find(|name| !own.iter().any(|own| own.eq_ignore_ascii_case(name)))
-    {
-        Some(other) => Err(format!(
-            "it changes, empties or drops {other}, which it does not make"
-        )),
-        None => Ok(()),
-    }
-}
-
-/// The tables of which a statement changes or takes away what is there. An INSERT takes nothing away.
-fn changed<'t>(words: &[&'t str]) -> Vec<&'t str> {
-    let [verb, rest @ ..] = words else { return vec![] };
-    let verb = verb.to_ascii_lowercase();
-    let place = |keyword: &str| rest.iter().position(|word| word.eq_ignore_ascii_case(keyword));
-    let first = |words: &[&'t str]| names(words).into_iter().next();
-    match verb.as_str() {
-        "drop" => after(rest, &["table"]).map_or(vec![], names),
-        // MySQL has functions of these names.
-        "truncate" | "replace" if rest.first() == Some(&"(") => vec![],
-        "truncate" => names(rest),
-        "replace" | "merge" => first(rest).into_iter().collect(),
-        "alter" if place("table").is_some_and(|table| names(&rest[..table]).is_empty()) => {
-            first(rest).into_iter().collect()
-        }
-        "rename" => after(rest, &["table"]).map_or(vec![], |rest| {
-            rest.split(|word| *word == ",").filter_map(first).collect()
-        }),
-        "update" => place("set").map_or(vec![], |set| {
-            let joined = |word: &&str| *word == "," || word.eq_ignore_ascii_case("join");
-            rest[..set].split(joined).filter_map(first).collect()
-        }),
-        "delete" => match place("from").map(|from| (names(&rest[..from]), first(&rest[from + 1..]))) {
-            Some((several, _)) if !several.is_empty() => several,
-            Some((_, one)) => one.into_iter().collect(),
-            None => vec![],
-        },
-        _ => vec![],
-    }
-}
-
-/// Words that may stand around names of tables.
-const BESIDE_NAMES: &str = "table if exists only into or abort fail ignore replace rollback online offline low_priority quick \
-    restart continue identity cascade restrict";
-
-fn names<'t>(words: &[&'t str]) -> Vec<&'t str> {
-    let is_name = |word: &&&str| {
-        let begins = word.starts_with(|c: char| c.is_alphanumeric() || c == '_');
-        let mut beside = BESIDE_NAMES.split_whitespace();
-        begins && !beside.any(|beside| word.eq_ignore_ascii_case(beside))
-    };
-    words.iter().filter(is_name).copied().collect()
 }
 
 /// A failed statement, with where it stands.
@@ -292,11 +216,11 @@ mod tests {
     fn statements_are_cut_and_the_tables_that_they_make_are_known() {
         let made = schema(
             "-- the shop\nDROP TABLE IF EXISTS b, a;\nCREATE TABLE a (x int, t text DEFAULT ';');\n\
-             create unlogged table if not exists `b`(y int);\nCREATE TEMPORARY TABLE c (z int);\nINSERT INTO a VALUES (1, 'CREATE TABLE d')",
+             create unlogged table if not exists `b`(y int);\nINSERT INTO a VALUES (1, 'CREATE TABLE d')",
         )
         .unwrap();
         assert_eq!(made.tables, ["a", "b"]);
-        assert_eq!(made.make.len(), 5);
+        assert_eq!(made.make.len(), 4);
         assert_eq!(
             made.make[1],
             Statement {
@@ -312,15 +236,6 @@ mod tests {
     fn what_is_no_schema_is_refused_with_its_line() {
         for (text, what) in [
             ("SELECT 1;", "shop.sql makes no table"),
-            (
-                "CREATE TABLE a (x int);\nDROP TABLE IF EXISTS customers CASCADE;",
-                "shop.sql, line 2: it changes, empties or drops customers, which it does not make",
-            ),
-            (
-                "\nTRUNCATE b;",
-                "shop.sql, line 2: it changes, empties or drops b, which it does not make",
-            ),
-            ("DROP DATABASE x;", "shop.sql, line 1: it drops a database"),
             (
                 "CREATE TABLE public.a (x int)",
                 "shop.sql, line 1: the plan says in which schema tables lie, not public.a",
@@ -347,53 +262,6 @@ mod tests {
             "{}",
             open.what
         );
-    }
-
-    #[test]
-    fn what_is_there_already_keeps_its_rows_and_its_shape() {
-        let after_load = |text: &str| {
-            let spec = json!({
-                "schema": {"file": {"name": "shop.sql", "text": "/* ours */ CREATE TABLE a (x int); CREATE TABLE b (x int)"}},
-                "after_load": {"file": {"name": "after.sql", "text": text}}
-            });
-            Schema::new(&serde_json::from_value(spec).unwrap(), "sqlite")
-        };
-        for text in [
-            "ALTER TABLE customers ADD COLUMN y int",
-            "alter /* a */ table if exists only other.a add y int",
-            "ALTER IGNORE TABLE customers ADD INDEX (x)",
-            "RENAME TABLE a TO c, customers TO d",
-            "DROP TABLE a, \"two words\"",
-            "TRUNCATE TABLE a, customers RESTART IDENTITY CASCADE",
-            "DELETE FROM ONLY customers USING a",
-            "DELETE a, customers FROM a JOIN customers ON a.x = customers.x",
-            "UPDATE customers SET x = 1",
-            "UPDATE OR IGNORE other.a SET x = 1",
-            "UPDATE a AS one LEFT JOIN `customers` c ON c.x = one.x SET c.x = 1",
-            "REPLACE INTO customers VALUES (1)",
-            "MERGE INTO customers USING a ON true WHEN MATCHED THEN DELETE",
-            "WITH gone AS (DELETE FROM customers RETURNING x) SELECT * FROM gone",
-            "WITH a AS (SELECT 1) UPDATE customers SET x = 1",
-        ] {
-            let refusal = after_load(text).expect_err(text);
-            assert_eq!(refusal.place, "workload.after_load");
-            assert!(
-                refusal
-                    .what
-                    .starts_with("after.sql, line 1: it changes, empties or drops "),
-                "{refusal:?}"
-            );
-        }
-        for text in [
-            "ALTER TABLE `a` ADD COLUMN y int; RENAME TABLE a TO c, b TO d; TRUNCATE a RESTART IDENTITY CASCADE",
-            "DELETE FROM a USING customers WHERE a.x = customers.x; DELETE QUICK FROM b; REPLACE INTO A VALUES (1)",
-            "UPDATE a SET x = (SELECT MAX(x) FROM customers); UPDATE a, b AS c SET a.x = 1",
-            "WITH c AS (SELECT replace('a', 'b', 'c'), truncate(x, 1) FROM customers FOR UPDATE) INSERT INTO a SELECT 1 FROM c",
-            "INSERT INTO log SELECT x FROM a; ALTER SEQUENCE s RESTART; ALTER INDEX i ON TABLE t; ANALYZE a",
-            "CREATE TABLE z (x int REFERENCES a ON DELETE CASCADE); CREATE TRIGGER t AFTER INSERT ON a BEGIN DELETE FROM log; END",
-        ] {
-            after_load(text).expect(text);
-        }
     }
 
     #[test]

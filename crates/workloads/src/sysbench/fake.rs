@@ -39,6 +39,8 @@ static DIALECT: Dialect = Dialect {
     adds_foreign_keys: false,
     foreign_keys_off: "",
     table_exists: "SELECT 1 FROM tables WHERE name = ?",
+    only_reads: ["", ""],
+    settings: "",
     transactions: true,
     star_as_declared: true,
     by_token: false,

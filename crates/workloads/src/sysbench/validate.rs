@@ -1,5 +1,6 @@
 //! Refuses what cannot be run, before anything starts. Bounds of single options stand beside them (run/sysbench.rs).
 use super::script::{Script, name};
+use crate::table_options;
 use crate::trouble::{no_such_client, refuse};
 use bakeoff_model::options::check_bounds;
 use bakeoff_model::outcome::Trouble;
@@ -27,6 +28,7 @@ pub fn validate(spec: &SysbenchSpec, client: ClientSpec, users: Option<u64>) -> 
         let hint = "it is the name of an engine, such as \"innodb\", or \"\" for the server's default";
         return Err(refuse("mysql_storage_engine", what, hint));
     }
+    table_options::validate(&spec.create_table_options)?;
     pipeline(spec)
 }
 
@@ -107,6 +109,9 @@ mod tests {
         refused("rand_pareto_h", |s| s.rand_pareto_h = 1.0);
         refused("rand_pareto_h", |s| s.rand_pareto_h = f64::NAN);
         refused("rand_zipfian_exp", |s| s.rand_zipfian_exp = -0.1);
+        refused("create_table_options", |s| {
+            s.create_table_options = "; DROP TABLE IF EXISTS other.usertable".into()
+        });
         refused("mysql_storage_engine", |s| {
             s.mysql_storage_engine = "innodb */ x".into()
         });

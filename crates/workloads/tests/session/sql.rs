@@ -32,6 +32,8 @@ pub static DIALECT: Dialect = Dialect {
     adds_foreign_keys: false,
     foreign_keys_off: "",
     table_exists: "SELECT 1",
+    only_reads: ["", ""],
+    settings: "",
     transactions: true,
     star_as_declared: true,
     by_token: false,

@@ -30,6 +30,8 @@ static NUMBERED: Dialect = Dialect {
     adds_foreign_keys: false,
     foreign_keys_off: "",
     table_exists: "",
+    only_reads: ["", ""],
+    settings: "",
     transactions: true,
     star_as_declared: true,
     by_token: false,

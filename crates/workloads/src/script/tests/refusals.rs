@@ -1,5 +1,5 @@
 //! What is refused before anything starts: scripts, settings in them, queries of checks that do more than ask.
-use super::programs::{compile, program};
+use super::programs::compile;
 use crate::script::{check_query, statements};
 
 #[test]
@@ -155,41 +155,6 @@ fn what_cannot_be_a_script_is_refused_with_its_place() {
         error.to_string(),
         "schema.sql, line 2, column 1 (\\set a 1): \\set stands in a file of plain statements"
     );
-}
-
-#[test]
-fn a_script_changes_no_settings() {
-    for text in [
-        "PRAGMA synchronous = OFF",
-        "/* faster */ set synchronous_commit = off",
-        "SET LOCAL synchronous_commit TO off",
-        "SET GLOBAL sync_binlog = 0",
-        "SET @@unique_checks = 0",
-        "SET @a = 1, @@unique_checks = 0",
-        "SET @a = (SELECT 1), unique_checks = 0",
-        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-        "RESET ALL",
-        "DISCARD ALL",
-        "ALTER SYSTEM SET fsync = off",
-        "SELECT set_config('synchronous_commit', 'off', false)",
-    ] {
-        let error = compile(&format!("SELECT 1;\n{text};")).unwrap_err();
-        assert_eq!(
-            (error.line, &*error.what),
-            (2, "a script changes no settings"),
-            "{text}"
-        );
-        assert!(error.hint.contains("`session`"), "{}", error.hint);
-    }
-    for text in [
-        "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
-        "SET CONSTRAINTS ALL DEFERRED",
-        "SET @a = greatest(1, 2), @b := 2",
-        "UPDATE t SET reset = 1",
-        "SELECT set_config FROM t",
-    ] {
-        assert_eq!(program(text).statements.len(), 1, "{text}");
-    }
 }
 
 #[test]
