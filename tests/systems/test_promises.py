@@ -204,15 +204,16 @@ class _PostgreSqlKept(Kept):
                 tables = rows(
                     "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'S') AND relnamespace NOT IN"
                     f" (SELECT oid FROM pg_namespace WHERE nspname LIKE 'pg\\_%' OR nspname = 'information_schema')"
-                    f" AND oid NOT IN ({own}) ORDER BY 1"
+                    f" AND oid NOT IN ({own}) AND oid NOT IN (SELECT objid FROM pg_depend WHERE refobjid IN ({own}))"
+                    " ORDER BY 1"
                 )
                 for (table,) in tables:
-                    found[f"{database}: rows of {table}"] = rows(f"SELECT one::text FROM {table} one ORDER BY 1")
+                    found[f"{database}: rows of {table}"] = rows(f"SELECT row(one.*)::text FROM {table} one ORDER BY 1")
                 for catalog, columns, which in (
                     ("pg_namespace", "nspname, nspacl::text", "nspname NOT LIKE 'pg\\_t%'"),
                     ("pg_proc", "oid, proname", "true"),
                     ("pg_trigger", "tgname, tgrelid", "true"),
-                    ("pg_db_role_setting", "*", "true"),
+                    ("pg_db_role_setting", "setdatabase, setrole, setconfig::text", "true"),
                     ("pg_roles", "rolname, rolsuper, rolconfig::text", "true"),
                     ("pg_database", "datname, datacl::text", "true"),
                     (
@@ -291,7 +292,6 @@ class _CassandraKept(Kept):
             self._rows(f"INSERT INTO {keyspace}.precious (k, v) VALUES ('one', 'two')")
         self._rows("CREATE TABLE elsewhere.usertable (k text PRIMARY KEY)")
         self._rows("CREATE ROLE keeper")
-        self._rows("GRANT SELECT ON KEYSPACE elsewhere TO keeper")
 
     def everything(self) -> Dump:
         found: Dump = {}

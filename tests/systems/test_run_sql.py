@@ -153,7 +153,9 @@ def refusal(folder: Path, *, files: dict[str, str] | None = None, load: str = FR
         ({"look.sql": "\\shell ls"}, "a plan runs no commands"),
         ({"items.sql": "CREATE TABLE items (id INT, note TEXT DEFAULT 'x);"}, "items.sql, line 1"),
         ({"items.sql": "CREATE TABLE other (id INT);"}, "rows are loaded into `items`, which is not one of the tables"),
-        ({"items.sql": "SELECT 1;\nDROP TABLE stock;"}, "items.sql, line 2: it changes, empties or drops stock"),
+        ({"items.sql": "CREATE TABLE items (id INT);\nDROP TABLE stock;"}, "items.sql, line 2: it changes `stock`"),
+        ({"look.sql": "SELECT 1;\nPRAGMA synchronous = OFF;"}, "look.sql, line 2: `PRAGMA` cannot be read as one"),
+        ({"look.sql": "SELECT 1;\nUPDATE others SET n = 1;"}, "look.sql, line 2: it changes `others`"),
         ({"items.csv": "id,price\n1,2\n3\n"}, "items.csv, line 3: it has 1 of 2 values"),
         ({"items.csv": 'id,price\n1,"2\n'}, "items.csv, line 2: a quote is not closed"),
     ],
@@ -183,6 +185,18 @@ def test_a_row_that_the_system_refuses_is_told_with_its_file_and_line(tmp_path: 
     assert "UNIQUE constraint failed: items.id" in done.err
     assert "of items.csv up to line 7" in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_setting_that_a_script_changes_makes_the_run_invalid(tmp_path: Path) -> None:
+    for name, text in (FILES | {"look.sql": "PRAGMA synchronous = OFF;\nSELECT id FROM items WHERE id = 1;"}).items():
+        (tmp_path / name).write_text(text)
+    plan = ITEMS.format(system=SQLITE, expect="", nulls=1).replace("checks = [", "unchecked_sql = true\nchecks = [")
+    done = bakeoff("run", write_plan(tmp_path, plan + SHORT.replace('"none"', '"full"')), cwd=tmp_path)
+    run = only_run(tmp_path)
+    assert not run.valid
+    (failed,) = [check for check in run.checks if not check.ok]
+    assert (failed.name, failed.actual) == ("settings of the load's sessions", "synchronous = 0")
+    assert "unchecked SQL" in done.out
 
 
 EXISTING = """
