@@ -196,7 +196,9 @@ def test_a_setting_that_a_script_changes_makes_the_run_invalid(tmp_path: Path) -
     assert not run.valid
     (failed,) = [check for check in run.checks if not check.ok]
     assert (failed.name, failed.actual) == ("settings of the load's sessions", "synchronous = 0")
-    assert "unchecked SQL" in done.out
+    (report,) = (tmp_path / "bakeoff-results").glob("*/report.html")
+    assert "unchecked SQL" in report.read_text()
+    assert done.code == 1, done.err
 
 
 EXISTING = """
