@@ -7,7 +7,7 @@ Bounds leave three standard errors of the counting itself, and the seeds are fix
 import numpy as np
 import pytest
 from bakeoff.analysis.compare import ALPHA, Comparison, judge
-from bakeoff.analysis.estimate import Estimate, Invalid, paired, unpaired
+from bakeoff.analysis.estimate import Estimate, Invalid, over_settings, paired, unpaired
 from bakeoff.analysis.looks import alpha_after, alpha_at
 from bakeoff.analysis.registry import metric
 
@@ -164,6 +164,18 @@ def test_adding_the_repetitions_that_are_asked_for_finds_more() -> None:
     at = [looked(random, np.log(1.05)) for _ in range(200)]
     assert at.count(1) / 200 <= 0.65
     assert sum(look > 0 for look in at) / 200 >= 0.8
+
+
+def effects(random: Random, changes: list[float], repetitions: int) -> Estimate | None:
+    return over_settings("all", [cell(random, repetitions=repetitions, sd=0.03, change=c) for c in changes])
+
+
+@pytest.mark.parametrize(("changes", "least", "most"), [([-0.1] * 4, 0.85, 0.95), ([-0.21, -0.03], 0.0, 0.02)])
+def test_settings_are_pooled_where_they_do_not_differ(changes: list[float], least: float, most: float) -> None:
+    """Log-ratios of -19 % and -3 % at 3 % noise, 5 repetitions."""
+    random = np.random.default_rng(41)
+    pooled = sum(effects(random, changes, 5) is not None for _ in range(600)) / 600
+    assert least <= pooled <= most
 
 
 SHIPPED = alpha_at(1, ALPHA)

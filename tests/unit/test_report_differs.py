@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +14,10 @@ import pytest
 from bakeoff.analysis.hints import hint_of
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
-from bakeoff.model.records import RunRecord
+from bakeoff.model.records import CellRecord, RunRecord
 from bakeoff.report.answer import Answer
 from bakeoff.report.conclusion import answer_of
+from bakeoff.report.differs import _says_what_was_changed
 from bakeoff.report.html import write_report
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 
@@ -230,3 +232,14 @@ def test_the_page_lists_them_under_the_comparisons(tmp_path: Path) -> None:
     page = write_report(bundle, tmp_path / "out", answer_of(bundle)).html.read_text()
     assert "What else differs, most first: hints at why, not tested" in page
     assert "Innodb row lock waits per operation 3.4 times" in page
+
+
+def test_a_counter_named_like_what_the_plan_changed_is_no_hint() -> None:
+    def cell(level: str) -> CellRecord:
+        return SimpleNamespace(levels={"table_format": level, "system": "mariadb"})  # type: ignore[return-value]
+
+    pair = cell("plain"), cell("page-compressed:zlib")
+    assert _says_what_was_changed("db.Innodb_num_pages_page_compressed_per_s", *pair)
+    assert not _says_what_was_changed("db.Innodb_pages_read_per_s", *pair)
+    assert not _says_what_was_changed("latency_p99", *pair)
+    assert not _says_what_was_changed("db.Innodb_num_pages_page_compressed_per_s", pair[0], pair[0])

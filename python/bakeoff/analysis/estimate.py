@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bakeoff.analysis.metric import Metric
-from bakeoff.analysis.student import t_critical, t_detectable, t_two_sided_p
+from bakeoff.analysis.student import f_p, t_critical, t_detectable, t_two_sided_p
 from bakeoff.analysis.wording import counted, signed_words
 
 REPETITIONS_MIN = 5
@@ -165,7 +165,8 @@ def paired(
 
 def over_settings(cell: str, estimates: Sequence[Estimate]) -> Estimate | None:
     """The same two in several settings, all `paired`, as one question: for each block that all of them have, the mean
-    of their log-ratios, each setting counting the same. None where one of them could not be judged.
+    of their log-ratios, each setting counting the same. None where one of them could not be judged, or where the
+    settings' effects differ: the mean of -19 % and -3 % describes neither.
 
     What differs between settings is no noise here: the answer is about these settings, not about others like them.
     """
@@ -174,10 +175,32 @@ def over_settings(cell: str, estimates: Sequence[Estimate]) -> Estimate | None:
     blocks = [block for block in estimates[0].log_ratios if all(block in e.log_ratios for e in estimates)]
     if len(blocks) < REPETITIONS_MIN:
         return None
-    ratios = np.mean([[e.log_ratios[block] for block in blocks] for e in estimates], axis=0)
+    by_setting = np.asarray([[e.log_ratios[block] for block in blocks] for e in estimates])
+    if differ(by_setting):
+        return None
+    ratios = by_setting.mean(axis=0)
     first = estimates[0]
     facts = cell, first.objective, first.base, first.other, first.design, len(blocks)
     return Estimate(*facts, None, None, _of_steps(ratios, "ratio"))
+
+
+#: Of the test whether effects differ: it errs towards not pooling, because it sees little.
+HETEROGENEITY_ALPHA = 0.10
+
+
+def differ(ratios: FloatArray) -> bool:
+    """Whether settings differ in their effect: the F test of settings against what is left of the log-ratios (a row a
+    setting, a column a block) without the means of settings and of blocks. It is independent of the mean of all."""
+    settings, blocks = ratios.shape
+    of_settings = ratios.mean(axis=1)
+    rest = ratios - of_settings[:, None] - ratios.mean(axis=0)[None, :] + ratios.mean()
+    between = blocks * float(of_settings.var(ddof=1))
+    within = float((rest**2).sum()) / ((settings - 1) * (blocks - 1))
+    if np.ptp(of_settings) <= math.log1p(RESOLUTION_RATIO):
+        return False
+    if within <= _ROUNDING**2:
+        return True
+    return f_p(between / within, settings - 1, (settings - 1) * (blocks - 1)) < HETEROGENEITY_ALPHA
 
 
 def _of_steps(steps: FloatArray, of: Literal["ratio", "shares"]) -> Evidence:

@@ -30,6 +30,11 @@ def t_two_sided_p(t: float, df: float) -> float:
     return float(2 * _special().stdtr(df, -abs(t)))
 
 
+def f_p(f: float, df_between: float, df_within: float) -> float:
+    """Probability of an F of at least `f`."""
+    return float(_special().fdtrc(df_between, df_within, f))
+
+
 def t_detectable(alpha: float, df: float, power: float) -> float:
     """Non-centrality at which a two-sided t test at `alpha` rejects with probability `power`.
 

@@ -4,6 +4,7 @@ and most steadily, shown elsewhere or not. A hint at why one is faster, no teste
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
@@ -134,7 +135,8 @@ class Differs:
             if hint is not None
             and not (_is_counter(hint.name) and (_is_of_the_clock(hint, rates) or _is_of_connecting(hint, asked)))
         ]
-        return sorted(kept, key=lambda hint: (hint.name != "rate", -hint.least))  # how much was done comes first
+        told = [hint for hint in kept if not _says_what_was_changed(hint.name, base, other)]
+        return sorted(told, key=lambda hint: (_place(hint.name), -hint.least))
 
     def _metrics(self, base: CellRecord, other: CellRecord) -> list[str]:
         """The parts of what client and server take, or where one of the two is embedded the sum."""
@@ -217,6 +219,33 @@ def _sums_of(run: RunRecord, embedded: bool) -> Iterator[tuple[str, float]]:
         server = 0 if embedded else server
         if client is not None and server is not None:
             yield name, client + server
+
+
+def _place(name: str) -> int:
+    """How much was done comes first, then how long it took."""
+    return 0 if name == "rate" else 1 if _METRICS.get(name) == "tail" else 2
+
+
+def _says_what_was_changed(name: str, base: CellRecord, other: CellRecord) -> bool:
+    """A counter that is named like a setting, or a level, in which the two differ: compressed pages are compressed."""
+    counted = _tokens(name.removesuffix("_per_s"))
+    if not _is_counter(name):
+        return False
+    for factor in (base.levels.keys() | other.levels.keys()) - {"system", "plan"}:
+        levels = [str(cell.levels.get(factor, "")) for cell in (base, other)]
+        parts = [part for words in (factor.rpartition(".")[2], *levels) for part in words.split(":")]
+        if levels[0] != levels[1] and any(one and one <= counted for one in map(_tokens, parts)):
+            return True
+    return False
+
+
+def _tokens(words: str) -> set[str]:
+    """Those that mean something: "page-compressed:zlib" has "page", "compressed" and "zlib"."""
+    found = {word for word in re.split(r"[^a-z]+", words.lower()) if len(word) >= _TOKEN_MIN}
+    return found - {"innodb", "threads"}
+
+
+_TOKEN_MIN = 4
 
 
 def _is_counter(name: str) -> bool:
