@@ -192,7 +192,7 @@ def test_a_second_run_on_the_same_cores_is_refused_or_says_whom_it_measured_besi
     assert beside.code == 0, beside.err
     for run in only_bundle(second).runs:  # the refused one made none
         (found,) = [v for v in run.validity if v.name == "another run"]
-        assert (found.severity, found.ok, f"pid {process.pid}" in found.words) == ("warning", False, True)
+        assert (found.severity, found.ok, f"pid {process.pid}" in found.words) == ("disturbed", False, True)
     assert "measured beside another bakeoff run" in beside.out
 
 
