@@ -193,7 +193,7 @@ def test_a_second_run_on_the_same_cores_is_refused_or_says_whom_it_measured_besi
     for run in only_bundle(second).runs:  # the refused one made none
         (found,) = [v for v in run.validity if v.name == "another run"]
         assert (found.severity, found.ok, f"pid {process.pid}" in found.words) == ("disturbed", False, True)
-    assert "measured beside another bakeoff run" in beside.out
+    assert "measured next to another bakeoff run" in " ".join(beside.out.split())
 
 
 def test_a_plan_that_grew_continues_its_bundle_and_removed_runs_are_made_again(ran: Path, tmp_path: Path) -> None:
