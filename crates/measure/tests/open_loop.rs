@@ -137,3 +137,27 @@ fn what_is_unfinished_is_known_by_operation_whether_it_ends_later_or_never() {
         assert!(by_operation.iter().all(|one| known(&one.operation)));
     }
 }
+
+#[test]
+fn a_rate_that_nobody_reaches_ends_with_all_that_fell_due_in_its_figures() {
+    for arrival in ["constant", "poisson", "per_session"] {
+        let extra = format!(
+            r#","threads":3,"pacing":{{"kind":"open","rate_ops_per_s":1e9,"arrival":"{arrival}"}}{HALF_A_SECOND}"#
+        );
+        let ran = run(&spec(&extra), |_| pause(1));
+        let result = &ran.result;
+        let ended = ran.count(Outcome::Ok) + result.unfinished.count + result.backlog.count;
+        assert_eq!(ended, result.due);
+        assert!(
+            (result.due as f64 / 5e8 - 1.0).abs() < 1e-3,
+            "{arrival}: {}",
+            result.due
+        );
+        let backlog = &result.backlog;
+        assert!(
+            (backlog.mean_ns / 2.5e8 - 1.0).abs() < 0.01,
+            "{}",
+            backlog.mean_ns
+        );
+    }
+}

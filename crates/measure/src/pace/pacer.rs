@@ -37,8 +37,30 @@ pub struct Share {
 impl Share {
     /// Due time of its k-th arrival, ns after the epoch.
     pub fn due_ns(&self, k: u64) -> u64 {
-        let number = k / self.count * self.threads + self.first + k % self.count * self.stride;
+        self.number_due_ns(k / self.count * self.threads + self.first + k % self.count * self.stride)
+    }
+
+    /// Due time of a number of the whole process.
+    fn number_due_ns(&self, number: u64) -> u64 {
         ((number as f64 + self.phase) * 1e9 / self.rate_ops_per_s) as u64
+    }
+
+    /// How many of its arrivals fall due before `end_ns`.
+    fn due_before(&self, end_ns: u64) -> u64 {
+        let mut numbers = (end_ns as f64 * self.rate_ops_per_s / 1e9 - self.phase).max(0.0) as u64;
+        // What rounding did to the estimate.
+        while numbers > 0 && self.number_due_ns(numbers - 1) >= end_ns {
+            numbers -= 1;
+        }
+        while self.number_due_ns(numbers) < end_ns {
+            numbers += 1;
+        }
+        let (rounds, rest) = (numbers / self.threads, numbers % self.threads);
+        rounds * self.count
+            + rest
+                .saturating_sub(self.first)
+                .div_ceil(self.stride)
+                .min(self.count)
     }
 }
 
@@ -70,6 +92,25 @@ impl Pacer {
             } => {
                 *at_ns -= random.open_unit().ln() * *gap_ns;
                 *at_ns as u64
+            }
+        }
+    }
+}
+
+impl Pacer {
+    /// Passes over everything due before `end_ns` by arithmetic, however much that is. Returns how many. Poisson arrivals
+    /// are not drawn for that: each falls due a mean gap after the one before.
+    pub fn skip(&mut self, end_ns: u64) -> u64 {
+        match self {
+            Pacer::Constant { share, next } => {
+                let skipped = share.due_before(end_ns).saturating_sub(*next);
+                *next += skipped;
+                skipped
+            }
+            Pacer::Poisson { gap_ns, at_ns, .. } => {
+                let skipped = ((end_ns as f64 - *at_ns) / *gap_ns).max(0.0).floor();
+                *at_ns += skipped * *gap_ns;
+                skipped as u64
             }
         }
     }
@@ -148,6 +189,28 @@ mod tests {
             all.sort_unstable();
             let expected: Vec<u64> = (0..threads * 10).map(|j| j * 1_000_000).collect();
             prop_assert_eq!(all, expected);
+        }
+
+        #[test]
+        fn what_is_skipped_is_what_would_have_been_taken_one_by_one(
+            rate in 0.5..1e6f64, threads in 1..20u64, workers in 1..6u64, taken in 0..50u64, end_ns in 0..1_000_000_000u64,
+        ) {
+            let workers = workers.min(threads);
+            for worker in 0..workers {
+                let mut skipping = Pacer::constant(Share { phase: 0.25, ..worker_share(rate, threads, workers, worker) });
+                (0..taken).for_each(|_| { skipping.next_due_ns(); });
+                let mut stepping = skipping.clone();
+                let end_ns = end_ns.min((20_000.0 / rate * 1e9) as u64);
+                let skipped = skipping.skip(end_ns);
+                let mut stepped = 0;
+                let next_ns = loop {
+                    let due_ns = stepping.next_due_ns();
+                    if due_ns >= end_ns { break due_ns; }
+                    stepped += 1;
+                };
+                prop_assert_eq!(skipped, stepped);
+                prop_assert_eq!(skipping.next_due_ns(), next_ns);
+            }
         }
 
         #[test]

@@ -3,6 +3,7 @@ use crate::control::Axis;
 use crate::job::Terms;
 use crate::pace::schedule::Schedule;
 use crate::phases::result::empty_result;
+use crate::record::interval::Progress;
 use crate::record::merged::{Merged, error_ratio, merge_series, outcome_of};
 use crate::record::nodes::NodeTotals;
 use crate::record::recorder::{Extra, Recorder};
@@ -15,10 +16,14 @@ use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::event::{NodeResult, OperationTimes, RunResult, Series};
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::run::Pacing;
+use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Operation;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+
+/// How often the controller hears that what fell due is being counted: that may take seconds for thousands of schedules.
+const TOLD_NS: u64 = 500_000_000;
 
 /// What was seen from outside the workers.
 pub struct Measured {
@@ -47,7 +52,7 @@ pub fn gather(
     recorders
         .iter()
         .for_each(|recorder| recorder.tally.add_to(&mut totals));
-    let backlog = backlog(axis, recorders, schedules);
+    let backlog = backlog(job, axis, recorders, schedules);
     let unfinished = unfinished(axis, recorders, operations.len(), !measured.all_done);
     let mut all_unfinished = Times::default();
     unfinished.iter().for_each(|times| all_unfinished.merge(times));
@@ -165,14 +170,30 @@ fn extra(recorders: &[Arc<Recorder>], which: Extra) -> Times {
 }
 
 /// What users owed when the window ended, and what no user had come to claim.
-fn backlog(axis: &Axis, recorders: &[Arc<Recorder>], schedules: &[(Vec<u32>, Arc<Schedule>)]) -> Times {
+fn backlog(
+    job: &Terms,
+    axis: &Axis,
+    recorders: &[Arc<Recorder>],
+    schedules: &[(Vec<u32>, Arc<Schedule>)],
+) -> Times {
     let mut total = extra(recorders, Extra::Backlog);
     let length_ns = axis.window_end_ns().saturating_sub(axis.epoch_ns);
-    for (_, schedule) in schedules {
-        schedule.drain(length_ns, |after_ns| {
-            let age_ns = axis.age_at_end_ns(axis.epoch_ns + after_ns);
-            age_ns.into_iter().for_each(|age_ns| total.record(age_ns));
+    let progress = Progress {
+        elapsed_from_ns: axis.epoch_ns,
+        total: schedules.len() as u64,
+        sink: job.sink.clone(),
+    };
+    let mut told_ns = now_ns();
+    for (counted, (_, schedule)) in schedules.iter().enumerate() {
+        schedule.drain(length_ns, |after_ns, due| {
+            if let Some(age_ns) = axis.age_at_end_ns(axis.epoch_ns + after_ns) {
+                total.record_many(age_ns, due);
+            }
         });
+        if now_ns() - told_ns > TOLD_NS {
+            told_ns = now_ns();
+            progress.report(counted as u64 + 1);
+        }
     }
     total
 }

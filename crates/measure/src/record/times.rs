@@ -153,12 +153,16 @@ impl Default for Times {
 
 impl Times {
     pub fn record(&mut self, value_ns: u64) {
+        self.record_many(value_ns, 1);
+    }
+
+    pub fn record_many(&mut self, value_ns: u64, times: u64) {
         let value_ns = value_ns.max(1);
         self.min_ns = self.min_ns.min(value_ns);
         self.max_ns = self.max_ns.max(value_ns);
-        self.out_of_range += u64::from(value_ns > HIGHEST_NS);
-        self.counts[bucket(value_ns.min(HIGHEST_NS))] += 1;
-        self.count += 1;
+        self.out_of_range += if value_ns > HIGHEST_NS { times } else { 0 };
+        self.counts[bucket(value_ns.min(HIGHEST_NS))] += times;
+        self.count += times;
     }
 
     pub fn merge(&mut self, other: &Times) {
