@@ -145,10 +145,17 @@ def test_a_phase_runs_on_any_host_and_is_closed_at_its_end(tmp_path: Path) -> No
     assert (host.specs[0].phase, host.specs[0].threads, host.specs[0].drop_existing) == ("load", 4, True)
 
 
+def test_a_long_warm_up_is_told(tmp_path: Path) -> None:
+    stages = list[str]()
+    sign = Progress(elapsed_s=150.0, done=3, total=0)
+    Phases(Scripted(sign, result("warm"))).warm(*setting(), tmp_path, stage=stages.append)
+    assert stages == ["warming for 2 min 30 s (s answers)"]
+
+
 def test_what_an_engine_warns_of_in_a_short_phase_is_kept_and_told_once(tmp_path: Path) -> None:
     warning = Warning(what="clock_source is hpet", at_s=0.0)
     phases = Phases(Scripted(warning, result("warm")))
-    phases.warm(*setting(), tmp_path)
+    phases.warm(*setting(), tmp_path, stage=lambda words: None)
     phases.check(*setting(), tmp_path, CheckSpec())
     assert phases.warnings() == ["warming of s: clock_source is hpet", "check of s: clock_source is hpet"]
     assert phases.warnings() == []
@@ -168,7 +175,7 @@ def test_nodes_that_follow_the_first_are_checked_beside_it_once_they_had_the_tim
 def test_an_engine_that_ends_without_a_result_is_closed_all_the_same(tmp_path: Path) -> None:
     host = Scripted()
     with pytest.raises(EngineError):
-        Phases(host).warm(*setting(), tmp_path)
+        Phases(host).warm(*setting(), tmp_path, stage=lambda words: None)
     assert host.asked[-1] == "closed"
 
 

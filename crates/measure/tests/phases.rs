@@ -270,3 +270,33 @@ fn what_a_run_did_goes_to_the_check_as_the_workload_wrote_it() {
     );
     assert!(trouble.what.contains("`rows`"), "{trouble}");
 }
+
+/// One that reads or checks everything.
+fn long(which: Phase) -> RunSpec {
+    phase(which, r#","timeout_s":0.05,"check":{"sample":3}"#)
+}
+
+#[test]
+fn a_scan_or_check_may_last_for_as_long_as_the_system_answers_somebody_else_and_says_so() {
+    for which in [Phase::Warm, Phase::Check] {
+        let ran = run(&long(which), |_| Reply::After(Duration::from_millis(400)));
+        let told = |event: &&Event| matches!(event, Event::Progress(_));
+        assert!(ran.events.iter().filter(told).count() > 1, "{which:?}");
+        assert!(ran.opened > 2, "it was asked: {}", ran.opened);
+    }
+}
+
+#[test]
+fn a_scan_or_check_of_a_frozen_system_ends() {
+    for which in [Phase::Warm, Phase::Check] {
+        let workload = TestWorkload {
+            opens: Some(1),
+            ..TestWorkload::default()
+        };
+        let trouble = try_run_of(&long(which), Arc::default(), workload, |_| Reply::Hang).err();
+        assert!(
+            trouble.is_some_and(|trouble| trouble.what.contains("no session within 0.05 s")),
+            "{which:?}"
+        );
+    }
+}

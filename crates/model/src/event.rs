@@ -37,7 +37,9 @@ pub struct Ready {
 }
 
 /// Load: rows, about once a second, but only when something has gone on since the last one: silence means that nothing
-/// did. Run: workers that have ended, while the last operations are waited for after the window.
+/// did. Run: workers that have ended, while the last operations are waited for after the window; or schedules whose due
+/// operations have been counted. Warm-up and check: signs that the system is alive (sessions that it opened for somebody else,
+/// or its time of the processor where it is embedded), and `total` is 0.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {

@@ -122,7 +122,7 @@ def _prepare(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, w
         instance.make_cold()
     elif plan.cache == "warm" and instance.system.keeps_data:
         watcher.stage("warming")
-        instance.phases.warm(plan, cell, instance.system, folder)
+        instance.phases.warm(plan, cell, instance.system, folder, watcher.stage)
     return disk_is_quiet
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..analysis.wording import seconds_words
 from ..bundle.files import write_text
 from ..bundle.write import dumps
 from ..errors import ServerError
@@ -113,10 +114,17 @@ class Phases:
         document.timeout_s = max(60.0, plan.timeout_s)
         return self._carry_out(system, document, env, folder, "load", plan.timeout_s, on_progress)
 
-    def warm(self, plan: ResolvedPlan, cell: Cell, system: System, folder: Path) -> RunResult:
+    def warm(
+        self, plan: ResolvedPlan, cell: Cell, system: System, folder: Path, stage: Callable[[str], None]
+    ) -> RunResult:
+        """However long it takes to read all rows: the engine reports for as long as the system answers."""
         document, env = spec(plan, cell, system, "warm")
         document.timeout_s = max(60.0, plan.timeout_s)
-        return self._carry_out(system, document, env, folder, "warming", plan.timeout_s)
+
+        def tell(progress: Progress) -> None:
+            stage(f"warming for {seconds_words(progress.elapsed_s)} ({system.name} answers)")
+
+        return self._carry_out(system, document, env, folder, "warming", plan.timeout_s, tell)
 
     def check(self, plan: ResolvedPlan, cell: Cell, system: System, folder: Path, expected: CheckSpec) -> RunResult:
         """Of the data where they are written, and of whether nodes that follow hold the same once they had the time."""

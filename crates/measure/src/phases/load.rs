@@ -15,7 +15,7 @@ use crate::runner::{Erased, Runner};
 use crate::threads::client_cost::{Snapshot, cost_between, cpu_ns};
 use crate::threads::ready::{tell_ready, thread_id};
 use crate::threads::team::{self, Berth, Placement, Work};
-use crate::user::session::{Place, open};
+use crate::user::session::{Place, while_it_answers};
 use crate::user::watchdog::{UserCell, timed};
 use crate::words::server_trouble;
 use bakeoff_model::driver::Driver;
@@ -251,33 +251,25 @@ impl<D: Driver, W: Workload<D::Session>> Loading<D, W> {
     }
 
     async fn take_steps(&self, session: &mut D::Session, endpoint: u32) -> Result<(), Trouble> {
-        let steps = self.job.workload.after_load_steps();
-        while let Some(step) = self.shared.next_step(&self.job, steps) {
+        let job = &*self.job;
+        let steps = job.workload.after_load_steps();
+        while let Some(step) = self.shared.next_step(job, steps) {
             let place = || format!("step {} of {steps} after the load", step + 1);
             let mut tries = Tries::of(self.thread);
             let mut done = None;
             while done.is_none() && !tries.over {
-                let step = Box::pin(self.job.workload.after_load(session, step));
-                let ended = self.while_it_answers(step, endpoint).await;
-                done = tries.weigh(&self.job, &self.shared, ended, &place).await?;
+                let step = Box::pin(job.workload.after_load(session, step));
+                let answers = || {
+                    self.shared.answers.fetch_add(1, Relaxed);
+                };
+                let period_ns = job.timeout_ns;
+                let ended =
+                    while_it_answers(job, &self.client, &self.cell, endpoint, period_ns, step, &answers)
+                        .await;
+                done = tries.weigh(job, &self.shared, ended, &place).await?;
             }
         }
         Ok(())
-    }
-
-    async fn while_it_answers(
-        &self,
-        mut attempt: Erased<'_, Result<(), OpError>>,
-        endpoint: u32,
-    ) -> Result<(), OpError> {
-        loop {
-            let until_ns = now_ns() + self.job.timeout_ns;
-            if let Some(ended) = timed(&self.cell, until_ns, attempt.as_mut()).await {
-                return ended;
-            }
-            drop(open(&self.job, &self.client, &self.cell, endpoint).await?);
-            self.shared.answers.fetch_add(1, Relaxed);
-        }
     }
 }
 

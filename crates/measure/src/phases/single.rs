@@ -2,20 +2,32 @@
 use crate::control::Control;
 use crate::job::{Job, Terms};
 use crate::phases::result::empty_result;
+use crate::record::interval::Progress;
 use crate::record::recorder::Recorder;
-use crate::runner::Runner;
+use crate::runner::{Erased, Runner};
+use crate::threads::client_cost::cpu_ns;
 use crate::threads::ready::tell_ready;
 use crate::threads::team::watched_cells;
-use crate::user::session::{open, open_bare};
+use crate::user::session::{open, open_bare, while_it_answers};
+use crate::user::watchdog::UserCell;
 use crate::words::{server_trouble, usage};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{Check, RunResult};
-use bakeoff_model::outcome::Trouble;
+use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::CheckSpec;
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Workload;
 use serde::de::DeserializeOwned;
+use std::cell::Cell;
+use std::future::Future;
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often the system is to show that it is alive while it reads or checks all its rows.
+const SIGN_NS: u64 = 5_000_000_000;
+/// Less time of the processor than this is no sign of life: this thread's own look at the clock takes some.
+const TICK_NS: u64 = 10_000_000;
 
 /// What the session is opened for.
 enum Errand<'a, E> {
@@ -119,19 +131,86 @@ async fn carry_out<R: Runner, D: Driver, W: Workload<D::Session>>(
     }
     let ready_ns = now_ns();
     let (workload, session) = (&job.workload, &mut session);
+    let in_sight = InSight {
+        job,
+        client: &client,
+        cell: &cells[0],
+        begun_ns: ready_ns,
+    };
     let mut done = Done::default();
     match errand {
         Errand::Create => workload.create(session, job.spec.drop_existing).await?,
         Errand::Drop => workload.drop(session).await?,
         Errand::Warm => {
-            let rows = workload.scan_all(session).await;
+            let rows = in_sight.of(Box::pin(workload.scan_all(session))).await;
             done.rows = rows.map_err(|e| server_trouble(&e, "reading all rows"))?;
         }
         Errand::Check(spec, evidence) => {
-            let checks = workload.check(session, &evidence, spec).await;
+            let checks = in_sight
+                .of(Box::pin(workload.check(session, &evidence, spec)))
+                .await;
             done.checks = checks.map_err(|e| server_trouble(&e, "checking the data"))?;
         }
     }
     done.elapsed_s = (now_ns() - ready_ns) as f64 / 1e9;
     Ok(done)
+}
+
+/// What may take hours: its end is waited for as long as the system shows that it is alive, and each sign of that is
+/// reported, so that the controller need not guess how long is too long.
+struct InSight<'a, D: Driver, W> {
+    job: &'a Job<D, W>,
+    client: &'a D::Client,
+    cell: &'a UserCell,
+    begun_ns: u64,
+}
+
+impl<D: Driver, W: Workload<D::Session>> InSight<'_, D, W> {
+    async fn of<T>(&self, errand: Erased<'_, Result<T, OpError>>) -> Result<T, OpError> {
+        let progress = Progress {
+            elapsed_from_ns: self.begun_ns,
+            total: 0,
+            sink: self.job.sink.clone(),
+        };
+        if self.job.is_blocking() {
+            return while_it_works(progress, errand).await;
+        }
+        let signs = Cell::new(0);
+        let answered = || {
+            signs.set(signs.get() + 1);
+            progress.report(signs.get());
+        };
+        let endpoint = self.job.routes.first();
+        let period_ns = self.job.timeout_ns.min(SIGN_NS);
+        while_it_answers(
+            self.job,
+            self.client,
+            self.cell,
+            endpoint,
+            period_ns,
+            errand,
+            &answered,
+        )
+        .await
+    }
+}
+
+/// An embedded system holds this thread and has nobody else to answer to: that it is alive shows in time of the processor.
+async fn while_it_works<T>(progress: Progress, errand: impl Future<Output = T>) -> T {
+    let (ends, ended) = channel::<()>();
+    let watcher = std::thread::Builder::new().name("heartbeat".into());
+    let watching = watcher.spawn(move || {
+        let mut seen = cpu_ns();
+        while ended.recv_timeout(Duration::from_nanos(SIGN_NS)) == Err(RecvTimeoutError::Timeout) {
+            let now = cpu_ns();
+            if now > seen + TICK_NS {
+                progress.report(now / TICK_NS);
+            }
+            seen = now;
+        }
+    });
+    let done = errand.await;
+    drop(ends);
+    let _ = watching.map(|thread| thread.join());
+    done
 }

@@ -115,6 +115,27 @@ pub async fn open_by<D: Driver, W: Workload<D::Session>>(
     ended_by(job, cell, deadline_ns, connect(job, client, endpoint)).await
 }
 
+/// Sees `attempt` through to its end, however long that takes: for as long as it lasts the system must open a session for
+/// somebody else every `period_ns`, which calls `answered`. Nothing here reaches a blocking runner.
+pub async fn while_it_answers<T, D: Driver, W: Workload<D::Session>>(
+    job: &Job<D, W>,
+    client: &D::Client,
+    cell: &UserCell,
+    endpoint: u32,
+    period_ns: u64,
+    mut attempt: Erased<'_, Result<T, OpError>>,
+    answered: &dyn Fn(),
+) -> Result<T, OpError> {
+    loop {
+        let until_ns = now_ns() + period_ns;
+        if let Some(ended) = timed(cell, until_ns, attempt.as_mut()).await {
+            return ended;
+        }
+        drop(open(job, client, cell, endpoint).await?);
+        answered();
+    }
+}
+
 /// Connects without attaching, because there may be nothing to attach to; within the run's timeout.
 pub async fn open_bare<D: Driver, W: Workload<D::Session>>(
     job: &Job<D, W>,
@@ -265,7 +286,7 @@ async fn try_at<'a, S>(
 }
 
 /// Sleeps in steps short enough to notice that the window was brought forward.
-async fn wait_in_window(until_ns: u64, axis: &Axis) {
+pub async fn wait_in_window(until_ns: u64, axis: &Axis) {
     const STEP_NS: u64 = 50_000_000;
     loop {
         let now = now_ns();

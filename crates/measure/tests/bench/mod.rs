@@ -8,7 +8,7 @@ use bakeoff_model::needs::{Affected, Capabilities, Needs};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble};
 use bakeoff_model::run::{CheckSpec, RunSpec, RunnerKind};
 use bakeoff_model::time::{epoch_ns, now_ns, sleep_until};
-use bakeoff_model::workload::{Answer, Operation, Probe, Queries, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Ended, Operation, Probe, Queries, ThreadId, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -127,6 +127,10 @@ pub struct TestWorkload {
     pub reason: String,
     pub executed: Arc<AtomicU64>,
     pub settled: Arc<Mutex<Vec<(Outcome, bool)>>>,
+    /// Sum of what it was told.
+    pub perhaps_applied: Arc<AtomicU64>,
+    /// Its client computes for so long to draw an operation.
+    pub draw_ns: u64,
     /// When operations ended, at the latest: sum, ns of the clock. `None`: not asked, because a look at the clock costs.
     pub settled_ns: Option<Arc<AtomicU64>>,
     /// Sessions that its system opens before it is silent for ever; `None`: any number.
@@ -197,6 +201,10 @@ impl Workload<TestSession> for TestWorkload {
         Ok(())
     }
     fn next(&self, _: &(), thread: &mut TestThread) -> usize {
+        if self.draw_ns > 0 {
+            let until_ns = now_ns() + self.draw_ns;
+            while now_ns() < until_ns {}
+        }
         thread.drawn += 1;
         let operation = thread.turn;
         thread.asked = operation;
@@ -242,14 +250,13 @@ impl Workload<TestSession> for TestWorkload {
         }
         Ok(Answer::Right)
     }
-    fn settle<P: Probe>(
-        &self,
-        _: &(),
-        thread: &mut TestThread,
-        outcome: Outcome,
-        session_lost: bool,
-        _: &mut P,
-    ) {
+    fn settle<P: Probe>(&self, _: &(), thread: &mut TestThread, ended: Ended, _: &mut P) {
+        let Ended {
+            outcome,
+            session_lost,
+            perhaps_applied,
+        } = ended;
+        self.perhaps_applied.fetch_add(perhaps_applied.into(), SeqCst);
         thread.owed += u64::from(self.owing && outcome == Outcome::Ok);
         if let Some(sum_ns) = &self.settled_ns {
             sum_ns.fetch_add(now_ns(), SeqCst);
@@ -313,15 +320,17 @@ impl Workload<TestSession> for TestWorkload {
         self.steps_taken.lock().unwrap().push((step, number));
         Ok(())
     }
-    async fn scan_all(&self, _: &mut TestSession) -> Result<u64, OpError> {
+    async fn scan_all(&self, session: &mut TestSession) -> Result<u64, OpError> {
+        self.answer(session, self.executed.fetch_add(1, SeqCst)).await?;
         Ok(7)
     }
     async fn check(
         &self,
-        _: &mut TestSession,
+        session: &mut TestSession,
         done: &[Option<Done>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
+        self.answer(session, self.executed.fetch_add(1, SeqCst)).await?;
         let found = Check {
             name: "evidence".into(),
             ok: true,
