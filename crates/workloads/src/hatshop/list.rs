@@ -1,6 +1,7 @@
-//! The list of events, which is one for all users, systems and repetitions. Each user walks through it and takes the events
+//! The list of events, which is one for all users, systems and repetitions. Each user takes the events
 //! of its own orders, those that leave its number when divided by the number of users: so events of one order keep their
-//! order, whatever the number of users and sessions.
+//! order, whatever the number of users and sessions. Where there are more users than orders, and all that they do is read,
+//! they take turns instead.
 //!
 //! What an event is about depends on the orders that are there at its place *in the list*, never on how far users have come.
 use super::event::{Attribute, Event, Kind};
@@ -24,7 +25,13 @@ pub struct Rules {
     least: u64,
     most: u64,
     deletes: bool,
+    reads_only: bool,
+    /// The share of events that make an order.
+    creates: f64,
 }
+
+/// How many events may pass, on average, until every user has an order.
+const EVENTS_UNTIL_ALL_HAVE_ONE: f64 = 1e6;
 
 impl Rules {
     pub fn new(spec: &HatshopSpec) -> Self {
@@ -45,6 +52,26 @@ impl Rules {
             },
             most: if both { spec.orders + slack } else { u64::MAX },
             deletes: spec.delete > 0.0,
+            reads_only: spec.read == sum,
+            creates: spec.create / sum,
+        }
+    }
+
+    pub fn loaded(&self) -> u64 {
+        self.loaded
+    }
+
+    /// More users than that have no order of their own, or not for a long time. `None`: any number has something to do.
+    pub fn users_max(&self) -> Option<u64> {
+        let made = (self.creates * EVENTS_UNTIL_ALL_HAVE_ONE) as u64;
+        (!self.reads_only).then_some(self.loaded.saturating_add(made))
+    }
+
+    /// The user that takes this event.
+    pub fn owner(&self, step: &Step, users: u64) -> u64 {
+        match self.reads_only && users > self.loaded {
+            true => step.place % users,
+            false => step.order % users,
         }
     }
 
@@ -67,31 +94,24 @@ pub struct Step {
     pub place: u64,
     /// The order's number.
     pub order: u64,
-    /// Where what is known of the order stands; it is gone after a deletion.
-    index: usize,
     pub known: Known,
     seed: u64,
 }
 
 impl Step {
     /// Of a list that is read, whose events stand there whole.
-    pub fn of(kind: Kind, place: u64, order: u64, index: usize, known: Known) -> Self {
+    pub fn of(kind: Kind, place: u64, order: u64, known: Known) -> Self {
         Self {
             kind,
             place,
             order,
-            index,
             known,
             seed: 0,
         }
     }
-
-    pub fn index(&self) -> usize {
-        self.index
-    }
 }
 
-/// One walk through the list. 10 ns an event, whoever's it is, and at most 10 bytes an order.
+/// One walk through the list. 10 ns an event, and at most 8 bytes an order.
 #[derive(Debug)]
 pub struct Walk {
     stream: Stream,
@@ -100,8 +120,6 @@ pub struct Walk {
     next: u64,
     /// Numbers of the orders that are there, in no order; empty where none is deleted, for then they are 0, 1, 2, ...
     there: Vec<u64>,
-    /// What this user knows of each of them.
-    known: Vec<Known>,
 }
 
 impl Walk {
@@ -109,76 +127,57 @@ impl Walk {
     pub fn new(rules: &Rules, seed: u64, events: u64) -> Self {
         let room = match rules.deletes {
             true => rules.most.min(rules.loaded + events) + 1,
-            false => rules.loaded + events,
-        } as usize;
-        let mut walk = Self {
+            false => 0,
+        };
+        let mut there = Vec::with_capacity(room as usize);
+        if rules.deletes {
+            there.extend(0..rules.loaded);
+        }
+        Self {
             stream: Stream::new(seed, LIST),
             place: 0,
             next: rules.loaded,
-            there: Vec::with_capacity(if rules.deletes { room } else { 0 }),
-            known: Vec::with_capacity(room),
-        };
-        if rules.deletes {
-            walk.there.extend(0..rules.loaded);
+            there,
         }
-        walk.known.resize(rules.loaded as usize, Known::LOADED);
-        walk
     }
 
+    /// What is known of its order is for whoever hands it on to say.
     pub fn step(&mut self, rules: &Rules) -> Step {
         let mut rng = Random::new(self.stream.next_seed());
-        let kind = rules.kind(self.known.len() as u64, &mut rng);
+        let orders = match rules.deletes {
+            true => self.there.len() as u64,
+            false => self.next,
+        };
+        let kind = rules.kind(orders, &mut rng);
         let place = self.place;
         self.place += 1;
-        let (index, order, known) = match kind {
+        let order = match kind {
             Kind::Create => self.add(rules),
             _ => {
-                let index = rng.below(self.known.len() as u64) as usize;
-                let order = self.there.get(index).copied().unwrap_or(index as u64);
-                (index, order, self.known[index])
+                let index = rng.below(orders);
+                let order = self.there.get(index as usize).copied().unwrap_or(index);
+                if kind == Kind::Delete {
+                    self.there.swap_remove(index as usize);
+                }
+                order
             }
         };
-        if kind == Kind::Delete {
-            self.there.swap_remove(index);
-            self.known.swap_remove(index);
-        }
         Step {
             kind,
             place,
             order,
-            index,
-            known,
+            known: Known::UNKNOWN,
             seed: rng.bits(),
         }
     }
 
-    fn add(&mut self, rules: &Rules) -> (usize, u64, Known) {
+    fn add(&mut self, rules: &Rules) -> u64 {
         let order = self.next;
         self.next += 1;
         if rules.deletes {
             self.there.push(order);
         }
-        self.known.push(Known::UNKNOWN);
-        (self.known.len() - 1, order, Known::UNKNOWN)
-    }
-
-    /// The next event of user `user` of `users`.
-    pub fn own(&mut self, rules: &Rules, user: u64, users: u64) -> Step {
-        loop {
-            let step = self.step(rules);
-            if step.order % users == user {
-                return step;
-            }
-        }
-    }
-
-    /// What came of the step taken last is known.
-    pub fn learn(&mut self, step: &Step, known: Known) {
-        if step.kind != Kind::Delete
-            && let Some(place) = self.known.get_mut(step.index)
-        {
-            *place = known;
-        }
+        order
     }
 }
 
@@ -200,6 +199,8 @@ pub fn fill(shop: &Shop, step: &Step, event: &mut Event) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dealer::Dealer;
+    use super::super::known::There;
     use super::*;
     use proptest::prelude::*;
     use std::collections::HashSet;
@@ -257,16 +258,90 @@ mod tests {
             spec in mixes(), seed in any::<u64>(), users in 1u64..9
         ) {
             let (rules, mut all) = walk(&spec, seed);
-            let list: Vec<(u64, u64)> = (0..300).map(|_| { let step = all.step(&rules); (step.place, step.order) }).collect();
+            let steps: Vec<Step> = (0..300).map(|_| all.step(&rules)).collect();
+            let list: Vec<(u64, u64)> = steps.iter().map(|step| (step.place, step.order)).collect();
             let mut taken = vec![];
-            for user in 0..users {
-                let mut walk = walk(&spec, seed).1;
-                let count = list.iter().filter(|(_, order)| order % users == user).count();
-                taken.extend((0..count).map(|_| { let step = walk.own(&rules, user, users); (step.place, step.order) }));
+            for threads in [1, 3] {
+                taken.clear();
+                // One dealer for each OS thread, whose users come in turn, each with another number of events.
+                for thread in 0..threads {
+                    let mut dealer = Dealer::new(&rules, seed, 300, users);
+                    let own: Vec<u64> = (0..users).filter(|user| user % threads == thread).collect();
+                    own.iter().for_each(|user| dealer.join(*user));
+                    let mut left: Vec<usize> = own
+                        .iter()
+                        .map(|user| steps.iter().filter(|step| rules.owner(step, users) == *user).count())
+                        .collect();
+                    let mut last = vec![None; own.len()];
+                    while left.iter().any(|left| *left > 0) {
+                        for (at, user) in own.iter().enumerate().filter(|(at, _)| left[*at] > 0).collect::<Vec<_>>() {
+                            for _ in 0..left[at].min(at + 1) {
+                                let step = dealer.next(&rules, *user);
+                                prop_assert!(last[at] < Some(step.place));
+                                last[at] = Some(step.place);
+                                taken.push((step.place, step.order));
+                                left[at] -= 1;
+                            }
+                        }
+                    }
+                }
+                taken.sort_unstable();
+                prop_assert_eq!(&taken, &list);
             }
-            taken.sort_unstable();
-            prop_assert_eq!(taken, list);
         }
+    }
+
+    fn mix(orders: u64, [create, read, update, delete]: [f64; 4]) -> Rules {
+        Rules::new(&HatshopSpec {
+            orders,
+            create,
+            read,
+            update,
+            update_attribute: 0.0,
+            delete,
+            ..HatshopSpec::default()
+        })
+    }
+
+    #[test]
+    fn more_users_than_orders_take_turns_at_reading_and_are_too_many_where_orders_never_become_more() {
+        let (orders, users) = (500, 512);
+        let rules = mix(orders, [0.0, 1.0, 0.0, 0.0]);
+        assert_eq!(rules.users_max(), None);
+        let mut dealer = Dealer::new(&rules, 1, 1000, users);
+        (0..users).for_each(|user| dealer.join(user));
+        for place in 0..2 * users {
+            assert_eq!(dealer.next(&rules, place % users).place, place);
+        }
+        assert_eq!(mix(orders, [0.0, 1.0, 1.0, 0.0]).users_max(), Some(500));
+        assert_eq!(mix(orders, [0.0, 1.0, 0.0, 1.0]).users_max(), Some(500));
+        assert_eq!(mix(orders, [1.0, 1.0, 1.0, 1.0]).users_max(), Some(250_500));
+    }
+
+    #[test]
+    fn what_became_of_an_order_is_known_at_its_next_event() {
+        let rules = mix(2, [1.0, 1.0, 1.0, 0.0]);
+        let mut dealer = Dealer::new(&rules, 1, 1000, 2);
+        (0..2).for_each(|user| dealer.join(user));
+        let gone = Known {
+            there: There::No,
+            status: None,
+        };
+        let mut made = HashSet::new();
+        for event in 0..400 {
+            let step = dealer.next(&rules, event % 2);
+            let expected = match (step.kind, made.contains(&step.order)) {
+                (Kind::Create, _) => Known::UNKNOWN,
+                (_, true) => gone,
+                (_, false) => Known::LOADED,
+            };
+            assert_eq!(step.known, expected);
+            if step.kind == Kind::Create {
+                made.insert(step.order);
+                dealer.learn(&step, gone);
+            }
+        }
+        assert!(made.len() > 50);
     }
 
     #[test]

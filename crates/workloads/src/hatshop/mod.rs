@@ -1,7 +1,7 @@
 //! The Hat Shop: a list of events of orders and their lines, carried out by many users at once.
 //!
 //! This file is the table of contents. `shop` says what is in the catalogue and in each order, `names` what things are
-//! called; `list` draws the events, `replay` reads them from a file, `event` is one and its JSON, `digest` the hash of all.
+//! called; `list` draws the events, `dealer` deals them to users, `replay` reads them from a file, `event` is one and its JSON, `digest` the hash of all.
 //! A user is a `thread`, with what is `known` of its orders; `statements` are what it asks, `requests` carry an event out
 //! and judge the answer, `pipelined` in one go. `together` is how the same is asked where there are no transactions, and `line_ids` how an order
 //! names its lines where nothing joins them. `schema`, `load` and `check` are the phases before and after; `evidence` is
@@ -9,6 +9,7 @@
 //! docs/reference/workloads/hatshop.md.
 
 mod check;
+mod dealer;
 mod digest;
 mod event;
 mod evidence;
@@ -38,13 +39,15 @@ use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 use bakeoff_model::run::{CheckSpec, ClientSpec, Limit, Pacing, RunSpec};
 use bakeoff_model::sql::SpeaksSql;
-use bakeoff_model::workload::{Answer, Operation, Probe, Queries, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Ended, Operation, Probe, Queries, ThreadId, Workload};
+use dealer::Dealer;
 use event::{Event, Kind};
 use evidence::{Account, Evidence};
 use list::{Rules, Walk, fill};
 use replay::{Reading, Replay};
 use shop::Shop;
 use statements::LINE_COLUMNS;
+use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 use thread::{Course, Effect, Together};
 
@@ -85,8 +88,20 @@ impl Hatshop {
     ) -> Result<Self, Trouble> {
         validate::validate(spec, client)?;
         let (shop, rules) = (Shop::new(spec, seed), Rules::new(spec));
+        let all_users = u64::from(users.unwrap_or(1).max(1)) * u64::from(client.count);
         let file = spec.events_file.as_ref().filter(|_| users.is_some());
-        let replay = file.map(|file| Replay::read(file, &shop, spec)).transpose()?;
+        let replay = file
+            .map(|file| Replay::read(file, &shop, spec, all_users))
+            .transpose()?;
+        let most = rules.users_max().filter(|_| spec.events_file.is_none());
+        if let Some(most) = most.filter(|most| *most < all_users) {
+            let what = format!(
+                "{all_users} users need an order each, and with {} orders there are enough for {most}",
+                spec.orders
+            );
+            let hint = "write more `orders`, or fewer users";
+            return Err(refuse("orders", what, hint));
+        }
         Ok(Self {
             events_sha256: match (&replay, users) {
                 (Some(replay), _) => replay.sha256.clone(),
@@ -95,7 +110,7 @@ impl Hatshop {
             },
             replay: replay.map(Arc::new),
             operations: Kind::ALL.map(Kind::operation).to_vec(),
-            users: u64::from(users.unwrap_or(1).max(1)) * u64::from(client.count),
+            users: all_users,
             is_run: users.is_some(),
             shop,
             rules,
@@ -135,14 +150,16 @@ impl Hatshop {
         self.spec.layout == HatshopLayout::LineItemsByOrder
     }
 
-    fn user(&self, id: ThreadId) -> Thread {
+    fn user(&self, dealer: &Worker, id: ThreadId) -> Thread {
+        let number = id.stream % self.users;
+        if let Some(dealer) = &mut *dealer.borrow_mut() {
+            dealer.join(number);
+        }
         Thread {
-            number: id.stream % self.users,
+            number,
             course: match &self.replay {
-                Some(replay) => {
-                    Course::Read(Reading::new(replay.clone(), id.stream % self.users, self.users))
-                }
-                None => Course::Drawn(Walk::new(&self.rules, self.seed, self.spec.events)),
+                Some(replay) => Course::Read(Reading::new(replay.clone(), number)),
+                None => Course::Drawn,
             },
             step: None,
             event: Event::empty(&self.shop),
@@ -155,15 +172,22 @@ impl Hatshop {
         }
     }
 
-    /// The user's next event: 10 ns for each that others take in between, and 20 ns and 30 ns a line for its own.
-    fn draw(&self, thread: &mut Thread) {
+    fn dealer(&self) -> Dealer {
+        Dealer::new(&self.rules, self.seed, self.spec.events, self.users)
+    }
+
+    /// The user's next event: 20 ns and 30 ns a line, and its share of the walk through the list.
+    fn draw(&self, dealer: &Worker, thread: &mut Thread) {
         let step = match &mut thread.course {
-            Course::Drawn(walk) => {
-                let step = walk.own(&self.rules, thread.number, self.users);
-                fill(&self.shop, &step, &mut thread.event);
-                step
-            }
-            Course::Read(reading) => match reading.own(&self.shop, thread.number, &mut thread.event) {
+            Course::Drawn => match &mut *dealer.borrow_mut() {
+                Some(dealer) => {
+                    let step = dealer.next(&self.rules, thread.number);
+                    fill(&self.shop, &step, &mut thread.event);
+                    step
+                }
+                None => return, // cannot be: events are drawn in a run
+            },
+            Course::Read(reading) => match reading.own(&self.shop, &mut thread.event) {
                 Some(step) => step,
                 None => return, // cannot be: no more are asked for than there are, see `ends`
             },
@@ -182,7 +206,8 @@ impl Hatshop {
             let mut shares = vec![0; self.users as usize];
             let mut walk = Walk::new(&self.rules, self.seed, self.spec.events);
             for _ in 0..events {
-                shares[(walk.step(&self.rules).order % self.users) as usize] += 1;
+                let step = walk.step(&self.rules);
+                shares[self.rules.owner(&step, self.users) as usize] += 1;
             }
             shares
         };
@@ -190,8 +215,11 @@ impl Hatshop {
     }
 }
 
+/// `None` where no events are drawn: before and after a run, and where they are read from a file.
+type Worker = RefCell<Option<Dealer>>;
+
 impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
-    type Worker = ();
+    type Worker = Worker;
     type Thread = Thread;
     type Evidence = Evidence;
 
@@ -203,10 +231,13 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
         needs(&self.spec)
     }
 
-    fn worker(&self, _worker: usize) {}
+    fn worker(&self, _worker: usize) -> Worker {
+        let draws = self.is_run && self.replay.is_none();
+        RefCell::new(draws.then(|| self.dealer()))
+    }
 
-    fn thread(&self, _worker: &(), id: ThreadId) -> Thread {
-        self.user(id)
+    fn thread(&self, worker: &Worker, id: ThreadId) -> Thread {
+        self.user(worker, id)
     }
 
     fn share(&self, id: ThreadId, operations: u64) -> Option<u64> {
@@ -224,14 +255,14 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
     }
 
     #[inline]
-    fn next(&self, _worker: &(), thread: &mut Thread) -> usize {
-        self.draw(thread);
+    fn next(&self, worker: &Worker, thread: &mut Thread) -> usize {
+        self.draw(worker, thread);
         thread.event.kind as usize
     }
 
     async fn execute<P: Probe>(
         &self,
-        _worker: &(),
+        _worker: &Worker,
         thread: &mut Thread,
         session: &mut S,
         probe: &mut P,
@@ -254,21 +285,17 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
         found.map(Answer::from)
     }
 
-    fn settle<P: Probe>(
-        &self,
-        _worker: &(),
-        thread: &mut Thread,
-        outcome: Outcome,
-        _session_lost: bool,
-        _probe: &mut P,
-    ) {
+    fn settle<P: Probe>(&self, worker: &Worker, thread: &mut Thread, ended: Ended, _probe: &mut P) {
         let Some(step) = thread.step.filter(|_| thread.attempts > 0) else {
             return;
         };
-        let again = thread.attempts > 1;
+        let (outcome, again) = (ended.outcome, thread.attempts > 1);
         let known = step.known.after(step.kind, thread.event.status, outcome, again);
         match &mut thread.course {
-            Course::Drawn(walk) => walk.learn(&step, known),
+            Course::Drawn => {
+                let mut dealer = worker.borrow_mut();
+                dealer.iter_mut().for_each(|dealer| dealer.learn(&step, known));
+            }
             Course::Read(reading) => reading.learn(&step, known),
         }
         let Effect { orders, bytes } = match outcome {
@@ -280,13 +307,22 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
             Outcome::Unknown => Effect::default(),
         };
         thread.account.bytes_written.add(bytes);
-        if let (Some(tally), Some(orders)) = (thread.account.tally(step.kind), orders) {
-            tally.rows.add(orders);
-            tally.ended.add(1);
+        if let Some(tally) = thread.account.tally(step.kind) {
+            tally.begun.add(ended.perhaps_applied.into());
+            if let Some(orders) = orders {
+                tally.rows.add(orders);
+                tally.ended.add(1);
+            }
         }
     }
 
-    async fn finish<P: Probe>(&self, _: &(), _: &mut Thread, _: &mut S, _: &mut P) -> Result<(), OpError> {
+    async fn finish<P: Probe>(
+        &self,
+        _: &Worker,
+        _: &mut Thread,
+        _: &mut S,
+        _: &mut P,
+    ) -> Result<(), OpError> {
         Ok(())
     }
 
@@ -312,7 +348,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
 
     async fn load_chunk(
         &self,
-        _worker: &(),
+        _worker: &Worker,
         thread: &mut Thread,
         session: &mut S,
         first: u64,

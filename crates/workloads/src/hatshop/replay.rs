@@ -143,18 +143,31 @@ pub struct Replay {
     /// Those that events make, in their order.
     orders: Vec<Order>,
     loaded: u64,
+    /// Of all clients.
+    users: u64,
+    /// By user, the place of its first event, and by event that of its user's next one; [`u32::MAX`]: there is none.
+    first: Vec<u32>,
+    next: Vec<u32>,
     pub sha256: String,
 }
 
 impl Replay {
-    pub fn read(file: &EventsFile, shop: &Shop, spec: &HatshopSpec) -> Result<Self, Trouble> {
+    pub fn read(file: &EventsFile, shop: &Shop, spec: &HatshopSpec, users: u64) -> Result<Self, Trouble> {
         let mut replay = Self {
             events: vec![],
             orders: vec![],
             loaded: spec.orders,
+            users,
+            first: vec![u32::MAX; users as usize],
+            next: vec![],
             sha256: String::new(),
         };
         replay.sha256 = each_event(file, shop, spec, |event| replay.keep(event))?;
+        replay.next = vec![u32::MAX; replay.events.len()];
+        for (place, written) in replay.events.iter().enumerate().rev() {
+            let first = &mut replay.first[(written.order % users) as usize];
+            replay.next[place] = std::mem::replace(first, place as u32);
+        }
         Ok(replay)
     }
 
@@ -199,51 +212,50 @@ impl Replay {
 #[derive(Debug)]
 pub struct Reading {
     replay: Arc<Replay>,
+    /// Of its next event.
     place: usize,
     /// Of the user's own orders, by their number among these.
     known: Vec<Known>,
-    users: u64,
 }
 
 impl Reading {
-    pub fn new(replay: Arc<Replay>, user: u64, users: u64) -> Self {
+    pub fn new(replay: Arc<Replay>, user: u64) -> Self {
         let all = replay.loaded + replay.orders.len() as u64;
-        let known = (0..all)
-            .filter(|order| order % users == user)
-            .map(|order| match order < replay.loaded {
-                true => Known::LOADED,
-                false => Known::UNKNOWN,
-            });
+        let own = (user..all).step_by(replay.users as usize);
+        let known = own.map(|order| match order < replay.loaded {
+            true => Known::LOADED,
+            false => Known::UNKNOWN,
+        });
         Self {
             known: known.collect(),
+            place: replay.first[user as usize] as usize,
             replay,
-            place: 0,
-            users,
         }
     }
 
     /// The user's next event; `None`: the file has no further one.
-    pub fn own(&mut self, shop: &Shop, user: u64, event: &mut Event) -> Option<Step> {
-        let rest = self.replay.events.get(self.place..)?;
-        let ahead = rest
-            .iter()
-            .position(|written| written.order % self.users == user)?;
-        let place = self.place + ahead;
-        let written = self.replay.events[place];
-        self.place = place + 1;
+    pub fn own(&mut self, shop: &Shop, event: &mut Event) -> Option<Step> {
+        let place = self.place;
+        let written = *self.replay.events.get(place)?;
+        self.place = self.replay.next[place] as usize;
         event.kind = written.kind;
         event.place = place as u64;
         (event.status, event.line, event.attribute) = (written.status, written.line, written.attribute);
         self.replay.order(shop, written.order, &mut event.order);
-        let index = (written.order / self.users) as usize;
-        let known = self.known.get(index).copied().unwrap_or(Known::UNKNOWN);
-        Some(Step::of(written.kind, place as u64, written.order, index, known))
+        let known = self.known.get(self.index(written.order)).copied();
+        let known = known.unwrap_or(Known::UNKNOWN);
+        Some(Step::of(written.kind, place as u64, written.order, known))
     }
 
     pub fn learn(&mut self, step: &Step, known: Known) {
-        if let Some(place) = self.known.get_mut(step.index()) {
+        let index = self.index(step.order);
+        if let Some(place) = self.known.get_mut(index) {
             *place = known;
         }
+    }
+
+    fn index(&self, order: u64) -> usize {
+        (order / self.replay.users) as usize
     }
 }
 

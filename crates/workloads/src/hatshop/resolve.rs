@@ -1,5 +1,6 @@
 //! The Hat Shop before a run: sizes, and what follows from the options.
 use super::event::Kind as Event;
+use super::list::Rules;
 use super::load::loaded;
 use super::replay::check;
 use super::schema::{has_index, table_names};
@@ -16,6 +17,7 @@ use bakeoff_model::workload::ThreadId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::cell::RefCell;
 
 pub const KIND: Kind = Kind {
     kind: "hatshop",
@@ -67,7 +69,8 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         writes: with_share(spec).any(|kind| kind != Event::Read),
         keeps_session: needs.own_session,
         replaces_sessions: false,
-        users_max: None,
+        users_max: users_max(spec),
+        prepared_statements: None,
         prepares_s: prepares_s(spec),
         retry: Some(Retry {
             retries: RETRIES,
@@ -83,6 +86,12 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         spec: WorkloadSpec::Hatshop(spec.clone()),
     };
     Ok((resolved, needs))
+}
+
+fn users_max(spec: &HatshopSpec) -> Option<u32> {
+    let drawn = spec.events_file.is_none();
+    let most = Rules::new(spec).users_max().filter(|_| drawn)?;
+    Some(u32::try_from(most).unwrap_or(u32::MAX))
 }
 
 /// A file is read and checked, a list that is drawn is made for its hash.
@@ -154,13 +163,15 @@ fn preview(spec: &WorkloadSpec, seed: u64, count: usize) -> Result<Vec<Previewed
         return Ok(vec![]);
     };
     let hatshop = Hatshop::new(spec, seed, ClientSpec::default(), None)?;
-    let mut user = hatshop.user(ThreadId {
+    let dealer = RefCell::new(Some(hatshop.dealer()));
+    let first = ThreadId {
         thread: 0,
         stream: 0,
         witness: false,
-    });
+    };
+    let mut user = hatshop.user(&dealer, first);
     let mut preview = || {
-        hatshop.draw(&mut user);
+        hatshop.draw(&dealer, &mut user);
         Previewed {
             operation: user.event.kind.name().into(),
             lines: user.event_in_words(),

@@ -2,7 +2,7 @@
 use super::event::{Event, Kind};
 use super::evidence::Account;
 use super::line_ids::ids;
-use super::list::{Step, Walk};
+use super::list::Step;
 use super::replay::Reading;
 use super::shop::{Order, Shop, Status, line_bytes, order_bytes};
 use super::statements::Question;
@@ -32,7 +32,8 @@ pub struct Thread {
 /// A user's way through the list.
 #[derive(Debug)]
 pub enum Course {
-    Drawn(Walk),
+    /// Its OS thread's [`super::dealer::Dealer`] has the walk.
+    Drawn,
     Read(Reading),
 }
 
