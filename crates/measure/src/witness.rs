@@ -15,7 +15,7 @@ use bakeoff_model::driver::Driver;
 use bakeoff_model::event::Witness;
 use bakeoff_model::outcome::{Outcome, Trouble, TroubleKind};
 use bakeoff_model::time::{now_ns, sleep_until};
-use bakeoff_model::workload::{Answer, Operation, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Ended, Operation, ThreadId, Workload};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -158,7 +158,7 @@ async fn watch<R: Runner, D: Driver, W: Workload<D::Session>>(
             None => (Outcome::Unknown, true),
         };
         job.workload
-            .settle(&state, &mut thread, outcome, lost, &mut probe);
+            .settle(&state, &mut thread, Ended::at_once(outcome, lost), &mut probe);
         if outcome == Outcome::Ok && axis.counts(due_ns, end_ns) {
             times.record(end_ns.saturating_sub(begin_ns));
         }

@@ -5,9 +5,10 @@ mod bench;
 use bakeoff_measure::Control;
 use bakeoff_model::event::QueryCounts;
 use bakeoff_model::outcome::{FailClass, Outcome};
-use bakeoff_model::workload::Queries;
-use bench::{Ran, Reply, TestWorkload, above, run, spec, try_run_of};
+use bakeoff_model::workload::{Operation, Queries};
+use bench::{HALF_A_SECOND, Operations, Ran, Reply, TestWorkload, above, run, spec, try_run_of};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 const THREE: Queries = Queries {
@@ -208,4 +209,52 @@ fn a_session_both_lost_and_unwanted_is_replaced_once() {
         (ran.result.reconnects, ran.result.connections_lost, ran.opened),
         (2, 1, 3)
     );
+}
+
+#[test]
+fn a_back_off_that_reaches_beyond_the_window_ends_with_it() {
+    let extra = r#","timeout_s":60,"retry":{"retries":3,"on":["conflict"],"backoff_s":20}"#;
+    let begun = std::time::Instant::now();
+    let ran = run_of(
+        &format!("{extra}{HALF_A_SECOND}"),
+        TestWorkload::default(),
+        |_| Reply::Fail(FailClass::Conflict),
+    );
+    assert_eq!((ran.executed, ran.result.unfinished.count), (1, 1));
+    assert_eq!(ran.settled.len(), 1);
+    assert!(begun.elapsed().as_secs() < 15, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn an_attempt_that_nobody_answered_is_told_when_a_later_one_settles_the_operation() {
+    let retry = r#","retry":{"retries":3,"on":["conflict"],"on_codes":["L"]}"#;
+    for (second, outcome) in [
+        (Reply::Right, Outcome::Ok),
+        // A row that is there already, or gone, is what the first attempt may have done.
+        (Reply::Wrong, Outcome::Unknown),
+    ] {
+        let perhaps = Arc::new(AtomicU64::new(0));
+        let workload = TestWorkload {
+            reason: "row missing".into(),
+            perhaps_applied: perhaps.clone(),
+            ..TestWorkload::default()
+        };
+        let ran = run_of(&format!("{retry}{}", operations(1)), workload, move |n| match n {
+            0 => Reply::Lost,
+            1 => Reply::Fail(FailClass::Conflict),
+            2 => Reply::Lost,
+            _ => second,
+        });
+        assert_eq!((ran.executed, perhaps.load(SeqCst)), (4, 2));
+        assert_eq!(ran.count(outcome), 1, "{second:?}");
+    }
+    let reads = TestWorkload {
+        operations: Operations(vec![Operation::new("read").reading_only(true)]),
+        ..TestWorkload::default()
+    };
+    let ran = run_of(&format!("{retry}{}", operations(1)), reads, |n| match n {
+        0 => Reply::Lost,
+        _ => Reply::Wrong,
+    });
+    assert_eq!(ran.count(Outcome::Wrong), 1, "what is read wrongly is wrong");
 }

@@ -249,3 +249,22 @@ fn a_number_of_operations_is_of_those_that_ended_in_the_window() {
     assert_eq!((ran.executed, ran.count(Outcome::Ok)), (10, 10));
     assert!(ran.series(Outcome::Ok).unwrap().response.max_ns >= 51_000_000);
 }
+
+#[test]
+fn what_the_client_computes_to_draw_an_operation_is_no_response_time() {
+    let draw_ns = 5_000_000;
+    for extra in [
+        r#","threads":1"#,
+        r#","threads":3,"sessions":2"#,
+        r#","threads":2,"runner":"thread""#,
+    ] {
+        let workload = TestWorkload {
+            draw_ns,
+            ..TestWorkload::default()
+        };
+        let extra = format!("{extra}{}", operations(20));
+        let ran = try_run_of(&spec(&extra), Arc::default(), workload, |_| Reply::Right).unwrap();
+        let ok = ran.series(Outcome::Ok).unwrap();
+        assert!(ok.response.min_ns < draw_ns, "{}", ok.response.min_ns);
+    }
+}

@@ -44,7 +44,7 @@ impl Operation {
 }
 
 /// Who is asking: indices from 0. `stream` is unique over all threads of all clients and seeds the random stream;
-/// `worker` is the OS thread, `witness` marks the one session beside the load, which may only read.
+/// `witness` marks the one session beside the load, which may only read.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadId {
     pub thread: u32,
@@ -58,6 +58,29 @@ pub enum Answer<'w> {
     Right,
     /// Why it is wrong, for the report: "row missing", "field3 differs", ... Words that the workload holds, or fixed ones.
     Wrong(&'w str),
+}
+
+/// How an operation ended, all its attempts taken together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Of the last attempt.
+    pub outcome: Outcome,
+    /// The session will be replaced, so whatever was uncommitted in it is gone.
+    pub session_lost: bool,
+    /// Attempts before the last one that nobody answered, because they lost their connection for instance, and that were
+    /// retried: each may have been applied in full, whatever became of the last.
+    pub perhaps_applied: u32,
+}
+
+impl Ended {
+    /// By the first and only attempt.
+    pub fn at_once(outcome: Outcome, session_lost: bool) -> Self {
+        Self {
+            outcome,
+            session_lost,
+            perhaps_applied: 0,
+        }
+    }
 }
 
 /// Statements that a server carried out within one operation, by what they did.
@@ -124,16 +147,8 @@ pub trait Workload<S>: Send + Sync + Sized + 'static {
         session: &mut S,
         probe: &mut P,
     ) -> Result<Answer<'_>, OpError>;
-    /// The operation drawn last is over (all attempts made, or timed out and dropped). `session_lost`: the session
-    /// will be replaced, so whatever was uncommitted in it is gone.
-    fn settle<P: Probe>(
-        &self,
-        worker: &Self::Worker,
-        thread: &mut Self::Thread,
-        outcome: Outcome,
-        session_lost: bool,
-        probe: &mut P,
-    );
+    /// The operation drawn last is over (all attempts made, or timed out and dropped).
+    fn settle<P: Probe>(&self, worker: &Self::Worker, thread: &mut Self::Thread, ended: Ended, probe: &mut P);
     /// Asked after `settle`: the user wants another connection before its next operation (counted as a reconnect).
     fn wants_new_session(&self, _thread: &Self::Thread) -> bool {
         false

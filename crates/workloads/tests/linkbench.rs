@@ -1,10 +1,10 @@
 //! What each request of LinkBench asks, and what it takes for right.
 #![allow(clippy::unwrap_used)] // test code throughout
-use bakeoff_model::outcome::Outcome;
+use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::linkbench::LinkbenchSpec;
 use bakeoff_model::sql::Upsert;
-use bakeoff_model::workload::{Answer, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Ended, ThreadId, Workload};
 use bakeoff_workloads::linkbench::{Linkbench, Thread};
 
 mod session;
@@ -71,7 +71,8 @@ impl User {
             Answer::Right => Outcome::Ok,
             Answer::Wrong(_) => Outcome::Wrong,
         };
-        Workload::<YesGraph>::settle(linkbench, &(), thread, outcome, false, &mut NoProbe);
+        let ended = Ended::at_once(outcome, false);
+        Workload::<YesGraph>::settle(linkbench, &(), thread, ended, &mut NoProbe);
         let words = |text: String| text.split(' ').take(3).collect::<Vec<_>>().join(" ");
         let asked = session.asked.take().unwrap().into_iter().map(words).collect();
         (name, answer, asked)
@@ -82,6 +83,41 @@ impl User {
         serde_json::to_value(evidence).unwrap()["links_added"]["rows"]
             .as_u64()
             .unwrap()
+    }
+}
+
+/// Two attempts, the first of which nobody answered, and what is then known: rows and unknown.
+fn retried(kind: &str, last: Outcome) -> (u64, u64) {
+    let mut session = YesGraph::new(Upsert::OnDuplicateKey);
+    session.stored = 1;
+    let mut user = User::new(&only(kind), session);
+    let User {
+        linkbench,
+        thread,
+        session,
+    } = &mut user;
+    Workload::<YesGraph>::next(linkbench, &(), thread);
+    for _ in 0..2 {
+        now(linkbench.execute(&(), thread, session, &mut NoProbe)).unwrap();
+    }
+    let ended = Ended {
+        perhaps_applied: 1,
+        ..Ended::at_once(last, false)
+    };
+    Workload::<YesGraph>::settle(linkbench, &(), thread, ended, &mut NoProbe);
+    let evidence = serde_json::to_value(Workload::<YesGraph>::evidence(&user.linkbench)).unwrap();
+    let told = ["links_added", "nodes_added", "nodes_deleted"].map(|what| &evidence[what]);
+    let sum = |what: &str| told.iter().map(|told| told[what].as_u64().unwrap()).sum();
+    (sum("rows"), sum("unknown"))
+}
+
+#[test]
+fn what_a_retried_attempt_may_have_done_is_unknown() {
+    for kind in ["addlink", "addnode", "deletenode"] {
+        assert_eq!(retried(kind, Outcome::Ok), (1, 1), "{kind}");
+        let failed = Outcome::Fail(FailClass::Conflict);
+        assert_eq!(retried(kind, failed), (0, 1), "{kind}");
+        assert_eq!(retried(kind, Outcome::Unknown), (0, 2), "{kind}");
     }
 }
 

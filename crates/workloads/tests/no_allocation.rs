@@ -7,7 +7,7 @@ use bakeoff_model::run::sysbench::{PreparedMode, SysbenchScript, SysbenchSpec};
 use bakeoff_model::run::tpcc::{TpccSpec, TpccVariant};
 use bakeoff_model::run::{ClientSpec, RequestDistribution, YcsbSpec};
 use bakeoff_model::sql::Upsert;
-use bakeoff_model::workload::{Answer, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Ended, ThreadId, Workload};
 use bakeoff_workloads::hatshop::Hatshop;
 use bakeoff_workloads::linkbench::Linkbench;
 use bakeoff_workloads::sql::Sql;
@@ -61,7 +61,12 @@ fn allocations_of<S, W: Workload<S>>(workload: &W, session: &mut S) -> u64 {
             workload.next(&worker, &mut thread);
             let answer = now(workload.execute(&worker, &mut thread, session, &mut NoProbe));
             assert!(matches!(answer, Ok(Answer::Right)), "{answer:?}");
-            workload.settle(&worker, &mut thread, Outcome::Ok, false, &mut NoProbe);
+            workload.settle(
+                &worker,
+                &mut thread,
+                Ended::at_once(Outcome::Ok, false),
+                &mut NoProbe,
+            );
         }
     };
     steps(100); // the row buffer grows to its size, and the first insert makes its segment
@@ -245,8 +250,9 @@ fn no_event_of_the_hat_shop_allocates() {
             stream: 0,
             witness: false,
         };
-        let mut loader = Workload::<Hats>::thread(&hatshop, &(), id);
-        now(hatshop.load_chunk(&(), &mut loader, &mut session, 0, spec.orders)).unwrap();
+        let worker = Workload::<Hats>::worker(&hatshop, 0);
+        let mut loader = Workload::<Hats>::thread(&hatshop, &worker, id);
+        now(hatshop.load_chunk(&worker, &mut loader, &mut session, 0, spec.orders)).unwrap();
         assert_eq!(allocations_of(&hatshop, &mut session), 0, "{layout:?}");
     }
 }

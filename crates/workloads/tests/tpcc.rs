@@ -3,7 +3,7 @@
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec, TpccVariant};
-use bakeoff_model::workload::{Answer, Probe, Queries, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Ended, Probe, Queries, ThreadId, Workload};
 use bakeoff_workloads::tpcc::{Evidence, Told, Tpcc};
 
 mod session;
@@ -89,7 +89,18 @@ impl<'a> User<'a> {
 
     fn settle(&mut self, outcome: Outcome) {
         let (workload, thread) = (self.workload, &mut self.thread);
-        Workload::<Warehouse>::settle(workload, &(), thread, outcome, false, &mut self.counted);
+        let ended = Ended::at_once(outcome, false);
+        Workload::<Warehouse>::settle(workload, &(), thread, ended, &mut self.counted);
+    }
+
+    /// After two attempts, the first of which nobody answered.
+    fn settle_retried(&mut self, outcome: Outcome) {
+        let ended = Ended {
+            perhaps_applied: 1,
+            ..Ended::at_once(outcome, false)
+        };
+        let (workload, thread) = (self.workload, &mut self.thread);
+        Workload::<Warehouse>::settle(workload, &(), thread, ended, &mut self.counted);
     }
 
     /// The statements since the last time it was asked.
@@ -358,6 +369,29 @@ fn a_commit_that_nobody_answered_leaves_an_unknown_order() {
     assert_eq!(user.attempt().unwrap_err().outcome, Outcome::Unknown);
     user.settle(Outcome::Unknown);
     assert_eq!(user.evidence().new_orders, told(0, 1));
+}
+
+#[test]
+fn what_a_retried_attempt_may_have_done_is_unknown_whatever_the_last_one_came_to() {
+    for (transaction, count) in [("new_order", 1), ("payment", 1), ("delivery", 10)] {
+        for (last, done) in [(Outcome::Ok, count), (Outcome::Fail(FailClass::Conflict), 0)] {
+            let workload = made(&only(transaction, 0.0, TpccVariant::Tpcc));
+            let mut user = User::new(&workload);
+            user.next();
+            // It stores, and answers that the connection is gone.
+            user.session.failing = Some(("COMMIT", OpError::lost("2013", "gone")));
+            assert!(user.attempt().unwrap_err().connection_lost);
+            user.session.failing = (last != Outcome::Ok).then(|| ("BEGIN", deadlock()));
+            let _ = user.attempt();
+            user.settle_retried(last);
+            let evidence = user.evidence();
+            let told = [evidence.new_orders, evidence.payments, evidence.deliveries];
+            let (acknowledged, unknown) = told.iter().fold((0, 0), |sum, told| {
+                (sum.0 + told.acknowledged, sum.1 + told.unknown)
+            });
+            assert_eq!((acknowledged, unknown), (done, count), "{transaction} {last:?}");
+        }
+    }
 }
 
 #[test]

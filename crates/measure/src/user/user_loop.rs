@@ -14,30 +14,32 @@ use crate::user::finish::finish;
 use crate::user::gate::Gate;
 use crate::user::pool::{Pool, Ticket};
 use crate::user::probe::RecordProbe;
-use crate::user::session::{Place, Seat, Since, reopen};
+use crate::user::session::{Place, Seat, Since, reopen, wait_in_window};
 use crate::user::watchdog::UserCell;
 use crate::user::worker::Worker;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{Event, Warning};
 use bakeoff_model::outcome::{OpError, Outcome};
-use bakeoff_model::time::{SleepUntil, now_ns, sleep, sleep_until};
-use bakeoff_model::workload::{Answer, Workload};
+use bakeoff_model::time::{SleepUntil, now_ns, sleep_until};
+use bakeoff_model::workload::{Answer, Ended, Workload};
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 /// Operations without waiting for anything after which a user lets the others of its worker run.
 const TURN: u32 = 64;
 /// A blocked thread looks this often whether the window was brought forward.
 const NAP_NS: u64 = 50_000_000;
 
+/// Due as soon as it is drawn: response time begins where service time does, with one look at the clock for both.
+const AT_ONCE: u64 = 0;
+
 /// When a user's next operation is due.
 pub enum Pace {
-    /// When the last one ended and the user has thought. `left`: operations still to end after the warm-up.
+    /// When the last one ended, the user has thought and the next one is drawn. `left`: operations still to end after the warm-up.
     Closed {
         left: u64,
     },
@@ -111,6 +113,8 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         let worker = self.worker;
         let pool = worker.pool.as_ref();
         let mut free_at_ns = self.axis().epoch_ns;
+        // Something other than the draw keeps a free user from its next operation: that is response time.
+        let mut was_held_up = true;
         if matches!(self.user.pace, Pace::Closed { .. }) && !self.sleep_until_due(free_at_ns).await {
             return place;
         }
@@ -119,10 +123,17 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             if is_over {
                 break;
             }
+            let drawn_from_ns = if was_held_up { now_ns() } else { 0 };
             let operation = worker.job.workload.next(&worker.state, &mut self.thread);
             let begin = match &mut self.user.pace {
                 Pace::Closed { .. } => match worker.job.workload.pause_ns(&self.thread) {
-                    0 => Begin::Now { due_ns: free_at_ns },
+                    0 if was_held_up => {
+                        let draw_ns = now_ns() - drawn_from_ns;
+                        Begin::Now {
+                            due_ns: free_at_ns + draw_ns,
+                        }
+                    }
+                    0 => Begin::Now { due_ns: AT_ONCE },
                     pause_ns => self.think(free_at_ns + pause_ns).await,
                 },
                 Pace::Scheduled(schedule) => match schedule.claim() {
@@ -130,11 +141,11 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
                     None => Begin::Over,
                 },
             };
-            let Begin::Now { due_ns } = begin else {
+            let Begin::Now { mut due_ns } = begin else {
                 break;
             };
             if let Some(pool) = pool {
-                place = self.acquire(pool, operation, due_ns).await;
+                place = self.acquire(pool, operation, &mut due_ns).await;
             }
             // By reference: sessions are large, and a move would cost more than the loop.
             let Some(held) = &mut place else {
@@ -165,7 +176,9 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             if !goes_on {
                 break;
             }
+            was_held_up = another.is_some();
             if self.turn_is_over() {
+                was_held_up = true;
                 yield_once().await;
             }
         }
@@ -242,9 +255,13 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         &self,
         pool: &Pool<D::Session>,
         operation: usize,
-        due_ns: u64,
+        due_ns: &mut u64,
     ) -> Option<Place<D::Session>> {
         let asked_ns = now_ns();
+        if *due_ns == AT_ONCE {
+            *due_ns = asked_ns;
+        }
+        let due_ns = *due_ns;
         let mut place = pool.acquire(&self.ticket).await;
         let (worker, now) = (self.worker, now_ns());
         let mut usable = now < self.axis().window_end_ns();
@@ -270,10 +287,11 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
     async fn operation(&mut self, operation: usize, due_ns: u64, seat: &mut Seat<D::Session>) -> How {
         let worker = self.worker;
         let workload = &worker.job.workload;
+        let mut begin_ns = now_ns();
+        let due_ns = if due_ns == AT_ONCE { begin_ns } else { due_ns };
         worker.writer.set_in_flight(self.user.index, operation, due_ns);
-        let mut attempts = 0;
+        let (mut attempts, mut perhaps_applied) = (0, 0);
         loop {
-            let begin_ns = now_ns();
             let mut failed = None;
             let mut how = How::RIGHT;
             let cell = &*self.user.cell;
@@ -297,21 +315,30 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             cell.disarm();
             let endpoint = seat.session.as_ref().and_then(D::asked).unwrap_or(seat.endpoint);
             if !right {
-                how = self.fault(operation, endpoint, &failed);
+                how = self.fault(operation, endpoint, &failed, perhaps_applied);
                 if self.again(how, attempts) {
                     attempts += 1;
                     if self.prepare_retry(how, attempts, seat).await {
+                        perhaps_applied += u32::from(how.outcome() == Outcome::Unknown);
+                        begin_ns = now_ns();
                         continue;
                     }
                 }
             }
-            self.record(operation, how, endpoint, due_ns, begin_ns);
+            self.record(operation, how, endpoint, [due_ns, begin_ns], perhaps_applied);
             return how;
         }
     }
 
     #[inline]
-    fn record(&mut self, operation: usize, how: How, endpoint: u32, due_ns: u64, begin_ns: u64) {
+    fn record(
+        &mut self,
+        operation: usize,
+        how: How,
+        endpoint: u32,
+        [due_ns, begin_ns]: [u64; 2],
+        perhaps_applied: u32,
+    ) {
         let worker = self.worker;
         let writer = &*worker.writer;
         writer.begin_recording();
@@ -327,21 +354,38 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             log.add(operation, how.outcome(), begin_ns, self.ended_ns);
         }
         self.probe.revocable += u64::from(counted && how == How::RIGHT);
-        worker.job.workload.settle(
-            &worker.state,
-            &mut self.thread,
-            how.outcome(),
-            how.session_lost(),
-            &mut self.probe,
-        );
+        let ended = Ended {
+            outcome: how.outcome(),
+            session_lost: how.session_lost(),
+            perhaps_applied,
+        };
+        let workload = &worker.job.workload;
+        workload.settle(&worker.state, &mut self.thread, ended, &mut self.probe);
     }
 
     /// Counts and samples what went wrong.
     #[cold]
-    fn fault(&self, operation: usize, endpoint: u32, failed: &Option<Result<Answer<'_>, OpError>>) -> How {
-        let timeout;
+    fn fault(
+        &self,
+        operation: usize,
+        endpoint: u32,
+        failed: &Option<Result<Answer<'_>, OpError>>,
+        perhaps_applied: u32,
+    ) -> How {
+        let (timeout, ambiguous);
+        let operations = self.worker.job.workload.operations();
         let (outcome, lost, fault) = match failed {
             Some(Ok(Answer::Right)) => return How::RIGHT,
+            // A row that the earlier attempt has deleted or made already: no wrong answer of the system.
+            Some(Ok(Answer::Wrong(why))) if perhaps_applied > 0 && !operations[operation].reads_only => {
+                ambiguous = format!("{why}, but an earlier attempt may have been applied");
+                let fault = Fault {
+                    code: "retried",
+                    message: &ambiguous,
+                    statement: None,
+                };
+                (Outcome::Unknown, false, fault)
+            }
             Some(Ok(Answer::Wrong(why))) => {
                 let fault = Fault {
                     code: "wrong",
@@ -363,7 +407,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         };
         let recorder = self.worker.writer.recorder();
         let at_s = self.axis().seconds(now_ns());
-        let name = &self.worker.job.workload.operations()[operation].name;
+        let name = &operations[operation].name;
         recorder.samples.offer(name, outcome, endpoint, at_s, &fault);
         if let Some(log) = &self.worker.log {
             log.failed(fault.message);
@@ -400,11 +444,18 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             && now_ns() < self.axis().window_end_ns()
     }
 
-    /// The pause before a retry, and a new session if the last attempt cost it; false when the window ended first.
+    /// The pause before a retry, and a new session if the last attempt cost it; false when the window ended first, which
+    /// leaves the operation unfinished.
     async fn prepare_retry(&self, how: How, attempts: u32, seat: &mut Seat<D::Session>) -> bool {
         self.worker.writer.retry(how.outcome());
-        let pause_s = self.worker.job.spec.retry.backoff_s * f64::from(attempts);
-        sleep(Duration::from_secs_f64(pause_s)).await;
+        let pause_ns = self.worker.job.spec.retry.backoff_s * f64::from(attempts) * 1e9;
+        if pause_ns > 0.0 {
+            let until_ns = now_ns().saturating_add(pause_ns as u64);
+            wait_in_window(until_ns, self.axis()).await;
+            if now_ns() >= self.axis().window_end_ns() {
+                return false;
+            }
+        }
         !how.session_lost() || self.replace(seat, since(how), u64::MAX).await
     }
 

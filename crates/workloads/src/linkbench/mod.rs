@@ -36,7 +36,7 @@ use bakeoff_model::run::sysbench::IndexTime;
 use bakeoff_model::run::{CheckSpec, ClientSpec};
 use bakeoff_model::sql::SpeaksSql;
 use bakeoff_model::value::Value;
-use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Ended, Operation, Probe, ThreadId, Workload};
 use evidence::{Account, Evidence};
 use graph::Graph;
 use history::History;
@@ -253,20 +253,15 @@ impl<S: SpeaksSql + 'static> Workload<S> for Linkbench {
     }
 
     #[inline]
-    fn settle<P: Probe>(
-        &self,
-        _worker: &(),
-        thread: &mut Thread,
-        outcome: Outcome,
-        _session_lost: bool,
-        _probe: &mut P,
-    ) {
+    fn settle<P: Probe>(&self, _worker: &(), thread: &mut Thread, ended: Ended, _probe: &mut P) {
+        let outcome = ended.outcome;
         let stored = matches!(outcome, Outcome::Ok | Outcome::Wrong);
         let Effect { rows, bytes } = if stored { thread.effect } else { Effect::default() };
         thread.account.bytes_written.add(bytes);
         if thread.attempts > 0
             && let Some(tally) = Self::tally(thread.request.kind, &thread.account)
         {
+            tally.begun.add(ended.perhaps_applied.into());
             tally.rows.add(rows);
             tally.ended.add(u64::from(outcome != Outcome::Unknown));
         }

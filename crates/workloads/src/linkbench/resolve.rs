@@ -98,6 +98,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         keeps_session: needs.own_session,
         replaces_sessions: false,
         users_max: None,
+        prepared_statements: None,
         prepares_s: 0.0,
         // The original tries again without end, within the time of the request.
         retry: Some(Retry {

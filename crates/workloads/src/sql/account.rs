@@ -1,6 +1,7 @@
 //! What a run did: how often each script was carried out, as far as anybody answered.
 use crate::account::{Accounts, Counter};
 use bakeoff_model::outcome::Outcome;
+use bakeoff_model::workload::Ended;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,8 +28,11 @@ impl Account {
     }
 
     #[inline]
-    pub fn book(&self, script: usize, outcome: Outcome) {
-        match outcome {
+    pub fn book(&self, script: usize, ended: Ended) {
+        if ended.perhaps_applied > 0 {
+            self.scripts[script].unknown.add(ended.perhaps_applied.into());
+        }
+        match ended.outcome {
             Outcome::Ok | Outcome::Wrong => self.scripts[script].acknowledged.add(1),
             Outcome::Unknown => self.scripts[script].unknown.add(1),
             Outcome::Fail(_) => {}
@@ -64,5 +68,26 @@ impl Evidence {
             evidence.unknown.insert(name.to_owned(), unknown);
         }
         evidence
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_retried_attempt_may_have_done_is_unknown() {
+        let accounts = Accounts::default();
+        let account = accounts.keep(Account::new(1));
+        account.book(0, Ended::at_once(Outcome::Ok, false));
+        account.book(
+            0,
+            Ended {
+                perhaps_applied: 2,
+                ..Ended::at_once(Outcome::Ok, false)
+            },
+        );
+        let evidence = Evidence::of(&accounts, ["buy"].into_iter());
+        assert_eq!((evidence.acknowledged["buy"], evidence.unknown["buy"]), (2, 2));
     }
 }

@@ -42,11 +42,11 @@ use account::{Account, Evidence};
 use bakeoff_model::event::Check;
 use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::options::check_bounds;
-use bakeoff_model::outcome::{OpError, Outcome, Trouble};
+use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::sql::SqlSpec;
 use bakeoff_model::run::{CheckSpec, ClientSpec};
 use bakeoff_model::sql::{SpeaksSql, SqlSession};
-use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Ended, Operation, Probe, ThreadId, Workload};
 use order::Order;
 use rows::Table;
 use schema::Schema;
@@ -213,15 +213,8 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sql {
     }
 
     #[inline]
-    fn settle<P: Probe>(
-        &self,
-        _worker: &(),
-        thread: &mut Thread,
-        outcome: Outcome,
-        _session_lost: bool,
-        _probe: &mut P,
-    ) {
-        thread.account.book(thread.script, outcome);
+    fn settle<P: Probe>(&self, _worker: &(), thread: &mut Thread, ended: Ended, _probe: &mut P) {
+        thread.account.book(thread.script, ended);
     }
 
     fn owes(&self, thread: &Thread) -> bool {

@@ -40,7 +40,7 @@ use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
 use bakeoff_model::run::{CheckSpec, ClientSpec};
 use bakeoff_model::sql::SpeaksSql;
-use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Ended, Operation, Probe, ThreadId, Workload};
 use bulk::Bulk;
 use statements::Statements;
 use steps::{Draws, Steps};
@@ -180,19 +180,12 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
     }
 
     #[inline]
-    fn settle<P: Probe>(
-        &self,
-        _worker: &(),
-        thread: &mut Thread,
-        outcome: Outcome,
-        session_lost: bool,
-        probe: &mut P,
-    ) {
-        if session_lost {
+    fn settle<P: Probe>(&self, _worker: &(), thread: &mut Thread, ended: Ended, probe: &mut P) {
+        if ended.session_lost {
             self.abandon_rows(thread, probe);
         }
         if !self.draws.script.reads_only && !self.is_bulk() {
-            self.book(thread, outcome);
+            self.book(thread, ended);
         }
     }
 
@@ -298,9 +291,14 @@ pub fn needs(spec: &SysbenchSpec) -> Needs {
 
 impl Sysbench {
     /// Rows that were deleted and put back are no inserts: the tables have no more rows than before.
-    fn book(&self, thread: &mut Thread, outcome: Outcome) {
+    fn book(&self, thread: &mut Thread, ended: Ended) {
         let written = std::mem::take(&mut thread.written);
         let new_row = u64::from(self.spec.script == SysbenchScript::OltpInsert);
+        let outcome = ended.outcome;
+        if ended.perhaps_applied > 0 {
+            let rows = new_row * u64::from(ended.perhaps_applied);
+            thread.account.inserts_begun.add(rows);
+        }
         match outcome {
             Outcome::Ok | Outcome::Wrong => {
                 let rows = if outcome == Outcome::Ok { new_row } else { 0 };

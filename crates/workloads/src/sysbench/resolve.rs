@@ -108,6 +108,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         writes: !Script::new(spec).reads_only,
         keeps_session: needs.own_session,
         replaces_sessions: spec.reconnect > 0,
+        prepared_statements: None,
         prepares_s: 0.0,
         users_max: is_bulk.then_some(spec.tables),
         // Ids that the client makes up are the same in every run; other scripts make none, or put back what they took.

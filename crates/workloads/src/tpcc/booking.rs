@@ -5,6 +5,7 @@ use super::sizes::DISTRICTS;
 use super::thread::{Drawn, Thread};
 use super::transaction::Transaction;
 use bakeoff_model::outcome::Outcome;
+use bakeoff_model::workload::Ended;
 
 /// Bytes of the specification's rows (clause 1.2.1).
 const HISTORY_BYTES: u64 = 46;
@@ -25,17 +26,18 @@ pub fn begin(thread: &mut Thread) {
 }
 
 /// It is over. Returns the districts that a delivery skipped.
-pub fn end(thread: &Thread, outcome: Outcome) -> u64 {
-    let attempted = thread.attempted;
-    let Some(drawn) = thread
-        .drawn
-        .filter(|_| attempted.begun && outcome != Outcome::Unknown)
-    else {
+pub fn end(thread: &Thread, ended: Ended) -> u64 {
+    let (attempted, outcome) = (thread.attempted, ended.outcome);
+    let Some(drawn) = thread.drawn.filter(|_| attempted.begun) else {
         return 0;
     };
     let Some((tally, count)) = tally(&drawn, &thread.account) else {
         return 0;
     };
+    tally.begun.add(count * u64::from(ended.perhaps_applied));
+    if outcome == Outcome::Unknown {
+        return 0;
+    }
     let acknowledged = matches!(outcome, Outcome::Ok | Outcome::Wrong) && attempted.committed;
     let done = match drawn.transaction {
         _ if !acknowledged => 0,

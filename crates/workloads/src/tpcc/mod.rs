@@ -52,7 +52,7 @@ use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec};
 use bakeoff_model::run::{CheckSpec, ClientSpec};
 use bakeoff_model::sql::SpeaksSql;
-use bakeoff_model::workload::{Answer, Operation, Probe, Queries, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Ended, Operation, Probe, Queries, ThreadId, Workload};
 use buffers::Buffers;
 use deck::{Choice, Deck};
 use input::Inputs;
@@ -204,15 +204,8 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
     }
 
     #[inline]
-    fn settle<P: Probe>(
-        &self,
-        _worker: &(),
-        thread: &mut Thread,
-        outcome: Outcome,
-        _session_lost: bool,
-        probe: &mut P,
-    ) {
-        for _ in 0..booking::end(thread, outcome) {
+    fn settle<P: Probe>(&self, _worker: &(), thread: &mut Thread, ended: Ended, probe: &mut P) {
+        for _ in 0..booking::end(thread, ended) {
             probe.part(DISTRICT_SKIPPED, Outcome::Ok, probe.now_ns());
         }
     }

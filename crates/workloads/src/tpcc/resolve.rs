@@ -80,6 +80,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         keeps_session: needs.own_session,
         replaces_sessions: false,
         users_max: None,
+        prepared_statements: None,
         prepares_s: 0.0,
         // A run takes order numbers where the last one ended, and deliveries go on.
         continues_by: Some(BTreeMap::new()),

@@ -8,7 +8,7 @@ use super::{COMMIT, Ycsb};
 use crate::account::Account;
 use bakeoff_model::outcome::{OpError, Outcome};
 use bakeoff_model::transaction::{Access, Transactional};
-use bakeoff_model::workload::{Answer, Probe};
+use bakeoff_model::workload::{Answer, Ended, Probe};
 
 impl Ycsb {
     /// Before an operation of a group.
@@ -104,21 +104,23 @@ impl Ycsb {
 
     /// Books the end of the operation drawn last: at once, or when its transaction ends.
     #[inline(always)] // a read outside of transactions leaves nothing to book
-    pub(super) fn book<P: Probe>(
-        &self,
-        thread: &mut Thread,
-        outcome: Outcome,
-        session_lost: bool,
-        probe: &mut P,
-    ) {
+    pub(super) fn book<P: Probe>(&self, thread: &mut Thread, ended: Ended, probe: &mut P) {
         if thread.transaction.open || thread.drawn.kind != super::READ {
-            self.book_any(thread, outcome, session_lost, probe);
+            self.book_any(thread, ended, probe);
         }
     }
 
-    fn book_any<P: Probe>(&self, thread: &mut Thread, outcome: Outcome, session_lost: bool, probe: &mut P) {
+    fn book_any<P: Probe>(&self, thread: &mut Thread, ended: Ended, probe: &mut P) {
+        let Ended {
+            outcome,
+            session_lost,
+            perhaps_applied,
+        } = ended;
         let drawn = *thread.drawn;
         let inserts = drawn.kind == super::INSERT;
+        if inserts && perhaps_applied > 0 {
+            thread.account.inserts_begun.add(perhaps_applied.into());
+        }
         if thread.transaction.open && !thread.witness {
             let transaction = &mut thread.transaction;
             transaction.operations += 1;

@@ -57,6 +57,19 @@ fn inserts_are_accounted_by_their_last_attempt() {
     assert_eq!(state(&user), (2, 1, 1));
 }
 
+#[test]
+fn a_row_that_a_retried_attempt_may_have_stored_is_unknown() {
+    let mut user = User::new(&spec(SysbenchScript::OltpInsert));
+    for last in [Outcome::Ok, Outcome::Fail(FailClass::Conflict)] {
+        user.session.failing = vec![("INSERT", OpError::lost("2013", "gone"))];
+        user.next();
+        assert!(user.attempt().unwrap_err().connection_lost);
+        let _ = user.attempt();
+        user.settle_retried(last);
+    }
+    assert_eq!(state(&user), (1, 1, 2));
+}
+
 /// Events until a statement is sent; how many rows were added before it.
 fn until_sent(user: &mut User) -> (u64, Result<Answer<'static>, OpError>) {
     for added in 0.. {

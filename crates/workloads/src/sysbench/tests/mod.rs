@@ -1,10 +1,10 @@
 //! The workload against a session that writes down what it is asked.
 use super::fake::{Counted, Fake, now};
 use super::{Sysbench, Thread};
-use bakeoff_model::outcome::{OpError, Outcome};
+use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
-use bakeoff_model::workload::{Answer, Queries, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Ended, Queries, ThreadId, Workload};
 
 mod answers;
 mod filling;
@@ -83,7 +83,18 @@ impl User {
 
     pub fn settle(&mut self, outcome: Outcome, session_lost: bool) {
         let (sysbench, thread) = (self.sysbench, &mut self.thread);
-        Workload::<Fake>::settle(sysbench, &(), thread, outcome, session_lost, &mut self.probe);
+        let ended = Ended::at_once(outcome, session_lost);
+        Workload::<Fake>::settle(sysbench, &(), thread, ended, &mut self.probe);
+    }
+
+    /// After two attempts, the first of which nobody answered.
+    pub fn settle_retried(&mut self, outcome: Outcome) {
+        let ended = Ended {
+            perhaps_applied: 1,
+            ..Ended::at_once(outcome, false)
+        };
+        let (sysbench, thread) = (self.sysbench, &mut self.thread);
+        Workload::<Fake>::settle(sysbench, &(), thread, ended, &mut self.probe);
     }
 
     /// A whole event: what was asked, and its answer.

@@ -7,7 +7,7 @@ mod transactions;
 
 use super::fake::{FakeProbe, FakeSession, FakeStore, now};
 use super::*;
-use bakeoff_model::outcome::FailClass;
+use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::run::{FieldLength, RequestDistribution};
 
 /// One user at work on a loaded table.
@@ -91,7 +91,17 @@ impl Bench {
             probe,
             ..
         } = self;
-        Workload::<FakeSession>::settle(*ycsb, worker, thread, outcome, session_lost, probe);
+        let ended = Ended::at_once(outcome, session_lost);
+        Workload::<FakeSession>::settle(*ycsb, worker, thread, ended, probe);
+    }
+
+    /// After attempts of which the first one, `lost`, may have been applied.
+    fn settle_retried(&mut self, outcome: Outcome) {
+        let ended = Ended {
+            perhaps_applied: 1,
+            ..Ended::at_once(outcome, false)
+        };
+        Workload::<FakeSession>::settle(self.ycsb, &self.worker, &mut self.thread, ended, &mut self.probe);
     }
 
     /// Draws, executes once and settles, as a worker without retries does.

@@ -3,6 +3,41 @@ use super::*;
 use crate::ycsb::fake::State;
 
 #[test]
+fn a_record_that_a_retried_attempt_may_have_stored_is_unknown() {
+    for (ops_per_transaction, last) in [(1, None), (1, Some(Outcome::Ok)), (2, None)] {
+        let mut bench = Bench::new(YcsbSpec {
+            ops_per_transaction,
+            ..only(INSERT)
+        });
+        let loaded = bench.store.change(|state| state.rows.len());
+        bench.next();
+        bench.execute().unwrap(); // stored, and its answer is lost with the connection
+        bench.store.change(|state| {
+            state.in_transaction = false;
+        });
+        bench.thread.transaction.clear();
+        if last == Some(Outcome::Ok) {
+            bench.store.change(|state| state.rows.pop_last()); // it was not, after all
+        }
+        let ended = bench
+            .execute()
+            .map_or_else(|error| error.outcome, |_| Outcome::Ok);
+        assert_eq!(ended, last.unwrap_or(Outcome::Fail(FailClass::Constraint)));
+        bench.settle_retried(ended);
+        let evidence = bench.evidence();
+        assert_eq!(evidence.inserts_unknown, 1);
+        bench.store.change(|state| state.in_transaction = false);
+        let spec = CheckSpec {
+            sample: 0,
+            ..CheckSpec::default()
+        };
+        let done = [Some(evidence)];
+        let checks = now(bench.ycsb.check(&mut bench.session, &done, &spec)).unwrap();
+        assert!(checks[0].ok, "{loaded} loaded: {checks:?}");
+    }
+}
+
+#[test]
 fn bytes_written_are_keys_and_values_of_acknowledged_writes() {
     let mut bench = Bench::new(only(UPDATE));
     bench.next();
