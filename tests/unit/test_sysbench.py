@@ -161,7 +161,7 @@ def test_a_system_without_sql_is_refused_before_anything_starts() -> None:
 
 def test_threads_that_fill_tables_of_their_own_need_as_many() -> None:
     assert plan(script="'bulk_insert'").cells
-    with pytest.raises(PlanError, match="has 4 threads, each of which fills a table of its own, and 1 tables"):
+    with pytest.raises(PlanError, match="each of which needs a table of its own, and there are enough for 1"):
         plan("[systems.sqlite]\n[factors]\nthreads = 4", script="'bulk_insert'")
 
 

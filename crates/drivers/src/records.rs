@@ -1,12 +1,12 @@
 //! Records over SQL: the one adapter that gives any [`SqlSession`] the record shape.
 //!
-//! It owns the statements. They are prepared when they are first needed (their table may not exist yet when a session
-//! is opened) and from then on found by index: no text, no allocation, no look-up in a steady state. So the first
-//! operation of each form in each session costs one more round trip, which belongs in the warm-up.
+//! It owns the statements. Those of a workload's operations are prepared when it says so, right after a session was opened;
+//! others when they are first needed. From then on they are found by index: no text, no allocation, no look-up in a steady
+//! state.
 mod form;
 
 use bakeoff_model::outcome::{FailClass, OpError};
-use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
+use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession, Statement, pieces};
 use bakeoff_model::transaction::{Access, Transactional};
@@ -90,12 +90,12 @@ impl<S: SqlSession> SqlRecords<S> {
         let attached = &self.tables[table.0 as usize];
         match attached.statements[form.slot(&attached.spec)] {
             Some(place) => Ok(place.statement()),
-            None => self.prepare(table, form).await,
+            None => self.prepare_form(table, form).await,
         }
     }
 
     #[cold]
-    async fn prepare(&mut self, table: Table, form: Form) -> Result<Statement, OpError> {
+    async fn prepare_form(&mut self, table: Table, form: Form) -> Result<Statement, OpError> {
         let attached = &mut self.tables[table.0 as usize];
         let sql = form.sql(&attached.spec, self.session.dialect());
         let statement = self.session.prepare(&form.ask(&sql)).await?;
@@ -270,6 +270,20 @@ impl<S: SqlSession + Transactional> RecordSession for SqlRecords<S> {
                 many_inserts: Vec::new(),
             })
             .collect();
+        Ok(())
+    }
+
+    async fn prepare(&mut self, table: Table, uses: &[Use]) -> Result<(), OpError> {
+        for used in uses {
+            let form = match *used {
+                Use::Read(fields) => Form::Read(fields),
+                Use::Scan(fields) => Form::Scan(fields),
+                Use::Insert => Form::Insert,
+                Use::UpdateAll => Form::Update(UpdateOf::All),
+                Use::UpdateOne(field) => Form::Update(UpdateOf::One(field)),
+            };
+            self.statement(table, form).await?;
+        }
         Ok(())
     }
 

@@ -45,7 +45,8 @@ mod tests {
         let login = OpError::fail(FailClass::Refused, "28P01", "password authentication failed");
         assert!(hint(&login).contains("check user, password"));
         for class in [FailClass::Refused, FailClass::Other] {
-            let statement = OpError::fail(class, "42703", "no such column").with_statement("SELECT nn FROM items");
+            let statement =
+                OpError::fail(class, "42703", "no such column").with_statement("SELECT nn FROM items");
             assert!(hint(&statement).starts_with("check this statement"));
             assert!(!hint(&statement).contains("password"));
         }

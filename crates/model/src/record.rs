@@ -37,6 +37,17 @@ pub enum Fields {
     One(u32),
 }
 
+/// What a workload will do with a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    Read(Fields),
+    /// Up to a limit.
+    Scan(Fields),
+    Insert,
+    UpdateAll,
+    UpdateOne(u32),
+}
+
 /// One field's new value.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldValue<'a> {
@@ -70,6 +81,11 @@ impl<'a> Record<'a> {
 pub trait RecordSession {
     /// Called once after opening, before any operation: learn (and prepare) the tables.
     async fn attach(&mut self, tables: &[TableSpec]) -> Result<(), OpError>;
+    /// Called after `attach`, where the tables exist: whatever the first operation of a kind would have to wait for is done
+    /// now, outside of any operation's time.
+    async fn prepare(&mut self, _table: Table, _uses: &[Use]) -> Result<(), OpError> {
+        Ok(())
+    }
 
     async fn create_table(&mut self, table: &TableSpec) -> Result<(), OpError>;
     /// Succeeds when there is no such table.

@@ -131,8 +131,11 @@ pub struct Resolved {
     pub keeps_session: bool,
     /// It asks for other sessions during a run, so a lost one is no sign of trouble.
     pub replaces_sessions: bool,
-    /// Most users over all clients, where each needs a table of its own.
+    /// Most users over all clients, where each needs a table or an order of its own.
     pub users_max: Option<u32>,
+    /// Statements that every session prepares before a run, where the workload counts them: a server may bound their number.
+    #[serde(default)]
+    pub prepared_statements: Option<u32>,
     /// About how long a client takes to make itself ready before its run, beside connecting.
     pub prepares_s: f64,
     /// Which failures are tried again where the plan does not say it.

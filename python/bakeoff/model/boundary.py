@@ -239,8 +239,10 @@ class Resolved(Document):
     keeps_session: bool
     #: It asks for other sessions during a run, so a lost one is no sign of trouble.
     replaces_sessions: bool
-    #: Most threads over all clients, where each needs a table of its own.
+    #: Most threads over all clients, where each needs a table or an order of its own.
     users_max: int | None
+    #: Statements that every session prepares before a run, where the workload counts them.
+    prepared_statements: int | None = None
     #: About how long a client takes to make itself ready before its run, beside connecting.
     prepares_s: float
     #: Which failures are tried again where the plan does not say it.

@@ -24,6 +24,8 @@ Kinds = Mapping[str, type[System]]
 #: Of systems that are only looked at: they make no files, and one that tried would fail loudly.
 NOWHERE = Path(os.devnull) / "unused"
 WINDOW_MIN_S = 1.0
+#: The default of max_prepared_stmt_count, by kind of server.
+PREPARED_STATEMENTS_MAX = {"mysql": 16382, "mariadb": 16382}
 TIMEOUT_MIN_S = 0.01  # the engine's, too
 REPETITIONS_FOR_A_COMPARISON = 5
 
@@ -38,6 +40,26 @@ def check_measure(measure: MeasureTable, source: Source) -> None:
             raise source.error(
                 f"`{name}` is too short: {value_s:g} s", "measure", name, hint=f"at least {least_s:g} s, {why}"
             )
+
+
+def _check_prepared_statements(cell: Cell, source: Source) -> None:
+    """A server that bounds them over all its sessions would refuse some in the middle of a run."""
+    options, each = cell.system_options, cell.workload.prepared_statements
+    is_one_server = "nodes" not in options and "replicas" not in options
+    if cell.record.kind not in PREPARED_STATEMENTS_MAX or each is None or cell.place is not None or not is_one_server:
+        return
+    settings = {**(options.get("start") or {}), **options}.get("settings") or {}
+    most = settings.get("max_prepared_stmt_count", PREPARED_STATEMENTS_MAX[cell.record.kind])
+    sessions = (cell.sessions or cell.threads) * cell.clients
+    if isinstance(most, int) and sessions * each > most:
+        raise source.error(
+            f"{cell.record.label}: {sessions} sessions prepare {each} statements each,"
+            f" and the server takes {most} in all",
+            "factors",
+            "sessions" if cell.sessions else "threads",
+            hint=f"write settings = {{ max_prepared_stmt_count = {sessions * each} }} for {cell.record.system},"
+            " or fewer sessions",
+        )
 
 
 def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
@@ -60,8 +82,10 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
         raise source.error(what, "factors", "sessions", hint=hint)
     users, most = cell.threads * cell.clients, cell.workload.users_max
     if most is not None and users > most:
-        what = f"{asks} has {users} threads, each of which fills a table of its own, and {most} tables"
-        raise source.error(what, "factors", "threads", hint=f"write tables = {users} in [workload]")
+        own, key = ("an order", "orders") if cell.workload.spec["kind"] == "hatshop" else ("a table", "tables")
+        what = f"{asks} has {users} threads, each of which needs {own} of its own, and there are enough for {most}"
+        raise source.error(what, "factors", "threads", hint=f"write {key} = {users} in [workload]")
+    _check_prepared_statements(cell, source)
     if cell.durability is not None and cell.durability not in capabilities.durability:
         hint = f"{kind} offers {', '.join(capabilities.durability) or 'none by a portable name'}"
         place = source.place_of_option(name, "durability")

@@ -1,6 +1,6 @@
 //! A record database in memory for tests: it does as it is told, and can be told to misbehave.
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec};
+use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
@@ -34,6 +34,7 @@ pub struct State {
     pub extra_scan_rows: u32,
     pub batches: Vec<usize>,
     pub read_keys: Vec<Vec<u8>>,
+    pub prepared: Vec<Use>,
     pub commits: u32,
     pub rollbacks: u32,
     pub in_transaction: bool,
@@ -78,6 +79,10 @@ fn next_error(errors: &mut Vec<OpError>) -> Result<(), OpError> {
 impl RecordSession for FakeSession {
     async fn attach(&mut self, tables: &[TableSpec]) -> Result<(), OpError> {
         assert_eq!(tables.len(), 1);
+        Ok(())
+    }
+    async fn prepare(&mut self, _: Table, uses: &[Use]) -> Result<(), OpError> {
+        self.store.change(|state| state.prepared = uses.to_vec());
         Ok(())
     }
     async fn create_table(&mut self, _: &TableSpec) -> Result<(), OpError> {

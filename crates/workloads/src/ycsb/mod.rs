@@ -36,16 +36,17 @@ use crate::rng::Stream;
 use crate::trouble;
 use bakeoff_model::event::Check;
 use bakeoff_model::needs::{Affected, Needs};
-use bakeoff_model::outcome::{OpError, Outcome, Trouble};
-use bakeoff_model::record::{Fields, RecordSession, Table, TableSpec, ValueType};
+use bakeoff_model::outcome::{OpError, Trouble};
+use bakeoff_model::record::{Fields, RecordSession, Table, TableSpec, Use, ValueType};
 use bakeoff_model::run::{CheckSpec, ClientSpec, YcsbSpec};
 use bakeoff_model::transaction::Transactional;
-use bakeoff_model::workload::{Answer, Operation, Probe, ThreadId, Workload};
+use bakeoff_model::workload::{Answer, Ended, Operation, Probe, ThreadId, Workload};
 use choose::{KeyCursor, KeySpace};
 use draw::{Mix, ScanLimit};
 use fields::FieldMaker;
 use key_text::KeyText;
 use thread::Sizes;
+use validate::Proportions;
 
 pub use resolve::KIND;
 pub use thread::Thread;
@@ -88,6 +89,8 @@ pub struct Ycsb {
     seed: u64,
     client: ClientSpec,
     table: [TableSpec; 1],
+    /// A statement each, in every session.
+    uses: Vec<Use>,
     operations: Vec<Operation>,
     mix: Mix,
     space: KeySpace,
@@ -120,6 +123,7 @@ impl Ycsb {
         };
         Ok(Self {
             table: [table_spec(spec)],
+            uses: uses(spec),
             operations: operations(groups(spec)),
             mix: Mix::new(spec),
             fields: FieldMaker::new(spec, seed),
@@ -183,6 +187,34 @@ pub fn needs(spec: &YcsbSpec) -> Needs {
     }
 }
 
+/// Whatever operations of this mix do with the table.
+fn uses(spec: &YcsbSpec) -> Vec<Use> {
+    let [reads, updates, inserts, scans, read_modify_writes] = spec.proportions();
+    let selected: Vec<Fields> = match (spec.read_all_fields, spec.read_all_fields_by_name) {
+        (true, false) => vec![Fields::All],
+        (true, true) => vec![Fields::AllByName],
+        (false, _) => (0..spec.field_count).map(Fields::One).collect(),
+    };
+    let written: Vec<Use> = match spec.write_all_fields && spec.field_count > 1 {
+        true => vec![Use::UpdateAll],
+        false => (0..spec.field_count).map(Use::UpdateOne).collect(),
+    };
+    let mut uses = vec![];
+    if reads + read_modify_writes > 0.0 {
+        uses.extend(selected.iter().copied().map(Use::Read));
+    }
+    if scans > 0.0 {
+        uses.extend(selected.iter().copied().map(Use::Scan));
+    }
+    if updates + read_modify_writes > 0.0 {
+        uses.extend(written);
+    }
+    if inserts > 0.0 {
+        uses.push(Use::Insert);
+    }
+    uses
+}
+
 fn table_spec(spec: &YcsbSpec) -> TableSpec {
     TableSpec {
         name: spec.table.clone(),
@@ -223,7 +255,8 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
     }
 
     async fn attach(&self, session: &mut S) -> Result<(), OpError> {
-        session.attach(&self.table).await
+        session.attach(&self.table).await?;
+        session.prepare(TABLE, &self.uses).await
     }
 
     #[inline]
@@ -252,15 +285,8 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
     }
 
     #[inline(always)]
-    fn settle<P: Probe>(
-        &self,
-        _worker: &Worker,
-        thread: &mut Thread,
-        outcome: Outcome,
-        session_lost: bool,
-        probe: &mut P,
-    ) {
-        self.book(thread, outcome, session_lost, probe);
+    fn settle<P: Probe>(&self, _worker: &Worker, thread: &mut Thread, ended: Ended, probe: &mut P) {
+        self.book(thread, ended, probe);
     }
 
     fn owes(&self, thread: &Thread) -> bool {

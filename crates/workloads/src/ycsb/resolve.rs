@@ -2,7 +2,7 @@
 use super::presets::Preset;
 use super::preview::preview;
 use super::validate::{Proportions, rows, validate};
-use super::{GENERATOR_VERSION, groups, key_text::KeyText, needs, operations};
+use super::{GENERATOR_VERSION, groups, key_text::KeyText, needs, operations, uses};
 use crate::keys::{THETA, zeta};
 use crate::resolve::{Beside, Identity, Kind, Read, describe, identity, read, shape, words};
 use bakeoff_model::needs::Needs;
@@ -64,6 +64,7 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
         keeps_session: needs.own_session,
         replaces_sessions: false,
         users_max: None,
+        prepared_statements: u32::try_from(uses(spec).len()).ok(),
         prepares_s: 0.0,
         retry: None,
         continues_by,

@@ -200,3 +200,34 @@ fn reading_everything_reads_every_row() {
     let bench = Bench::new(only(READ));
     assert_eq!(now(bench.ycsb.scan_all(&mut bench.store.session())).unwrap(), 200);
 }
+
+#[test]
+fn a_session_is_ready_once_whatever_its_operations_do_is_prepared() {
+    fn one(of: impl Fn(u32) -> Use) -> Vec<Use> {
+        (0..10).map(of).collect()
+    }
+    let both = YcsbSpec {
+        update_proportion: 1.0,
+        ..only(READ)
+    };
+    let by_field = YcsbSpec {
+        read_all_fields: false,
+        ..only(READ_MODIFY_WRITE)
+    };
+    let of_field = |field| Use::Read(Fields::One(field));
+    for (spec, prepared) in [
+        (only(READ), vec![Use::Read(Fields::All)]),
+        (both, [vec![Use::Read(Fields::All)], one(Use::UpdateOne)].concat()),
+        (by_field, [one(of_field), one(Use::UpdateOne)].concat()),
+        (only(INSERT), vec![Use::Insert]),
+        (only(SCAN), vec![Use::Scan(Fields::All)]),
+    ] {
+        let spec = YcsbSpec {
+            field_count: 10,
+            ..spec
+        };
+        let mut bench = Bench::new(spec);
+        now(bench.ycsb.attach(&mut bench.session)).unwrap();
+        assert_eq!(bench.store.change(|state| state.prepared.clone()), prepared);
+    }
+}
