@@ -72,18 +72,3 @@ def test_the_pages_of_workloads_list_the_systems_that_they_run_on() -> None:
         listed = re.findall(r"\[(\w+)\]", line)
         assert listed == [name for name, system in SYSTEMS.items() if kind in drivers()[system.driver].workloads]
         assert ("galera" in listed) == ("mariadb" in listed)
-
-
-def test_the_workflow_of_the_regression_check_finds_what_it_names() -> None:
-    """Its steps, in a folder that has a checkout of bakeoff and nothing else."""
-    page = (ROOT / "docs/howto/regression-check.md").read_text()
-    (workflow,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-    assert "path: bakeoff }" in workflow
-    assert "rust-toolchain" in workflow
-    steps = [step.split() for step in re.findall(r"- run: venv/bin/bakeoff (.*)", workflow)]
-    assert len(steps) == 2
-    for step in steps:
-        words = shlex.split(" ".join(step))
-        parser().parse_args(words)
-        plans = [word for word in words if word.endswith(".toml")]
-        assert all((ROOT / plan.removeprefix("bakeoff/")).is_file() for plan in plans)

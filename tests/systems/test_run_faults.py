@@ -12,6 +12,7 @@ import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.faults import FaultEffect
 from bakeoff.provision.installation import Installation
+from bakeoff.report.loss_words import loss_words
 from commands import bakeoff, descendants, end, finish, gone, only_bundle, started, wait_until, write_plan
 
 pytestmark = pytest.mark.servers
@@ -188,3 +189,24 @@ def test_of_a_pair_of_postgresql_replica_and_primary_are_killed_and_nothing_ackn
     assert all(silence.planned for silence in run.silences), run.silences
     assert run.checks
     assert all(check.ok for check in run.checks), run.checks
+
+
+INSERTING = (
+    WITHOUT_FAULTS.replace('preset = "a"', "read_proportion = 0.5\nupdate_proportion = 0\ninsert_proportion = 0.5")
+    .replace('"9s"', '"4s"')
+    .replace("threads = 4", "threads = 8")
+    + '[[faults]]\nat = "1s"\ndo = "kill"\nfor = "500ms"\n'
+)
+
+
+@pytest.mark.usefixtures("mariadb_program")
+def test_acknowledged_inserts_are_read_by_their_keys_after_a_fault(tmp_path: Path) -> None:
+    done = bakeoff("run", write_plan(tmp_path, INSERTING), "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    (run,) = only_bundle(tmp_path).runs
+    (check,) = (check for check in run.checks if check.name == "acknowledged rows")
+    read, acknowledged = (int(word) for word in check.expected.split() if word.isdecimal())
+    assert check.ok, check
+    assert acknowledged == sum(one["inserts_acknowledged"] for one in run.evidence)  # type: ignore[index,call-overload,misc]
+    assert read == min(acknowledged, 20_000)
+    assert "by its key after the run, and none is missing" in loss_words([run]) or acknowledged > read

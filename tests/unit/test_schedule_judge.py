@@ -5,19 +5,18 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from bakeoff.analysis.clients import most_stolen_from, overloaded_words
+from bakeoff.analysis.clients import most_stolen_from
 from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.finding import RunNumbers
 from bakeoff.analysis.histograms import Histogram
-from bakeoff.analysis.response import is_overloaded
-from bakeoff.analysis.validity import findings, overloaded
+from bakeoff.analysis.validity import findings
 from bakeoff.model.boundary import HistogramDoc, Series
 from bakeoff.model.clients import ClientRecord
 from bakeoff.model.faults import FaultRecord, PlannedFault
 from bakeoff.model.records import RunRecord
 from bakeoff.plan.read import resolve
 from bakeoff.schedule.cores import shares_cores
-from bakeoff.schedule.judge import _before_faults, _latest, _measured_machine, client_verdict, steadiness
+from bakeoff.schedule.judge import _before_faults, _measured_machine, client_verdict, steadiness
 from bakeoff.schedule.phases import spec
 from bakeoff.systems.base import System
 
@@ -170,44 +169,3 @@ def test_steady_state_is_that_of_the_seconds_before_the_first_fault() -> None:
     assert len(_before_faults(record, plan, seconds)) == 80
     record.faults = [FaultRecord(planned=PlannedFault(at_s=20, node="server", do="kill"), begun_s=20.3)]
     assert [row["second"] for row in _before_faults(record, plan, seconds)] == list(range(30))
-
-
-def sharing(due: int, completed: dict[int, int], clients: int = 100) -> RunRecord:
-    """An open loop shared by so many clients, all of which kept up but these."""
-    each = [
-        client(n, "load1", busy=0.1).model_copy(update={"due": due, "completed": completed.get(n, due)})
-        for n in range(clients)
-    ]
-    record = RunRecord(id="b01-c", block=1, cell="c", order=0, started="", state="done", seed=1, clients=each)
-    record.due, record.completed = due * clients, sum(one.completed for one in each)
-    return record
-
-
-def test_one_saturated_client_of_a_hundred_shows() -> None:
-    saturated = sharing(10_000, {7: 1_000})
-    assert not overloaded(saturated.due, saturated.completed), "together they hide it"
-    assert is_overloaded(saturated)
-    words = overloaded_words(saturated.clients)
-    assert words == "client 7 on load1 completed 1,000 of 10,000 operations that fell due"
-    numbers = RunNumbers(0.0, 0.001, due=saturated.due, completed=saturated.completed, overloaded_clients=words)
-    (found,) = (one for one in findings(numbers) if one.name == "offered rate")
-    assert not found.ok
-    assert found.words.startswith(f"overloaded: {words}; of all clients")
-
-
-def test_what_was_under_way_at_the_edges_of_a_small_share_is_no_overload() -> None:
-    assert not is_overloaded(sharing(100, {7: 90}))
-    assert not is_overloaded(sharing(10_000, {7: 9_905}))
-
-
-def test_the_latest_client_is_named_though_the_others_were_in_time() -> None:
-    record = sharing(1_000, {}, clients=3)
-    record.clients = [c.model_copy(update={"headline": times(2_000_000)}) for c in record.clients]
-    results = cast(Any, [SimpleNamespace(lateness=times(late)) for late in (1_000, 1_500_000, 1_000)])
-    found = _latest(record, results)
-    assert found["lateness_of"] == " of client 1 on load1"
-    assert found["lateness_p99_ns"] == pytest.approx(1_500_000, rel=0.01)
-
-
-def times(each_ns: int) -> HistogramDoc:
-    return to_document(Histogram.from_values([each_ns] * 1000))

@@ -256,6 +256,10 @@ pub struct CheckSpec {
     /// Rows to read back one by one and verify, drawn evenly over the key space. 0: none.
     #[serde(default)]
     pub sample: u64,
+    /// Rows whose insert was acknowledged to read back by their keys, where the workload keeps these: the most, drawn
+    /// evenly over all that it kept.
+    #[serde(default)]
+    pub acknowledged: u64,
     /// Values may have been changed by a run, so only their presence and shape can be verified.
     #[serde(default)]
     pub after_run: bool,

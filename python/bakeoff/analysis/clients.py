@@ -10,7 +10,6 @@ import numpy as np
 from ..model.clients import THIS_MACHINE, ClientRecord
 from .client import WANTED_RATIO_MAX
 from .disturbance import STEAL
-from .validity import client_overloaded
 from .wording import counted, duration_words, percent_words, rate_words
 
 #: Of the window, in which a worker had work to do and no core: more than that is felt.
@@ -168,21 +167,6 @@ def by_machine(clients: Sequence[ClientRecord]) -> dict[str, list[ClientRecord]]
     for client in clients:
         found.setdefault(client.machine, []).append(client)
     return found
-
-
-def overloaded_clients(clients: Sequence[ClientRecord]) -> list[ClientRecord]:
-    """Those of several whose own queue grew, whatever the others did."""
-    return [c for c in clients if len(clients) > 1 and client_overloaded(c.due, c.completed)]
-
-
-def overloaded_words(clients: Sequence[ClientRecord]) -> str:
-    """ "client 7 on load2 completed 240 of 1,000 operations that fell due"; "": none was."""
-    found = sorted(overloaded_clients(clients), key=lambda c: c.completed / max(1, c.due or 1))
-    if not found:
-        return ""
-    worst = found[0]
-    more = f" (and {counted(len(found) - 1, 'other client', 'other clients')} of {len(clients)})" if found[1:] else ""
-    return f"{worst.words} completed {worst.completed:,} of {worst.due:,} operations that fell due{more}"
 
 
 def most_stolen_from(clients: Sequence[ClientRecord]) -> str:

@@ -40,8 +40,7 @@ class RunNumbers:
     client_signs: what made a client suspect itself, in words. witness_missing: one was wanted and told nothing.
     logged, not_logged: operations that the event log has, and lacks; None: there is no log.
     log_cpu_us_per_op: what the client spent on writing one of them; None: not known.
-    overloaded_clients: of several, those whose own queue grew, in words. lateness, response: p99 in ns, open loop only;
-    of the client that was latest, named in lateness_of (" of client 3"; "": it is the only one).
+    lateness, response: p99 in ns, open loop only.
     other_cpu_ratio: share of the CPU time of the cores in use that was used by neither client nor server; by whom most,
     in `other_process`. server_not_told_apart: it cannot be known, because the server's time is among it.
     steal_of: the machine that the hypervisor took most from; "": there is but this one.
@@ -82,9 +81,7 @@ class RunNumbers:
     steady: SteadyState | None = None
     checks: Sequence[IntegrityCheck] | None = None
     connections_lost: int = 0
-    overloaded_clients: str = ""
     lateness_p99_ns: int | None = None
-    lateness_of: str = ""
     response_p99_ns: int | None = None
     out_of_range: int = 0
     system: str = "the system"

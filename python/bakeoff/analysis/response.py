@@ -11,7 +11,6 @@ import numpy as np
 
 from ..model.boundary import HistogramDoc, OperationTimes, OutcomeName, Series
 from ..model.records import OperationSummary, Percentiles, RunRecord
-from .clients import overloaded_clients
 from .encode import to_document
 from .histograms import Histogram, merge
 from .percentiles import QUANTILES, Distribution, distribution
@@ -55,8 +54,7 @@ def merge_documents(documents: Sequence[HistogramDoc]) -> HistogramDoc:
 
 
 def is_overloaded(run: RunRecord) -> bool:
-    """Of all clients together, or of one of them: what its users waited says only how long the window was."""
-    return overloaded(run.due, run.completed) or bool(overloaded_clients(run.clients))
+    return overloaded(run.due, run.completed)
 
 
 def merged_distribution(runs: Sequence[RunRecord]) -> Distribution:

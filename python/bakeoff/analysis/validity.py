@@ -7,7 +7,6 @@ ok = None was not tested, which is said and never passes for a yes.
 `findings` asks every question in `CHECKS`, a visible list; a check answers None where its question does not arise.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -39,12 +38,6 @@ def overloaded(due: int | None, completed: int) -> bool:
     whenever they fell due, because a failure and what straddles an edge of the window leave no queue behind.
     """
     return due is not None and completed < COMPLETED_RATIO_MIN * due
-
-
-def client_overloaded(due: int | None, completed: int) -> bool:
-    """The same of one of several clients. It has fewer operations, of which some are always under way at both edges of
-    the window: what may be chance is no overload."""
-    return overloaded(due, completed) and due is not None and due - completed > 2 * math.sqrt(due)
 
 
 def _completed(run: RunNumbers) -> Finding:
@@ -152,9 +145,7 @@ def _overload(run: RunNumbers) -> Finding | None:
         if run.counted is not None and run.completed > run.counted:
             left = f"{count_words(run.completed - run.counted)} of them had fallen due in the warm-up; {left}"
         words = f"overloaded: {words}; {left}; percentiles are not stated"
-    elif run.overloaded_clients:
-        words = f"overloaded: {run.overloaded_clients}; of all clients {words}; percentiles are not stated"
-    return Finding("offered rate", not late and not run.overloaded_clients, "warning", words)
+    return Finding("offered rate", not late, "warning", words)
 
 
 def _client(run: RunNumbers) -> Finding:
@@ -215,8 +206,8 @@ def _lateness(run: RunNumbers) -> Finding | None:
         return None
     share = late / response
     words = (
-        f"operations{run.lateness_of} began up to {duration_words(late)} late (p99), {percent_words(share)} of the"
-        " response time at p99, which counts from when they were due"
+        f"operations began up to {duration_words(late)} late (p99), {percent_words(share)} of the response time at p99,"
+        " which counts from when they were due"
     )
     return Finding("lateness", share <= LATENESS_RATIO_MAX or late < LATENESS_NS_MIN, "warning", words)
 

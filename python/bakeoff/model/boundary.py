@@ -79,6 +79,8 @@ class CheckSpec(Document):
     #: Of every client and every run since the data were loaded; None: nobody knows what that run did.
     evidence: list[JsonValue] = Field(default_factory=list)
     sample: int = 0
+    #: Of rows whose insert was acknowledged, the most that are read by their keys.
+    acknowledged: int = 0
     after_run: bool = False
 
 

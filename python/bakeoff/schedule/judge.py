@@ -102,8 +102,8 @@ def validity(
         steady=steadiness(_before_faults(record, plan, seconds), open_loop=open_loop),
         checks=[IntegrityCheck(c.name, c.ok, c.expected, c.actual) for c in record.checks],
         connections_lost=_connections_lost(record, cell),
-        overloaded_clients=clients.overloaded_words(record.clients),
-        **_latest(record, results) if open_loop else {},
+        lateness_p99_ns=record.lateness.p99_ns if open_loop and record.lateness.count else None,
+        response_p99_ns=record.headline.p99_ns if open_loop and record.headline.count else None,
         out_of_range=record.headline.out_of_range,
         system=cell.record.system,
         window_s=record.window_s,
@@ -131,22 +131,6 @@ def validity(
         clock_of=least_known.machine if least_known else "",
     )
     return [Validity(**asdict(found)) for found in findings(numbers)]
-
-
-def _latest(record: RunRecord, results: Sequence[RunResult]) -> Mapping[str, Any]:
-    """Of the client that was late by the largest share of its own response times: among many the others would hide
-    it."""
-    each = [(record.lateness, record.headline, "")]
-    if len(record.clients) > 1:
-        each = [
-            (result.lateness, client.headline, f" of {client.words}")
-            for result, client in zip(results, record.clients, strict=True)
-        ]
-    known = [one for one in each if one[0].count and one[1].count]
-    if not known:
-        return {}
-    late, response, whose = max(known, key=lambda one: one[0].p99_ns / max(1, one[1].p99_ns))
-    return {"lateness_p99_ns": late.p99_ns, "response_p99_ns": response.p99_ns, "lateness_of": whose}
 
 
 def _is_measured_here(record: RunRecord) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from ..analysis.response import is_overloaded, percentiles
 from ..analysis.validity import COULD_BE_CHECKED
 from ..analysis.wording import seconds_words
 from ..bundle.files import write_text
@@ -50,6 +49,8 @@ ENGINE_SILENCE_S = 10.0
 #: Making ready for longer than that is told.
 TOLD_S = 2.0
 WRITEBACK_TIMEOUT_S = 60.0
+#: Rows whose insert was acknowledged that are read by their keys after a run with faults: some seconds.
+ACKNOWLEDGED_MAX = 20_000
 DRAIN_TIMEOUT_S = 120.0
 
 
@@ -103,8 +104,6 @@ def make(
     record.clients = client_records(
         measured.results, measured.places, measured.intervals, plan.client_cores, open_loop=record.due is not None
     )
-    if is_overloaded(record):  # it takes all clients to see that one of them was
-        record.response = percentiles(merged.distribution, overloaded=True)
     record.verdict = judge.client_verdict(record, cell)
     record.validity = judge.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
     if instance.started_again:
@@ -281,6 +280,7 @@ def _check(cell: Cell, plan: ResolvedPlan, instance: Instance, folder: Path, mea
     expected = CheckSpec(
         evidence=instance.done_with([result.evidence for result in measured.results]),
         sample=plan.check_sample,
+        acknowledged=max(plan.check_sample, ACKNOWLEDGED_MAX if cell.record.faults else 0),
         after_run=cell.workload.writes or cell.reset == "none" or cell.data == "existing",
     )
     try:

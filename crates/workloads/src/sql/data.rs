@@ -83,6 +83,10 @@ impl Data {
                 .map_err(wrong)?
                 .ok_or_else(|| refused(" is empty, and its first line names the columns".into()))?,
         };
+        let named: Vec<_> = columns.iter().map(|name| name.to_lowercase()).collect();
+        if let Some(twice) = (1..named.len()).find(|&place| named[..place].contains(&named[place])) {
+            return Err(refused(format!(" has two columns named {:?}", columns[twice])));
+        }
         let mut made = Self {
             file: file.clone(),
             columns,
@@ -280,6 +284,7 @@ mod tests {
         for (text, what) in [
             ("a,b\n1,2\n3\n", "rows.csv, line 3: it has 1 of 2 values"),
             ("a,b\n1,\"2\n", "rows.csv, line 2: a quote is not closed"),
+            ("a,b,A\n1,2,3\n", "rows.csv has two columns named \"A\""),
             ("a,\n", "rows.csv, line 1: a column has no name"),
             ("", "rows.csv is empty, and its first line names the columns"),
         ] {

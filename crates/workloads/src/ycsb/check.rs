@@ -1,7 +1,8 @@
 //! Invariants of the data: the number of rows, and a sample of loaded records read back one by one.
 use super::integrity::RowRule;
+use super::ledger::{Did, acknowledged};
 use super::{TABLE, Ycsb};
-use crate::account::{Evidence, in_words, rows_after};
+use crate::account::{in_words, rows_after};
 use bakeoff_model::event::Check;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{Fields, RecordSession};
@@ -10,16 +11,23 @@ use bakeoff_model::run::CheckSpec;
 use bakeoff_model::value::Value;
 use bakeoff_model::workload::Answer;
 
+const MISSING: &str = "row missing";
 const MOST_EVIDENCE: usize = 10;
+/// Keys without an acknowledgement that are looked up.
+const MOST_OPEN: usize = 1000;
 
 impl Ycsb {
     pub(super) async fn check_rows<S: RecordSession>(
         &self,
         session: &mut S,
-        done: &[Option<Evidence>],
+        done: &[Option<Did>],
     ) -> Result<Check, OpError> {
         let count = session.count(TABLE).await?;
-        let rows = rows_after(self.space.base(), done);
+        let counts: Vec<_> = done
+            .iter()
+            .map(|run| run.as_ref().map(|did| did.counts))
+            .collect();
+        let rows = rows_after(self.space.base(), &counts);
         Ok(Check {
             name: "row count".into(),
             ok: rows.contains(&count),
@@ -27,6 +35,73 @@ impl Ycsb {
             actual: format!("{count} rows"),
             evidence: Vec::new(),
         })
+    }
+
+    /// Rows whose insert was acknowledged, read by their keys: all, or so many of them. `None` where no run kept keys.
+    pub(super) async fn check_acknowledged<S: RecordSession>(
+        &self,
+        session: &mut S,
+        done: &[Option<Did>],
+        most: u64,
+    ) -> Result<Option<Check>, OpError> {
+        let runs = || done.iter().flatten();
+        let ledgers: Vec<_> = runs().filter_map(|did| did.ledger.as_ref()).collect();
+        let keynums = acknowledged(&ledgers, most);
+        if keynums.is_empty() {
+            return Ok(None);
+        }
+        let (mut missing, mut wrong, mut evidence) = (0u64, 0u64, Vec::new());
+        let mut key = self.key_text.key();
+        for &keynum in &keynums {
+            self.key_text.write(keynum, &mut key);
+            let answer = match session.read(TABLE, &key, Fields::All).await? {
+                None => Answer::Wrong(MISSING),
+                Some(row) => self.check_row(row, keynum, &key, true),
+            };
+            let Answer::Wrong(why) = answer else { continue };
+            match why == MISSING {
+                true => missing += 1,
+                false => wrong += 1,
+            }
+            if evidence.len() < MOST_EVIDENCE {
+                evidence.push(format!("{}: {why}", String::from_utf8_lossy(&key)));
+            }
+        }
+        let unknown: u64 = runs().map(|did| did.counts.inserts_unknown).sum();
+        let (mut stored, mut in_doubt) = (0u64, String::new());
+        if unknown > 0 {
+            for keynum in ledgers
+                .iter()
+                .flat_map(|ledger| ledger.open_keynums())
+                .take(MOST_OPEN)
+            {
+                self.key_text.write(keynum, &mut key);
+                if session.read(TABLE, &key, Fields::All).await?.is_some() {
+                    stored += 1;
+                    if evidence.len() < MOST_EVIDENCE {
+                        evidence.push(format!(
+                            "{}: stored without an acknowledgement",
+                            String::from_utf8_lossy(&key)
+                        ));
+                    }
+                }
+            }
+            in_doubt = format!("; of {unknown} without an answer {stored} present");
+        }
+        let total: u64 = runs().map(|did| did.counts.inserts_acknowledged).sum();
+        Ok(Some(Check {
+            name: "acknowledged rows".into(),
+            ok: missing + wrong == 0,
+            expected: format!(
+                "{} of {total} acknowledged rows present, read by key",
+                keynums.len()
+            ),
+            actual: format!(
+                "{} present, {missing} missing, {wrong} wrong{in_doubt}",
+                keynums.len() as u64 - missing - wrong
+            ),
+            evidence,
+        }))
     }
 
     pub(super) async fn check_sample<S: RecordSession>(
@@ -43,7 +118,7 @@ impl Ycsb {
             let keynum = self.space.keynum(number);
             self.key_text.write(keynum, &mut key);
             let answer = match session.read(TABLE, &key, Fields::All).await? {
-                None => Answer::Wrong("row missing"),
+                None => Answer::Wrong(MISSING),
                 Some(row) => self.check_row(row, keynum, &key, spec.after_run),
             };
             if let Answer::Wrong(why) = answer {

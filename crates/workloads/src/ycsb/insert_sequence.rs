@@ -74,6 +74,16 @@ impl InsertSequence {
         self.hole_count.load(Ordering::Relaxed) > 0 && self.holes.get(index / BLOCK) & bit(index) != 0
     }
 
+    /// Indices below this were taken by workers, who need not have used all of them.
+    pub fn taken(&self) -> u64 {
+        self.next_block.load(Ordering::Relaxed) * BLOCK
+    }
+
+    /// Whether the insert of this index was acknowledged.
+    pub fn is_stored(&self, index: u64) -> bool {
+        self.settled.get(index / BLOCK) & bit(index) != 0 && !self.is_hole(index)
+    }
+
     /// The insert of this index has ended; `stored` only when it was acknowledged.
     pub fn settle(&self, index: u64, stored: bool) {
         if !stored {

@@ -18,6 +18,7 @@ mod insert_sequence;
 mod integrity;
 mod key_text;
 mod last_keys;
+mod ledger;
 mod load;
 mod presets;
 mod preview;
@@ -31,7 +32,7 @@ mod fake;
 #[cfg(test)]
 mod tests;
 
-use crate::account::{Accounts, Evidence};
+use crate::account::Accounts;
 use crate::rng::Stream;
 use crate::trouble;
 use bakeoff_model::event::Check;
@@ -45,6 +46,7 @@ use choose::{KeyCursor, KeySpace};
 use draw::{Mix, ScanLimit};
 use fields::FieldMaker;
 use key_text::KeyText;
+use ledger::{Did, Ledger};
 use thread::Sizes;
 use validate::Proportions;
 
@@ -230,7 +232,7 @@ fn table_spec(spec: &YcsbSpec) -> TableSpec {
 impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
     type Worker = Worker;
     type Thread = Thread;
-    type Evidence = Evidence;
+    type Evidence = Did;
 
     fn operations(&self) -> &[Operation] {
         &self.operations
@@ -364,18 +366,22 @@ impl<S: RecordSession + Transactional + 'static> Workload<S> for Ycsb {
     async fn check(
         &self,
         session: &mut S,
-        done: &[Option<Evidence>],
+        done: &[Option<Did>],
         spec: &CheckSpec,
     ) -> Result<Vec<Check>, OpError> {
         let mut checks = vec![self.check_rows(session, done).await?];
+        checks.extend(self.check_acknowledged(session, done, spec.acknowledged).await?);
         if spec.sample > 0 {
             checks.push(self.check_sample(session, spec).await?);
         }
         Ok(checks)
     }
 
-    fn evidence(&self) -> Evidence {
-        self.accounts.evidence()
+    fn evidence(&self) -> Did {
+        Did {
+            counts: self.accounts.evidence(),
+            ledger: self.space.inserts().map(Ledger::of),
+        }
     }
 
     fn user_bytes_written(&self) -> u64 {

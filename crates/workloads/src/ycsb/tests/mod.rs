@@ -7,6 +7,7 @@ mod transactions;
 
 use super::fake::{FakeProbe, FakeSession, FakeStore, now};
 use super::*;
+use crate::account::Evidence;
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::run::{FieldLength, RequestDistribution};
 
@@ -137,7 +138,7 @@ impl Bench {
     }
 
     fn evidence(&self) -> Evidence {
-        Workload::<FakeSession>::evidence(self.ycsb)
+        Workload::<FakeSession>::evidence(self.ycsb).counts
     }
 
     fn bytes_written(&self) -> u64 {
@@ -146,8 +147,18 @@ impl Bench {
 
     /// After runs that did `done`.
     fn check(&mut self, done: &[Option<Evidence>], after_run: bool) -> Vec<Check> {
+        let did: Vec<_> = done
+            .iter()
+            .map(|run| run.map(|counts| Did { counts, ledger: None }))
+            .collect();
+        self.check_keys(&did, after_run, 0)
+    }
+
+    /// And with so many rows read by their keys.
+    fn check_keys(&mut self, done: &[Option<Did>], after_run: bool, acknowledged: u64) -> Vec<Check> {
         let spec = CheckSpec {
             sample: 50,
+            acknowledged,
             after_run,
             ..CheckSpec::default()
         };

@@ -1,4 +1,5 @@
 //! Before and after a run: create, load, warm, check.
+use super::super::ledger::acknowledged;
 use super::*;
 
 #[test]
@@ -230,4 +231,41 @@ fn a_session_is_ready_once_whatever_its_operations_do_is_prepared() {
         now(bench.ycsb.attach(&mut bench.session)).unwrap();
         assert_eq!(bench.store.change(|state| state.prepared.clone()), prepared);
     }
+}
+
+#[test]
+fn a_lost_row_is_found_by_its_key_although_the_count_may_be_right() {
+    let mut bench = Bench::new(only(INSERT));
+    for _ in 0..20 {
+        assert_eq!(bench.step(), (INSERT, Outcome::Ok));
+    }
+    let mut did = Workload::<FakeSession>::evidence(bench.ycsb);
+    let whole = bench.check_keys(&[Some(did.clone())], true, 100);
+    assert_eq!(
+        whole[1].expected,
+        "20 of 20 acknowledged rows present, read by key"
+    );
+    assert!(whole[1].ok && whole[1].actual == "20 present, 0 missing, 0 wrong");
+    let some = bench.check_keys(&[Some(did.clone())], true, 7);
+    assert_eq!(some[1].expected, "7 of 20 acknowledged rows present, read by key");
+
+    let lost = did
+        .ledger
+        .as_ref()
+        .map(|ledger| acknowledged(&[ledger], 100)[4])
+        .unwrap();
+    let key = bench.ycsb.key_text.text(lost);
+    bench
+        .store
+        .change(|state| state.rows.retain(|row, _| row != key.as_bytes()));
+    did.counts.inserts_unknown = 1;
+    did.counts.inserts_acknowledged -= 1;
+    let found = bench.check_keys(&[Some(did)], true, 100);
+    assert!(found[0].ok, "the count hides it: {:?}", found[0]);
+    assert!(!found[1].ok);
+    assert_eq!(found[1].evidence, [format!("{key}: row missing")]);
+    assert_eq!(
+        found[1].actual,
+        "19 present, 1 missing, 0 wrong; of 1 without an answer 0 present"
+    );
 }
