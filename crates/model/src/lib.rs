@@ -9,6 +9,7 @@
 //! `schema/*.json` is generated from [`run::RunSpec`] and [`event::Event`] (`bakeoff-engine schema`).
 #![allow(async_fn_in_trait)] // sessions never leave their worker, so nobody needs a `Send` bound
 
+pub mod deadlines;
 pub mod driver;
 pub mod endpoint;
 pub mod event;

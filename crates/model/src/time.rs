@@ -1,6 +1,7 @@
 //! How anybody waits. Pacing, back-off and the null driver call [`sleep_until`]; the runner of the current thread has
 //! installed the timer that carries it out, so neither workloads nor drivers know which runner they are on.
-use std::cell::RefCell;
+use crate::deadlines::Place;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -110,12 +111,31 @@ pub fn epoch_ns() -> Option<u64> {
 /// A runner's timer: one per worker thread, never shared.
 pub trait Timer {
     /// Called from a future's `poll` when `deadline_ns` lies ahead. Either blocks until then and returns true
-    /// (blocking runners), or arranges that `waker` is woken at about that time and returns false.
-    fn wait(&self, deadline_ns: u64, waker: &Waker) -> bool;
+    /// (blocking runners), or arranges that `waker` is woken at about that time and returns false. `place` is the
+    /// future's own, where the timer keeps what it needs to know it again.
+    fn wait(&self, deadline_ns: u64, waker: &Waker, place: &mut Option<Place>) -> bool;
+
+    /// The future that has this place was dropped.
+    fn forget(&self, _place: Place) {}
 }
 
 thread_local! {
     static TIMER: RefCell<Option<Rc<dyn Timer>>> = const { RefCell::new(None) };
+}
+
+thread_local! {
+    static DEADLINE_NS: Cell<u64> = const { Cell::new(u64::MAX) };
+}
+
+/// On a blocking runner, where nobody else can end a call: what this thread does from now on may take until then.
+/// `u64::MAX`: as long as it takes.
+pub fn set_deadline_ns(deadline_ns: u64) {
+    DEADLINE_NS.set(deadline_ns);
+}
+
+/// For a driver whose calls block.
+pub fn deadline_ns() -> u64 {
+    DEADLINE_NS.get()
 }
 
 /// Installed once by a runner on each of its threads, before any session is opened there.
@@ -130,7 +150,10 @@ pub fn remove_timer() {
 
 /// Completes at `deadline_ns` (see [`now_ns`]) or at once if that has passed.
 pub fn sleep_until(deadline_ns: u64) -> SleepUntil {
-    SleepUntil { deadline_ns }
+    SleepUntil {
+        deadline_ns,
+        place: None,
+    }
 }
 
 pub fn sleep(duration: Duration) -> SleepUntil {
@@ -140,17 +163,32 @@ pub fn sleep(duration: Duration) -> SleepUntil {
 #[must_use]
 pub struct SleepUntil {
     deadline_ns: u64,
+    /// With the timer of the thread it was polled on.
+    place: Option<Place>,
+}
+
+impl Drop for SleepUntil {
+    fn drop(&mut self) {
+        let Some(place) = self.place else { return };
+        let _ = TIMER.try_with(|slot| {
+            // Borrowed: the timer itself is being removed.
+            if let Ok(Some(timer)) = slot.try_borrow().as_deref() {
+                timer.forget(place);
+            }
+        });
+    }
 }
 
 impl Future for SleepUntil {
     type Output = ();
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if now_ns() >= self.deadline_ns {
             return Poll::Ready(());
         }
         let timer = TIMER.with(|slot| slot.borrow().clone());
+        let deadline_ns = self.deadline_ns;
         match timer {
-            Some(timer) if timer.wait(self.deadline_ns, cx.waker()) => Poll::Ready(()),
+            Some(timer) if timer.wait(deadline_ns, cx.waker(), &mut self.place) => Poll::Ready(()),
             Some(_) => Poll::Pending,
             None => {
                 // Outside any runner (a unit test): block, which is always right and never fast.
@@ -158,6 +196,38 @@ impl Future for SleepUntil {
                 Poll::Ready(())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod sleeping {
+    use super::*;
+    use crate::deadlines::Deadlines;
+
+    impl Timer for RefCell<Deadlines> {
+        fn wait(&self, deadline_ns: u64, waker: &Waker, place: &mut Option<Place>) -> bool {
+            self.borrow_mut().set(deadline_ns, waker, place);
+            false
+        }
+        fn forget(&self, place: Place) {
+            self.borrow_mut().forget(place);
+        }
+    }
+
+    #[test]
+    fn a_sleep_that_is_polled_again_and_again_and_dropped_leaves_nothing_with_its_timer() {
+        let timer = Rc::new(RefCell::new(Deadlines::default()));
+        install_timer(timer.clone());
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut sleep = sleep_until(u64::MAX);
+        for _ in 0..100 {
+            assert!(Pin::new(&mut sleep).poll(&mut cx).is_pending());
+        }
+        assert_eq!(timer.borrow().entries(), 1);
+        drop(sleep);
+        assert_eq!(timer.borrow_mut().next_ns(), None);
+        assert_eq!(timer.borrow().entries(), 0);
+        remove_timer();
     }
 }
 

@@ -4,8 +4,9 @@ use crate::epoll::Epoll;
 use crate::margin::Margin;
 use crate::ring::Ring;
 use crate::timers::{Timers, Wait};
+use bakeoff_model::deadlines::Place;
 use bakeoff_model::run::IoKind;
-use bakeoff_model::time::{Timer, install_timer, now_ns};
+use bakeoff_model::time::{Timer, install_timer, now_ns, sleep};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::io;
@@ -13,6 +14,7 @@ use std::mem::ManuallyDrop;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
+use std::time::Duration;
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 
@@ -22,6 +24,8 @@ const MAIN: u32 = 0;
 const TURNS_WITHOUT_IO: u32 = 16;
 /// For connections that were shut down when their work was dropped: the kernel gives them back at once.
 const LAST_WAIT_NS: u64 = 1_000_000_000;
+/// What others still have to do once the main future has ended may take so long: a server that answers needs a few ms.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 thread_local! {
     static CURRENT: RefCell<Option<Rc<Reactor>>> = const { RefCell::new(None) };
@@ -39,6 +43,8 @@ pub struct Reactor {
     /// Task numbers, each at most once.
     ready: RefCell<Vec<u32>>,
     current: Cell<u32>,
+    /// Tasks that are waited for once the main future has ended.
+    owed: Cell<usize>,
     timers: Timers,
     pub io: Io,
 }
@@ -105,6 +111,7 @@ pub fn block_on<F: Future>(
         }),
         ready: RefCell::new(vec![MAIN]),
         current: Cell::new(MAIN),
+        owed: Cell::new(0),
         timers: Timers::new(margin, count_spin),
         io: Io::new(kind)?,
     });
@@ -119,6 +126,34 @@ pub fn block_on<F: Future>(
 pub fn spawn(future: impl Future<Output = ()> + 'static) {
     if let Ok(reactor) = Reactor::current() {
         reactor.add(Box::pin(future));
+    }
+}
+
+/// The same, and [`block_on`] gives it a moment to end before it returns.
+pub fn spawn_to_end(future: impl Future<Output = ()> + 'static) {
+    if let Ok(reactor) = Reactor::current() {
+        let owed = Owed(reactor.clone());
+        reactor.owed.set(reactor.owed.get() + 1);
+        reactor.add(Box::pin(async move {
+            future.await;
+            drop(owed);
+        }));
+    }
+}
+
+async fn lose_patience() {
+    sleep(PATIENCE).await;
+    if let Ok(reactor) = Reactor::current() {
+        reactor.owed.set(0);
+    }
+}
+
+/// Held by a task that is waited for.
+struct Owed(Rc<Reactor>);
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        self.0.owed.set(self.0.owed.get().saturating_sub(1));
     }
 }
 
@@ -192,6 +227,7 @@ impl Reactor {
     fn run<F: Future>(&self, mut main: Pin<&mut F>) -> io::Result<F::Output> {
         let mut turn = Vec::new();
         let mut turns_without_io = 0;
+        let mut ended = None;
         loop {
             std::mem::swap(&mut turn, &mut *self.ready.borrow_mut());
             for task in turn.drain(..) {
@@ -199,10 +235,20 @@ impl Reactor {
                 self.current.set(task);
                 if task != MAIN {
                     self.poll_task(task);
-                } else if let Poll::Ready(output) = main.as_mut().poll(&mut Context::from_waker(&waker(MAIN)))
+                } else if ended.is_none()
+                    && let Poll::Ready(output) = main.as_mut().poll(&mut Context::from_waker(&waker(MAIN)))
                 {
-                    return Ok(output);
+                    ended = Some(output);
+                    if self.owed.get() > 0 {
+                        spawn(lose_patience());
+                    }
                 }
+            }
+            if ended.is_some()
+                && self.owed.get() == 0
+                && let Some(output) = ended.take()
+            {
+                return Ok(output);
             }
             let mut wait = self.timers.turn();
             if !self.ready.borrow().is_empty() {
@@ -268,9 +314,13 @@ impl Drop for Close {
 struct ReactorTimer(Rc<Reactor>);
 
 impl Timer for ReactorTimer {
-    fn wait(&self, deadline_ns: u64, waker: &Waker) -> bool {
-        self.0.timers.add(deadline_ns, waker.clone());
+    fn wait(&self, deadline_ns: u64, waker: &Waker, place: &mut Option<Place>) -> bool {
+        self.0.timers.add(deadline_ns, waker, place);
         false
+    }
+
+    fn forget(&self, place: Place) {
+        self.0.timers.forget(place);
     }
 }
 

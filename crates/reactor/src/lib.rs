@@ -17,7 +17,7 @@ mod sys;
 mod timers;
 
 pub use connect::Address;
-pub use executor::{block_on, join_all, spawn};
+pub use executor::{block_on, join_all, spawn, spawn_to_end};
 pub use margin::Margin;
 pub use ring::usable as io_uring_usable;
 pub use stream::Stream;

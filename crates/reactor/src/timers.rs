@@ -1,10 +1,9 @@
 //! Deadlines, and how the loop waits for the next one: asleep until it, or, where it may spin, until shortly before it
 //! and then spinning, so that between two looks at the clock everything else that is ready runs.
 use crate::margin::Margin;
+use bakeoff_model::deadlines::{Deadlines, Place};
 use bakeoff_model::time::now_ns;
 use std::cell::{Cell, RefCell};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::task::Waker;
 
 /// Between two turns of the spin nothing else can have run in less than this.
@@ -23,56 +22,35 @@ pub enum Wait {
 }
 
 pub struct Timers {
-    entries: RefCell<BinaryHeap<Reverse<Entry>>>,
+    deadlines: RefCell<Deadlines>,
     margin: RefCell<Margin>,
     /// End of the last turn of the spin that had nothing to do; 0: none.
     idle_since_ns: Cell<u64>,
     count_spin: Box<dyn Fn(u64)>,
 }
 
-struct Entry {
-    deadline_ns: u64,
-    waker: Waker,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.deadline_ns == other.deadline_ns
-    }
-}
-impl Eq for Entry {}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.deadline_ns.cmp(&other.deadline_ns)
-    }
-}
-
 impl Timers {
     /// `count_spin` is told the ns of each turn that was spent waiting for a deadline, awake.
     pub fn new(margin: Margin, count_spin: Box<dyn Fn(u64)>) -> Self {
         Self {
-            // Room for many users, so that the heap does not grow inside the window.
-            entries: RefCell::new(BinaryHeap::with_capacity(4096)),
+            deadlines: RefCell::default(),
             margin: RefCell::new(margin),
             idle_since_ns: Cell::new(0),
             count_spin,
         }
     }
 
-    pub fn add(&self, deadline_ns: u64, waker: Waker) {
-        self.entries
-            .borrow_mut()
-            .push(Reverse(Entry { deadline_ns, waker }));
+    pub fn add(&self, deadline_ns: u64, waker: &Waker, place: &mut Option<Place>) {
+        self.deadlines.borrow_mut().set(deadline_ns, waker, place);
+    }
+
+    pub fn forget(&self, place: Place) {
+        self.deadlines.borrow_mut().forget(place);
     }
 
     /// Wakes whoever is due, and says how long to wait for the rest if nobody was.
     pub fn turn(&self) -> Wait {
-        if self.entries.borrow().is_empty() {
+        if self.deadlines.borrow_mut().next_ns().is_none() {
             return Wait::Forever;
         }
         let now = now_ns();
@@ -83,7 +61,7 @@ impl Timers {
         if self.fire(now) {
             return Wait::Not;
         }
-        let Some(next_ns) = self.entries.borrow().peek().map(|entry| entry.0.deadline_ns) else {
+        let Some(next_ns) = self.deadlines.borrow_mut().next_ns() else {
             return Wait::Forever;
         };
         let deadline_ns = next_ns.saturating_sub(self.margin.borrow().get_ns());
@@ -106,15 +84,11 @@ impl Timers {
     fn fire(&self, now: u64) -> bool {
         let mut fired = false;
         loop {
-            let due = {
-                let mut entries = self.entries.borrow_mut();
-                let is_due = entries.peek().is_some_and(|entry| entry.0.deadline_ns <= now);
-                if is_due { entries.pop() } else { None }
-            };
-            let Some(Reverse(entry)) = due else {
+            let due = self.deadlines.borrow_mut().due(now);
+            let Some(waker) = due else {
                 return fired;
             };
-            entry.waker.wake();
+            waker.wake();
             fired = true;
         }
     }

@@ -2,6 +2,7 @@
 use super::{Erased, Runner};
 use crate::record::recorder::Recorder;
 use crate::record::times::add;
+use bakeoff_model::deadlines::Place;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::time::{Timer, install_timer, now_ns};
 use bakeoff_reactor::Margin;
@@ -46,7 +47,7 @@ struct SleepThenSpin {
 }
 
 impl Timer for SleepThenSpin {
-    fn wait(&self, deadline_ns: u64, _: &Waker) -> bool {
+    fn wait(&self, deadline_ns: u64, _: &Waker, _: &mut Option<Place>) -> bool {
         let mut margin = self.margin.borrow_mut();
         let wake_at_ns = deadline_ns.saturating_sub(margin.get_ns());
         let now = now_ns();

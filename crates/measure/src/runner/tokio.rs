@@ -6,12 +6,11 @@
 use super::{Erased, Runner};
 use crate::record::recorder::Recorder;
 use crate::record::times::add;
+use bakeoff_model::deadlines::{Deadlines, Place};
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::time::{Timer, install_timer, now_ns};
 use bakeoff_reactor::Margin;
 use std::cell::{Cell, RefCell};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::future::Future;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::rc::Rc;
@@ -80,7 +79,7 @@ fn environment(error: std::io::Error) -> Trouble {
 }
 
 struct HeapTimer {
-    entries: RefCell<BinaryHeap<Reverse<Entry>>>,
+    deadlines: RefCell<Deadlines>,
     fd: AsyncFd<OwnedFd>,
     /// The deadline that `drive` is waiting for; an earlier one must wake it.
     awaited_ns: Cell<u64>,
@@ -93,34 +92,9 @@ struct HeapTimer {
     recorder: Arc<Recorder>,
 }
 
-struct Entry {
-    deadline_ns: u64,
-    waker: Waker,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.deadline_ns == other.deadline_ns
-    }
-}
-impl Eq for Entry {}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.deadline_ns.cmp(&other.deadline_ns)
-    }
-}
-
 impl Timer for HeapTimer {
-    fn wait(&self, deadline_ns: u64, waker: &Waker) -> bool {
-        self.entries.borrow_mut().push(Reverse(Entry {
-            deadline_ns,
-            waker: waker.clone(),
-        }));
+    fn wait(&self, deadline_ns: u64, waker: &Waker, place: &mut Option<Place>) -> bool {
+        self.deadlines.borrow_mut().set(deadline_ns, waker, place);
         let earlier = deadline_ns < self.awaited_ns.get();
         self.driver
             .borrow()
@@ -145,8 +119,7 @@ impl HeapTimer {
         // SAFETY: the descriptor is owned by the AsyncFd from here on, and stays open as long as it does.
         let fd = unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }?;
         Ok(Self {
-            // Room for many users, so that the heap does not grow inside the window.
-            entries: RefCell::new(BinaryHeap::with_capacity(4096)),
+            deadlines: RefCell::default(),
             fd,
             awaited_ns: Cell::new(u64::MAX),
             armed_for_ns: Cell::new(0),
@@ -167,7 +140,7 @@ impl HeapTimer {
                 // Those just woken run first: to set the timerfd is a system call they need not wait for.
                 return self.look_again(cx);
             }
-            let Some(next_ns) = self.entries.borrow().peek().map(|entry| entry.0.deadline_ns) else {
+            let Some(next_ns) = self.deadlines.borrow_mut().next_ns() else {
                 self.awaited_ns.set(u64::MAX);
                 return Poll::Pending;
             };
@@ -205,13 +178,11 @@ impl HeapTimer {
     }
 
     fn fire(&self, now: u64) -> bool {
-        let mut entries = self.entries.borrow_mut();
+        let mut deadlines = self.deadlines.borrow_mut();
         let mut fired = false;
-        while entries.peek().is_some_and(|entry| entry.0.deadline_ns <= now) {
-            if let Some(Reverse(entry)) = entries.pop() {
-                entry.waker.wake();
-                fired = true;
-            }
+        while let Some(waker) = deadlines.due(now) {
+            waker.wake();
+            fired = true;
         }
         fired
     }
