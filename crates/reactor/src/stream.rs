@@ -106,6 +106,11 @@ impl Stream {
         self.conn.is_in_flight()
     }
 
+    /// This side's port; `None` on a unix socket.
+    pub fn local_port(&self) -> Option<u16> {
+        sys::local_port(&self.conn.fd)
+    }
+
     /// Hands the kernel some last bytes without waiting, if nothing is in flight and there is room for them.
     pub fn say(&mut self, bytes: &[u8]) {
         if !self.conn.is_in_flight() {
@@ -175,7 +180,12 @@ impl Future for Operation<'_> {
             return Poll::Pending;
         };
         stream.buffers = buffers;
-        Poll::Ready(usize::try_from(result).map_err(|_| failed(&stream.conn, result)))
+        // A receive that ends with nothing after a send that failed was ended for that failure.
+        let whole = result > 0 || (result == 0 && stream.conn.send_error.get() == 0);
+        Poll::Ready(match whole {
+            true => Ok(result as usize),
+            false => Err(failed(&stream.conn, result)),
+        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! The few system calls that have no better home. Errors are `io::Error`s.
 use std::io;
+use std::mem::ManuallyDrop;
+use std::net::TcpStream;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// The call's answer, or the error it left behind.
@@ -51,6 +53,13 @@ pub fn take_error(fd: &OwnedFd) -> io::Result<()> {
     } else {
         Err(io::Error::from_raw_os_error(error))
     }
+}
+
+/// `None`: not a socket of TCP.
+pub fn local_port(fd: &OwnedFd) -> Option<u16> {
+    // SAFETY: an open descriptor, which is not closed here.
+    let socket = ManuallyDrop::new(unsafe { TcpStream::from_raw_fd(fd.as_raw_fd()) });
+    socket.local_addr().ok().map(|address| address.port())
 }
 
 pub fn set_blocking(fd: &OwnedFd) -> io::Result<()> {

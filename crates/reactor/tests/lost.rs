@@ -4,7 +4,7 @@ use bakeoff_model::run::IoKind;
 use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_reactor::{Address, Margin, Stream, block_on, io_uring_usable};
 use std::future::{Future, poll_fn};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::pin::pin;
@@ -20,6 +20,10 @@ fn open_descriptors() -> usize {
 /// Reads a little and resets the connection, so that a send which is under way fails.
 fn hang_up(mut stream: TcpStream) {
     let _ = stream.read(&mut [0; 1000]);
+    reset(stream);
+}
+
+fn reset(stream: TcpStream) {
     let reset = libc::linger {
         l_onoff: 1,
         l_linger: 0,
@@ -73,5 +77,27 @@ fn a_server_that_goes_during_a_large_request_is_lost_at_once_and_leaves_nothing_
         .unwrap();
         serving.join().unwrap();
         assert_eq!(open_descriptors(), before, "{kind:?}: descriptors are left open");
+    }
+}
+
+#[test]
+fn a_request_that_could_not_be_sent_fails_with_the_kernels_reason() {
+    for kind in [IoKind::IoUring, IoKind::Epoll] {
+        if kind == IoKind::IoUring && io_uring_usable().is_err() {
+            continue;
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        let failed = block_on(kind, Margin::new(false), Box::new(|_| {}), async {
+            let mut stream = Stream::connect(&address).await.unwrap();
+            reset(listener.accept().unwrap().0);
+            stream.request().push(7);
+            stream.exchange().await.unwrap_err()
+        });
+        let failed = failed.unwrap();
+        assert!(
+            matches!(failed.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe),
+            "{kind:?}: {failed}"
+        );
     }
 }
