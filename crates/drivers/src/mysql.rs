@@ -4,6 +4,7 @@
 //! A session counts found rows (those of an UPDATE that changes nothing, too) unless the workload needs it otherwise.
 pub(crate) mod bulk;
 pub(crate) mod errors;
+pub(crate) mod kill;
 pub mod library;
 pub(crate) mod options;
 pub(crate) mod server_key;

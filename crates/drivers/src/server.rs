@@ -1,4 +1,6 @@
 //! What every client of a server needs, whatever is spoken there: where the server is, who asks, how long to wait.
+#[cfg(feature = "mysql")]
+pub mod abandoned;
 pub mod account;
 pub mod address;
 #[cfg(any(feature = "mysql", feature = "tokio_postgres"))]

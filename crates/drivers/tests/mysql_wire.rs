@@ -9,8 +9,13 @@ mod server_cases;
 use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::run::{MysqlSpec, TlsSpec};
+use bakeoff_model::sql::{SpeaksSql, SqlSession};
 use bakeoff_model::transaction::{Access, Transactional};
 use scripted::Conversation;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 mod client {
     use bakeoff_drivers::mysql::wire::{WireDriver, WireSession};
@@ -90,4 +95,61 @@ fn a_commit_that_the_server_could_not_finish_is_unknown() {
         })
     });
     assert_eq!((error.outcome, &*error.code), (Outcome::Unknown, "1180"));
+}
+
+/// Passes on what the clients of a server say until two have been there and the second has left, and says what all said.
+fn eavesdrop(server: String, listener: TcpListener) -> Vec<u8> {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let clients: Vec<_> = (0..2)
+        .map(|_| {
+            let client = listener.accept().unwrap().0;
+            let server = TcpStream::connect(&server).unwrap();
+            let (mut from, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            let (mut from, mut to, said) = (client, server, said.clone());
+            std::thread::spawn(move || {
+                let mut piece = [0; 4096];
+                while let Ok(length @ 1..) = from.read(&mut piece) {
+                    said.lock().unwrap().extend_from_slice(&piece[..length]);
+                    to.write_all(&piece[..length]).unwrap();
+                }
+                let _ = to.shutdown(Shutdown::Both);
+            })
+        })
+        .collect();
+    clients.into_iter().for_each(|client| client.join().unwrap());
+    said.lock().unwrap().clone()
+}
+
+#[test]
+fn a_session_that_may_be_somebody_elses_is_not_killed() {
+    let Some(spec) = bench::mysql_spec() else { return };
+    // Behind a proxy the server sees another port than ours, as it would of a stranger with the same number.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = bench::endpoint(&listener.local_addr().unwrap().to_string());
+    let server = spec.endpoints[0].address.clone();
+    let passing = std::thread::spawn(move || eavesdrop(server, listener));
+    client::run(async {
+        let there = MysqlSpec {
+            endpoints: vec![proxy],
+            ..spec.clone()
+        };
+        let mut victim = server_cases::session(there).await;
+        let number = cases::number(&mut victim).await;
+        let mut asleep = Box::pin(async move {
+            let _ = victim.sql().query_text(cases::SLEEP, &mut |_| {}).await;
+            victim
+        });
+        let mut other = server_cases::session(spec).await;
+        server_cases::until_busy(&mut asleep, &number, &mut other).await;
+        drop(asleep);
+        // The eavesdropper's thread ends when the second connection has been closed.
+        while !passing.is_finished() {
+            bakeoff_model::time::sleep(Duration::from_millis(5)).await;
+        }
+        let _ = other.sql().execute_text(&format!("KILL {number}")).await;
+    });
+    let said = passing.join().unwrap();
+    let says = |words: &str| said.windows(words.len()).any(|part| part == words.as_bytes());
+    assert!(says("FROM information_schema.PROCESSLIST") && !says("KILL"));
 }

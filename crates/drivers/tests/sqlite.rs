@@ -5,7 +5,10 @@ mod bench;
 use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_model::outcome::{FailClass, Outcome, TroubleKind};
 use bakeoff_model::record::{RecordSession, Table};
+use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, SqliteBegin, SqliteSpec};
+use bakeoff_model::sql::{SpeaksSql, SqlSession};
+use bakeoff_model::time::{now_ns, set_deadline_ns};
 use bakeoff_model::transaction::{Access, Transactional};
 use bench::{TIMEOUT, open, row, run, sqlite_driver, sqlite_file, table};
 use std::time::Duration;
@@ -46,6 +49,41 @@ fn a_pragma_that_cannot_take_effect_any_more_is_named() {
             error.message.contains("page_size") && error.message.contains("8192"),
             "{error}"
         );
+    });
+}
+
+#[test]
+fn a_statement_that_computes_past_the_deadline_is_ended_and_undone_and_its_session_goes_on() {
+    let driver = sqlite_driver(&sqlite_file(), &[("journal_mode", "WAL")], TIMEOUT);
+    const ENDLESS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
+    run(async {
+        let mut session = open(&driver).await.unwrap();
+        session
+            .sql()
+            .execute_text("CREATE TABLE t (i INTEGER)")
+            .await
+            .unwrap();
+        for endless in ["SELECT MAX(i) FROM n", "INSERT INTO t SELECT i FROM n"] {
+            set_deadline_ns(now_ns() + 50_000_000);
+            let ended = session
+                .sql()
+                .query_text(&format!("{ENDLESS} {endless}"), &mut |_| {})
+                .await;
+            set_deadline_ns(u64::MAX);
+            let error = ended.unwrap_err();
+            assert_eq!(
+                (error.outcome, error.connection_lost, &*error.code),
+                (Outcome::Fail(FailClass::Other), false, "SQLITE_INTERRUPT")
+            );
+        }
+        let mut found = Vec::new();
+        let mut each = |row: &RowBuf| found.push(row.cell(0).unwrap().to_string());
+        session
+            .sql()
+            .query_text("SELECT COUNT(*) FROM t", &mut each)
+            .await
+            .unwrap();
+        assert_eq!(found, ["0"]);
     });
 }
 

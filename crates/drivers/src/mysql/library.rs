@@ -4,6 +4,7 @@
 //! here, by index. Reads use prepared statements and the binary protocol, and every byte of a row is copied once into
 //! the session's buffer. The library allocates per operation (a future or two, the parameters, one buffer per column).
 mod errors;
+mod kill;
 mod load;
 mod options;
 mod values;
@@ -26,8 +27,9 @@ use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use errors::op_error;
+use kill::Victim;
 use mysql_async::prelude::{Protocol, Queryable};
-use mysql_async::{Conn, Params, QueryResult, SslOpts};
+use mysql_async::{Conn, Opts, Params, QueryResult, SslOpts};
 use std::time::Duration;
 
 pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio];
@@ -89,10 +91,17 @@ impl Driver for LibraryDriver {
     async fn session(&self, _client: &(), endpoint: usize, needs: Needs) -> Result<Self::Session, OpError> {
         let target = &self.targets[endpoint % self.targets.len()];
         let opening = async {
-            let conn = Conn::new(options::opts(target, self.tls.clone(), needs.affected))
+            let opts = options::opts(target, self.tls.clone(), needs.affected);
+            let mut conn = Conn::new(opts.clone())
                 .await
                 .map_err(|error| target.connect_failed(op_error(&error)))?;
+            let port = kill::port(&mut conn)
+                .await
+                .map_err(|error| target.named(op_error(&error)))?;
             let mut session = LibrarySession {
+                port,
+                opts,
+                busy: false,
                 conn,
                 statements: Vec::new(),
                 row: RowBuf::default(),
@@ -115,11 +124,30 @@ impl Driver for LibraryDriver {
 
 pub struct LibrarySession {
     conn: Conn,
+    /// How another connection like this one is made.
+    opts: Opts,
+    /// Where this one comes from, as the server sees it; `None`: through the socket.
+    port: Option<u16>,
+    /// An answer is waited for.
+    busy: bool,
     statements: Vec<Prepared>,
     row: RowBuf,
     tables: Tables,
     dialect: &'static Dialect,
     in_transaction: bool,
+}
+
+impl Drop for LibrarySession {
+    /// As in our own client: the server does not look whether anybody still waits.
+    fn drop(&mut self) {
+        if self.busy {
+            kill::kill(Victim {
+                opts: self.opts.clone(),
+                id: self.conn.id(),
+                port: self.port,
+            });
+        }
+    }
 }
 
 struct Prepared {
@@ -158,6 +186,7 @@ impl LibrarySession {
         let params = self.params(params);
         let prepared = &self.statements[statement.0 as usize].statement;
         let mut seen = 0;
+        self.busy = true;
         let outcome = match self.conn.exec_iter(prepared, params).await {
             Err(error) => Err(error),
             Ok(result) => {
@@ -171,6 +200,7 @@ impl LibrarySession {
                     .await
             }
         };
+        self.busy = false;
         match outcome {
             Ok(()) => Ok(seen),
             Err(error) => Err(self.failed(statement, error)),
@@ -231,6 +261,7 @@ impl SqlSession for LibrarySession {
     async fn execute(&mut self, statement: Statement, params: &[Value<'_>]) -> Result<Done, OpError> {
         let params = self.params(params);
         let prepared = &self.statements[statement.0 as usize].statement;
+        self.busy = true;
         let outcome = match self.conn.exec_iter(prepared, params).await {
             Err(error) => Err(error),
             Ok(result) => {
@@ -238,6 +269,7 @@ impl SqlSession for LibrarySession {
                 result.drop_result().await.map(|()| done)
             }
         };
+        self.busy = false;
         outcome.map_err(|error| self.failed(statement, error))
     }
 
@@ -266,6 +298,7 @@ impl SqlSession for LibrarySession {
 
     async fn execute_text(&mut self, sql: &str) -> Result<Done, OpError> {
         self.refuse_several(sql).await?;
+        self.busy = true;
         let outcome = match self.conn.query_iter(sql).await {
             Err(error) => Err(error),
             Ok(result) => {
@@ -273,12 +306,14 @@ impl SqlSession for LibrarySession {
                 result.drop_result().await.map(|()| done)
             }
         };
+        self.busy = false;
         outcome.map_err(|error| op_error(&error).with_statement(start(sql)))
     }
 
     async fn query_text(&mut self, sql: &str, each: &mut impl FnMut(&RowBuf)) -> Result<u64, OpError> {
         self.refuse_several(sql).await?;
         let mut seen = 0;
+        self.busy = true;
         let outcome = match self.conn.query_iter(sql).await {
             Err(error) => Err(error),
             Ok(result) => {
@@ -292,6 +327,7 @@ impl SqlSession for LibrarySession {
                     .await
             }
         };
+        self.busy = false;
         match outcome {
             Ok(()) => Ok(seen),
             Err(error) => Err(op_error(&error).with_statement(start(sql))),

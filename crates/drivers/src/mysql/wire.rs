@@ -8,6 +8,7 @@
 //! mysql_common's.
 mod answer;
 mod array;
+mod kill;
 mod link;
 mod load;
 mod login;
@@ -35,11 +36,13 @@ use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
-use bakeoff_reactor::Stream;
+use bakeoff_reactor::Address;
+use kill::Victim;
 use link::Link;
 use login::{Account, Terms, Trust};
 use read::{Kind, OkPacket};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Reactor];
@@ -49,8 +52,7 @@ pub(super) fn offers() -> Capabilities {
 }
 
 pub struct WireDriver {
-    targets: Vec<(Target, Whereabouts)>,
-    key: Option<ServerKey>,
+    routes: Vec<Arc<Route>>,
     settings: Settings,
     dialect: &'static Dialect,
     connect_timeout: Duration,
@@ -69,15 +71,16 @@ impl WireDriver {
         }
         let settings = Settings::new(&spec.session_variables, isolation)?;
         let key = spec.server_public_key_file.as_deref().map(ServerKey::read);
+        let key = key.transpose()?.map(Arc::new);
+        let route = |target: Target| {
+            Ok(Arc::new(Route {
+                whereabouts: target.address.locate(&target.place, DRIVER)?,
+                target,
+                key: key.clone(),
+            }))
+        };
         Ok(Self {
-            key: key.transpose()?,
-            targets: targets(&spec)?
-                .into_iter()
-                .map(|target| {
-                    let whereabouts = target.address.locate(&target.place, DRIVER)?;
-                    Ok((target, whereabouts))
-                })
-                .collect::<Result<_, _>>()?,
+            routes: targets(&spec)?.into_iter().map(route).collect::<Result<_, _>>()?,
             settings,
             dialect: dialect(&spec.table_options),
             connect_timeout: timeout,
@@ -100,9 +103,10 @@ impl Driver for WireDriver {
         Ok(())
     }
     async fn session(&self, _client: &(), endpoint: usize, needs: Needs) -> Result<Self::Session, OpError> {
-        let (target, whereabouts) = &self.targets[endpoint % self.targets.len()];
+        let route = &self.routes[endpoint % self.routes.len()];
+        let target = &route.target;
         let opening = async {
-            let mut session = WireSession::connect(target, whereabouts, self.key.as_ref(), needs.affected)
+            let mut session = WireSession::connect(route, self.connect_timeout, needs.affected)
                 .await
                 .map_err(|error| target.connect_failed(error))?;
             session.dialect = self.dialect;
@@ -119,6 +123,29 @@ impl Driver for WireDriver {
     }
 }
 
+/// One endpoint, and as whom it is spoken to.
+struct Route {
+    target: Target,
+    whereabouts: Whereabouts,
+    key: Option<Arc<ServerKey>>,
+}
+
+impl Route {
+    fn account(&self, address: &Address, affected: Affected) -> Account<'_> {
+        Account {
+            user: &self.target.user,
+            password: self.target.password.as_deref().unwrap_or_default(),
+            schema: &self.target.database,
+            affected,
+            trust: match &self.key {
+                _ if address.is_local() => Trust::Socket,
+                Some(key) => Trust::Key(key),
+                None => Trust::Nobody,
+            },
+        }
+    }
+}
+
 pub struct WireSession {
     link: Link,
     terms: Terms,
@@ -127,6 +154,8 @@ pub struct WireSession {
     done: OkPacket,
     tables: Tables,
     dialect: &'static Dialect,
+    route: Arc<Route>,
+    address: Address,
 }
 
 struct Prepared {
@@ -142,35 +171,10 @@ struct Prepared {
 const IN_TRANSACTION: u16 = 1;
 
 impl WireSession {
-    async fn connect(
-        target: &Target,
-        whereabouts: &Whereabouts,
-        key: Option<&ServerKey>,
-        affected: Affected,
-    ) -> Result<Self, OpError> {
-        let (stream, address) = whereabouts.connect().await?;
-        let trust = match key {
-            _ if address.is_local() => Trust::Socket,
-            Some(key) => Trust::Key(key),
-            None => Trust::Nobody,
-        };
-        Self::log_in(stream, target, trust, affected).await
-    }
-
-    async fn log_in(
-        stream: Stream,
-        target: &Target,
-        trust: Trust<'_>,
-        affected: Affected,
-    ) -> Result<Self, OpError> {
+    async fn connect(route: &Arc<Route>, limit: Duration, affected: Affected) -> Result<Self, OpError> {
+        let (stream, address) = route.whereabouts.connect(limit).await?;
         let mut link = Link::new(stream);
-        let account = Account {
-            user: &target.user,
-            password: target.password.as_deref().unwrap_or_default(),
-            schema: &target.database,
-            affected,
-            trust,
-        };
+        let account = route.account(&address, affected);
         let terms = login::log_in(&mut link, &account).await?;
         Ok(Self {
             link,
@@ -180,6 +184,8 @@ impl WireSession {
             done: OkPacket::default(),
             tables: Tables::default(),
             dialect: &DIALECT,
+            route: route.clone(),
+            address,
         })
     }
 
@@ -284,7 +290,15 @@ impl WireSession {
 impl Drop for WireSession {
     /// As far as it goes without waiting: a server counts a client that leaves without a word as aborted.
     fn drop(&mut self) {
-        self.link.say(&request::QUIT);
+        if !self.link.is_in_flight() {
+            return self.link.say(&request::QUIT);
+        }
+        kill::kill(Victim {
+            route: self.route.clone(),
+            address: self.address.clone(),
+            id: self.terms.connection_id,
+            port: self.link.local_port(),
+        });
     }
 }
 

@@ -108,7 +108,7 @@ impl Driver for WireDriver {
     async fn session(&self, _client: &(), endpoint: usize, _needs: Needs) -> Result<Self::Session, OpError> {
         let (target, whereabouts) = &self.targets[endpoint % self.targets.len()];
         let opening = async {
-            let session = WireSession::connect(target, whereabouts).await;
+            let session = WireSession::connect(target, whereabouts, self.connect_timeout).await;
             let mut session = session.map_err(|error| target.connect_failed(error))?;
             let set = self.settings.apply(&mut session).await;
             set.map_err(|error| target.named(error))?;
@@ -150,8 +150,8 @@ fn shared(prepared: Prepared) -> Rc<Prepared> {
 }
 
 impl WireSession {
-    async fn connect(target: &Target, whereabouts: &Whereabouts) -> Result<Self, OpError> {
-        let (stream, address) = whereabouts.connect().await?;
+    async fn connect(target: &Target, whereabouts: &Whereabouts, limit: Duration) -> Result<Self, OpError> {
+        let (stream, address) = whereabouts.connect(limit).await?;
         Self::log_in(stream, target, address).await
     }
 

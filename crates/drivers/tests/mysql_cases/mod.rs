@@ -53,6 +53,41 @@ pub fn strict(spec: Spec) -> Spec {
     with(&spec, "sql_mode", "STRICT_ALL_TABLES")
 }
 
+pub const SLEEP: &str = "SELECT SLEEP(600)";
+/// A read without an end. (MySQL calls a SLEEP that its limit ended a right answer.)
+pub const ENDLESS: &str = "SELECT COUNT(*) FROM information_schema.COLLATIONS a, information_schema.COLLATIONS b, \
+    information_schema.COLLATIONS c, information_schema.COLLATIONS d";
+
+/// The server's number of this session.
+pub async fn number(session: &mut Session) -> String {
+    session.sql().connection_id().to_string()
+}
+
+/// One row while this session is busy with a statement.
+pub fn busy(number: &str) -> String {
+    format!("SELECT 1 FROM information_schema.PROCESSLIST WHERE ID = {number} AND COMMAND <> 'Sleep'")
+}
+
+/// The statement that ends the one which this session is at.
+pub fn cancel(number: &str) -> String {
+    format!("KILL QUERY {number}")
+}
+
+/// As little time as may be for each statement that reads.
+pub async fn in_a_hurry(spec: &Spec) -> Session {
+    let mut session = session(spec.clone()).await;
+    let mariadb = ask(&mut session, "SELECT @@version")
+        .await
+        .unwrap()
+        .contains("MariaDB");
+    let set = match mariadb {
+        true => "SET SESSION max_statement_time = 0.02",
+        false => "SET SESSION max_execution_time = 20",
+    };
+    session.sql().execute_text(set).await.unwrap();
+    session
+}
+
 /// The statement that ends this session.
 pub async fn kill(victim: &mut Session) -> String {
     format!("KILL {}", victim.sql().connection_id())

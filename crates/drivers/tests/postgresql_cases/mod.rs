@@ -9,7 +9,6 @@ use bakeoff_model::run::{Isolation, PostgresqlSpec};
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
-use std::time::Duration;
 
 pub use crate::bench::postgresql_spec as spec;
 pub type Spec = PostgresqlSpec;
@@ -51,39 +50,33 @@ pub fn strict(spec: Spec) -> Spec {
     spec
 }
 
-async fn process(session: &mut Session) -> String {
+pub const SLEEP: &str = "SELECT pg_sleep(600)";
+/// A read without an end.
+pub const ENDLESS: &str = SLEEP;
+
+/// One row while this session is busy with a statement.
+pub fn busy(number: &str) -> String {
+    format!("SELECT 1 FROM pg_stat_activity WHERE pid = {number} AND state = 'active'")
+}
+
+/// The statement that ends the one which this session is at.
+pub fn cancel(number: &str) -> String {
+    format!("SELECT pg_cancel_backend({number})")
+}
+
+/// As little time as may be for each statement.
+pub async fn in_a_hurry(spec: &Spec) -> Session {
+    session(with(spec, "statement_timeout", "20ms")).await
+}
+
+/// The server's number of this session.
+pub async fn number(session: &mut Session) -> String {
     ask(session, "SELECT pg_backend_pid()").await.unwrap()
 }
 
 /// The statement that ends this session, and waits until it has ended.
 pub async fn kill(victim: &mut Session) -> String {
-    format!("SELECT pg_terminate_backend({}, 10000)", process(victim).await)
-}
-
-#[test]
-fn an_operation_that_is_given_up_is_cancelled_on_the_server() {
-    let Some(spec) = spec() else { return };
-    run(async {
-        let mut victim = session(spec.clone()).await;
-        let process = process(&mut victim).await;
-        let mut asleep = Box::pin(async move {
-            let _ = victim.sql().query_text("SELECT pg_sleep(600)", &mut |_| {}).await;
-            victim
-        });
-        let active =
-            format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {process} AND state = 'active'");
-        let mut other = session(spec).await;
-        // The sleeper is polled as long as it takes to be seen asleep.
-        tokio::select! {
-            biased;
-            _ = &mut asleep => panic!("it slept through"),
-            () = async { while ask(&mut other, &active).await.unwrap() != "1" {} } => {}
-        }
-        drop(asleep);
-        while ask(&mut other, &active).await.unwrap() != "0" {
-            bakeoff_model::time::sleep(Duration::from_millis(5)).await;
-        }
-    });
+    format!("SELECT pg_terminate_backend({}, 10000)", number(victim).await)
 }
 
 #[test]
@@ -346,20 +339,6 @@ async fn there_and_back(session: &mut Session, kind: &str, value: Value<'_>) -> 
     let echo = sql.prepare(&Ask::read(&echo)).await.unwrap();
     let row = sql.query_one(echo, &[value]).await.unwrap().unwrap();
     format!("{:?} {}", row.cell(0).unwrap(), row.cell(1).unwrap())
-}
-
-#[test]
-fn a_statement_that_takes_too_long_has_failed_and_its_session_goes_on() {
-    let Some(spec) = spec() else { return };
-    run(async {
-        let mut session = session(with(&spec, "statement_timeout", "20ms")).await;
-        let error = ask(&mut session, "SELECT pg_sleep(600)").await.unwrap_err();
-        assert_eq!(
-            (error.outcome, &*error.code, error.connection_lost),
-            (Outcome::Fail(FailClass::Other), "57014", false)
-        );
-        ask(&mut session, "SELECT 1").await.unwrap();
-    });
 }
 
 #[test]

@@ -10,6 +10,7 @@ use bakeoff_model::run::Secret;
 use bakeoff_model::sql::{SpeaksSql, SqlSession};
 use bakeoff_model::transaction::{Access, Transactional};
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::io::{Read, Write};
 use std::time::Duration;
 
@@ -154,6 +155,110 @@ fn a_connection_killed_between_operations_is_lost() {
         assert_lost(&victim.insert(T, record.record()).await.unwrap_err());
         assert_lost(&victim.read(T, b"k", Fields::All).await.unwrap_err());
         killer.drop_table(&table).await.unwrap();
+    });
+}
+
+/// Polls the statement of another session for as long as it takes the server to be at it.
+pub async fn until_busy(statement: &mut (impl Future + Unpin), number: &str, other: &mut Session) {
+    let busy = cases::busy(number);
+    tokio::select! {
+        biased;
+        _ = statement => panic!("it has ended"),
+        () = async { while ask(other, &busy).await.unwrap() != "1" {} } => {}
+    }
+}
+
+async fn until_idle(number: &str, other: &mut Session) {
+    let busy = cases::busy(number);
+    while ask(other, &busy).await.unwrap() == "1" {
+        bakeoff_model::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[test]
+fn a_statement_that_is_given_up_is_ended_on_the_server_and_its_locks_are_free() {
+    let Some(spec) = cases::spec() else { return };
+    let table = table("given_up");
+    run(async {
+        let mut other = on_table(spec.clone(), &table).await;
+        let record = row("k", [b"", b"", b""]);
+        other.insert(T, record.record()).await.unwrap();
+        // Several at once, which one connection ends.
+        let mut numbers = Vec::new();
+        let mut asleep = Vec::new();
+        for holds in [true, false, false] {
+            let mut victim = session(spec.clone()).await;
+            victim.attach(std::slice::from_ref(&table)).await.unwrap();
+            let number = cases::number(&mut victim).await;
+            if holds {
+                victim.begin(Access::default()).await.unwrap();
+                victim.update(T, b"k", &CHANGE).await.unwrap();
+            }
+            let mut statement = Box::pin(async move {
+                let _ = victim.sql().query_text(cases::SLEEP, &mut |_| {}).await;
+                victim
+            });
+            until_busy(&mut statement, &number, &mut other).await;
+            numbers.push(number);
+            asleep.push(statement);
+        }
+        drop(asleep);
+        for number in &numbers {
+            until_idle(number, &mut other).await;
+        }
+        assert_eq!(other.update(T, b"k", &CHANGE).await.unwrap(), Some(1));
+        other.drop_table(&table).await.unwrap();
+    });
+}
+
+/// It was not applied, for certain, and there is nothing wrong with the session.
+fn assert_cancelled(error: &OpError) {
+    assert_eq!(
+        (error.outcome, error.connection_lost),
+        (Outcome::Fail(FailClass::Other), false),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_read_that_the_servers_limit_ends_has_failed_and_its_session_goes_on() {
+    let Some(spec) = cases::spec() else { return };
+    run(async {
+        let mut session = cases::in_a_hurry(&spec).await;
+        assert_cancelled(&ask(&mut session, cases::ENDLESS).await.unwrap_err());
+        assert_eq!(ask(&mut session, "SELECT 1").await.unwrap(), "1");
+    });
+}
+
+#[test]
+fn a_write_that_the_server_is_told_to_end_was_not_applied_and_its_session_goes_on() {
+    let Some(spec) = cases::spec() else { return };
+    let table = table("told_to_end");
+    run(async {
+        let mut holder = on_table(spec.clone(), &table).await;
+        let record = row("k", [b"before", b"", b""]);
+        holder.insert(T, record.record()).await.unwrap();
+        let mut waiter = session(spec.clone()).await;
+        waiter.attach(std::slice::from_ref(&table)).await.unwrap();
+        let number = cases::number(&mut waiter).await;
+        let mut other = session(spec).await;
+        holder.begin(Access::default()).await.unwrap();
+        let locked = [FieldValue {
+            field: 1,
+            value: b"y",
+        }];
+        holder.update(T, b"k", &locked).await.unwrap();
+        {
+            let mut update = Box::pin(waiter.update(T, b"k", &CHANGE));
+            until_busy(&mut update, &number, &mut other).await;
+            ask(&mut other, &cases::cancel(&number)).await.unwrap();
+            assert_cancelled(&update.await.unwrap_err());
+        }
+        holder.rollback().await.unwrap();
+        let read = waiter.read(T, b"k", Fields::One(0)).await.unwrap();
+        assert_eq!(bench::texts(read.unwrap()), [b"before"]);
+        assert_eq!(waiter.update(T, b"k", &CHANGE).await.unwrap(), Some(1));
+        waiter.drop_table(&table).await.unwrap();
     });
 }
 

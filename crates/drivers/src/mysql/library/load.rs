@@ -33,6 +33,17 @@ impl LibrarySession {
         table: &Table,
         next: &mut impl FnMut(&mut RowBuf) -> bool,
     ) -> Result<u64, OpError> {
+        self.busy = true;
+        let stored = self.load_somehow(table, next).await;
+        self.busy = false;
+        stored
+    }
+
+    async fn load_somehow(
+        &mut self,
+        table: &Table,
+        next: &mut impl FnMut(&mut RowBuf) -> bool,
+    ) -> Result<u64, OpError> {
         if !self.tables.load_data_refused {
             match load_data(&mut self.conn, table, &mut self.row, next).await {
                 Err(error) if bulk::is_refused(&error.code) && !error.connection_lost => {

@@ -79,6 +79,16 @@ impl Link {
         self.stream.say(packet);
     }
 
+    /// Whether the server owes an answer, as far as this side knows.
+    pub fn is_in_flight(&self) -> bool {
+        self.stream.is_in_flight()
+    }
+
+    /// `None` on a unix socket.
+    pub fn local_port(&self) -> Option<u16> {
+        self.stream.local_port()
+    }
+
     #[inline]
     fn consume(&mut self) {
         self.stream.consume(std::mem::take(&mut self.taken));

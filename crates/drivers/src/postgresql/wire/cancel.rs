@@ -2,17 +2,17 @@
 //! look whether anybody still listens. It is asked to stop, by a connection that says nothing else.
 use super::request::{self, CancelKey};
 use crate::server::within;
-use bakeoff_reactor::{Address, Stream, spawn};
+use bakeoff_reactor::{Address, Stream, spawn_to_end};
 use std::io;
 use std::time::Duration;
 
 /// Nobody waits for it.
-const LIMIT: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_secs(5);
 
 /// Begins it beside whatever else runs.
 pub fn cancel(address: Address, key: CancelKey) {
     // Whether it was heard is not told: the server closes the connection in any case.
-    spawn(async move { drop(within(LIMIT, ask(&address, key)).await) });
+    spawn_to_end(async move { drop(within(LIMIT, ask(&address, key)).await) });
 }
 
 async fn ask(address: &Address, key: CancelKey) -> io::Result<()> {

@@ -1,0 +1,55 @@
+//! As in our own client: sessions that were given up are ended by another connection of the same account.
+use crate::mysql::kill::{came_from, is_ours, kill_statement};
+use crate::server::abandoned::{Abandoned, LIMIT};
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Error, Opts};
+use tokio::time::timeout;
+
+/// A session of ours in the middle of a statement.
+pub struct Victim {
+    pub opts: Opts,
+    /// The server's number for it.
+    pub id: u32,
+    pub port: Option<u16>,
+}
+
+thread_local! {
+    static VICTIMS: Abandoned<Victim> = Abandoned::default();
+}
+
+/// The port that this connection comes from. The library does not say, and the server must be asked while it is not busy.
+pub async fn port(conn: &mut Conn) -> Result<Option<u16>, Error> {
+    let host: Option<String> = conn.query_first(came_from(conn.id())).await?;
+    Ok(host.and_then(|host| host.rsplit_once(':')?.1.parse().ok()))
+}
+
+/// Begins it beside whatever else runs; outside tokio nothing can be done.
+pub fn kill(victim: Victim) {
+    let ending = Abandoned::add(&VICTIMS, victim, end_all);
+    if let (Some(ending), Ok(runtime)) = (ending, tokio::runtime::Handle::try_current()) {
+        runtime.spawn(ending);
+    }
+}
+
+async fn end_all() {
+    while let Some(victim) = Abandoned::next(&VICTIMS, |_| true) {
+        let ended = timeout(LIMIT, end(&victim)).await;
+        if !matches!(ended, Ok(Ok(()))) {
+            let same = |other: &Victim| {
+                (other.opts.ip_or_hostname(), other.opts.tcp_port())
+                    == (victim.opts.ip_or_hostname(), victim.opts.tcp_port())
+            };
+            Abandoned::forget(&VICTIMS, same);
+        }
+    }
+}
+
+async fn end(victim: &Victim) -> Result<(), Error> {
+    let mut conn = Conn::new(victim.opts.clone()).await?;
+    let ours: Option<u8> = conn.query_first(is_ours(victim.id, victim.port)).await?;
+    if ours.is_some() {
+        // It may have ended by itself.
+        let _ = conn.query_drop(kill_statement(victim.id)).await;
+    }
+    conn.disconnect().await
+}
