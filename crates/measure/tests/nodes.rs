@@ -1,7 +1,7 @@
 //! Which of a system's nodes users go to, and what is told of each.
 #![allow(clippy::unwrap_used)] // test code throughout
 mod bench;
-use bakeoff_model::event::Interval;
+use bakeoff_model::event::{Event, Interval};
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::{FailClass, Outcome, Trouble, TroubleKind};
 use bakeoff_model::workload::Operation;
@@ -237,6 +237,70 @@ fn a_node_that_is_down_is_not_hammered_however_many_sessions_it_had() {
         8 + (ran.result.elapsed_s * 10.0) as u64,
     );
     assert!((1..=most).contains(&refused), "{refused} tries, {most} at most");
+}
+
+#[test]
+fn a_read_that_loses_its_connection_has_failed_and_a_write_is_unknown() {
+    let workload = TestWorkload {
+        operations: Operations(vec![
+            Operation::new("set"),
+            Operation::new("get").reading_only(true),
+        ]),
+        ..TestWorkload::default()
+    };
+    let lost = |n| if n < 2 { Reply::Lost } else { Reply::Right };
+    let spec = spec(&format!(r#","error_budget_ratio":1{}"#, bench::operations(20)));
+    let ran = try_run_of(&spec, Arc::default(), workload, lost).unwrap();
+    let ended = |outcome| ran.series(outcome).map(|s| (&*s.operation, s.count));
+    assert_eq!(ended(Outcome::Unknown), Some(("set", 1)));
+    assert_eq!(ended(Outcome::Fail(FailClass::Lost)), Some(("get", 1)));
+    assert_eq!((ran.result.connections_lost, ran.result.reconnects), (2, 2));
+    let told = Outcome::Fail(FailClass::Lost);
+    assert_eq!(ran.settled, [(Outcome::Unknown, true), (told, true)]);
+}
+
+#[test]
+fn why_a_session_could_not_be_opened_again_is_told_once_with_how_often() {
+    let fate = Arc::default();
+    let extra = r#","threads":1,"error_budget_ratio":1,"limit":{"kind":"time","window_s":0.4}"#;
+    let ran = of_three(extra, &fate, |nodes, n| {
+        if n == 3 {
+            nodes.down.store(0b111, SeqCst);
+        }
+    });
+    let refused = fate.refused.load(SeqCst);
+    assert!(refused > 1, "{refused}");
+    let sentences = ran.events.iter().filter_map(|event| match event {
+        Event::Warning(warning) if warning.what.contains("no new session") => Some(&*warning.what),
+        _ => None,
+    });
+    let sentences: Vec<&str> = sentences.collect();
+    assert_eq!(sentences.len(), 3, "one for each node: {sentences:?}");
+    let attempts = |sentence: &str| -> u64 {
+        let count = sentence
+            .split_once(" in ")
+            .unwrap()
+            .1
+            .split_once(" attempt")
+            .unwrap()
+            .0;
+        count.parse().unwrap()
+    };
+    assert_eq!(
+        sentences.iter().map(|sentence| attempts(sentence)).sum::<u64>(),
+        refused
+    );
+    assert!(
+        sentences
+            .iter()
+            .all(|sentence| sentence.ends_with("the node is down (D)"))
+    );
+    let sample = ran
+        .result
+        .errors
+        .iter()
+        .find(|sample| sample.operation == "open a session");
+    assert_eq!(sample.map(|sample| &*sample.message), Some("the node is down"));
 }
 
 #[test]

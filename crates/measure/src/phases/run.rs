@@ -8,6 +8,7 @@ use crate::phases::result::empty_result;
 use crate::record::event_log::{self, EventLog, WorkerLog};
 use crate::record::interval::{Progress, Reporter, warn};
 use crate::record::recorder::{Recorder, Writer};
+use crate::record::refusals::sentences;
 use crate::runner::Runner;
 use crate::threads::client_cost::Snapshot;
 use crate::threads::ready::{tell_ready, thread_id};
@@ -139,6 +140,10 @@ fn watch(
     let measured = watch_window(job, &mut team, &axis, &recorders)?;
     let _ = reporter.join();
     let event_log = log.map(event_log::Writing::end);
+    let refusals = recorders.iter().flat_map(|recorder| recorder.refusals.taken());
+    for sentence in sentences(refusals.collect()) {
+        warn(&job.sink, &job.control, sentence);
+    }
     let watched = witness.is_some();
     let witness = witness.and_then(|watch| watch.seen(|| waits_on(job, &axis, &team)));
     if watched && witness.is_none() {

@@ -5,6 +5,7 @@ pub mod merged;
 pub mod nodes;
 pub mod pages;
 pub mod recorder;
+pub mod refusals;
 pub mod samples;
 pub mod seconds;
 pub mod tally;

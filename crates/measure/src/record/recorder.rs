@@ -4,6 +4,7 @@
 //! locks but for one swap of buffers a second.
 use crate::control::Axis;
 use crate::record::nodes::{NodeSet, NodeTotals};
+use crate::record::refusals::Refusals;
 use crate::record::samples::Samples;
 use crate::record::seconds::{Second, SecondTotals, Seconds, Size, TENTHS};
 use crate::record::tally::Tally;
@@ -67,6 +68,7 @@ pub struct Recorder {
     /// Statements of operations in the run's figures; retries and reconnects in the window.
     pub tally: Tally,
     pub samples: Samples,
+    pub refusals: Refusals,
     /// Set from before an operation's end is read off the clock until it has been recorded. Whoever finds it clear
     /// some milliseconds after a second's end knows that the second is complete.
     recording: AtomicBool,
@@ -89,6 +91,7 @@ impl Recorder {
             counters: Counters::default(),
             tally: Tally::default(),
             samples: Samples::default(),
+            refusals: Refusals::default(),
             recording: AtomicBool::new(false),
             seconds: Seconds::new(Size {
                 series: all,

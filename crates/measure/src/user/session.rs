@@ -4,6 +4,7 @@ use crate::control::Axis;
 use crate::job::{Job, Terms};
 use crate::pace::pacer::SplitMix64;
 use crate::record::recorder::Writer;
+use crate::record::samples::Fault;
 use crate::runner::Erased;
 use crate::serving::{HELD_NS, LONGEST_PAUSE_NS};
 use crate::user::watchdog::{UserCell, timed};
@@ -278,8 +279,14 @@ async fn try_at<'a, S>(
             writer.reconnect(endpoint);
             true
         }
-        Err(_) => {
-            job.serving.refused(endpoint, now_ns());
+        Err(error) => {
+            let now = now_ns();
+            job.serving.refused(endpoint, now);
+            let (recorder, at_s, fault) = (writer.recorder(), writer.axis.seconds(now), Fault::from(&error));
+            recorder.refusals.add(endpoint, at_s, &fault);
+            recorder
+                .samples
+                .offer("open a session", error.outcome, endpoint, at_s, &fault);
             false
         }
     }
