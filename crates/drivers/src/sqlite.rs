@@ -2,7 +2,8 @@
 //!
 //! Isolation is serializable, always (one writer at a time; readers see a snapshot in WAL mode). A transaction that may
 //! write begins IMMEDIATE, unless it is told otherwise: taking the write lock at once queues in the busy handler, while
-//! upgrading a read lock later fails outright. A wait for a lock ends after the run's timeout, as a conflict.
+//! upgrading a read lock later fails outright. A wait for a lock ends after the run's timeout, as a conflict; a statement
+//! that computes for as long is interrupted, and what it has written is undone.
 mod bulk;
 mod errors;
 mod pragmas;
@@ -15,6 +16,7 @@ use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunnerKind, SqliteBegin, SqliteSpec};
 use bakeoff_model::sql::{Ask, Dialect, Done, Partitioning, SqlSession, Statement, Upsert};
+use bakeoff_model::time::{deadline_ns, now_ns};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use errors::{at_commit, op_error};
@@ -64,6 +66,10 @@ static DIALECT: Dialect = Dialect {
     star_as_declared: true,
     by_token: false,
 };
+
+/// Of SQLite's virtual machine, between two looks whether the operation's time is over: some 10 us. Most statements end
+/// before the first.
+const STEPS: i32 = 1000;
 
 const ONE_LEVEL: &str = "SQLite has no isolation level but serializable";
 
@@ -140,6 +146,9 @@ impl Driver for SqliteDriver {
         let kept = connection.authorizer(Some(|context: AuthContext<'_>| authorize(context.action)));
         kept.map_err(|error| op_error(&error))?;
         pragmas::apply(&connection, path, &self.spec.pragmas, self.busy_timeout)?;
+        connection
+            .progress_handler(STEPS, Some(|| now_ns() > deadline_ns()))
+            .map_err(|error| op_error(&error))?;
         Ok(SqlRecords::new(SqliteSession {
             statements: Vec::new(),
             connection: Rc::new(connection),

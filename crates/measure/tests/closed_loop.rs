@@ -4,7 +4,7 @@ mod bench;
 use bakeoff_measure::Control;
 use bakeoff_model::event::Event;
 use bakeoff_model::outcome::{FailClass, Outcome};
-use bakeoff_model::time::now_ns;
+use bakeoff_model::time::{deadline_ns, now_ns};
 use bench::{Ran, Reply, TestWorkload, operations, pause, run, spec, try_run, try_run_of};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -267,4 +267,20 @@ fn what_the_client_computes_to_draw_an_operation_is_no_response_time() {
         let ok = ran.series(Outcome::Ok).unwrap();
         assert!(ok.response.min_ns < draw_ns, "{}", ok.response.min_ns);
     }
+}
+
+#[test]
+fn a_call_that_blocks_knows_until_when_it_may() {
+    let spec = spec(&format!(r#","runner":"thread","timeout_s":5{}"#, operations(3)));
+    let ran = run(&spec, |_| {
+        let left_ns = deadline_ns().checked_sub(now_ns()).unwrap();
+        assert!((1..=5_000_000_000).contains(&left_ns), "{left_ns}");
+        Reply::Right
+    });
+    assert_eq!(ran.count(Outcome::Ok), 3);
+    assert_eq!(
+        deadline_ns(),
+        u64::MAX,
+        "what is no operation takes as long as it takes"
+    );
 }

@@ -15,6 +15,9 @@ pub enum FailClass {
     Refused,
     /// The system could not take more: too many connections, out of memory or disk, admission control.
     Overload,
+    /// The connection was lost. Only of what writes nothing: otherwise nobody knows whether it was applied.
+    Lost,
+    /// What has no class of its own. A statement that the server gave up (its time limit, a kill) is one.
     Other,
 }
 
@@ -28,13 +31,14 @@ pub enum Outcome {
     Wrong,
     /// Definitely not applied.
     Fail(FailClass),
-    /// Perhaps applied: timed out, or its connection was lost. (Reads too: what they waited was not shorter.)
+    /// Perhaps applied: a write whose connection was lost. And whatever was not answered within the plan's timeout, reads
+    /// too: nobody knows how long they would have taken.
     Unknown,
 }
 
 impl Outcome {
     /// Number of different outcomes; `index` is below it.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
 
     /// A dense index for arrays on the hot path.
     #[inline]
@@ -48,6 +52,7 @@ impl Outcome {
             Outcome::Fail(FailClass::Refused) => 5,
             Outcome::Fail(FailClass::Overload) => 6,
             Outcome::Fail(FailClass::Other) => 7,
+            Outcome::Fail(FailClass::Lost) => 8,
         }
     }
 
@@ -60,6 +65,7 @@ impl Outcome {
         Outcome::Fail(FailClass::Refused),
         Outcome::Fail(FailClass::Overload),
         Outcome::Fail(FailClass::Other),
+        Outcome::Fail(FailClass::Lost),
     ];
 
     /// The outcome's name in events: `ok`, `wrong`, `unknown`, `fail_conflict`, ...
@@ -73,6 +79,7 @@ impl Outcome {
             Outcome::Fail(FailClass::Refused) => "fail_refused",
             Outcome::Fail(FailClass::Overload) => "fail_overload",
             Outcome::Fail(FailClass::Other) => "fail_other",
+            Outcome::Fail(FailClass::Lost) => "fail_lost",
         }
     }
 }
@@ -163,6 +170,16 @@ impl OpError {
     /// The connection is gone and the operation may or may not have been applied.
     pub fn lost(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Outcome::Unknown, true, code, message)
+    }
+
+    /// The same of an operation that writes nothing: it was certainly not applied.
+    #[cold]
+    pub fn outcome_of(&self, reads_only: bool) -> Outcome {
+        match self.outcome {
+            Outcome::Unknown if reads_only && self.connection_lost => Outcome::Fail(FailClass::Lost),
+            Outcome::Unknown if reads_only => Outcome::Fail(FailClass::Other),
+            outcome => outcome,
+        }
     }
 
     pub fn leaving_node(mut self) -> Self {
@@ -257,6 +274,26 @@ impl std::fmt::Display for Trouble {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_read_is_never_perhaps_applied() {
+        let lost = OpError::lost("IO", "");
+        assert_eq!(lost.outcome_of(true), Outcome::Fail(FailClass::Lost));
+        assert_eq!(lost.outcome_of(false), Outcome::Unknown);
+        let kept = OpError::new(Outcome::Unknown, false, "1180", "");
+        assert_eq!(kept.outcome_of(true), Outcome::Fail(FailClass::Other));
+        assert_eq!(kept.outcome_of(false), Outcome::Unknown);
+        let conflict = OpError::fail(FailClass::Conflict, "1213", "");
+        assert_eq!(conflict.outcome_of(true), conflict.outcome);
+    }
+
+    #[test]
+    fn every_outcome_has_a_place_and_a_name_of_its_own() {
+        for (index, outcome) in Outcome::ALL.into_iter().enumerate() {
+            assert_eq!(outcome.index(), index);
+            assert_eq!(Outcome::try_from(outcome.name().to_owned()), Ok(outcome));
+        }
+    }
 
     #[test]
     fn a_servers_words_steer_no_terminal() {

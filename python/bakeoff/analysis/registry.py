@@ -303,7 +303,7 @@ METRICS: tuple[Entry, ...] = (
         "ratio",
         "lower",
         "share of unknown outcomes",
-        "Share of the operations that timed out or lost their connection.",
+        "Share of the operations that timed out, and of writes that lost their connection.",
         _outcome_ratio("unknown"),
         _operation_outcome_ratio("unknown"),
     ),

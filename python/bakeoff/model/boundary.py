@@ -10,7 +10,15 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 FORMAT = 1
 
 OutcomeName = Literal[
-    "ok", "wrong", "unknown", "fail_conflict", "fail_constraint", "fail_refused", "fail_overload", "fail_other"
+    "ok",
+    "wrong",
+    "unknown",
+    "fail_conflict",
+    "fail_constraint",
+    "fail_refused",
+    "fail_overload",
+    "fail_other",
+    "fail_lost",
 ]
 Phase = Literal["load", "warm", "run", "check", "drop"]
 RunnerName = Literal["tokio", "thread", "reactor"]
@@ -58,7 +66,7 @@ Limit = Annotated[TimeLimit | OperationsLimit, Field(discriminator="kind")]
 
 class Retry(Document):
     retries: int = 0
-    on: list[Literal["conflict", "constraint", "refused", "overload", "other"]] = Field(default_factory=list)
+    on: list[Literal["conflict", "constraint", "refused", "overload", "lost", "other"]] = Field(default_factory=list)
     on_codes: list[str] = Field(default_factory=list)
     backoff_s: float = 0.0
 

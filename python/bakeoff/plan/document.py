@@ -23,7 +23,7 @@ Data = Literal["load", "existing"]
 Reset = Literal["restore", "reload", "reuse", "none"]
 Cache = Literal["warm", "cold", "as-is"]
 Arrival = Literal["constant", "poisson", "per_session"]
-FailClass = Literal["conflict", "constraint", "refused", "overload", "other"]
+FailClass = Literal["conflict", "constraint", "refused", "overload", "lost", "other"]
 
 
 def _secret(value: Any) -> Any:

@@ -104,9 +104,9 @@ fn meaning(said: &DbError, reads: bool) -> (&'static str, Outcome) {
         DbError::IsBootstrapping => ("IsBootstrapping", Outcome::Fail(FailClass::Overload)),
         DbError::RateLimitReached { .. } => ("RateLimitReached", Outcome::Fail(FailClass::Overload)),
         // Also of the read with which a conditional write begins, after others may have been agreed upon.
-        DbError::ReadTimeout { .. } => ("ReadTimeout", uncertain(FailClass::Overload)),
+        DbError::ReadTimeout { .. } => ("ReadTimeout", uncertain(FailClass::Other)),
         DbError::ReadFailure { .. } => ("ReadFailure", uncertain(FailClass::Other)),
-        DbError::WriteTimeout { .. } => ("WriteTimeout", uncertain(FailClass::Overload)),
+        DbError::WriteTimeout { .. } => ("WriteTimeout", uncertain(FailClass::Other)),
         DbError::WriteFailure { .. } => ("WriteFailure", uncertain(FailClass::Other)),
         DbError::TruncateError => ("TruncateError", uncertain(FailClass::Other)),
         DbError::ServerError => ("ServerError", uncertain(FailClass::Other)),
@@ -202,7 +202,7 @@ mod tests {
             required: 2,
             data_present: true,
         };
-        assert_eq!(outcome(&timeout, true), Outcome::Fail(FailClass::Overload));
+        assert_eq!(outcome(&timeout, true), Outcome::Fail(FailClass::Other));
         assert_eq!(outcome(&timeout, false), Outcome::Unknown);
         assert_eq!(
             outcome(&DbError::ServerError, true),

@@ -45,6 +45,12 @@ const REFUSED: &[u16] = &[
     1568, // isolation cannot change within a transaction
     1698, 1792, 1820, 1836, 1873, 1862, 3118, 3159, 3948, 4151,
 ];
+/// The server has given the statement up, says so, and has rolled it back; the transaction it belongs to is still open.
+const CANCELLED: &[u16] = &[
+    1317, // query interrupted: KILL QUERY
+    1969, // MariaDB: max_statement_time
+    3024, // MySQL: max_execution_time
+];
 /// The connection is gone, and with it the knowledge of what was done.
 const LOST: &[u16] = &[
     1053, // server shutdown
@@ -52,11 +58,8 @@ const LOST: &[u16] = &[
     1080, // forced close
     1152, 1158, 1159, 1160, 1161, // aborted, network
     1184, // aborted
-    1317, // query interrupted
     1927, // MariaDB: connection was killed
-    1969, // MariaDB: maximum statement time
     2006, 2013, // client's words for the same
-    3024, // MySQL: maximum execution time
     3169, // killed
     4031, // disconnected for inactivity
 ];
@@ -109,6 +112,7 @@ fn classed(number: u16, message: &str) -> OpError {
         (CONSTRAINT, FailClass::Constraint),
         (OVERLOAD, FailClass::Overload),
         (REFUSED, FailClass::Refused),
+        (CANCELLED, FailClass::Other),
     ]
     .into_iter()
     .find(|(numbers, _)| numbers.contains(&number))
@@ -137,6 +141,9 @@ mod tests {
             (1290, Outcome::Fail(FailClass::Refused)),
             (1927, Outcome::Unknown),
             (1053, Outcome::Unknown),
+            (1317, Outcome::Fail(FailClass::Other)),
+            (1969, Outcome::Fail(FailClass::Other)),
+            (3024, Outcome::Fail(FailClass::Other)),
             (9999, Outcome::Fail(FailClass::Other)),
         ] {
             let error = server_error(number, "m");
@@ -152,7 +159,7 @@ mod tests {
             assert!(matches!(error.outcome, Outcome::Fail(_)), "{number}");
         }
         // A semi-synchronous replica, a disk, a timeout, a lock that was waited for, rights, and what is not known at all.
-        for number in [1180, 1026, 1969, 1205, 1227, 1105, 1047, 9999] {
+        for number in [1180, 1026, 1317, 1969, 3024, 1205, 1227, 1105, 1047, 9999] {
             let error = at_commit(server_error(number, "m"));
             assert_eq!(error.outcome, Outcome::Unknown, "{number}");
         }
@@ -187,7 +194,7 @@ mod tests {
 
     #[test]
     fn no_number_has_two_classes() {
-        let mut all = [CONFLICT, CONSTRAINT, OVERLOAD, REFUSED, LOST].concat();
+        let mut all = [CONFLICT, CONSTRAINT, OVERLOAD, REFUSED, CANCELLED, LOST].concat();
         let count = all.len();
         all.sort_unstable();
         all.dedup();

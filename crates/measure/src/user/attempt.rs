@@ -57,8 +57,8 @@ impl How {
 
 /// Whether the policy has this failure tried again: by its class, or by the system's own code. A code may also name what
 /// was perhaps applied (a lost connection's): whoever names it wants it done again.
-pub fn names(retry: &Retry, error: &OpError) -> bool {
-    let failed = match error.outcome {
+pub fn names(retry: &Retry, outcome: Outcome, error: &OpError) -> bool {
+    let failed = match outcome {
         Outcome::Fail(class) if retry.on.contains(&class) => return true,
         Outcome::Fail(_) => true,
         _ => false,
@@ -124,6 +124,7 @@ mod tests {
             on_codes: codes.iter().map(|&code| code.into()).collect(),
             backoff_s: 0.0,
         };
+        let names = |policy: &Retry, error: &OpError| names(policy, error.outcome, error);
         let fail = |class, code| OpError::fail(class, code, "");
         let by_class = policy(&[FailClass::Conflict], &[]);
         assert!(names(&by_class, &fail(FailClass::Conflict, "1213")));

@@ -20,7 +20,7 @@ use crate::user::worker::Worker;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{Event, Warning};
 use bakeoff_model::outcome::{OpError, Outcome};
-use bakeoff_model::time::{SleepUntil, now_ns, sleep_until};
+use bakeoff_model::time::{SleepUntil, now_ns, set_deadline_ns, sleep_until};
 use bakeoff_model::workload::{Answer, Ended, Workload};
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
@@ -296,6 +296,9 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             let mut how = How::RIGHT;
             let cell = &*self.user.cell;
             cell.arm(begin_ns + worker.job.timeout_ns);
+            if R::BLOCKING {
+                set_deadline_ns(begin_ns + worker.job.timeout_ns);
+            }
             let right = match &mut seat.session {
                 Some(session) => {
                     let execute = workload.execute(&worker.state, &mut self.thread, session, &mut self.probe);
@@ -313,6 +316,9 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
                 }
             };
             cell.disarm();
+            if R::BLOCKING {
+                set_deadline_ns(u64::MAX);
+            }
             let endpoint = seat.session.as_ref().and_then(D::asked).unwrap_or(seat.endpoint);
             if !right {
                 how = self.fault(operation, endpoint, &failed, perhaps_applied);
@@ -394,7 +400,14 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
                 };
                 (Outcome::Wrong, false, fault)
             }
-            Some(Err(error)) => (error.outcome, error.connection_lost, Fault::from(error)),
+            Some(Err(error)) => {
+                let reads_only = self.worker.job.operations[operation].reads_only;
+                (
+                    error.outcome_of(reads_only),
+                    error.connection_lost,
+                    Fault::from(error),
+                )
+            }
             None => {
                 timeout = format!("no answer within {} s", self.worker.job.spec.timeout_s);
                 let fault = Fault {
@@ -422,7 +435,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
             );
         }
         let retry = &self.worker.job.spec.retry;
-        let named = matches!(failed, Some(Err(error)) if names(retry, error));
+        let named = matches!(failed, Some(Err(error)) if names(retry, outcome, error));
         How::new(outcome).and_lost(lost).and_named(named).and_left(leaves)
     }
 

@@ -72,10 +72,7 @@ const EVERYWHERE: &[(&str, &str)] = &[
     ("SELECT * FROM evil(1)", "`evil`"),
     ("INSERT INTO a VALUES (evil(1))", "`evil`"),
     ("SELECT 1; DROP TABLE precious", "second statement"),
-    (
-        "SELECT 1 /* /* */ ; DROP TABLE precious -- */",
-        "comment",
-    ),
+    ("SELECT 1 /* /* */ ; DROP TABLE precious -- */", "comment"),
     ("SELECT 1 /* /* */ , evil(1) /* */ */", "comment"),
     ("SELECT 1 /*! , evil(1) */", "/*!"),
     ("SELECT 1 /*M! , evil(1) */", "/*!"),
