@@ -34,6 +34,7 @@ from bakeoff.model.records import (
     ServerSide,
     Validity,
 )
+from bakeoff.schedule.instance import file_name
 
 DATASET = "ycsb-1-7f3a"
 _SAMPLES = 4_000
@@ -153,7 +154,8 @@ def write_bundle(folder: Path, story: Story | None = None) -> Bundle:
         writer.facts(cell.id, _facts(contender))
     for contender in story.contenders:
         writer.load(
-            f"{contender.name}-0123456789", _load(contender, [c.id for c in cells if c.system == contender.name])
+            file_name(f"{contender.name[:60]}-0123456789"),
+            _load(contender, [c.id for c in cells if c.system == contender.name]),
         )
     order = 0
     for block in range(1, story.repetitions + 1):

@@ -54,10 +54,10 @@ def test_together_both_learn_of_the_other_and_only_while_it_lasts() -> None:
         assert first.others() == []
 
 
-def test_who_measured_beside_another_is_warned_of_it() -> None:
+def test_who_measured_next_to_another_is_disturbed() -> None:
     numbers = RunNumbers(error_ratio=0.0, error_budget_ratio=0.001, beside=['pid 7, "second"'])
     (found,) = [f for f in findings(numbers) if f.ok is False]
-    assert (found.severity, "beside another bakeoff run (pid 7" in found.words) == ("warning", True)
+    assert (found.severity, "next to another bakeoff run (pid 7" in found.words) == ("disturbed", True)
 
 
 def test_waiting_ends_with_the_first_and_says_for_whom() -> None:
