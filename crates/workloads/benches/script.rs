@@ -4,7 +4,7 @@
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::sql::{Builtin, SqlSpec};
-use bakeoff_model::workload::{ThreadId, Workload};
+use bakeoff_model::workload::{Ended, ThreadId, Workload};
 use bakeoff_workloads::rng::Random;
 use bakeoff_workloads::script::{AUTOMATIC, Expression, Names, Number};
 use bakeoff_workloads::sql::Sql;
@@ -36,7 +36,13 @@ fn measure_builtin(name: &str, script: Builtin) {
         Workload::<YesSql>::next(&sql, &(), &mut thread);
         let answer = now(sql.execute(&(), &mut thread, &mut session, &mut NoProbe));
         black_box(&answer);
-        Workload::<YesSql>::settle(&sql, &(), &mut thread, Outcome::Ok, false, &mut NoProbe);
+        Workload::<YesSql>::settle(
+            &sql,
+            &(),
+            &mut thread,
+            Ended::at_once(Outcome::Ok, false),
+            &mut NoProbe,
+        );
     });
 }
 

@@ -4,7 +4,7 @@
 use bakeoff_model::outcome::Outcome;
 use bakeoff_model::run::ClientSpec;
 use bakeoff_model::run::sysbench::{PreparedMode, SysbenchRandom, SysbenchScript, SysbenchSpec};
-use bakeoff_model::workload::{ThreadId, Workload};
+use bakeoff_model::workload::{Ended, ThreadId, Workload};
 use bakeoff_workloads::sysbench::Sysbench;
 use std::hint::black_box;
 
@@ -30,7 +30,13 @@ fn measure_event(name: &str, spec: &SysbenchSpec) {
         Workload::<YesSql>::next(&sysbench, &(), &mut thread);
         let answer = now(sysbench.execute(&(), &mut thread, &mut session, &mut NoProbe));
         black_box(&answer);
-        Workload::<YesSql>::settle(&sysbench, &(), &mut thread, Outcome::Ok, false, &mut NoProbe);
+        Workload::<YesSql>::settle(
+            &sysbench,
+            &(),
+            &mut thread,
+            Ended::at_once(Outcome::Ok, false),
+            &mut NoProbe,
+        );
     });
 }
 

@@ -1,7 +1,7 @@
 //! What YCSB costs itself, per operation: `cargo bench -p bakeoff-workloads --bench ycsb`, or `-- PART-OF-A-NAME`.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 use bakeoff_model::run::{ClientSpec, RequestDistribution, YcsbSpec};
-use bakeoff_model::workload::{ThreadId, Workload};
+use bakeoff_model::workload::{Ended, ThreadId, Workload};
 use bakeoff_workloads::keys::{Permutation, Scrambled, Zipfian, fnv64};
 use bakeoff_workloads::rng::Random;
 use bakeoff_workloads::ycsb::Ycsb;
@@ -61,7 +61,13 @@ fn measure_whole(name: &str, spec: &YcsbSpec) {
         let answer = now(ycsb.execute(&worker, &mut thread, &mut session, &mut NoProbe));
         black_box(&answer);
         let outcome = bakeoff_model::outcome::Outcome::Ok;
-        Workload::<Yes>::settle(&ycsb, &worker, &mut thread, outcome, false, &mut NoProbe);
+        Workload::<Yes>::settle(
+            &ycsb,
+            &worker,
+            &mut thread,
+            Ended::at_once(outcome, false),
+            &mut NoProbe,
+        );
     });
 }
 

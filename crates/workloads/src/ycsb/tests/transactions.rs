@@ -32,7 +32,10 @@ fn a_record_that_a_retried_attempt_may_have_stored_is_unknown() {
             sample: 0,
             ..CheckSpec::default()
         };
-        let done = [Some(evidence)];
+        let done = [Some(Did {
+            counts: evidence,
+            ledger: None,
+        })];
         let checks = now(bench.ycsb.check(&mut bench.session, &done, &spec)).unwrap();
         assert!(checks[0].ok, "{loaded} loaded: {checks:?}");
     }
