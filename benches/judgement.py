@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from bakeoff.analysis import steady
 from bakeoff.analysis.compare import ALPHA, Comparison, judge
 from bakeoff.analysis.estimate import POWER, Invalid, RunValue, paired, unpaired
 from bakeoff.analysis.limit import parse
@@ -34,15 +35,19 @@ from bakeoff.analysis.student import t_detectable
 from bakeoff.analysis.threshold import RunReading, alpha_of_each
 from bakeoff.analysis.threshold import judge as judge_value
 from bakeoff.bundle.read import Bundle
+from numpy.typing import NDArray
+from scipy import stats
 
 COMPARISONS = 200
 SIMULATIONS = 4000
+SERIES = 500
 RATE = metric("rate")
 PLANTED = 0.95
 SURVIVES = 0.7
 WITHIN, BETWEEN, RUNS = 0.01, 0.02, 5
 FIRST = alpha_at(1, ALPHA)
 Runs = dict[int, RunValue]
+FloatArray = NDArray[np.float64]
 
 
 def in_pairs(base: Runs, other: Runs) -> Comparison:
@@ -156,6 +161,18 @@ def stalling(rng: np.random.Generator, repetitions: int, change: float, stalls: 
     return judge([paired("", RATE, "A", "B", dict(enumerate(np.exp(a))), dict(enumerate(np.exp(b))))], alpha=FIRST)[0]
 
 
+def plain_t(rng: np.random.Generator, repetitions: int, change: float) -> FloatArray:
+    """Lower and upper ends, as log-ratios, of t intervals of all blocks of such plans: shape (SIMULATIONS, 2)."""
+    shape = (SIMULATIONS, repetitions)
+    logs = rng.normal(change, WITHIN, shape) - rng.normal(0, WITHIN, shape) + math.log(0.7) * (rng.random(shape) < 0.1)
+    half = stats.t.ppf(1 - FIRST / 2, repetitions - 1) * logs.std(axis=1, ddof=1) / math.sqrt(repetitions)
+    return np.stack([logs.mean(axis=1) - half, logs.mean(axis=1) + half], axis=1)
+
+
+def within(ends: FloatArray, truth: float) -> float:
+    return float(((ends[:, 0] <= truth) & (ends[:, 1] >= truth)).mean())
+
+
 def holds(found: Sequence[Comparison], truth: float) -> str:
     return (
         f"{sum(c.low is not None and c.high is not None and c.low <= truth <= c.high for c in found) / len(found):.1%}"
@@ -175,6 +192,12 @@ def simulate_stalls() -> None:
             f" different in {share(alike)}; 3 % faster typically and 0.6 % slower over all runs called faster in"
             f" {share(faster, ['higher'])} (no run stalled in {0.9**repetitions:.1%}); without stalls found in"
             f" {share(clean, ['higher'])}, outlying blocks in {sum(bool(c.notes) for c in clean) / len(clean):.1%}"
+        )
+        same, typically = (plain_t(rng, repetitions, math.log(ratio)) for ratio in (1.0, 1.03))
+        mean = 0.1 * math.log(0.7)
+        print(
+            f"  the t interval of all blocks held the mean in {within(same, mean):.1%}, the typical ratio in"
+            f" {within(same, 0):.1%}; slower over all called faster in {(typically[:, 0] > 0).mean():.1%}"
         )
 
 
@@ -204,6 +227,38 @@ def simulate_series() -> None:
             for recorded in (True, False)
         ]
         print(f"{name}: something false claimed in {wrong[0]:.1%} (each judged as the first: {wrong[1]:.1%})")
+
+
+def second_by_second(rng: np.random.Generator, seconds: int, cv: float, correlation: float) -> FloatArray:
+    """Rates around 1,000/s whose neighbours hang together: an autoregressive series of the first order."""
+    noise = rng.normal(0, cv * math.sqrt(1 - correlation**2), seconds)
+    noise[0] /= math.sqrt(1 - correlation**2)
+    for i in range(1, seconds):
+        noise[i] += correlation * noise[i - 1]
+    return 1000 * (1 + noise)
+
+
+def simulate_steadiness() -> None:
+    """How often a window is called unsteady that is steady, that rises by 20 %, that begins 40 % below its level."""
+    rng = np.random.default_rng(5)
+    for seconds in (30, 60):
+        at = np.arange(seconds)
+        rising = 1 + 0.2 * (at / seconds - 0.5)
+        settling = 1 - 0.4 * np.exp(-at / (seconds / 8))
+        for cv in (0.02, 0.05, 0.1):
+            for correlation in (0.0, 0.5, 0.8):
+                accused = [
+                    sum(
+                        not steady.judge(shape * second_by_second(rng, seconds, cv, correlation)).ok
+                        for _ in range(SERIES)
+                    )
+                    / SERIES
+                    for shape in (np.ones(seconds), rising, settling)
+                ]
+                print(
+                    f"{seconds} s, variation {cv:.0%}, correlation {correlation}: steady but accused"
+                    f" {accused[0]:.1%}, trend found {accused[1]:.1%}, transient found {accused[2]:.1%}"
+                )
 
 
 # -- from real runs --------------------------------------------------------------------------------------------------
@@ -297,6 +352,7 @@ def main() -> None:
         simulate_series()
         tell_smallest()
         simulate_thresholds()
+        simulate_steadiness()
 
 
 if __name__ == "__main__":
