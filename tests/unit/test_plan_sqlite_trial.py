@@ -24,11 +24,13 @@ UPDATE t SET name = 'a;b' WHERE id = :id;
 def found(
     folder: Path, *, schema: str = SCHEMA, script: str = SCRIPT, load: str = "id = 'row'", check: str = "t"
 ) -> str:
+    """Of SQL that nothing has checked before."""
     (folder / "schema.sql").write_text(schema)
     (folder / "script.sql").write_text(script)
     plan = folder / "plan.toml"
     plan.write_text(
         "[systems.sqlite]\n[workload]\nkind = 'sql'\nschema = 'schema.sql'\nscripts = ['script.sql']\n"
+        "unchecked_sql = true\n"
         f"[workload.load.t]\nrows = 5\ncolumns = {{ {load} }}\n"
         f"[[workload.checks]]\nname = 'c'\nempty = 'SELECT id FROM {check} WHERE id < 0'\n"
     )

@@ -45,6 +45,7 @@ class MySqlProcess(DatabaseServer):
     defaults: ClassVar[dict[str, str]] = {
         "innodb_buffer_pool_size": "128M",
         "max_connections": "3000",
+        "max_prepared_stmt_count": "1048576",  # of all sessions together; the server's own 16,382 end 1,489 of YCSB A's
         "skip_name_resolve": "ON",
     }
     #: Newer servers would make themselves a certificate, which takes seconds.
