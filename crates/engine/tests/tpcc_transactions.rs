@@ -150,9 +150,8 @@ impl Data {
             look(self);
             // What the next one is held against.
             for table in changed {
-                self.execute(&format!(
-                    "DELETE FROM b_{table}; INSERT INTO b_{table} SELECT * FROM {table}"
-                ));
+                self.execute(&format!("DELETE FROM b_{table}"));
+                self.execute(&format!("INSERT INTO b_{table} SELECT * FROM {table}"));
             }
         }
         for table in TABLES.iter().filter(|table| !changed.contains(table)) {

@@ -1,4 +1,4 @@
-//! A server that goes while a request is being sent. By itself, because it counts the descriptors of the process.
+//! A server that goes while a request is being sent. One test at a time, because descriptors of the process are counted.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // test code throughout
 use bakeoff_model::run::IoKind;
 use bakeoff_model::time::{now_ns, sleep_until};
@@ -8,7 +8,10 @@ use std::io::{ErrorKind, Read};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::pin::pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Nobody waits for it where the reactor is right.
 const PATIENCE_NS: u64 = 60_000_000_000;
@@ -56,6 +59,7 @@ async fn is_lost(address: &Address, bytes: usize) -> bool {
 
 #[test]
 fn a_server_that_goes_during_a_large_request_is_lost_at_once_and_leaves_nothing_behind() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     for kind in [IoKind::IoUring, IoKind::Epoll] {
         if kind == IoKind::IoUring && io_uring_usable().is_err() {
             continue;
@@ -82,6 +86,7 @@ fn a_server_that_goes_during_a_large_request_is_lost_at_once_and_leaves_nothing_
 
 #[test]
 fn a_request_that_could_not_be_sent_fails_with_the_kernels_reason() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     for kind in [IoKind::IoUring, IoKind::Epoll] {
         if kind == IoKind::IoUring && io_uring_usable().is_err() {
             continue;

@@ -195,7 +195,10 @@ fn no_transaction_of_tpcc_allocates() {
 }
 
 fn of_script(text: &str, expect: serde_json::Value) -> u64 {
-    let spec = serde_json::json!({"tables": ["a"], "scripts": [{"file": {"name": "x.sql", "text": text}, "expect": expect}]});
+    let tables = [
+        "a", "h", "a_1", "a_2", "a_3", "a_4", "a_5", "a_6", "a_7", "a_8", "a_9",
+    ];
+    let spec = serde_json::json!({"tables": tables, "scripts": [{"file": {"name": "x.sql", "text": text}, "expect": expect}]});
     let sql = Sql::new(
         &serde_json::from_value(spec).unwrap(),
         1,
