@@ -181,7 +181,7 @@ def test_of_a_pair_of_postgresql_replica_and_primary_are_killed_and_nothing_ackn
     assert done.code == 0, done.err
     (run,) = only_bundle(tmp_path).runs
     assert run.valid, run.validity
-    assert run.errors.keys() <= {"unknown", "fail_refused"}, "what was on its way to either"
+    assert run.errors.keys() <= {"unknown", "fail_lost", "fail_refused"}, "what was on its way to either"
     for fault in run.faults:
         assert fault.failure == ""
         assert fault.rejoin_s is not None
