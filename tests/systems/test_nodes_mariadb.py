@@ -3,6 +3,8 @@ its operations and of its sessions."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -24,11 +26,10 @@ LOOKS = 2
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory, mariadb_program: object) -> Iterator[tuple[MariaDb, MariaDb]]:
+def pair(mariadb_program: object) -> Iterator[tuple[MariaDb, MariaDb]]:
     """With one password."""
-    folder = tmp_path_factory.mktemp("pair")
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(0o755)  # the server may run as nobody
+    folder = Path(tempfile.mkdtemp(prefix="bakeoff-test-"))
+    folder.chmod(0o755)  # the server may run as nobody, to whom pytest's own folders are closed
     both = private(folder, name="a"), private(folder, name="b")
     both[1].server.bench_password = both[0].server.bench_password
     try:
@@ -38,6 +39,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory, mariadb_program: object) -> I
     finally:
         for system in both:
             system.stop()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def document(pair: tuple[MariaDb, MariaDb], phase: Phase, **other: object) -> RunSpec:
