@@ -162,7 +162,7 @@ impl Driver for SqliteDriver {
 fn authorize(action: AuthAction<'_>) -> Authorization {
     match action {
         AuthAction::Attach { filename } if !filename.is_empty() => Authorization::Deny,
-        // A name that is computed is not told.
+        // A computed name is unknown here.
         AuthAction::Unknown { code, .. } if code == rusqlite::ffi::SQLITE_ATTACH => Authorization::Deny,
         _ => Authorization::Allow,
     }

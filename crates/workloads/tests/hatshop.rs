@@ -103,7 +103,7 @@ fn draw_ns(users: u32, here: u64) -> f64 {
 
 /// `cargo test --release -p bakeoff-workloads --test hatshop -- --ignored --nocapture`
 #[test]
-#[ignore = "a measurement"]
+#[ignore = "prints figures and checks nothing"]
 fn what_an_event_costs_the_client() {
     for users in [1, 100, 1000] {
         let (alone, together) = (draw_ns(users, 1), draw_ns(users, users.into()));

@@ -1,4 +1,4 @@
-//! Sessions that were given up in the middle of a statement, until the server was told to end them. A worker has one task
+//! Sessions that were given up in the middle of a statement, until the server has ended them. A worker has one task
 //! for all of its own, so that a server on which everything times out is not asked by a thousand connections at once.
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -240,7 +240,7 @@ fn a_write_that_the_server_is_told_to_end_was_not_applied_and_its_session_goes_o
         holder.insert(T, record.record()).await.unwrap();
         let mut waiter = session(spec.clone()).await;
         waiter.attach(std::slice::from_ref(&table)).await.unwrap();
-        // Prepared before: what is told to end while it prepares goes on to execute.
+        // Prepared before: a KILL that arrives while it prepares does not end the execution.
         waiter.update(T, b"none", &CHANGE).await.unwrap();
         let number = cases::number(&mut waiter).await;
         let mut other = session(spec).await;

@@ -127,7 +127,7 @@ pub struct TestWorkload {
     pub reason: String,
     pub executed: Arc<AtomicU64>,
     pub settled: Arc<Mutex<Vec<(Outcome, bool)>>>,
-    /// Sum of what it was told.
+    /// Sum of what it counted.
     pub perhaps_applied: Arc<AtomicU64>,
     /// Its client computes for so long to draw an operation.
     pub draw_ns: u64,

@@ -75,7 +75,7 @@ impl Killer {
     }
 
     async fn end(&mut self, victim: &Victim) -> Result<(), OpError> {
-        // A server that was started anew, or another behind the same address, may have given the number to somebody else.
+        // A server that was restarted, or another behind the same address, may have given the number to somebody else.
         if self.run(&is_ours(victim.id, victim.port)).await? == 1 {
             let killed = self.run(&kill_statement(victim.id)).await;
             // It has ended by itself, or may not be ended by us; the next one may.
