@@ -34,6 +34,8 @@ from bakeoff.model.records import (
     ServerSide,
     Validity,
 )
+from bakeoff.report.answer import Answer
+from bakeoff.report.conclusion import answer_of
 from bakeoff.schedule.instance import file_name
 
 DATASET = "ycsb-1-7f3a"
@@ -163,6 +165,19 @@ def write_bundle(folder: Path, story: Story | None = None) -> Bundle:
             _write_run(writer, story, random, block, order, cell, levels)
             order += 1
     return Bundle.open(folder)
+
+
+SMALL = Story(threads=(1, 8), presets=("a",), window_s=20, warm_up_s=2)
+
+
+def answer(folder: Path, story: Story = SMALL) -> tuple[Bundle, Answer]:
+    """The story's bundle, written into `folder`, and what its report says."""
+    bundle = write_bundle(folder / "bundle", story)
+    return bundle, answer_of(bundle)
+
+
+def only(run: RunRecord, cell: str, block: int | None = None) -> bool:
+    return run.cell == cell and block in (None, run.block)
 
 
 def timed_out(run: RunRecord) -> RunRecord:
