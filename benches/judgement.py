@@ -123,10 +123,12 @@ def simulate_thresholds() -> None:
                 for _ in range(plans):
                     values = 2.0 * factor * np.exp(rng.normal(0, noise, (cells, repetitions)))
                     found.append({judge_value(limit, [RunReading(v) for v in one], alpha).status for one in values})
-                told = {status: f"{sum(status in one for one in found) / plans:.1%}" for status in ("failed", "passed")}
+                shares = {
+                    status: f"{sum(status in one for one in found) / plans:.1%}" for status in ("failed", "passed")
+                }
                 print(
                     f"threshold, {cells:>2} cells, {repetitions:>2} repetitions, noise {noise:.0%}, truth at"
-                    f" {factor:.0%} of it: some cell failed in {told['failed']}, some cell passed in {told['passed']}",
+                    f" {factor:.0%} of it: some cell failed in {shares['failed']}, some passed in {shares['passed']}",
                     flush=True,
                 )
 
@@ -217,11 +219,11 @@ def series(rng: np.random.Generator, analyses: Sequence[tuple[int, int]], *, rec
 
 def simulate_series() -> None:
     rng = np.random.default_rng(4)
-    told = {
+    cases = {
         "report after each block, from 5 to 20, of one cell": [(1, blocks) for blocks in range(5, 21)],
         "a plan that grows: 4, 8 and 12 cells at 5, 10 and 20 repetitions": [(4, 5), (8, 10), (12, 20)],
     }
-    for name, analyses in told.items():
+    for name, analyses in cases.items():
         wrong = [
             sum(series(rng, analyses, recorded=recorded) > 0 for _ in range(SIMULATIONS // 2)) / (SIMULATIONS // 2)
             for recorded in (True, False)

@@ -158,7 +158,7 @@ impl Driver for SqliteDriver {
     }
 }
 
-/// A session stays in its file: it takes no other beside it. (VACUUM takes one without a name, for as long as it works.)
+/// A session stays in its file: it attaches no other. (VACUUM takes one without a name, for as long as it works.)
 fn authorize(action: AuthAction<'_>) -> Authorization {
     match action {
         AuthAction::Attach { filename } if !filename.is_empty() => Authorization::Deny,

@@ -23,7 +23,7 @@ LOW_RATIO_MIN = 0.5
 BY_CHANCE_SD = 3.0
 #: for so long, as far as the load was watched.
 STAYS_S = 3.0
-#: A fall after that is told where its lowest second is below so much of the full rate,
+#: A later fall is reported where its lowest second is below so much of the full rate,
 FELL_RATIO_MAX = 0.75
 #: and where it lasted for so long: a checkpoint may stall anything for less.
 FELL_S_MIN = 1.0

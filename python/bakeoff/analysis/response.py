@@ -20,7 +20,7 @@ _FAILED: frozenset[OutcomeName] = frozenset(get_args(OutcomeName)) - {"ok", "unk
 
 
 class HasOperations(Protocol):
-    """A run, or what its clients told of it."""
+    """A run, or what its clients reported of it."""
 
     @property
     def series(self) -> list[Series]: ...

@@ -119,7 +119,7 @@ class Bundle:
 
     @property
     def analyses(self) -> list[AnalysisRecord]:
-        """The answers that were given of it, read anew each time."""
+        """The answers that were given of it, read from disk each time."""
         return analyses.read(self.folder)
 
     def record(self, records: list[AnalysisRecord], known: int) -> bool:

@@ -83,7 +83,7 @@ def refuse_link(folder: Path) -> None:
 
 def has_no_run(folder: Path) -> bool:
     """Whether this is a bundle that no run was finished or failed in: its server did not start, or its load was ended.
-    Nothing is lost where its plan begins anew in it."""
+    Nothing is lost where its plan starts over in it."""
     if folder.is_symlink() or any(folder.glob("runs/*/result.json")):
         return False
     try:
@@ -125,7 +125,7 @@ def discard(folder: Path) -> tuple[int, list[str]]:
 
 
 def empty(folder: Path) -> None:
-    """Removes what bakeoff wrote into a bundle that this process holds, to begin anew in it."""
+    """Removes what bakeoff wrote into a bundle that this process holds, to start over in it."""
     is_file, is_folder = _ours(folder)
     try:
         clear(folder, lambda path: path != "bundle.lock" and is_file(path), is_folder)

@@ -104,7 +104,7 @@ class Engines(Protocol):
     ) -> Iterator[tuple[int, Event]]:
         """Of all clients as they come, until every client has given its result, or `deadline` (monotonic). Raises
         EngineError where one that has not ended tells of nothing that goes on for `silence_s`. quiet: is called with
-        the seconds since any of them told of something, about twice a second while none does."""
+        the seconds since any of them last reported something, about twice a second while none does."""
 
     def results(self) -> list[RunResult]: ...
 

@@ -280,7 +280,7 @@ def kept_words(failed: int) -> str:
     runs = counted(failed, "run that its system failed is", "runs that their systems failed are")
     return (
         f"{runs} not repeated, because a system that is repeated until it works is compared by the runs that it"
-        " survived; a new bundle (without --resume) begins anew"
+        " survived; start a new bundle (without --resume)"
     )
 
 

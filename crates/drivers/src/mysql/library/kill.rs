@@ -23,7 +23,7 @@ pub async fn port(conn: &mut Conn) -> Result<Option<u16>, Error> {
     Ok(host.and_then(|host| host.rsplit_once(':')?.1.parse().ok()))
 }
 
-/// Begins it beside whatever else runs; outside tokio nothing can be done.
+/// Starts it as a task of its own; outside tokio nothing can be done.
 pub fn kill(victim: Victim) {
     let ending = Abandoned::add(&VICTIMS, victim, end_all);
     if let (Some(ending), Ok(runtime)) = (ending, tokio::runtime::Handle::try_current()) {

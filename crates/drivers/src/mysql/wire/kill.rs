@@ -25,7 +25,7 @@ thread_local! {
     static VICTIMS: Abandoned<Victim> = Abandoned::default();
 }
 
-/// Begins it beside whatever else runs.
+/// Starts it as a task of its own.
 pub fn kill(victim: Victim) {
     if let Some(ending) = Abandoned::add(&VICTIMS, victim, end_all) {
         spawn_to_end(ending);
