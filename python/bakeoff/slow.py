@@ -20,11 +20,13 @@ def said_if_slow(what: str, so_far: Callable[[], str] = lambda: "") -> Iterator[
     """Says what is done here, if it has not ended after 2 s, and every half minute again: for how long it has gone on,
     and how far it has come."""
     ended = threading.Event()
-    threading.Thread(target=_say, args=(what, so_far, ended), name="words of what is slow", daemon=True).start()
+    says = threading.Thread(target=_say, args=(what, so_far, ended), name="words of what is slow", daemon=True)
+    says.start()
     try:
         yield
     finally:
         ended.set()
+        says.join()  # or it would speak of what has ended
 
 
 def _say(what: str, so_far: Callable[[], str], ended: threading.Event) -> None:
