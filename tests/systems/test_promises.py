@@ -34,7 +34,7 @@ FILES = {
     "script.sql": "\\set id random(1, 100)\nUPDATE a SET x = x + 1 WHERE id = :id;",
 }
 PLAN = """
-title = "Beside other people's data"
+title = "Next to other people's data"
 [systems.theirs]
 {system}
 [workload]
@@ -65,13 +65,33 @@ class Kept(ABC):
 
     @abstractmethod
     def plant(self) -> None:
-        """Tables beside the plan's and elsewhere, and whatever else a server holds."""
+        """Tables next to the plan's and elsewhere, and whatever else a server holds."""
 
     @abstractmethod
     def everything(self) -> Dump: ...
 
 
-class _MySqlKept(Kept):
+class _ServerKept(Kept):
+    """place: the plan's key for where its tables are."""
+
+    place = "schema"
+
+    def __init__(self, system: Any) -> None:
+        self._system = system
+        self._rows = system.control.rows
+
+    def plan_lines(self) -> str:
+        login = self._system.server.bench_login("tcp")
+        return (
+            f'kind = "{self._system.kind}"\naddress = "{login.address}"\nuser = "{login.user}"\n'
+            f'password = {{ env = "{SECRET}" }}\n{self.place} = "bakeoff"'
+        )
+
+    def environment(self) -> dict[str, str]:
+        return {SECRET: self._system.server.bench_login("tcp").password}
+
+
+class _MySqlKept(_ServerKept):
     hostile = (
         "CREATE OR REPLACE TABLE precious (x INT);",
         "CREATE OR REPLACE TABLE elsewhere.precious (x INT);",
@@ -88,20 +108,6 @@ class _MySqlKept(Kept):
     _MOVING = ("gtid_binlog_pos", "gtid_current_pos", "timestamp", "error_count", "warning_count", "gtid_executed")
     _COUNTED = ("innodb_index_stats", "innodb_table_stats", "general_log", "slow_log", "transaction_registry")
     _OWN = ("bakeoff_tables", "usertable", "sbtest1", "sbtest2", "a")
-
-    def __init__(self, system: Any) -> None:
-        self._system = system
-        self._rows = system.control.rows
-
-    def plan_lines(self) -> str:
-        login = self._system.server.bench_login("tcp")
-        return (
-            f'kind = "{self._system.kind}"\naddress = "{login.address}"\nuser = "{login.user}"\n'
-            f'password = {{ env = "{SECRET}" }}\nschema = "bakeoff"'
-        )
-
-    def environment(self) -> dict[str, str]:
-        return {SECRET: self._system.server.bench_login("tcp").password}
 
     def plant(self) -> None:
         self._rows("CREATE DATABASE elsewhere")
@@ -143,7 +149,8 @@ class _MySqlKept(Kept):
         return found
 
 
-class _PostgreSqlKept(Kept):
+class _PostgreSqlKept(_ServerKept):
+    place = "database"
     hostile = (
         "CREATE TABLE a AS WITH d AS (DELETE FROM precious RETURNING 1) SELECT * FROM d;",
         "CREATE TABLE a (x INT); EXPLAIN ANALYZE DELETE FROM precious;",
@@ -160,19 +167,6 @@ class _PostgreSqlKept(Kept):
         "UPDATE pg_settings SET setting = 'off' WHERE name = 'synchronous_commit';",
     )
     _OWN = "('bakeoff_tables', 'usertable', 'sbtest1', 'sbtest2', 'a')"
-
-    def __init__(self, system: Any) -> None:
-        self._system = system
-
-    def plan_lines(self) -> str:
-        login = self._system.server.bench_login("tcp")
-        return (
-            f'kind = "postgresql"\naddress = "{login.address}"\nuser = "{login.user}"\n'
-            f'password = {{ env = "{SECRET}" }}\ndatabase = "bakeoff"'
-        )
-
-    def environment(self) -> dict[str, str]:
-        return {SECRET: self._system.server.bench_login("tcp").password}
 
     @contextmanager
     def _database(self, name: str) -> Iterator[Any]:
@@ -266,23 +260,10 @@ class _SqliteKept(Kept):
         return found
 
 
-class _CassandraKept(Kept):
+class _CassandraKept(_ServerKept):
+    place = "keyspace"
     workloads = (YCSB,)
     _SCHEMA = ("keyspaces", "tables", "columns", "indexes", "types", "functions", "views", "triggers")
-
-    def __init__(self, system: Any) -> None:
-        self._system = system
-        self._rows = system.control.rows
-
-    def plan_lines(self) -> str:
-        login = self._system.server.bench_login("tcp")
-        return (
-            f'kind = "cassandra"\naddress = "{login.address}"\nuser = "{login.user}"\n'
-            f'password = {{ env = "{SECRET}" }}\nkeyspace = "bakeoff"'
-        )
-
-    def environment(self) -> dict[str, str]:
-        return {SECRET: self._system.server.bench_login("tcp").password}
 
     def plant(self) -> None:
         one = "WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"
