@@ -224,6 +224,14 @@ def test_what_an_existing_server_here_uses_is_not_called_somebody_elses() -> Non
     assert "seems to run on this machine" in found.words
 
 
+def test_a_window_too_short_for_the_share_of_others_is_no_quiet_one() -> None:
+    found = finding(replace(GOOD, measured_here=True, other_cpu_ratio=None), "other processes")
+    assert (found.ok, found.severity) == (None, "note")
+    assert "window was too short" in found.words
+    elsewhere = findings(replace(GOOD, measured_here=False, other_cpu_ratio=None))
+    assert not [f for f in elsewhere if f.name == "other processes"]
+
+
 PLANNED = replace(GOOD, faults=["kill n3 at 20 s"], connections_lost=4, unknown=4)
 
 

@@ -46,9 +46,19 @@ def test_data_that_were_not_checked_are_said_in_the_same_sentence(tmp_path: Path
             lambda run: untested(run, "integrity") if run.block == 2 else run,
             ["The data were not checked in 1 of 3 runs."],
         ),
+        (
+            lambda run: untested(run, "other processes") if run.block == 2 else run,
+            ["Whether other processes slowed it was not judged in 1 of 3 runs."],
+        ),
         (lambda run: invalid(untested(run, "integrity")), []),
     ],
-    ids=["all tested", "what nobody takes for granted", "in one run", "of runs that do not count"],
+    ids=[
+        "all tested",
+        "what nobody takes for granted",
+        "in one run",
+        "who used the cores",
+        "of runs that do not count",
+    ],
 )
 def test_only_what_a_reader_takes_for_granted_of_valid_runs_is_said(
     tmp_path: Path, change: Change, said: list[str]

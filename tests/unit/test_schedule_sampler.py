@@ -54,8 +54,8 @@ def test_others_never_have_less_than_nothing() -> None:
     assert looked({1: 10.0, 2: 9.99, 3: 9.98}, window=(1, 3)).machine().other_cpu_ratio == 0.0
 
 
-@pytest.mark.parametrize("others_s", [{}, {1: 10.0}, {1: 10.0, 1.5: 11.0}])
-def test_a_share_of_less_than_a_second_is_not_known(others_s: dict[float, float]) -> None:
+@pytest.mark.parametrize("others_s", [{}, {1: 10.0}, {1: 10.0, 1.4: 11.0}])
+def test_a_share_of_less_than_half_a_second_is_not_known(others_s: dict[float, float]) -> None:
     assert looked(others_s, window=(1, 2)).machine().other_cpu_ratio is None
 
 
@@ -137,6 +137,16 @@ def test_no_core_does_more_than_a_second_of_work_in_a_second_however_late_a_look
     assert [row["machine.cpu_busy_s_per_s"] for row in rows] == pytest.approx([1.5] * 4)
     assert [row["os.cpu_user_s_per_s"] for row in rows] == pytest.approx([1.0] * 4)
     assert all(0.0 <= row["machine.others_cpu_s_per_s"] <= 1.0 for row in rows)
+
+
+def test_a_window_of_a_second_is_looked_at_before_its_engine_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = Kernel(monkeypatch)
+    sampler = Sampler(system(), kernel.server, 0, 0.2, 1.0, [0, 1])
+    for kernel.now_s in [at_s for at_s in sampler._times() if at_s <= 1.2]:
+        if kernel.now_s == 1.2:
+            kernel.server = []  # the engine: it ends with the window
+        sampler.last_look()
+    assert sampler.machine().other_cpu_ratio == pytest.approx(0.5 / 2)
 
 
 def test_a_server_that_is_killed_and_started_again_hides_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,7 +101,10 @@ def other_processes(run: RunNumbers) -> Finding | None:
         )
         return Finding(OTHER_PROCESSES.name, None, "note", words)
     if run.other_cpu_ratio is None:
-        return None
+        if not run.measured_here:
+            return None
+        words = "not tested: the window was too short to tell whose CPU time was used"
+        return Finding(OTHER_PROCESSES.name, None, "note", words)
     most_of_it = f", most to {run.other_process}" if run.other_process else ""
     return _found(OTHER_PROCESSES, run.other_cpu_ratio, f"of the CPU time went to other processes{most_of_it}")
 

@@ -42,7 +42,8 @@ class RunNumbers:
     log_cpu_us_per_op: what the client spent on writing one of them; None: not known.
     lateness, response: p99 in ns, open loop only.
     other_cpu_ratio: share of the CPU time of the cores in use that was used by neither client nor server; by whom most,
-    in `other_process`. server_not_told_apart: it cannot be known, because the server's time is among it.
+    in `other_process`. measured_here: this machine had a part in the run. server_not_told_apart: it cannot be known,
+    because the server's time is among it.
     steal_of: the machine that the hypervisor took most from; "": there is but this one.
     own_swapped_bytes: of swapped_bytes, by client and server themselves. window_s: of the run.
     stalled_s: the longest time in which everything of ours stood still. system: the name of what is measured.
@@ -93,6 +94,7 @@ class RunNumbers:
     steal_of: str = ""
     throttled_s: float | None = None
     throttled_others_ratio: float | None = None
+    measured_here: bool = False
     other_cpu_ratio: float | None = None
     other_process: str = ""
     server_not_told_apart: bool = False

@@ -13,6 +13,7 @@ from ..model.records import PlanRecord, RunRecord
 _WORDS = {
     "steady state": "steady state could not be judged",
     "integrity": "the data were not checked",
+    "other processes": "whether other processes slowed it was not judged",
     "client": "whether the client was the limit was not judged",
 }
 

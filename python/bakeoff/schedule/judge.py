@@ -114,6 +114,7 @@ def validity(
         steal_of=clients.most_stolen_from(record.clients),
         throttled_s=machine.throttled_s,
         throttled_others_ratio=machine.throttled_others_ratio,
+        measured_here=bool(machine.cores),
         other_cpu_ratio=machine.other_cpu_ratio,
         other_process=machine.other_process,
         beside=record.beside if _is_measured_here(record) else [],

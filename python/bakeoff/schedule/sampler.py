@@ -19,7 +19,9 @@ from ..systems.base import System
 from .node_watch import Look, NodeWatch, Processes
 
 #: In a shorter one the kernel's ticks are too coarse to say who used the processor.
-_SHARE_WINDOW_MIN_S = 1.0
+_SHARE_WINDOW_MIN_S = 0.5
+#: An engine may end with the window, and then its time can no longer be told from that of others.
+_BEFORE_END_S = 0.1
 #: A look meant for the window's end may be so late.
 _LATE_MAX_S = 0.5
 #: How long the last look is waited for: as long as a server's answer is; and of a node that is known not to answer.
@@ -280,8 +282,9 @@ class Sampler:
         self._look_at_machine()
 
     def _times(self) -> list[float]:
-        """When to look, seconds since the epoch: a day of whole seconds, and the window's ends between them."""
-        ends = {self._start_s} | ({self._end_s} if self._end_s is not None else set())
+        """When to look, seconds since the epoch: a day of whole seconds, and the window's ends between them, the last
+        one also while the engines still live."""
+        ends = {self._start_s} | ({self._end_s - _BEFORE_END_S, self._end_s} if self._end_s is not None else set())
         return sorted({float(s) for s in range(86_400)} | ends)
 
     def _look_at_machine(self) -> None:
