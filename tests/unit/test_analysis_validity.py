@@ -1,12 +1,13 @@
 """What may be believed of a run: each finding with its severity and its words."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 from bakeoff.analysis.finding import Finding, IntegrityCheck, RunNumbers
 from bakeoff.analysis.steady import judge
 from bakeoff.analysis.validity import COULD_BE_CHECKED, findings, overloaded
+from bakeoff.bundle.agreement import bad_number
 
 GOOD = RunNumbers(
     error_ratio=0.0,
@@ -210,6 +211,13 @@ def test_overloaded_means_that_less_than_ninety_nine_percent_of_what_fell_due_wa
     assert overloaded(1000, 989)
     assert not overloaded(None, 5), "a closed loop"
     assert not overloaded(0, 0)
+
+
+def test_more_that_ended_than_fell_due_is_no_figure_that_a_bundle_refuses() -> None:
+    """What fell due in the warm-up may end in the window. A negative figure cost the bundle the run."""
+    caught_up = finding(replace(GOOD, due=1000, completed=1010), "offered rate")
+    assert (caught_up.ok, caught_up.value) == (True, 0.0)
+    assert bad_number(asdict(caught_up), signed=False) is None
 
 
 def test_what_a_thread_takes_to_wake_is_no_lateness_however_soon_the_answers_come() -> None:

@@ -277,7 +277,7 @@ _VALUES: dict[str, tuple[Callable[[RunNumbers], float | None], Callable[[float],
     ERRORS: (lambda run: run.error_ratio, percent_words),
     "lateness": (lambda run: run.lateness_p99_ns, duration_words),
     "clocks": (lambda run: run.clock_bound_ns, duration_words),
-    "offered rate": (lambda run: 1 - run.completed / run.due if run.due else None, percent_words),
+    "offered rate": (lambda run: max(0.0, 1 - run.completed / run.due) if run.due else None, percent_words),
     "connections": (lambda run: run.connections_lost, lambda count: count_words(round(count))),
     "event log": (lambda run: run.not_logged, lambda count: count_words(round(count))),
 }
