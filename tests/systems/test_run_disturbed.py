@@ -4,6 +4,7 @@ Whatever else goes on on this machine only adds to it."""
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -67,6 +68,30 @@ def test_a_run_next_to_a_compiler_is_repeated_and_nothing_is_claimed_of_it(tmp_p
     assert "* This machine was too busy to measure: 1 of 1 run was disturbed (" in words
     assert "Not judged on p99" in words
     assert "--set measure.repeat_disturbed=2` repeats the disturbed runs when it is quiet." in words
+
+
+SEARCH = """
+[search]
+highest = "threads"
+while = "rate > 1/s"
+to = 2
+runs = 8
+"""
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_search_counts_its_repeats_and_is_resumed_with_those_that_are_left(tmp_path: Path) -> None:
+    settings = PLAN.replace("repetitions = 1", "repeat_disturbed = 1")
+    plan = write_plan(tmp_path, settings.replace("1500ms", "1s") + SEARCH)
+    done = bakeoff("run", plan, cwd=tmp_path, on_any_machine=False)
+    told = [tuple(map(int, found)) for found in re.findall(r"\[(\d+), at most (\d+)\]", done.err)]
+    assert told, done.err
+    assert all(made <= at_most for made, at_most in told)
+    bundle = only_bundle(tmp_path)
+    assert len(bundle.attempts) == 9
+    again = bakeoff("run", plan, "--resume", bundle.folder, "--no-report", cwd=tmp_path, on_any_machine=False)
+    assert "8 of at most 8 runs are there already" in again.err
+    assert len(only_bundle(tmp_path).attempts) == 9
 
 
 @pytest.mark.usefixtures("compiler")

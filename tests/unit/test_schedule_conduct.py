@@ -14,6 +14,7 @@ from bakeoff.model.records import RunRecord, Validity
 from bakeoff.schedule import one_run, run_record
 from bakeoff.schedule.conduct import Conductor, View
 from bakeoff.schedule.order import Slot
+from bakeoff.schedule.repeats import Repeats
 
 
 class Writer:
@@ -154,6 +155,14 @@ def test_a_resume_repeats_what_was_disturbed_with_the_repeats_that_are_left(monk
     slots = Slot(0, 1, "a"), Slot(1, 1, "a", 2), Slot(2, 2, "a")
     before = {slot.run: disturbed(slot) for slot in slots}
     assert list(carried_out(monkeypatch, before, make=made(disturbed), repeats_max=2)) == ["b01-a.3"]
+
+
+def test_a_search_that_is_resumed_makes_no_more_than_the_repeats_that_are_left() -> None:
+    """Each --resume used to make all disturbed runs of a search once more."""
+    lost = lost_run(Slot(3, 4, "a"), MachineLost("load2", "its Dask worker ended", "run b04-a"))
+    runs = [disturbed(Slot(0, 1, "a")), disturbed(Slot(1, 2, "a")), good(Slot(2, 3, "a")), lost]
+    standing = {most: [run.block for run in Repeats(runs, most).standing()] for most in (0, 1, 2)}
+    assert standing == {0: [1, 2, 3], 1: [2, 3], 2: [3]}, "what was lost is made again in any case"
 
 
 def test_an_invalid_run_is_never_repeated_though_it_was_disturbed_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,8 +50,10 @@ def test_idle_time_is_of_the_window_and_of_the_cores_in_use() -> None:
     assert looked({}, window=(1, 3)).machine().idle_ratio is None
 
 
-def test_others_never_have_less_than_nothing() -> None:
+def test_others_never_have_less_than_nothing_or_more_than_all() -> None:
     assert looked({1: 10.0, 2: 9.99, 3: 9.98}, window=(1, 3)).machine().other_cpu_ratio == 0.0
+    late_to_read = looked({1: 10.0, 1.9: 12.0}, window=(1, 2))
+    assert late_to_read.machine().other_cpu_ratio == 1.0
 
 
 @pytest.mark.parametrize("others_s", [{}, {1: 10.0}, {1: 10.0, 1.4: 11.0}])

@@ -16,7 +16,7 @@ from ..errors import BakeoffError, BundleError, PlanError
 from ..fleet.host import ClientsLost, Host
 from ..fleet.local import LocalHost
 from ..interrupts import ignored
-from ..model.attempts import is_open, runs_that_count
+from ..model.attempts import is_open
 from ..model.boundary import Progress
 from ..model.records import BundleInfo, FactsRecord, LoadRecord, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
@@ -137,9 +137,9 @@ class Conductor:
         limits = search_limits(self.plan.record)
         begun = with_levels_of(self.plan, Bundle.open(self.writer.folder).plan)
         searching = Searching(begun, lambda run: excess(Bundle.open(self.writer.folder), run, limits))
-        there = [run for run in runs_that_count(self.done.values()) if not run.leaves_its_place_open]
-        searching.add(there)
         repeats = Repeats(self.done.values(), self.plan.record.repeats_max)
+        there = repeats.standing()
+        searching.add(there)
         self.view.begin(self.plan.record.runs_max, len(there), at_most=True)
         while found := searching.next():
             slot, cell = found
@@ -147,9 +147,8 @@ class Conductor:
                 self.view.cell_added(cell)
             self._grow(searching.plan)
             record = self._attempt(slot, cell, repeats)
-            while repeats.chosen([slot]):
-                self.before_repeating()
-                record = self._attempt(slot, cell, repeats)
+            while self._repeat([slot], {slot.cell: cell}, repeats):
+                record = repeats.attempts(slot)[-1]
             searching.add([record])
 
     def _grow(self, plan: ResolvedPlan) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ..model.attempts import by_place, counting, is_open
+from ..model.attempts import by_place, counting, is_open, runs_that_count
 from ..model.records import RunRecord
 from .order import Slot
 
@@ -40,6 +40,13 @@ class Repeats:
         """Those of them whose runs were all disturbed or lost, in their order, as many as may still be repeated."""
         lost = [slot for slot in slots if (runs := self.attempts(slot)) and is_open(runs)]
         return lost[: max(0, self._at_most - self._made())]
+
+    def standing(self) -> list[RunRecord]:
+        """Of each place the run that counts, but for those places that are made again."""
+        counted = runs_that_count(run for of_place in self._places.values() for run in of_place)
+        slots = [Slot(run.order, run.block, run.cell) for run in counted]
+        again = set(self.chosen(slots)) | {slot for slot in slots if self.is_missing(slot)}
+        return [run for run, slot in zip(counted, slots, strict=True) if slot not in again]
 
     def _made(self) -> int:
         """Runs that were made because the one before was disturbed or lost."""

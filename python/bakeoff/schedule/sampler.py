@@ -225,7 +225,7 @@ class Sampler:
         if not points or points[-1][0] - points[0][0] < _SHARE_WINDOW_MIN_S:
             return None
         (from_s, before_s), (to_s, after_s) = points[0], points[-1]
-        return max(0.0, after_s - before_s) / (to_s - from_s) / len(self._cores)
+        return min(1.0, max(0.0, after_s - before_s) / (to_s - from_s) / len(self._cores))
 
     def written_since_window_start(self) -> int | None:
         """Bytes written to storage from the window's start to the last look, debt included."""
