@@ -23,7 +23,7 @@ from bakeoff.report.html import write_report
 from bakeoff.report.text import render_text
 from bakeoff.schedule.quiet import Quiet
 
-from tests.builders.bundles import Story, write_bundle
+from tests.builders.bundles import Story, invalid, write_bundle
 
 DISTURBED = Validity(
     name="other processes",
@@ -136,6 +136,15 @@ def test_the_first_sentence_says_that_the_machine_was_too_busy_with_what_and_wha
         " PLAN --resume BUNDLE --wait-until-quiet` repeats the disturbed runs when it is quiet."
     )
     assert answer.headline[0] in " ".join(render_text(answer).split())
+
+
+def test_what_a_system_failed_at_does_not_pass_for_a_busy_machine(tmp_path: Path) -> None:
+    story = busy(range(1, 6))
+    disturb = story.change
+    story.change = lambda run: invalid(run) if run.block == 6 else disturb(run)
+    said = answer_of(write_bundle(tmp_path, story)).headline[1]
+    assert said.startswith("2 of 16 runs were invalid (2.5 % of the operations did not end ok")
+    assert said.endswith("): --resume does not repeat that.")
 
 
 def test_where_enough_are_left_the_answer_says_what_was_left_out(tmp_path: Path) -> None:

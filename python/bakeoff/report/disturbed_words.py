@@ -8,6 +8,7 @@ from ..analysis.disturbance import OTHER_PROCESSES
 from ..analysis.wording import counted
 from ..model.attempts import by_place
 from ..model.records import PlanRecord, RunRecord, Validity
+from .invalid_runs import invalid_runs_words
 from .runs import of_runs, too_few_undisturbed
 from .worst import median_words, worst, worst_words
 
@@ -36,7 +37,11 @@ def disturbed_sentences(
     if not any(too_few_undisturbed(of_cell) for of_cell in runs.values()):
         return [f"{_words(left, len(shown))}; they are left out{f'. {repeated}' if repeated else ''}."]
     first = f"This machine was too busy to measure: {_words(left, len(shown))}"
-    return [f"{first}. {repeated + '. ' if repeated else ''}{_advice(plan, left, attempts)}."]
+    invalid = invalid_runs_words(shown)  # what a system did must not pass for what was done to it
+    return [
+        f"{first}. {repeated + '. ' if repeated else ''}{_advice(plan, left, attempts)}.",
+        *([f"{invalid}: --resume does not repeat that."] if invalid else []),
+    ]
 
 
 def _repeated_words(attempts: Sequence[RunRecord]) -> str:
