@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Protocol, get_args
 
 import numpy as np
@@ -125,12 +126,17 @@ def unanswered(runs: Iterable[HasOperations], operation: str) -> Histogram:
 
 
 def _part_of(whole: Histogram, share: float) -> Histogram:
-    """Evenly over all its values, the longest among them."""
-    count = math.ceil(whole.count * share - 1e-9)
+    """Evenly over all its values, the longest among them. In whole numbers, and in the time that its buckets take: a
+    backlog has as many values as a schedule can ask for."""
+    total = whole.count
+    count = math.ceil(total * share - 1e-9)
     if count <= 0:
         return Histogram.empty()
-    ranks = whole.count - (np.arange(count) * whole.count) // count
-    return Histogram.from_values(whole.value_at_rank(int(rank)) for rank in ranks)
+    up_to = [count - -(-(total - below) * count // total) for below in accumulate(map(int, whole.counts))]
+    counts = np.asarray(up_to, np.int64) - np.asarray([0, *up_to[:-1]], np.int64)
+    held = counts > 0
+    lowest_ns = int(whole.edges_ns()[0][held][0])
+    return Histogram(whole.indices[held], counts[held], lowest_ns, whole.max_ns, min(whole.out_of_range, count))
 
 
 def operation_distribution(runs: Sequence[HasOperations], operation: str) -> Distribution | None:
