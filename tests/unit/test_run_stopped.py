@@ -30,7 +30,7 @@ RESUME = {
 }
 
 
-def stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, story: Story, by: BaseException, **given: bool) -> int:
+def stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, story: Story, by: BaseException, **given: object) -> int:
     """`bakeoff run` whose bundle is the story's when `by` ends it."""
     bundle = write_bundle(folder / "bundle", story)
     record = SimpleNamespace(title=story.title, differences={})
@@ -108,3 +108,12 @@ def test_a_bundle_that_has_all_its_runs_needs_no_cores(
     more = SimpleNamespace(**{**vars(plan), "record": bundle.plan.model_copy(update={"repetitions": 3})})
     with pytest.raises(ServerError, match="another bakeoff run"):
         command.carry_out(more, options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("given", "word"), [("10m", "--wait-until-quiet 10m"), ("", "--wait-until-quiet")])
+def test_the_command_that_continues_waits_as_long_as_was_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], given: str, word: str
+) -> None:
+    stopped(monkeypatch, tmp_path, SMALL, KeyboardInterrupt(), wait_until_quiet=given)
+    (said,) = [line for line in capsys.readouterr().err.splitlines() if "continue with: " in line]
+    assert f"{word} --quiet" in said

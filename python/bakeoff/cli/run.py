@@ -370,12 +370,13 @@ def _resume_command(folder: Path, options: argparse.Namespace) -> str:
     words += beside_plan(options)
     if options.work_dir:
         words += ["--work-dir", os.path.abspath(options.work_dir)]
+    if options.wait_until_quiet is not None:
+        words += ["--wait-until-quiet", *filter(None, [options.wait_until_quiet])]
     said = {
         "--allow-drop": options.allow_drop,
         "--wait": options.beside == "wait",
         "--together": options.beside == "together",
         "--allow-disturbed": options.allow_disturbed,
-        "--wait-until-quiet": options.wait_until_quiet is not None,
         "--no-report": options.no_report,
         "--quiet": options.quiet,
         "--json": options.json,
