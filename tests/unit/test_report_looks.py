@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bakeoff.analysis.compare import Comparison
+from bakeoff.analysis.estimate import Estimate, paired
+from bakeoff.analysis.looks import alpha_after
+from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.resume import Present
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.cli import main
 from bakeoff.errors import BakeoffError, BundleError
 from bakeoff.model.records import AnalysisRecord, RunRecord
+from bakeoff.report import analyses
 from bakeoff.report.answer import Answer
 from bakeoff.report.conclusion import analysed, answer_and_records, answer_of
+from bakeoff.report.occasions import compared
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, Story, write_bundle
 
@@ -109,6 +116,17 @@ def test_the_report_of_a_bundle_that_still_runs_is_an_analysis(tmp_path: Path) -
     assert main(["bundles", "show", str(tmp_path / "b"), "--json"]) == 0
     assert main(["bundles", "show", str(tmp_path / "b")]) == 0
     assert len(Bundle.open(tmp_path / "b").analyses) == 1
+
+
+def test_comparing_the_bundle_with_another_takes_nothing_from_what_its_own_analyses_may_claim(tmp_path: Path) -> None:
+    bundle, other = (
+        write_bundle(tmp_path / name, replace(ALIKE, noise=noise)) for name, noise in (("b", 0.02), ("o", 0.03))
+    )
+    analysed(part(bundle, 5))
+    compared([bundle], [other], [metric("rate")])
+    assert len(bundle.analyses) == 2
+    second = analysed(part(bundle, 8))
+    assert (second.look, second.comparisons[0].level) == (2, pytest.approx(0.992))
 
 
 def test_a_verdict_stands_when_the_plan_grows_by_cells_that_show_nothing(tmp_path: Path) -> None:
@@ -213,3 +231,52 @@ def test_settings_that_lean_differently_or_are_all_decided_have_no_line_in_the_h
     assert apart.over_all == []
     decided = judged(tmp_path / "decided", SETTINGS, [], of_second(0.5))
     assert not any(words.startswith("Over all") for words in decided.headline)
+
+
+def test_what_was_claimed_over_all_settings_stands_when_the_settings_turn_out_to_differ(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", replace(SETTINGS, repetitions=8))
+    drop = dict(zip(("c05", "c06", "c07", "c08"), (0.99, 0.98, 0.9, 0.88), strict=True))
+    bundle.runs = [
+        run.model_copy(
+            update={"rate_ops_per_s": run.rate_ops_per_s * (of_second(0.98)(run) if run.block <= 5 else later)}
+        )
+        for run in bundle.runs
+        for later in [drop.get(run.cell, 1.0)]
+    ]
+    assert [one.verdict for one in answer_of(bundle).over_all] == []
+    assert [one.verdict for one in analysed(part(bundle, 5)).over_all] == ["lower"]
+    (whole,) = analysed(bundle).over_all
+    assert whole.verdict == "lower"
+    assert "the settings' effects differ by now: this mean describes none of them" in whole.notes
+
+
+def steps(mean: float, count: int) -> Estimate:
+    """Blocks around one log-ratio, 1 % apart."""
+    values = {block: math.exp(mean + (0.01 if block % 2 else -0.01)) for block in range(count)}
+    return paired("", metric("rate"), "base", "other", dict.fromkeys(values, 1.0), values)
+
+
+def in_turn(*asked: tuple[Estimate, float | None]) -> list[Comparison]:
+    """The same question each time, with the size that matters then."""
+    past: list[AnalysisRecord] = []
+    found = []
+    for number, (estimate, matters) in enumerate(asked):
+        alpha = alpha_after([one.alpha for one in past], 0.05)
+        answers = analyses.judged({"q": estimate}, past, alpha, None, matters)
+        past.append(analyses.record(str(number), ["q"], alpha, answers))
+        found.append(answers["q"])
+    return found
+
+
+def test_a_difference_that_is_later_shown_to_be_smaller_than_what_matters_is_small() -> None:
+    first, second, third = in_turn((steps(0.04, 6), 0.05), (steps(0.004, 60), 0.05), (steps(0.004, 70), 0.05))
+    assert (first.verdict, first.size) == ("higher", "open")
+    assert (second.verdict, second.size) == ("higher", "small")
+    assert (third.verdict, third.size) == ("higher", "small")
+
+
+def test_a_difference_is_not_hidden_by_an_earlier_equivalence_within_another_size() -> None:
+    first, second, third = in_turn((steps(0.02, 30), 0.05), (steps(0.02, 40), None), (steps(0.02, 40), 0.05))
+    assert first.size == "small" or first.verdict == "equivalent"
+    assert second.verdict == "higher"
+    assert (third.verdict, third.size) == ("higher", "small")

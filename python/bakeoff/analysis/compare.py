@@ -108,10 +108,18 @@ class Given:
     matters_ratio: float | None = None
     size: Size | None = None
 
+    @property
+    def is_difference(self) -> bool:
+        return self.verdict in ("higher", "lower")
+
+    def of_size(self, matters: float | None) -> "Given":
+        """This difference, which was also shown to be smaller than `matters`."""
+        return replace(self, matters_ratio=matters, size="small")
+
     def settles(self, matters: float | None) -> bool:
         """Whether nothing is left to ask, where `matters` is the size that matters now."""
         if matters is None:
-            return self.verdict in ("higher", "lower")
+            return self.is_difference
         same = self.matters_ratio == matters
         return same and (self.verdict == "equivalent" or self.size in ("matters", "small"))
 

@@ -163,10 +163,11 @@ def paired(
     return Estimate(cell, objective, base, other, "paired", len(blocks), *values, finding, tuple(notes), by_block)
 
 
-def over_settings(cell: str, estimates: Sequence[Estimate]) -> Estimate | None:
+def over_settings(cell: str, estimates: Sequence[Estimate], *, claimed: bool = False) -> Estimate | None:
     """The same two in several settings, all `paired`, as one question: for each block that all of them have, the mean
     of their log-ratios, each setting counting the same. None where one of them could not be judged, or where the
-    settings' effects differ: the mean of -19 % and -3 % describes neither.
+    settings' effects differ: the mean of -19 % and -3 % describes neither. claimed: an earlier analysis claimed
+    something of it, which stands, with a note where the effects now differ.
 
     What differs between settings is no noise here: the answer is about these settings, not about others like them.
     """
@@ -176,12 +177,14 @@ def over_settings(cell: str, estimates: Sequence[Estimate]) -> Estimate | None:
     if len(blocks) < REPETITIONS_MIN:
         return None
     by_setting = np.asarray([[e.log_ratios[block] for block in blocks] for e in estimates])
-    if differ(by_setting):
+    apart = differ(by_setting)
+    if apart and not claimed:
         return None
     ratios = by_setting.mean(axis=0)
     first = estimates[0]
     facts = cell, first.objective, first.base, first.other, first.design, len(blocks)
-    return Estimate(*facts, None, None, _of_steps(ratios, "ratio"))
+    notes = ("the settings' effects differ by now: this mean describes none of them",) if apart else ()
+    return Estimate(*facts, None, None, _of_steps(ratios, "ratio"), notes=notes)
 
 
 #: Of the test whether effects differ: it errs towards not pooling, because it sees little.

@@ -34,13 +34,17 @@ def place_of(past: Sequence[AnalysisRecord], data: str, family: Iterable[str]) -
 
 
 def claims(past: Iterable[AnalysisRecord]) -> dict[str, Given]:
-    """By question the verdicts that stand: the first, or a later one that says more of the size that matters."""
+    """By question the verdicts that stand: the first, or a later one that says more of the size that matters. A
+    difference, and equivalence within some size, are both true of a small difference."""
     found: dict[str, Given] = {}
     for one in past:
         for v in one.verdicts:
-            facts = v.verdict, v.repetitions, v.level, v.ratio, v.low, v.high, v.matters_ratio, v.size
-            if v.verdict != "no difference" and (v.question not in found or v.size in ("matters", "small")):
-                found[v.question] = Given(*facts)
+            given = Given(v.verdict, v.repetitions, v.level, v.ratio, v.low, v.high, v.matters_ratio, v.size)
+            first = found.get(v.question)
+            if given.verdict != "no difference" and (first is None or v.size in ("matters", "small")):
+                found[v.question] = given
+            elif first is not None and first.verdict == "equivalent" and given.is_difference:
+                found[v.question] = given.of_size(first.matters_ratio)
     return found
 
 
@@ -67,6 +71,10 @@ def _standing(e: Estimate, given: Given | None, decided: Comparison | None) -> C
     if decided is not None and (given is None or decided.verdict == given.verdict):
         return decided
     assert given is not None, "what was not asked was given"
+    if decided is not None and given.is_difference and decided.verdict == "equivalent":
+        return standing(e, given.of_size(decided.matters_ratio))
+    if decided is not None and given.verdict == "equivalent" and decided.verdict in ("higher", "lower"):
+        return decided
     return standing(e, given)
 
 

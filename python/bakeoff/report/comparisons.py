@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -61,18 +61,20 @@ def compare_all(contest: Contest, bundle: Source, runs: Runs, *, can_record: boo
     pairs = _pairs(contest)
     asked = {fails.objective.name: fails.objective for fails in relative_thresholds(contest.plan)}
     metrics = [contest.objective, *(metric for name, metric in asked.items() if name != contest.objective.name)]
-    estimates = _estimates(contest, metrics, pairs, bundle, runs)
+    own = [one for one in bundle.analyses if not one.before]  # the others are of this bundle against another
+    made = max((run.block for found in runs.values() for run in found), default=0)
+    old = [] if own else _before_records(contest, metrics, pairs, bundle, runs, made)
+    past = [*own, *old]
+    claimed = analyses.claims(past)
+    estimates = _estimates(contest, metrics, pairs, bundle, runs, claimed)
     shape = [f"shape of {contest.objective.name}"] if contest.axis and contest.is_swept(contest.axis) else []
     values = [text for text in contest.plan.fail_if if isinstance(parse_threshold(text, contest.plan.rates), Limit)]
     family = [*estimates, *shape, *values]
-    made = max((run.block for found in runs.values() for run in found), default=0)
-    old = _before_records(contest, metrics, pairs, bundle, runs, made)
-    past = [*bundle.analyses, *old]
     data = analyses.fingerprint(bundle.runs)
     index = analyses.place_of(past, data, family)
     before, this = (past, None) if index is None else (past[:index], past[index])
     alpha: float | None = this.alpha if this else alpha_after([one.alpha for one in past], compare.ALPHA)
-    given_before = this is not None or (not bundle.analyses and _was_answered(bundle, made))
+    given_before = this is not None or (not own and _was_answered(bundle, made))
     if not can_record and not given_before:
         alpha = None
     found = analyses.judged(estimates, before, alpha, this, contest.plan.matters_ratio)
@@ -82,18 +84,25 @@ def compare_all(contest: Contest, bundle: Source, runs: Runs, *, can_record: boo
     if this is None and alpha is not None and judged:
         pending = [*old, analyses.record(data, family, alpha, found)]
     answers = _answers(contest, metrics, pairs, list(found.values()), bundle, runs)
-    wholes = [
-        answered((), one, []).model_copy(update={"setting_words": one.cell})
-        for one in list(found.values())[len(metrics) * len(pairs) :]
-    ]
     by_setting = answers.pop(contest.objective.name)
-    return Compared(by_setting, [one for one in wholes if lean_alike(one, by_setting)], answers, before, alpha, pending)
+    wholes = {
+        question: answered((), one, []).model_copy(update={"setting_words": one.cell})
+        for question, one in list(found.items())[len(metrics) * len(pairs) :]
+    }
+    shown = [one for question, one in wholes.items() if question in claimed or lean_alike(one, by_setting)]
+    return Compared(by_setting, shown, answers, before, alpha, pending)
 
 
 def _estimates(
-    contest: Contest, metrics: Sequence[Metric], pairs: Sequence[Pair], bundle: Source, runs: Runs
+    contest: Contest,
+    metrics: Sequence[Metric],
+    pairs: Sequence[Pair],
+    bundle: Source,
+    runs: Runs,
+    claimed: Collection[str],
 ) -> dict[str, Estimate]:
-    """By the question that each answers. Those over all settings are of the objective, and come last."""
+    """By the question that each answers. Those over all settings are of the objective, and come last. claimed: the
+    questions that earlier analyses answered."""
     found = {
         f"{metric.name}: {other.id} against {base.id}": _estimate(contest, metric, base, other, bundle, runs)
         for metric in metrics
@@ -101,11 +110,11 @@ def _estimates(
     }
     first = list(found.values())[: len(pairs)]
     cells = ",".join(sorted({cell.id for _, base, other in pairs for cell in (base, other)}))
-    for whole in over_all(first):
-        found[f"{contest.objective.name}: {whole.other} against {whole.base} over all of {analyses.short(cells)}"] = (
-            whole
-        )
-    return found
+
+    def question(other: str, base: str) -> str:
+        return f"{contest.objective.name}: {other} against {base} over all of {analyses.short(cells)}"
+
+    return found | over_all(first, question, claimed)
 
 
 def _answers(
@@ -144,9 +153,9 @@ def _before_records(
     """The analyses of a bundle from before they were recorded, which noted only over how many repetitions they were."""
     found: list[AnalysisRecord] = []
     blocks_of = sorted(blocks for blocks in set(bundle.info.looks) if REPETITIONS_MIN <= blocks < made)
-    for blocks in blocks_of if not bundle.analyses else []:
+    for blocks in blocks_of:
         seen = {cell: [run for run in of if run.block <= blocks] for cell, of in runs.items()}
-        estimates = _estimates(contest, metrics, pairs, bundle, seen)
+        estimates = _estimates(contest, metrics, pairs, bundle, seen, analyses.claims(found))
         alpha = alpha_after([one.alpha for one in found], compare.ALPHA)
         judged = analyses.judged(estimates, found, alpha)
         data = analyses.fingerprint([run for run in bundle.runs if run.block <= blocks])

@@ -152,9 +152,10 @@ def analysed(bundle: Recording, metrics: Sequence[Metric] = ()) -> Answer:
     """The answer, for somebody who may act on it: recorded first, in the bundle, as one of its analyses. Where that
     cannot be done the answer claims nothing that was not claimed before."""
     for _ in range(ATTEMPTS_MAX):
+        known = len(bundle.analyses)
         answer, pending = answer_and_records(bundle, metrics)
         try:
-            if not pending or bundle.record(pending, answer.look - len(pending)):
+            if not pending or bundle.record(pending, known):
                 return answer
         except BakeoffError:
             break
