@@ -47,8 +47,9 @@ check: setup
 
 test: check test-rust test-python
 
+# Not the examples, which `make check` looks through; the documentation has no tests.
 test-rust: setup
-	cargo test --workspace --locked --quiet
+	cargo test --workspace --tests --locked --quiet
 
 # Two at a time: most tests wait for a server or for a window to end, and none depends on how long that took.
 test-python: setup
