@@ -1,10 +1,8 @@
 //! The Hat Shop from end to end, on SQLite: loaded, its events carried out and checked, and what its checks find.
-#![allow(clippy::unwrap_used)] // test code throughout
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-mod database;
-use database::Database;
+use crate::database::Database;
 
 const ORDERS: u64 = 60;
 const LAYOUTS: [(&str, bool); 3] = [

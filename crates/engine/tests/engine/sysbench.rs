@@ -1,11 +1,9 @@
 //! sysbench OLTP from end to end, on SQLite: every script on tables we loaded, and the checks afterwards.
-#![allow(clippy::unwrap_used)] // test code throughout
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-mod database;
-use database::Database;
+use crate::database::Database;
 
 const OPERATIONS: u64 = 60;
 const TABLES: u64 = 2;

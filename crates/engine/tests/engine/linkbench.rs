@@ -1,9 +1,7 @@
 //! LinkBench from end to end, on SQLite: loaded, asked and checked, and what its checks find.
-#![allow(clippy::unwrap_used)] // test code throughout
 use serde_json::{Value, json};
 
-mod database;
-use database::Database;
+use crate::database::Database;
 
 const NODES: u64 = 300;
 

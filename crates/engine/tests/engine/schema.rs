@@ -1,5 +1,4 @@
 //! The checked-in schemas are the Rust types, and the examples are read and written back unchanged.
-#![allow(clippy::unwrap_used)] // test code throughout
 use bakeoff_model::event::Event;
 use bakeoff_model::resolve::{Answer, Request};
 use bakeoff_model::run::RunSpec;

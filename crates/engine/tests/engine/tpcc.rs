@@ -1,11 +1,8 @@
 //! TPC-C from end to end, on SQLite: a load keeps all conditions, a run keeps them, and each thing that could be wrong with
 //! the data is found by exactly the checks that are about it.
-#![allow(clippy::unwrap_used)] // test code throughout
-use database::Database;
+use crate::database::Database;
 use rusqlite::Connection;
 use serde_json::{Value, json};
-
-mod database;
 
 fn workload(variant: &str) -> Value {
     json!({ "kind": "tpcc", "variant": variant, "mini": true })

@@ -1,5 +1,4 @@
 //! The null system over the phases of a run, each a process of its own: what it kept, and whom its faults strike.
-#![allow(clippy::unwrap_used)] // test code throughout
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,5 +1,4 @@
 //! The engine as its controller sees it: a process with stdin, stdout, signals and an exit code.
-#![allow(clippy::unwrap_used)] // test code throughout
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};

@@ -1,7 +1,5 @@
 //! What each transaction of TPC-C does to the data, row by row: everything that must change by what the specification says,
 //! and nothing else. On a small population in SQLite.
-#![cfg(feature = "sqlite")]
-#![allow(clippy::unwrap_used)] // test code throughout
 use bakeoff_drivers::records::SqlRecords;
 use bakeoff_drivers::sqlite::{SqliteDriver, SqliteSession};
 use bakeoff_model::driver::Driver;

@@ -1,0 +1,87 @@
+//! Which driver and workload go together in the build, as the engine answers it.
+use bakeoff_drivers::resolve::KINDS;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// The last line that the engine answers to this one.
+fn answer(arguments: &[&str], line: &Value) -> Value {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bakeoff-engine"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    writeln!(child.stdin.take().unwrap(), "{line}").unwrap();
+    let output = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    serde_json::from_str(output.lines().last().unwrap()).unwrap()
+}
+
+#[test]
+fn every_client_in_the_build_runs_a_workload() {
+    for kind in KINDS {
+        let clients = (kind.ways)();
+        for client in &clients {
+            // Nobody listens there, which only a client that is paired with the workload finds out.
+            let endpoints = json!([{ "name": "n1", "role": "primary", "address": "127.0.0.1:1" }]);
+            let mut driver = match kind.kind {
+                "null" => json!({}),
+                "sqlite" => json!({ "path": "/nowhere/file.db" }),
+                "mysql" => json!({ "endpoints": endpoints, "user": "u", "schema": "s" }),
+                "postgresql" => json!({ "endpoints": endpoints, "user": "u", "database": "d" }),
+                "cassandra" => json!({ "endpoints": endpoints, "keyspace": "k" }),
+                other => panic!("{other}: a document of its driver is missing here"),
+            };
+            driver["kind"] = kind.kind.into();
+            if clients.len() > 1 {
+                driver["client"] = client.client.into();
+            }
+            let event = answer(
+                &["--now", "-"],
+                &json!({
+                    "format": 1, "phase": "run", "driver": driver, "workload": { "kind": "ycsb" }, "timeout_s": 5,
+                    "limit": { "kind": "operations", "operations": 1, "max_s": null },
+                }),
+            );
+            assert!(
+                event["kind"] != "usage",
+                "{} of {}: {event}",
+                client.client,
+                kind.kind
+            );
+        }
+    }
+}
+
+/// Why Cassandra does not do this workload; empty: it does.
+#[cfg(feature = "cassandra")]
+fn refusal(workload: &str, options: Value) -> String {
+    let answer = answer(
+        &["resolve"],
+        &json!({
+            "ask": "workload", "kind": workload, "options": options,
+            "driver": { "kind": "cassandra", "options": {} },
+        }),
+    );
+    answer["what"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+#[cfg(feature = "cassandra")]
+fn what_cassandra_does_not_have_is_refused_in_words() {
+    let ycsb = |options| refusal("ycsb", options);
+    assert_eq!(ycsb(json!({ "preset": "a" })), "");
+    assert_eq!(
+        ycsb(json!({ "preset": "e" })),
+        "ycsb needs scans in the order of keys, which cassandra does not offer"
+    );
+    assert_eq!(
+        ycsb(json!({ "preset": "a", "ops_per_transaction": 4 })),
+        "ycsb needs transactions, which cassandra does not offer"
+    );
+    assert_eq!(refusal("hatshop", json!({ "layout": "line_items" })), "");
+    assert_eq!(
+        refusal("tpcc", json!({})),
+        "cassandra cannot be asked what tpcc asks (SQL, or transactions)"
+    );
+}
