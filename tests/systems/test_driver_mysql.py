@@ -12,7 +12,7 @@ from rust_tests import needs_cargo, run_driver_tests
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("mariadb_program"), needs_cargo]
 
-TESTS = ("mysql_library", "mysql_wire", "conformance", "values", "bulk", "allocation")
+TESTS = ("mysql_library", "mysql_wire", "conformance", "values", "bulk", "session_allocation")
 # What transactions do to each other is the server's, however it is asked: once is enough.
 ONCE = ("acid",)
 

@@ -11,7 +11,7 @@ from rust_tests import needs_cargo, run_driver_tests
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("postgresql_program"), needs_cargo]
 
-TESTS = ("postgresql_wire", "postgresql_library", "conformance", "values", "bulk", "allocation")
+TESTS = ("postgresql_wire", "postgresql_library", "conformance", "values", "bulk", "session_allocation")
 # What transactions do to each other is the server's, however it is asked: once is enough.
 ONCE = ("acid",)
 

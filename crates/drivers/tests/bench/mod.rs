@@ -298,8 +298,10 @@ pub async fn open<D: Driver>(driver: &D) -> Result<D::Session, OpError> {
 
 /// A table with three fields, of a name that no other test has.
 pub fn table(test: &str) -> TableSpec {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     TableSpec {
-        name: format!("t{}_{test}", std::process::id()),
+        name: format!("t{}_{number}_{test}", std::process::id()),
         key_column: "YCSB_KEY".into(),
         key_length: 100,
         field_names: (0..3).map(|i| format!("FIELD{i}")).collect(),

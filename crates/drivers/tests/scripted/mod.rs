@@ -2,7 +2,7 @@
 #![allow(dead_code)] // every test file uses its own part of it
 pub mod postgresql;
 
-use super::bench::endpoint;
+use crate::bench::endpoint;
 use bakeoff_model::run::{MysqlSpec, Secret};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -26,7 +26,7 @@ YQIDAQAB
 fn password() -> Secret {
     static FILE: OnceLock<PathBuf> = OnceLock::new();
     let file = FILE.get_or_init(|| {
-        let file = super::bench::sqlite_file().with_extension("password");
+        let file = crate::bench::sqlite_file().with_extension("password");
         std::fs::write(&file, PASSWORD).unwrap();
         file
     });

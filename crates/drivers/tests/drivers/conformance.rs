@@ -1,0 +1,467 @@
+//! What every driver of records must do, case by case, against every system that is at hand.
+use crate::bench::{self, Bench, open, row, table, texts};
+use bakeoff_model::driver::Driver;
+use bakeoff_model::outcome::{FailClass, Outcome};
+use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table, TableSpec};
+use bakeoff_model::transaction::{Access, Transactional};
+
+const T: Table = Table(0);
+
+/// Opens a session on a fresh, empty table.
+async fn fresh<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) -> D::Session {
+    let mut session = open(driver).await.unwrap();
+    session.attach(std::slice::from_ref(spec)).await.unwrap();
+    session.drop_table(spec).await.unwrap();
+    session.create_table(spec).await.unwrap();
+    session
+}
+
+async fn keys_from(session: &mut impl RecordSession, start: &str, limit: Option<u32>) -> Vec<String> {
+    let mut keys = Vec::new();
+    let mut each = |row: &_| keys.push(String::from_utf8(texts(row).swap_remove(0)).unwrap());
+    let rows = session
+        .scan(T, start.as_bytes(), limit, Fields::All, &mut each)
+        .await
+        .unwrap();
+    assert_eq!(rows, keys.len() as u64);
+    keys
+}
+
+async fn load(session: &mut impl RecordSession, keys: &[&str]) {
+    for key in keys {
+        let stored = session.insert(T, row(key, [b"a", b"b", b"c"]).record()).await;
+        assert_eq!(stored.unwrap().unwrap_or(1), 1);
+    }
+}
+
+/// What a driver says of so many rows: nothing where the system does not count.
+fn told(driver: &impl Driver, rows: u64) -> Option<u64> {
+    (!driver.capabilities().affected.is_empty()).then_some(rows)
+}
+
+async fn every_byte_survives<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
+    let mut session = fresh(driver, spec).await;
+    let printable: Vec<u8> = (0x20..=0x7e).collect();
+    let quotes = br#"'; DROP TABLE x; -- "`\ %_?$1 '' \' \\"#;
+    let written = row("user1", [&printable, quotes, b""]);
+    assert_eq!(
+        session.insert(T, written.record()).await.unwrap(),
+        told(driver, 1)
+    );
+
+    let all = texts(session.read(T, b"user1", Fields::All).await.unwrap().unwrap());
+    assert_eq!(all, [&b"user1"[..], &printable, quotes, b""]);
+    let by_name = texts(
+        session
+            .read(T, b"user1", Fields::AllByName)
+            .await
+            .unwrap()
+            .unwrap(),
+    );
+    assert_eq!(by_name, [&printable[..], quotes, b""]);
+    let one = texts(session.read(T, b"user1", Fields::One(1)).await.unwrap().unwrap());
+    assert_eq!(one, [quotes]);
+}
+
+async fn long_values_survive<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
+    let mut session = fresh(driver, spec).await;
+    let long: Vec<u8> = (0..65_000u32).map(|i| b'a' + (i % 26) as u8).collect();
+    session
+        .insert(T, row("k", [&long, b"", &long]).record())
+        .await
+        .unwrap();
+    assert_eq!(
+        texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
+        [&long[..], b"", &long]
+    );
+}
+
+async fn a_missing_row_is_an_answer<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
+    let mut session = fresh(driver, spec).await;
+    load(&mut session, &["there"]).await;
+    assert!(session.read(T, b"gone", Fields::All).await.unwrap().is_none());
+    assert_eq!(
+        session
+            .update(
+                T,
+                b"gone",
+                &[FieldValue {
+                    field: 0,
+                    value: b"x"
+                }]
+            )
+            .await
+            .unwrap(),
+        told(driver, 0)
+    );
+    assert_eq!(session.delete(T, b"gone").await.unwrap(), told(driver, 0));
+    assert_eq!(session.count(T).await.unwrap(), 1);
+}
+
+async fn updates_set_what_they_name<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
+    let mut session = fresh(driver, spec).await;
+    load(&mut session, &["k", "other"]).await;
+    let set = |field, value| FieldValue { field, value };
+    assert_eq!(
+        session.update(T, b"k", &[set(1, b"one")]).await.unwrap(),
+        told(driver, 1)
+    );
+    assert_eq!(
+        texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
+        [&b"a"[..], b"one", b"c"]
+    );
+    assert_eq!(
+        session
+            .update(T, b"k", &[set(2, b"2"), set(0, b"0")])
+            .await
+            .unwrap(),
+        told(driver, 1)
+    );
+    assert_eq!(
+        texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
+        [&b"0"[..], b"one", b"2"]
+    );
+    let all = [set(0, b"x"), set(1, b"y"), set(2, b"z")];
+    assert_eq!(session.update(T, b"k", &all).await.unwrap(), told(driver, 1));
+    assert_eq!(
+        texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
+        [b"x", b"y", b"z"]
+    );
+    assert_eq!(
+        texts(
+            session
+                .read(T, b"other", Fields::AllByName)
+                .await
+                .unwrap()
+                .unwrap()
+        ),
+        [b"a", b"b", b"c"]
+    );
+}
+
+async fn an_update_to_an_equal_value_counts_its_row<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
+    let mut session = fresh(driver, spec).await;
+    load(&mut session, &["k"]).await;
+    assert_eq!(
+        session
+            .update(
+                T,
+                b"k",
+                &[FieldValue {
+                    field: 0,
+                    value: b"a"
+                }]
+            )
+            .await
+            .unwrap(),
+        told(driver, 1)
+    );
+}
+
+async fn a_duplicate_key_is_a_constraint<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
+    let mut session = fresh(driver, spec).await;
+    load(&mut session, &["k"]).await;
+    let error = session
+        .insert(T, row("k", [b"1", b"2", b"3"]).record())
+        .await
+        .unwrap_err();
+    assert_eq!(error.outcome, Outcome::Fail(FailClass::Constraint), "{error}");
+    assert!(!error.connection_lost);
+    assert_eq!(
+        texts(session.read(T, b"k", Fields::AllByName).await.unwrap().unwrap()),
+        [b"a", b"b", b"c"]
+    );
+}
+
+async fn scans_go_in_key_order_to_their_limit_or_the_end<
+    D: Driver<Session: RecordSession + Transactional>,
+>(
+    driver: &D,
+    spec: &TableSpec,
+) {
+    let mut session = fresh(driver, spec).await;
+    load(&mut session, &["user5", "user10", "user2", "user31", "user4"]).await;
+    assert_eq!(
+        keys_from(&mut session, "user2", Some(3)).await,
+        ["user2", "user31", "user4"]
+    );
+    assert_eq!(
+        keys_from(&mut session, "user3", Some(100)).await,
+        ["user31", "user4", "user5"]
+    );
+    assert_eq!(keys_from(&mut session, "user10", None).await.len(), 5);
+    assert_eq!(keys_from(&mut session, "user6", None).await, [""; 0]);
+    let mut cells = Vec::new();
+    let mut each = |row: &_| cells.push(texts(row));
+    session
+        .scan(T, b"user5", None, Fields::One(2), &mut each)
+        .await
+        .unwrap();
+    assert_eq!(cells, [[b"c".to_vec()]]);
+}
+
+async fn deleted_rows_are_gone<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
+    let mut session = fresh(driver, spec).await;
+    load(&mut session, &["a", "b"]).await;
+    assert_eq!(session.delete(T, b"a").await.unwrap(), told(driver, 1));
+    assert!(session.read(T, b"a", Fields::All).await.unwrap().is_none());
+    assert_eq!(session.count(T).await.unwrap(), 1);
+}
+
+async fn batches_are_stored_whole<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
+    let mut session = fresh(driver, spec).await;
+    let rows: Vec<_> = (0..237)
+        .map(|i| row(&format!("k{i:04}"), [b"a", format!("v{i}").as_bytes(), b""]))
+        .collect();
+    let records: Vec<_> = rows.iter().map(|row| row.record()).collect();
+    assert_eq!(session.insert_batch(T, &records).await.unwrap(), 237);
+    assert_eq!(session.count(T).await.unwrap(), 237);
+    for i in [0, 99, 100, 199, 200, 236] {
+        let read = session
+            .read(T, format!("k{i:04}").as_bytes(), Fields::One(1))
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(texts(read), [format!("v{i}").into_bytes()]);
+    }
+    assert_eq!(session.insert_batch(T, &[]).await.unwrap(), 0);
+}
+
+async fn a_batch_that_fails_stores_nothing<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
+    let mut session = fresh(driver, spec).await;
+    load(&mut session, &["k0150"]).await;
+    let rows: Vec<_> = (0..200)
+        .map(|i| row(&format!("k{i:04}"), [b"a", b"b", b"c"]))
+        .collect();
+    let records: Vec<_> = rows.iter().map(|row| row.record()).collect();
+    let error = session.insert_batch(T, &records).await.unwrap_err();
+    assert_eq!(error.outcome, Outcome::Fail(FailClass::Constraint), "{error}");
+    assert_eq!(session.count(T).await.unwrap(), 1);
+    // The session is not left inside a transaction.
+    load(&mut session, &["after"]).await;
+    let mut other = open(driver).await.unwrap();
+    other.attach(std::slice::from_ref(spec)).await.unwrap();
+    assert_eq!(other.count(T).await.unwrap(), 2);
+}
+
+async fn transactions_commit_or_leave_nothing<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
+    let mut session = fresh(driver, spec).await;
+    load(&mut session, &["kept"]).await;
+    session.begin(Access::default()).await.unwrap();
+    load(&mut session, &["new"]).await;
+    session
+        .update(
+            T,
+            b"kept",
+            &[FieldValue {
+                field: 0,
+                value: b"changed",
+            }],
+        )
+        .await
+        .unwrap();
+    let more = row("batch", [b"", b"", b""]);
+    session.insert_batch(T, &[more.record()]).await.unwrap();
+    session.rollback().await.unwrap();
+    assert_eq!(keys_from(&mut session, "", None).await, ["kept"]);
+    assert_eq!(
+        texts(session.read(T, b"kept", Fields::One(0)).await.unwrap().unwrap()),
+        [b"a"]
+    );
+
+    session.begin(Access::default()).await.unwrap();
+    session.delete(T, b"kept").await.unwrap();
+    load(&mut session, &["stays"]).await;
+    session.commit().await.unwrap();
+    let mut other = open(driver).await.unwrap();
+    other.attach(std::slice::from_ref(spec)).await.unwrap();
+    assert_eq!(keys_from(&mut other, "", None).await, ["stays"]);
+}
+
+async fn a_session_that_goes_away_takes_its_transaction_along<
+    D: Driver<Session: RecordSession + Transactional>,
+>(
+    driver: &D,
+    spec: &TableSpec,
+) {
+    let mut session = fresh(driver, spec).await;
+    session.begin(Access::default()).await.unwrap();
+    load(&mut session, &["lost"]).await;
+    drop(session);
+    // A server notices when it next looks at the socket.
+    for _ in 0..100 {
+        let mut other = open(driver).await.unwrap();
+        other.attach(std::slice::from_ref(spec)).await.unwrap();
+        if other
+            .insert(T, row("lost", [b"1", b"2", b"3"]).record())
+            .await
+            .is_ok()
+        {
+            return;
+        }
+        bakeoff_model::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("the row of a transaction that never committed is there");
+}
+
+async fn tables_come_and_go<D: Driver<Session: RecordSession + Transactional>>(driver: &D, spec: &TableSpec) {
+    let mut session = fresh(driver, spec).await;
+    assert!(session.table_exists(spec).await.unwrap());
+    assert!(
+        session.create_table(spec).await.is_err(),
+        "creating it twice is an error"
+    );
+    session.drop_table(spec).await.unwrap();
+    assert!(!session.table_exists(spec).await.unwrap());
+    session.drop_table(spec).await.unwrap();
+}
+
+async fn a_failing_operation_is_reported_as_failing<D: Driver<Session: RecordSession + Transactional>>(
+    driver: &D,
+    spec: &TableSpec,
+) {
+    let mut session = fresh(driver, spec).await;
+    load(&mut session, &["k"]).await;
+    session.read(T, b"k", Fields::All).await.unwrap();
+    let mut other = open(driver).await.unwrap();
+    other.drop_table(spec).await.unwrap();
+
+    // Both where the statement is prepared already and where it is not.
+    let refused = Outcome::Fail(FailClass::Refused);
+    let record = row("new", [b"a", b"b", b"c"]);
+    let field = [FieldValue {
+        field: 0,
+        value: b"x",
+    }];
+    assert_eq!(
+        session.read(T, b"k", Fields::All).await.unwrap_err().outcome,
+        refused
+    );
+    assert_eq!(
+        session.read(T, b"k", Fields::One(0)).await.unwrap_err().outcome,
+        refused
+    );
+    assert_eq!(
+        session.insert(T, record.record()).await.unwrap_err().outcome,
+        refused
+    );
+    assert_eq!(
+        session
+            .insert_batch(T, &[record.record()])
+            .await
+            .unwrap_err()
+            .outcome,
+        refused
+    );
+    assert_eq!(
+        session.update(T, b"k", &field).await.unwrap_err().outcome,
+        refused
+    );
+    assert_eq!(session.delete(T, b"k").await.unwrap_err().outcome, refused);
+    assert_eq!(
+        session
+            .scan(T, b"", None, Fields::All, &mut |_| {})
+            .await
+            .unwrap_err()
+            .outcome,
+        refused
+    );
+    assert_eq!(session.count(T).await.unwrap_err().outcome, refused);
+}
+
+/// One test per case and system, each on a table of its own, which is dropped at the end.
+macro_rules! conformance {
+    ($system:ident, $bench:ty, [$($case:ident),* $(,)?]) => {
+        mod $system {
+            use super::*;
+            $(
+                #[test]
+                fn $case() {
+                    let Some(driver) = <$bench>::driver() else { return };
+                    let spec = table(&format!("{}_{}", stringify!($system), stringify!($case)).chars().take(50).collect::<String>());
+                    <$bench>::run(async {
+                        super::$case(&driver, &spec).await;
+                        open(&driver).await.unwrap().drop_table(&spec).await.unwrap();
+                    });
+                }
+            )*
+        }
+    };
+    ($($system:ident: $bench:ty),*) => {
+        $(conformance!($system, $bench, [
+            every_byte_survives,
+            long_values_survive,
+            a_missing_row_is_an_answer,
+            updates_set_what_they_name,
+            an_update_to_an_equal_value_counts_its_row,
+            a_duplicate_key_is_a_constraint,
+            scans_go_in_key_order_to_their_limit_or_the_end,
+            deleted_rows_are_gone,
+            batches_are_stored_whole,
+            a_batch_that_fails_stores_nothing,
+            transactions_commit_or_leave_nothing,
+            a_session_that_goes_away_takes_its_transaction_along,
+            tables_come_and_go,
+            a_failing_operation_is_reported_as_failing,
+        ]);)*
+    };
+}
+
+conformance!(
+    null: bench::Null,
+    sqlite: bench::Sqlite,
+    mysql: bench::Mysql,
+    wire: bench::MysqlWire,
+    postgresql_wire: bench::PostgresqlWire,
+    postgresql_library: bench::PostgresqlLibrary
+);
+
+// It has neither transactions nor constraints, and no order of keys.
+conformance!(
+    cassandra,
+    bench::Cassandra,
+    [
+        every_byte_survives,
+        long_values_survive,
+        a_missing_row_is_an_answer,
+        updates_set_what_they_name,
+        an_update_to_an_equal_value_counts_its_row,
+        deleted_rows_are_gone,
+        batches_are_stored_whole,
+        tables_come_and_go,
+        a_failing_operation_is_reported_as_failing,
+    ]
+);

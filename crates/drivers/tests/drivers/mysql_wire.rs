@@ -1,0 +1,154 @@
+//! What is the MySQL protocol's own, through our own client.
+use crate::bench;
+#[path = "mysql_cases.rs"]
+mod cases;
+#[path = "server_cases.rs"]
+mod server_cases;
+
+use crate::scripted::{self, Conversation};
+use bakeoff_drivers::mysql::wire::WireDriver;
+use bakeoff_model::outcome::{FailClass, OpError, Outcome};
+use bakeoff_model::run::{MysqlSpec, TlsSpec};
+use bakeoff_model::sql::{SpeaksSql, SqlSession};
+use bakeoff_model::transaction::{Access, Transactional};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+mod client {
+    use bakeoff_drivers::mysql::wire::{WireDriver, WireSession};
+    use bakeoff_drivers::records::SqlRecords;
+    use bakeoff_model::run::MysqlSpec;
+    use std::time::Duration;
+
+    pub use crate::bench::{run_on_reactor as run, wire_driver as driver};
+    pub type Session = SqlRecords<WireSession>;
+
+    pub fn driver_within(spec: MysqlSpec, timeout: Duration) -> WireDriver {
+        WireDriver::new(spec, None, timeout).unwrap()
+    }
+}
+
+#[test]
+fn tls_is_refused_and_the_client_that_has_it_named() {
+    let Some(spec) = bench::mysql_spec() else { return };
+    let tls = Some(TlsSpec {
+        ca_file: None,
+        verify: false,
+    });
+    let refused = WireDriver::new(
+        bakeoff_model::run::MysqlSpec { tls, ..spec },
+        None,
+        bench::TIMEOUT,
+    );
+    let trouble = refused.err().unwrap();
+    assert!(trouble.hint.contains("mysql_async"), "{trouble:?}");
+}
+
+/// What becomes of a login when the server asks for the password itself, and what the server has heard after each word.
+fn full_authentication(account: impl Fn(MysqlSpec) -> MysqlSpec) -> (OpError, Vec<Vec<u8>>) {
+    let said = vec![scripted::mysql_greeting(), scripted::packet(2, &[1, 4])];
+    scripted::serve_and_hear(Conversation::new(said), |address| {
+        let spec = account(scripted::spec(address, false));
+        client::run(bench::open(&client::driver(spec, None)))
+            .err()
+            .unwrap()
+    })
+}
+
+#[test]
+fn over_plain_tcp_nobody_gets_the_password_by_asking_for_it() {
+    let (error, heard) = full_authentication(|spec| spec);
+    assert_eq!(error.outcome, Outcome::Fail(FailClass::Refused));
+    assert!(error.message.contains("server_public_key_file"), "{error}");
+    assert_eq!(heard.len(), 1, "not even a key is asked for");
+}
+
+#[test]
+fn the_password_is_given_to_who_has_the_key_that_the_plan_names() {
+    let file = bench::sqlite_file().with_extension("pem");
+    std::fs::write(&file, scripted::PUBLIC_KEY).unwrap();
+    let (_, heard) = full_authentication(|spec| MysqlSpec {
+        server_public_key_file: Some(file.display().to_string()),
+        ..spec
+    });
+    assert_eq!(heard[1].len(), 256, "as long as the key");
+}
+
+#[test]
+fn a_commit_that_the_server_could_not_finish_is_unknown() {
+    use bakeoff_model::sql::SpeaksSql;
+    let during_commit = b"\xFF\x9C\x04#HY000Got error 28 during COMMIT";
+    let said = vec![
+        scripted::mysql_greeting(),
+        scripted::packet(2, scripted::OK),
+        scripted::answer(&[scripted::OK]),
+        scripted::answer(&[during_commit]),
+    ];
+    let error = scripted::serve(Conversation::new(said), |address| {
+        client::run(async {
+            let mut session = server_cases::session(scripted::spec(address, false)).await;
+            session.sql().begin(Access::default()).await.unwrap();
+            session.sql().commit().await.unwrap_err()
+        })
+    });
+    assert_eq!((error.outcome, &*error.code), (Outcome::Unknown, "1180"));
+}
+
+/// Passes on what the clients of a server say until two have been there and the second has left, and says what all said.
+fn eavesdrop(server: String, listener: TcpListener) -> Vec<u8> {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let clients: Vec<_> = (0..2)
+        .map(|_| {
+            let client = listener.accept().unwrap().0;
+            let server = TcpStream::connect(&server).unwrap();
+            let (mut from, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            let (mut from, mut to, said) = (client, server, said.clone());
+            std::thread::spawn(move || {
+                let mut piece = [0; 4096];
+                while let Ok(length @ 1..) = from.read(&mut piece) {
+                    said.lock().unwrap().extend_from_slice(&piece[..length]);
+                    to.write_all(&piece[..length]).unwrap();
+                }
+                let _ = to.shutdown(Shutdown::Both);
+            })
+        })
+        .collect();
+    clients.into_iter().for_each(|client| client.join().unwrap());
+    said.lock().unwrap().clone()
+}
+
+#[test]
+fn a_session_that_may_be_somebody_elses_is_not_killed() {
+    let Some(spec) = bench::mysql_spec() else { return };
+    // Behind a proxy the server sees another port than ours, as it would of a stranger with the same number.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = bench::endpoint(&listener.local_addr().unwrap().to_string());
+    let server = spec.endpoints[0].address.clone();
+    let passing = std::thread::spawn(move || eavesdrop(server, listener));
+    client::run(async {
+        let there = MysqlSpec {
+            endpoints: vec![proxy],
+            ..spec.clone()
+        };
+        let mut victim = server_cases::session(there).await;
+        let number = cases::number(&mut victim).await;
+        let mut asleep = Box::pin(async move {
+            let _ = victim.sql().query_text(cases::SLEEP, &mut |_| {}).await;
+            victim
+        });
+        let mut other = server_cases::session(spec).await;
+        server_cases::until_busy(&mut asleep, &number, &mut other).await;
+        drop(asleep);
+        // The eavesdropper's thread ends when the second connection has been closed.
+        while !passing.is_finished() {
+            bakeoff_model::time::sleep(Duration::from_millis(5)).await;
+        }
+        let _ = other.sql().execute_text(&format!("KILL {number}")).await;
+    });
+    let said = passing.join().unwrap();
+    let says = |words: &str| said.windows(words.len()).any(|part| part == words.as_bytes());
+    assert!(says("FROM information_schema.PROCESSLIST") && !says("KILL"));
+}

@@ -1,0 +1,110 @@
+//! What a run of the Hat Shop is known to have done.
+use bakeoff_model::outcome::{FailClass, Outcome};
+use bakeoff_model::run::ClientSpec;
+use bakeoff_model::run::hatshop::HatshopSpec;
+use bakeoff_model::workload::{Ended, ThreadId, Workload};
+use bakeoff_workloads::hatshop::Hatshop;
+use std::time::Instant;
+
+use crate::session::hats::Hats;
+use crate::session::{NoProbe, now};
+
+const USER: ThreadId = ThreadId {
+    thread: 0,
+    stream: 0,
+    witness: false,
+};
+
+/// Orders created and deleted after one event, and how many of either are unknown. Two attempts: nobody answered the first.
+fn retried(create: f64, last: Outcome) -> (u64, u64) {
+    let spec = HatshopSpec {
+        create,
+        read: 0.0,
+        update: 0.0,
+        update_attribute: 0.0,
+        delete: 1.0 - create,
+        orders: 20,
+        ..HatshopSpec::default()
+    };
+    let hatshop = Hatshop::new(&spec, 1, ClientSpec::default(), Some(1)).unwrap();
+    let mut session = Hats::new();
+    now(hatshop.attach(&mut session)).unwrap();
+    let worker = Workload::<Hats>::worker(&hatshop, 0);
+    let mut thread = Workload::<Hats>::thread(&hatshop, &worker, USER);
+    now(hatshop.load_chunk(&worker, &mut thread, &mut session, 0, spec.orders)).unwrap();
+    Workload::<Hats>::next(&hatshop, &worker, &mut thread);
+    for _ in 0..2 {
+        now(hatshop.execute(&worker, &mut thread, &mut session, &mut NoProbe)).unwrap();
+    }
+    let ended = Ended {
+        perhaps_applied: 1,
+        ..Ended::at_once(last, false)
+    };
+    Workload::<Hats>::settle(&hatshop, &worker, &mut thread, ended, &mut NoProbe);
+    let evidence = serde_json::to_value(Workload::<Hats>::evidence(&hatshop)).unwrap();
+    let sum = |what: &str| -> u64 {
+        let told = ["created", "deleted"].map(|kind| evidence[kind][what].as_u64().unwrap());
+        told.iter().sum()
+    };
+    (sum("rows"), sum("unknown"))
+}
+
+#[test]
+fn what_a_retried_attempt_may_have_done_is_unknown() {
+    // The order that the first attempt has deleted is not there any more for the second.
+    for (create, done) in [(1.0, 1), (0.0, 0)] {
+        assert_eq!(retried(create, Outcome::Ok), (done, 1), "create {create}");
+        let failed = Outcome::Fail(FailClass::Constraint);
+        assert_eq!(retried(create, failed), (0, 1), "create {create}");
+        assert_eq!(retried(create, Outcome::Unknown), (0, 2), "create {create}");
+    }
+}
+
+#[test]
+fn more_users_than_orders_read_and_where_they_write_are_refused() {
+    let spec = |update| HatshopSpec {
+        create: 0.0,
+        read: 1.0,
+        update,
+        update_attribute: 0.0,
+        delete: 0.0,
+        orders: 500,
+        ..HatshopSpec::default()
+    };
+    let refused = Hatshop::new(&spec(1.0), 1, ClientSpec::default(), Some(512)).unwrap_err();
+    assert!(refused.what.contains("512 users"), "{refused}");
+    let reading = Hatshop::new(&spec(0.0), 1, ClientSpec::default(), Some(512)).unwrap();
+    let worker = Workload::<Hats>::worker(&reading, 0);
+    let last = ThreadId { stream: 511, ..USER };
+    let mut thread = Workload::<Hats>::thread(&reading, &worker, last);
+    for _ in 0..3 {
+        Workload::<Hats>::next(&reading, &worker, &mut thread);
+    }
+}
+
+/// What `next` costs on average, where `here` of `users` share an OS thread.
+fn draw_ns(users: u32, here: u64) -> f64 {
+    let spec = HatshopSpec::default();
+    let hatshop = Hatshop::new(&spec, 1, ClientSpec::default(), Some(users)).unwrap();
+    let worker = Workload::<Hats>::worker(&hatshop, 0);
+    let user = |stream| Workload::<Hats>::thread(&hatshop, &worker, ThreadId { stream, ..USER });
+    let mut threads: Vec<_> = (0..here).map(user).collect();
+    let rounds = (200_000 / here).min(2_000_000 / u64::from(users)).max(10);
+    let begun = Instant::now();
+    for _ in 0..rounds {
+        for thread in &mut threads {
+            Workload::<Hats>::next(&hatshop, &worker, thread);
+        }
+    }
+    begun.elapsed().as_nanos() as f64 / (rounds * here) as f64
+}
+
+/// `cargo test --release -p bakeoff-workloads --test workloads hatshop -- --ignored --nocapture`
+#[test]
+#[ignore = "prints figures and checks nothing"]
+fn what_an_event_costs_the_client() {
+    for users in [1, 100, 1000] {
+        let (alone, together) = (draw_ns(users, 1), draw_ns(users, users.into()));
+        println!("{users} users: {alone:.0} ns with a walk for each, {together:.0} ns with one for all");
+    }
+}
