@@ -77,6 +77,7 @@ docs: setup
 	$(BIN)/python -m bakeoff.cli.reference > docs/reference/cli.md
 	$(BIN)/python -m bakeoff.cli.metrics_reference > docs/reference/metrics.md
 	$(BIN)/python -m bakeoff.cli.events_reference > docs/reference/events.md
+	$(BIN)/python -m bakeoff.cli.isolation_reference > docs/method/isolation.md
 	$(BIN)/python -m bakeoff.cli.options_reference docs/reference
 
 clean:

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from bakeoff.cli import events_reference, metrics_reference, parser
+from bakeoff.cli import events_reference, isolation_reference, metrics_reference, parser
 from bakeoff.cli.options_reference import pages as options_pages
 from bakeoff.cli.reference import page, walk
 from bakeoff.systems import SYSTEMS
@@ -35,6 +35,10 @@ def test_the_reference_of_metrics_is_made_from_their_list() -> None:
 
 def test_the_reference_of_events_is_made_from_their_models() -> None:
     assert (ROOT / "docs/reference/events.md").read_text() == events_reference.page(), "run `make docs`"
+
+
+def test_the_page_of_isolation_levels_is_made_from_their_table() -> None:
+    assert (ROOT / "docs/method/isolation.md").read_text() == isolation_reference.page(), "run `make docs`"
 
 
 def test_tables_of_options_are_made_from_what_the_engine_says() -> None:

@@ -162,6 +162,44 @@ def test_hints_say_nothing_of_aborts_where_a_sentence_of_theirs_stands_above(tmp
     assert "Of the attempts" not in " ".join(judged.headline)
 
 
+def test_a_counter_that_only_says_again_how_often_one_side_tried_is_no_hint(tmp_path: Path) -> None:
+    def tried(run: RunRecord) -> RunRecord:
+        many = run.ok if run.cell == "c02" else 0
+        return run.model_copy(update={"retries": many, "retries_after_conflict": many})
+
+    def counted(run: RunRecord) -> dict[str, float]:
+        more = 2.0 if run.cell == "c02" else 1.0
+        return {
+            "db.transactions_per_s": run.rate_ops_per_s * more * 1.01,
+            "db.Innodb_row_lock_waits_per_s": 0.1 * run.rate_ops_per_s * 3 * more,
+            "db.Innodb_log_writes_per_s": 0.5 * run.rate_ops_per_s * (2.6 if run.cell == "c02" else 1.0),
+        }
+
+    found = told(answer_of(counting(tmp_path, replace(PAIR, change=tried), counted)))
+    assert "retries_per_op" in found or "abort_ratio" in found
+    assert [name for name in found if name.startswith("db.")] == ["db.Innodb_log_writes_per_s"], "more for each attempt"
+
+
+def test_sizes_that_have_a_sentence_of_their_own_are_not_said_again(tmp_path: Path) -> None:
+    def small(run: RunRecord) -> RunRecord:
+        size = {"size_on_disk_bytes": 40_000_000 if run.cell == "c02" else 150_000_000}
+        return run.model_copy(update={"server": run.server.model_copy(update=size)})
+
+    bundle = write_bundle(tmp_path / "b", replace(PAIR, change=small))
+    bundle.plan.compare_factor = "table_format"
+    for cell, level in zip(bundle.plan.cells, ("plain", "compressed"), strict=True):
+        cell.system, cell.levels = "mariadb", {"system": "mariadb", "table_format": level}
+    found = answer_of(bundle)
+    assert "On disk after a run" in " ".join(found.headline)
+    assert "size on disk" not in " ".join(found.headline)
+    assert "size_on_disk_bytes" in told(found), "the list has it"
+
+
+def test_response_times_come_before_what_differs_more(tmp_path: Path) -> None:
+    found = answer_of(counting(tmp_path, PAIR, pair_of))
+    assert told(found)[0] in ("latency_p99", "latency_p999")
+
+
 def test_neighbours_of_a_sweep_name_the_counters_that_moved_beyond_the_load(tmp_path: Path) -> None:
     def locked(run: RunRecord) -> dict[str, float]:
         return {

@@ -159,6 +159,8 @@ class ComparisonAnswer(Document):
     difference_high: float | None = None
     repetitions: int
     notes: list[str] = Field(default_factory=list)
+    #: How many operations failed for good on either side, in a sentence; "" where that is alike, and nobody asks.
+    failures: str = ""
     #: What else differs, most first.
     differs: list[FigureDiffers] = Field(default_factory=list)
 

@@ -10,7 +10,8 @@ from ..analysis.registry import metric
 from ..analysis.wording import counted
 from ..errors import BakeoffError
 from ..model.records import AnalysisRecord, RunRecord
-from .answer import Answer, ComparisonAnswer, Difference, MetricShown
+from .answer import Answer, CellAnswer, ComparisonAnswer, Difference, MetricShown
+from .cell_words import abort_words
 from .cells import cell_answers
 from .client_places import places_differ_words
 from .client_sentences import client_sentences
@@ -20,8 +21,10 @@ from .config_diff import configuration_of
 from .contest import Contest
 from .differs import Differs
 from .disturbed_words import disturbed_sentences, mark_words
+from .failure_words import NONE_FAILED, with_failures
 from .fault_words import fault_answers
 from .headline import aside_words, headline_words
+from .isolation_words import isolation_sentences
 from .lag_words import lag_sentences
 from .limit_words import limit_findings
 from .limits import limits_of
@@ -36,6 +39,8 @@ from .thresholds import threshold_sentences, thresholds
 _IN_EVERY_REPORT = {"rate", "latency_p50", "latency_p95", "latency_p99", "latency_p999", "latency_max"}
 #: Another command may record an analysis of the bundle at the same time.
 ATTEMPTS_MAX = 5
+#: Sentences about levels of isolation on the first screen; the others stand with the limits.
+LEVELS_MAX = 2
 _BETTER = {"higher": "more is better", "lower": "less is better", "neither": "neither more nor less is better"}
 #: After these a bundle is continued; one that still runs continues by itself.
 _STOPPED = ("interrupted", "failed")
@@ -82,6 +87,7 @@ def answer_and_records(
         else Compared(list(comparisons))
     )
     shapes = shape_answers(contest, bundle, runs, compared.alpha) if comparisons is None else []
+    compared = replace(compared, by_setting=with_failures(contest, bundle, compared.by_setting, cells))
     differs = Differs(contest, bundle, runs)
     if comparisons is None:
         by_setting = [c.model_copy(update={"differs": differs.beside(c)}) for c in compared.by_setting]
@@ -92,6 +98,8 @@ def answer_and_records(
     faults = fault_answers(contest, runs)
     lags = lag_sentences(contest, bundle, runs)
     slow = client_sentences(contest, runs)
+    levels = isolation_sentences(contest, bundle)
+    leading = levels[:LEVELS_MAX] if search is None and _is_about_conflicts(contest, compared, cells) else []
     answer = Answer(
         title=plan.title,
         description=plan.description,
@@ -107,7 +115,7 @@ def answer_and_records(
             *disturbed_sentences(plan, runs, bundle.attempts),
             *threshold_sentences(judged),
             *headline_words(
-                contest, compared, shapes, neighbours, cells, held, search, bundle.runs, faults, lags, slow
+                contest, compared, shapes, neighbours, cells, held, search, bundle.runs, faults, lags, slow, leading
             ),
         ],
         aside=aside_words(contest, compared, shapes, neighbours, cells),
@@ -141,7 +149,7 @@ def answer_and_records(
         runs_planned=len(bundle.runs) if search and info.state == "complete" else plan.runs_max,
         skipped=dict(info.skipped),
         messages=list(info.messages),
-        limits=limits_of(bundle, cells),
+        limits=[*levels[len(leading) :], *limits_of(bundle, cells)],
         command=info.command,
         bakeoff_version=info.bakeoff_version,
     )
@@ -160,6 +168,13 @@ def analysed(bundle: Recording, metrics: Sequence[Metric] = ()) -> Answer:
         except BakeoffError:
             break
     return answer_and_records(bundle, metrics, can_record=False)[0]
+
+
+def _is_about_conflicts(contest: Contest, compared: Compared, cells: Sequence[CellAnswer]) -> bool:
+    """Where the plan names a level of isolation, or operations failed or were aborted, what levels mean comes first."""
+    asked = any(cell.isolation for cell in contest.plan.cells)
+    failed = any(found.failures and not found.failures.startswith(NONE_FAILED) for found in compared.by_setting)
+    return asked or failed or bool(abort_words(contest, cells))
 
 
 def _objective_words(objective: Metric) -> str:

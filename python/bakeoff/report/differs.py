@@ -57,6 +57,8 @@ _PER_USER_MAX = 10
 _PER_OPERATION_MAX = 0.05
 #: A counter that grows as fast whatever the rate is one of the clock, or of whoever watches the server each second.
 _CLOCK = math.log(1.05)
+#: What differs by less per attempt says again that one side tried more often.
+_PER_ATTEMPT = math.log(1.1)
 #: Below this a percentage says less than a factor: "-100 %" of what is left as one in a thousand.
 _TIMES_BELOW = 0.1
 _Figures = dict[str, float]
@@ -76,7 +78,8 @@ class Differs:
         hints = self._hints(places[found.base], places[found.other])
         kinds = {hint.name: _METRICS.get(hint.name, hint.name) for hint in hints}
         first = {kind: name for name, kind in reversed(kinds.items())}
-        kept = [hint for hint in hints if kinds[hint.name] != own and first[kinds[hint.name]] == hint.name]
+        said = {own, "retries"} if found.failures else {own}  # its sentence has the retries
+        kept = [hint for hint in hints if kinds[hint.name] not in said and first[kinds[hint.name]] == hint.name]
         return [_told(hint) for hint in kept[:HINTS_MAX]]
 
     def neighbours(self) -> list[CellsDiffer]:
@@ -125,6 +128,7 @@ class Differs:
         ]
         hints = [hint_of(name, [a[i][name] for i in blocks], [b[i][name] for i in blocks]) for name in names]
         rates = math.prod(b[i]["rate"] / a[i]["rate"] for i in blocks) ** (1 / len(blocks))
+        attempts = math.prod(b[i]["attempts"] / a[i]["attempts"] for i in blocks) ** (1 / len(blocks))
         asked = [
             max(figures[i]["operations"] for i in blocks) / (cell.threads * cell.clients)
             for cell, figures in ((base, a), (other, b))
@@ -133,7 +137,10 @@ class Differs:
             hint
             for hint in hints
             if hint is not None
-            and not (_is_counter(hint.name) and (_is_of_the_clock(hint, rates) or _is_of_connecting(hint, asked)))
+            and not (
+                _is_counter(hint.name)
+                and (_is_of_the_clock(hint, rates) or _is_of_connecting(hint, asked) or _is_of_attempts(hint, attempts))
+            )
         ]
         told = [hint for hint in kept if not _says_what_was_changed(hint.name, base, other)]
         return sorted(told, key=lambda hint: (_place(hint.name), -hint.least))
@@ -199,6 +206,7 @@ def _is_at(contest: Contest, cell: CellRecord, found: ComparisonAnswer) -> bool:
 def _figures_of(bundle: Source, run: RunRecord, embedded: bool) -> Iterator[tuple[str, float]]:
     yield "rate", run.rate_ops_per_s
     yield "operations", run.rate_ops_per_s * run.window_s
+    yield "attempts", (run.ok + sum(run.errors.values()) + run.retries) / max(run.ok, 1)
     seen = observed(bundle, run)
     for name in _METRICS.keys() - _SUMS.keys():
         value = metric(name).of(seen)
@@ -254,6 +262,11 @@ def _is_counter(name: str) -> bool:
 
 def _is_of_the_clock(hint: Hint, rate_ratio: float) -> bool:
     return hint.ratio is not None and abs(math.log(hint.ratio * rate_ratio)) < _CLOCK
+
+
+def _is_of_attempts(hint: Hint, attempts_ratio: float) -> bool:
+    """attempts_ratio: of attempts per operation."""
+    return hint.ratio is not None and abs(math.log(hint.ratio / attempts_ratio)) < _PER_ATTEMPT
 
 
 def _is_of_connecting(hint: Hint, operations_per_user: Sequence[float]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..model.records import RunRecord
-from .answer import CellAnswer, CellsDiffer, FaultAnswer, ShapeAnswer
+from .answer import CellAnswer, CellsDiffer, ComparisonAnswer, FaultAnswer, ShapeAnswer
 from .cell_words import ABORTS, abort_words, figure_words
 from .comparisons import Compared
 from .contest import Contest
@@ -40,9 +40,10 @@ def headline_words(
     faults: Sequence[FaultAnswer],
     lags: Sequence[str],
     slow: Sequence[str],
+    levels: Sequence[str],
 ) -> list[str]:
-    """slow: whether each of several clients got its share. A search is asked one thing; that levels beyond
-    what it found fail is how it finds it."""
+    """slow: whether each of several clients got its share. levels: of isolation, what they mean. A search is asked one
+    thing; that levels beyond what it found fail is how it finds it."""
     if search is not None:
         return [*search_sentences(search), *limit_sentences(held), *slow]
     comparisons = compared.by_setting
@@ -51,7 +52,6 @@ def headline_words(
         *shape_words(contest, shapes),
         *over_all_words(compared.over_all, comparisons),
     ]
-    aborts = abort_words(contest, cells)
     of_faults = fault_sentences(faults, dict(contest.middle))
     closed = closed_loop_words(faults, dict(contest.middle))
     return [
@@ -59,15 +59,16 @@ def headline_words(
         *(of_faults if closed else []),
         *closed,
         *(answered or figure_words(contest, cells)),
+        *levels,
         *slow,
         *size_words(contest, cells),
         *([] if closed else of_faults),
         *lags,
         *look_words(compared),
-        *aborts,
+        *_aborts(contest, comparisons, cells),
         *not_valid_words(cells),
         *not_compared_words(comparisons, cells),
-        *differs_words(contest, comparisons, neighbours, said=[ABORTS] if aborts else []),
+        *differs_words(contest, comparisons, neighbours, said=_said(contest, cells)),
         *untested_words(contest.plan, runs),
     ]
 
@@ -82,9 +83,21 @@ def aside_words(
     """The sentences of the headline that a first screen can do without: those that answer nothing that was asked, and
     of many pairs all but the first, because the chart shows them."""
     comparisons = compared.by_setting
-    said = [ABORTS] if abort_words(contest, cells) else []
     return [
         *pair_words(contest, comparisons, compared.over_all, cells)[PAIRS_MAX:],
         *(shape_words(contest, shapes) if comparisons else []),
-        *differs_words(contest, comparisons, neighbours, said=said),
+        *differs_words(contest, comparisons, neighbours, said=_said(contest, cells)),
     ]
+
+
+def _aborts(contest: Contest, comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]) -> list[str]:
+    """None where every comparison there tells what failed for good, and how often it was tried."""
+    middle = [found for found in comparisons if found.setting == dict(contest.middle)]
+    told = bool(middle) and all(found.failures for found in middle)
+    return [] if told else abort_words(contest, cells)
+
+
+def _said(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:
+    """Metrics that a sentence of their own is about."""
+    aborts, sizes = abort_words(contest, cells), size_words(contest, cells)
+    return [*([ABORTS] if aborts else []), *(["size_on_disk_bytes"] if sizes else [])]

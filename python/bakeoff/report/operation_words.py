@@ -1,10 +1,13 @@
-"""The headline's clause about operations that go the other way than the verdict: reads slower, all together faster."""
+"""The headline's clause about operations that go the other way than the verdict: reads slower, all together faster. Of
+a side that aborts much of its work no short time is called an advantage: what was given up held up nobody."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from .answer import CellAnswer, ComparisonAnswer, time_words
+from .cell_words import ABORTS
+from .failure_words import no_benefit_words
 
 #: So many times longer or shorter; less is within what a verdict over all operations says anyway.
 TIMES_MIN = 2.0
@@ -23,7 +26,13 @@ def operation_words(found: ComparisonAnswer, cells: Sequence[CellAnswer]) -> lis
         return []
     longer = found.better == found.other
     against = list(_against(other, base, longer=longer))[:NAMED_MAX]
-    return [f"But its {'; its '.join(against)} (not tested)."] if against else []
+    if not against:
+        return []
+    shorter = base if longer else other
+    aborts = shorter.metrics.get(ABORTS)
+    why = no_benefit_words(shorter, aborts.value if aborts else None)
+    no_benefit = f"; no advantage of {shorter.contestant} by itself, because {why}" if why else ""
+    return [f"But its {'; its '.join(against)} (not tested{no_benefit})."]
 
 
 def _against(other: CellAnswer, base: CellAnswer, *, longer: bool) -> Iterator[str]:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from ..analysis.compare import size_words
 from ..analysis.metric import Metric
 from ..analysis.undecided import estimate_words
-from ..analysis.wording import change_words, points_words
+from ..analysis.wording import change_words, counted, points_words
 from .answer import CellAnswer, ComparisonAnswer
 from .contest import Contest, Setting
+from .failure_words import NONE_FAILED
 from .operation_words import operation_words
 from .undecided import decide_words, undecided_words
 
@@ -55,7 +56,7 @@ def _pair_words(
         values = _values(contest, found[0])
         sentence = f"{_sentence(found[0])}{where}{f': {values}' if values else ''}."
         undecided = undecided_words(found[0], by_rate=contest.objective.name == "rate")
-        return " ".join([sentence, *undecided, *operation_words(found[0], cells)])
+        return " ".join([sentence, *undecided, *_failures(found[0]), *operation_words(found[0], cells)])
     if len(found) <= NONE_COMPARED_MAX and all(c.verdict in _UNDECIDED["not compared"] for c in found):
         return _none_compared(contest, other, found)
     clauses = _claims(contest, other, found)
@@ -67,12 +68,25 @@ def _pair_words(
         clauses[0] = f"{other} against {contest.baseline} in {len(found)} settings: {clauses[0]}"
     summary = "; ".join(clauses) + "."
     middle = _at(found, contest.middle)
-    if middle is not None and middle.base_value is not None and middle.other_value is not None:
-        doubt = next((f" ({words})" for words, verdicts in _UNDECIDED.items() if middle.verdict in verdicts), "")
-        size = _size(contest, middle)
-        figures = f"{_values(contest, middle)}{f': {size}' if size else ''}."
-        summary = " ".join([f"{summary} At {middle.setting_words}{doubt}: {figures}", *operation_words(middle, cells)])
-    return " ".join([summary, *decide_words(found, whole)])
+    if middle is None or middle.base_value is None or middle.other_value is None:
+        return " ".join([summary, *_failures_of(found), *decide_words(found, whole)])
+    doubt = next((f" ({words})" for words, verdicts in _UNDECIDED.items() if middle.verdict in verdicts), "")
+    size = _size(contest, middle)
+    figures = f"At {middle.setting_words}{doubt}: {_values(contest, middle)}{f': {size}' if size else ''}."
+    told = [*_failures(middle), *operation_words(middle, cells), *_failures_of([c for c in found if c is not middle])]
+    return " ".join([summary, figures, *told, *decide_words(found, whole)])
+
+
+def _failures(found: ComparisonAnswer) -> list[str]:
+    return [found.failures] if found.failures else []
+
+
+def _failures_of(found: Sequence[ComparisonAnswer]) -> list[str]:
+    """Of settings that no figures are told of, where operations failed; the comparisons have all."""
+    others = [c for c in found if c.failures and not c.failures.startswith(NONE_FAILED)]
+    told = [f"At {c.setting_words}: {c.failures}" for c in others[:NAMED_MAX]]
+    more = len(others) - len(told)
+    return [*told, f"Operations failed in {counted(more, 'more setting', 'more settings')}."] if more else told
 
 
 def _none_compared(contest: Contest, other: str, found: Sequence[ComparisonAnswer]) -> str:

@@ -304,10 +304,11 @@ def _shapes(answer: Answer) -> Iterator[str]:
 
 
 def _notes(comparisons: Sequence[ComparisonAnswer]) -> Iterator[str]:
-    """Each once, with the places that it is about."""
+    """Each once, with the places that it is about. Of a single one the first lines say what failed."""
     places: dict[tuple[str, str], list[str]] = {}
     for c in comparisons:
-        for note in c.notes:
+        failures = [c.failures.removesuffix(".")] if c.failures and len(comparisons) > 1 else []
+        for note in [*c.notes, *failures]:
             places.setdefault((c.other, note), []).append(c.setting_words)
     for (other, note), settings in places.items():
         where = settings[0] if len(settings) == 1 else f"in {len(settings)} settings"

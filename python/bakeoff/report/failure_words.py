@@ -1,0 +1,94 @@
+"""What failed for good on either side of a comparison: a rate or a time alone does not tell whose users gave up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..analysis.wording import percent_words, significant
+from .answer import CellAnswer, ComparisonAnswer
+from .contest import Contest
+from .isolation_words import is_isolation, isolation_of
+from .source import Source
+
+#: Shares that lie further apart are said of any comparison: the default error budget allows no more.
+_APART = 0.001
+_TIMES = 1.1
+#: So begins the sentence where none did.
+NONE_FAILED = "No operation failed"
+#: A share of one side's operations that its response times cannot be told without.
+MANY = 0.01
+
+
+def with_failures(
+    contest: Contest, bundle: Source, comparisons: Sequence[ComparisonAnswer], cells: Sequence[CellAnswer]
+) -> list[ComparisonAnswer]:
+    """Each with its sentence. Where levels of isolation are compared, or differ, it is part of the answer, whatever it
+    says."""
+    if contest.objective.name == "error_ratio":
+        return list(comparisons)
+    levels = {cell.id: isolation_of(bundle, cell) for cell in contest.plan.cells}
+    by_level = any(map(is_isolation, (contest.factor, *contest.shared)))
+    told = []
+    for found in comparisons:
+        sides = [
+            cell for cell in cells if cell.setting == found.setting and cell.contestant in (found.base, found.other)
+        ]
+        differ = len({level for cell in sides if (level := levels[cell.cell])}) > 1
+        words = failure_words(found, sides, always=by_level or differ)
+        told.append(found.model_copy(update={"failures": words}))
+    return told
+
+
+def failure_words(found: ComparisonAnswer, cells: Sequence[CellAnswer], *, always: bool = False) -> str:
+    """ "3.1 % of a's and 0 % of b's operations failed for good, with 0.90 and 0 retries for each that succeeded."; ""
+    where the two shares are alike. always: whatever they are."""
+    sides = {cell.contestant: cell for cell in cells if cell.setting == found.setting}
+    other, base = sides.get(found.other), sides.get(found.base)
+    if other is None or base is None or found.verdict == "invalid runs":
+        return ""
+    pair = (other, base)
+    failed = [cell.error_ratio for cell in pair]
+    if not (other.operations and base.operations) or not (always or _lie_apart(*failed)):
+        return ""
+    retries = [_per_success(cell) for cell in pair]
+    if not any(failed) and not any(retries):
+        return f"{NONE_FAILED} or was tried again on either side."
+    tried = " and ".join(map(_retries, retries))
+    again = f", with {tried} retries for each that succeeded" if any(retries) else ""
+    if not any(failed):
+        return f"{NONE_FAILED} for good on either side{again}."
+    how = "failed for good" if any(retries) else "failed"
+    how += " or had no answer in time" if any(cell.errors.get("unknown") for cell in pair) else ""
+    shares = " and ".join(f"{percent_words(cell.error_ratio)} of {cell.contestant}'s" for cell in pair)
+    return f"{shares} operations {how}{again}."
+
+
+def _retries(each: float) -> str:
+    return "under 0.001" if 0 < each < 0.001 else significant(each, 2)
+
+
+def _per_success(cell: CellAnswer) -> float:
+    """As the metric `retries_per_op`, over the repetitions together; where none succeeded there is more to say."""
+    return cell.retries / max(1, sum(found.ok for found in cell.by_operation if found.part_of is None))
+
+
+def no_benefit_words(cell: CellAnswer, abort_ratio: float | None) -> str:
+    """Why a short response time of this side is no advantage by itself; "" where all it was asked was done."""
+    if cell.error_ratio >= MANY:
+        shares = {found.operation: _failed(found.ok, found.errors) for found in cell.by_operation if not found.part_of}
+        worst = max(shares, key=lambda name: shares[name], default="")
+        what = f"{percent_words(shares[worst])} of its {worst}" if worst else f"{percent_words(cell.error_ratio)}"
+        return f"{what} failed"
+    if abort_ratio is not None and abort_ratio >= MANY:
+        return f"{percent_words(abort_ratio)} of its attempts were aborted"
+    return ""
+
+
+def _failed(ok: int, errors: dict[str, int]) -> float:
+    failed = sum(errors.values())
+    return failed / (ok + failed) if failed else 0.0
+
+
+def _lie_apart(one: float, other: float) -> bool:
+    less, more = sorted((one, other))
+    return more - less >= _APART and more > _TIMES * less
