@@ -88,3 +88,8 @@ def test_a_plan_may_name_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
     assert of_packagers(plan) != []  # that is the question, and both are named
     error = refused(systems=system.format("apt"))
     assert (error.what, error.hint) == ("postgresql does not come from 'apt'", "It is one of: path, maven")
+
+
+def test_versions_that_are_no_factor_are_refused_in_a_sentence() -> None:
+    error = refused(systems="[systems.postgresql]\nversion = ['15', '17']")
+    assert error.what == "`version` must be a text in quotes, not a list"

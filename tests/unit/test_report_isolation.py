@@ -103,6 +103,13 @@ def test_contestants_at_different_defaults_have_both_levels_named(tmp_path: Path
     assert "postgresql at read-committed (each statement sees" in sentences(asked)
 
 
+def test_a_system_without_levels_is_told_in_its_own_words(tmp_path: Path) -> None:
+    own = "each row by itself, no transactions"
+    found = answer_of(at_levels(tmp_path, PAIR, own, "repeatable-read", asked=False))
+    (words,) = [words for words in found.limits if words.startswith("They ran at different levels of isolation: ")]
+    assert f": postgresql: {own}; mariadb at repeatable-read, its default (" in words
+
+
 def test_levels_that_are_compared_within_one_product_need_no_sentence(tmp_path: Path) -> None:
     story = replace(PAIR, contenders=(POSTGRESQL, replace(POSTGRESQL, name="again")))
     bundle = at_levels(tmp_path, story, "read-committed", "serializable")

@@ -72,7 +72,9 @@ def _started(options: Iterable[Options]) -> dict[type[System], Sequence[dict[str
 
 
 def _is_free(start: Mapping[str, Any]) -> bool:
-    return start.get("source") is None and start.get("image") is None
+    """What is no version is refused elsewhere."""
+    named = isinstance(start.get("version"), str | None)
+    return named and start.get("source") is None and start.get("image") is None
 
 
 def _installation(kind: type[System], start: Mapping[str, Any]) -> Installation | None:

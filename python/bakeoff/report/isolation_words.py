@@ -40,7 +40,7 @@ def _of_different_levels(contest: Contest, bundle: Source) -> Iterator[str]:
         if len(set(levels.values())) < 2:
             continue
         told = [
-            f"{name} at {levels[name]}{_by_whom(cell)}{_in_brackets(_meaning(bundle, cell, levels[name]))}"
+            _told_level(bundle, cell, name, levels[name])
             for cell in cells
             if (name := contest.contestant(cell)) in levels
         ]
@@ -58,6 +58,14 @@ def _of_one_level(contest: Contest, bundle: Source) -> Iterator[str]:
         if len(meanings) > 1:
             told = "; ".join(f"in {_listed(names)} {words}" for words, names in meanings.items())
             yield f"The level {level} means different things: {told}."
+
+
+def _told_level(bundle: Source, cell: CellRecord, name: str, level: str) -> str:
+    """A system without levels says in words what it has."""
+    if " " in level:
+        return f"{name}: {level}"
+    words = _meaning(bundle, cell, level)
+    return f"{name} at {level}{'' if cell.isolation else ', its default'}{f' ({words})' if words else ''}"
 
 
 def _meaning(bundle: Source, cell: CellRecord, level: str) -> str:
@@ -80,14 +88,6 @@ def _name(contest: Contest, bundle: Source, cell: CellRecord) -> str:
         return contest.contestant(cell)
     facts = bundle.facts[cell.id]
     return f"{facts.product} {facts.version}"
-
-
-def _by_whom(cell: CellRecord) -> str:
-    return "" if cell.isolation else ", its default"
-
-
-def _in_brackets(words: str) -> str:
-    return f" ({words})" if words else ""
 
 
 def _listed(names: Sequence[str]) -> str:
