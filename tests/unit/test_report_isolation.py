@@ -94,13 +94,24 @@ def test_two_versions_that_do_not_mean_the_same_by_their_default_are_told_apart(
     assert "means different things" not in sentences(found), "nobody asked, and nothing failed"
 
 
+def test_a_session_s_own_snapshot_isolation_is_what_counts(tmp_path: Path) -> None:
+    bundle = at_levels(tmp_path, replace(PAIR, contenders=(POSTGRESQL, NEWER)), *2 * ["repeatable-read"])
+    bundle.plan.resolved["systems"] = {"newer": {"session": {"innodb_snapshot_isolation": "OFF"}}}
+    assert "in newer plain reads see one snapshot, but updates" in sentences(answer_of(bundle))
+
+
 def test_contestants_at_different_defaults_have_both_levels_named(tmp_path: Path) -> None:
     found = answer_of(at_levels(tmp_path, PAIR, "read-committed", "repeatable-read", asked=False))
     (words,) = [words for words in found.limits if words.startswith("They ran at different levels of isolation: ")]
     assert "postgresql at read-committed, its default (each statement sees" in words
     assert "; mariadb at repeatable-read, its default (plain reads" in words
+    assert not [words for words in unknown(tmp_path).limits if "levels of isolation" in words]
     asked = answer_of(at_levels(tmp_path / "asked", PAIR, "read-committed", "repeatable-read"))
     assert "postgresql at read-committed (each statement sees" in sentences(asked)
+
+
+def unknown(folder: Path) -> Answer:
+    return answer_of(at_levels(folder / "unknown", PAIR, "read-committed", "unknown", asked=False))
 
 
 def test_a_system_without_levels_is_told_in_its_own_words(tmp_path: Path) -> None:

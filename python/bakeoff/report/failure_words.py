@@ -75,18 +75,15 @@ def _per_success(cell: CellAnswer) -> float:
 def no_benefit_words(cell: CellAnswer, abort_ratio: float | None) -> str:
     """Why a short response time of this side is no advantage by itself; "" where all it was asked was done."""
     if cell.error_ratio >= MANY:
-        shares = {found.operation: _failed(found.ok, found.errors) for found in cell.by_operation if not found.part_of}
-        worst = max(shares, key=lambda name: shares[name], default="")
-        what = f"{percent_words(shares[worst])} of its {worst}" if worst else f"{percent_words(cell.error_ratio)}"
-        return f"{what} failed"
+        named = [found for found in cell.by_operation if not found.part_of and found.errors]
+        if not named:
+            return f"{percent_words(cell.error_ratio)} of its operations failed"
+        most = max(named, key=lambda found: sum(found.errors.values()))
+        failed = sum(most.errors.values())
+        return f"{percent_words(failed / (most.ok + failed))} of its {most.operation} failed"
     if abort_ratio is not None and abort_ratio >= MANY:
         return f"{percent_words(abort_ratio)} of its attempts were aborted"
     return ""
-
-
-def _failed(ok: int, errors: dict[str, int]) -> float:
-    failed = sum(errors.values())
-    return failed / (ok + failed) if failed else 0.0
 
 
 def _lie_apart(one: float, other: float) -> bool:

@@ -21,7 +21,8 @@ def is_isolation(factor: str) -> bool:
 def isolation_of(bundle: Source, cell: CellRecord) -> str | None:
     """The level that its sessions had; None: nobody knows."""
     facts = bundle.facts.get(cell.id)
-    return (facts.portable.get(_FACTOR) if facts else None) or cell.isolation
+    level = (facts.portable.get(_FACTOR) if facts else None) or cell.isolation
+    return None if level == "unknown" else level
 
 
 def isolation_sentences(contest: Contest, bundle: Source) -> list[str]:
