@@ -19,6 +19,11 @@ measured: the [comparison](comparison.md#what-failed-for-good) says what failed 
 |---|---|---|---|---|
 """
 _GALERA = """
+*Updates can be lost*: of two transactions that read a row and write back what they computed from it, the second one
+overwrites what the first one wrote, unless they read with `FOR UPDATE`. Where one snapshot is seen the second one is
+aborted; but two that each change what only the other one read may both commit (write skew), which `serializable` alone
+prevents.
+
 A Galera cluster adds to what MariaDB's own level means: {words} ([source]({source})). So its
 `serializable` is that of one node.
 
