@@ -395,18 +395,23 @@ def test_a_users_table_made_in_the_same_second_is_not_ours(mariadb: MariaDb, led
         mariadb.control.rows("DROP TABLE bakeoff.mine")
 
 
-def test_a_table_of_ours_that_is_rewritten_stays_ours(mariadb: MariaDb, ledger: MySqlLedger) -> None:
+def test_a_users_copy_in_the_place_of_our_table_is_not_ours(mariadb: MariaDb, ledger: MySqlLedger) -> None:
     ledger.begin(["mine"], "data", "bundle")
     mariadb.control.rows("CREATE TABLE bakeoff.mine (id INT) COMMENT 'a note'")
     ledger.loaded(["mine"])
-    mariadb.control.rows("ALTER TABLE bakeoff.mine ADD COLUMN x INT FIRST, ENGINE = InnoDB, FORCE")
     assert [found.ours for found in ledger.there(["mine"])] == [True]
-    (comment,) = mariadb.control.rows(
-        "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'bakeoff' AND TABLE_NAME = 'mine'"
-    )
-    assert str(comment[0]).startswith("a note [bakeoff ")
+    made = "SELECT UNIX_TIMESTAMP(CREATE_TIME), TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_NAME = 'mine'"
+    first = mariadb.control.rows(made)[0]
+    assert str(first[1]).startswith("a note [bakeoff ")
+    while mariadb.control.rows("SELECT UNIX_TIMESTAMP()")[0][0] <= first[0]:
+        time.sleep(0.1)
+    mariadb.control.rows("RENAME TABLE bakeoff.mine TO bakeoff.old")
+    mariadb.control.rows("CREATE TABLE bakeoff.mine LIKE bakeoff.old")
+    mariadb.control.rows("DROP TABLE bakeoff.old")
+    assert mariadb.control.rows(made)[0][1] == first[1]
+    assert ledger.strangers(["mine"]) == ["mine"]
     ledger.drop(["mine"])
-    assert tables_of(mariadb) == set()
+    assert tables_of(mariadb) == {"mine"}
 
 
 def test_all_tables_of_the_plan_are_dropped_or_none(mariadb: MariaDb, ledger: MySqlLedger) -> None:

@@ -1,8 +1,9 @@
 """Which tables of an existing schema are ours.
 
-Once a table is loaded its comment ends in a random number, which is its mark: a table that somebody else makes in its
-place has none, even within the same second, and an ALTER that rewrites the table keeps it. While a table is being
-loaded, and where the user may not alter it, its mark is when it was made, by the server's clock.
+Once a table is loaded its comment ends in a random number, which together with when it was made is its mark: a table
+that somebody else makes in its place has no number, even within the same second, and a copy by LIKE has another time.
+(So has one that an ALTER rewrote: whoever alters a table of ours takes it.) While a table is being loaded, and where
+the user may not alter it, its mark is when it was made, by the server's clock.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class MySqlLedger(ServerLedger):
         name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
         dataset VARCHAR(255) NOT NULL, bundle VARCHAR(255) NOT NULL,
         state VARCHAR(16) NOT NULL COMMENT 'loading, or loaded',
-        at BIGINT NOT NULL COMMENT 'when the load began (seconds since 1970), or the number in the comment of the table'
+        at BIGINT NOT NULL COMMENT 'when the load began or the table was made (s since 1970), plus the comment''s number'
     )"""
 
     def __init__(self, login: Login, schema: str, where: str) -> None:
@@ -77,7 +78,7 @@ class MySqlLedger(ServerLedger):
         marks: dict[str, int | None] = {}
         for name, made, comment in rows:
             token = _TOKEN.search(str(comment))
-            marks[str(name)] = None if made is None else int(token[1]) if token else int(made)
+            marks[str(name)] = None if made is None else int(made) + (int(token[1]) if token else 0)
         return marks
 
     def loaded(self, tables: Sequence[str]) -> None:

@@ -1,15 +1,17 @@
 """Which tables of an existing SQLite file are ours: written down in the file itself, in the table `bakeoff_tables`.
 
-A table is ours if the ledger says so and it still has the definition and the first page of which it said so: another
-that somebody makes with the same words has these in another place. While it is being loaded, its name is enough.
+A table is ours if the ledger says so and it still has the definition of which it said so. Once a table is loaded its
+definition ends in a comment with a random number, which a table that somebody else makes with the same words lacks.
+While it is being loaded, its name is enough.
 """
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 import time
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +43,7 @@ class SqliteLedger(Ledger):
     def there(self, tables: Sequence[str]) -> list[Found]:
         if not self._file.exists():
             return []
-        made = {
-            name: (sql, f"{sql}{_page(page)}")
-            for name, sql, page in self._rows(
-                "SELECT name, sql, rootpage FROM sqlite_master WHERE type IN ('table', 'view')"
-            )
-        }
+        made = dict(self._rows("SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view')"))
         rows = self._rows(f"SELECT name, dataset, definition FROM {TABLE}") if TABLE in made else []
         said = {name: (dataset, definition) for name, dataset, definition in rows}
         return [_found(name, made[name], said.get(name)) for name in tables if name in made]
@@ -64,12 +61,19 @@ class SqliteLedger(Ledger):
             self._rows(f"INSERT INTO {TABLE} VALUES (?, ?, ?, NULL, ?)", name, dataset, bundle, int(time.time()))
 
     def loaded(self, tables: Sequence[str]) -> None:
-        definition = (
-            f"(SELECT sql || '{_page('')}' || rootpage FROM sqlite_master"
-            " WHERE type = 'table' AND sqlite_master.name = bakeoff_tables.name)"
-        )
-        for name in tables:
-            self._rows(f"UPDATE {TABLE} SET definition = {definition} WHERE name = ?", name)
+        """No ALTER TABLE writes a comment; SQLite's own way to edit a definition does, and none is read otherwise."""
+        definition = "SELECT sql FROM sqlite_master WHERE type = 'table' AND sqlite_master.name = bakeoff_tables.name"
+        with self._connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("PRAGMA writable_schema = ON")
+            for name in tables:
+                mark = f" /* bakeoff {secrets.randbits(60)} */"
+                connection.execute(
+                    "UPDATE sqlite_master SET sql = sql || ? WHERE type = 'table' AND name = ?", (mark, name)
+                )
+                connection.execute(f"UPDATE {TABLE} SET definition = ({definition}) WHERE name = ?", (name,))
+            connection.execute("PRAGMA writable_schema = RESET")
+            connection.execute("COMMIT")
 
     def drop(self, tables: Sequence[str]) -> None:
         """A file that has nothing left in it goes, too."""
@@ -105,21 +109,21 @@ class SqliteLedger(Ledger):
         return " ".join(f"DROP TABLE {_quoted(name)};" for name in tables)
 
     def _rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+        with self._connection() as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
         try:
             with closing(sqlite3.connect(self._file, timeout=_TIMEOUT_S, isolation_level=None)) as connection:
-                return connection.execute(sql, parameters).fetchall()
+                yield connection
         except sqlite3.Error as error:
             raise ServerError(f"cannot use {self._file}: {error}", where=self._where) from error
 
 
-def _page(page: object) -> str:
-    return f" -- page {page}"
-
-
-def _found(name: str, definitions: tuple[str, str], said: tuple[str, str | None] | None) -> Found:
-    """definitions: as older ledgers have it, and with the page. said: the data set, and the definition of the loaded
-    table."""
-    if said is None or said[1] not in (None, *definitions):
+def _found(name: str, definition: str, said: tuple[str, str | None] | None) -> Found:
+    """said: the data set, and the definition of the loaded table."""
+    if said is None or said[1] not in (None, definition):
         return Found(name, ours=False)
     return Found(name, ours=True, whole=said[1] is not None, dataset=said[0])
 
