@@ -37,7 +37,7 @@ class MySqlLedger(ServerLedger):
         name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
         dataset VARCHAR(255) NOT NULL, bundle VARCHAR(255) NOT NULL,
         state VARCHAR(16) NOT NULL COMMENT 'loading, or loaded',
-        at BIGINT NOT NULL COMMENT 'when the load began or the table was made (s since 1970), plus the comment''s number'
+        at BIGINT NOT NULL COMMENT 'when the load began or the table was made, in seconds, plus the comment''s number'
     )"""
 
     def __init__(self, login: Login, schema: str, where: str) -> None:
