@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import forked
 from bakeoff.bundle import shelf
 from bakeoff.bundle.read import Bundle
 from bakeoff.fleet.binary import engine_path
@@ -63,6 +64,9 @@ exec "$ENGINE" "$@"
 """
 
 
+PROGRAM = (sys.executable, "-m", "bakeoff")
+
+
 @dataclass
 class Done:
     code: int
@@ -83,10 +87,9 @@ def engine_through(folder: Path, script: str) -> dict[str, str]:
     return {"BAKEOFF_ENGINE": str(through)}
 
 
-def _command(arguments: Sequence[str | Path], on_any_machine: bool) -> list[str]:
+def _words(arguments: Sequence[str | Path], on_any_machine: bool) -> list[str]:
     measures = arguments[0] in ("run", "quick") and "--dry-run" not in arguments
-    allowed = ["--allow-disturbed"] if measures and on_any_machine else []
-    return [sys.executable, "-m", "bakeoff", *map(str, arguments), *allowed]
+    return [*map(str, arguments), *(["--allow-disturbed"] if measures and on_any_machine else [])]
 
 
 def bakeoff(
@@ -98,15 +101,14 @@ def bakeoff(
     on_any_machine: bool = True,
 ) -> Done:
     """through: a command that runs another. on_any_machine: tests pass on busy ones, too, so disturbed runs count."""
-    done = subprocess.run(
-        [*through, *_command(arguments, on_any_machine)],
-        cwd=cwd,
-        env={**os.environ, **(env or {})},
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-        check=False,
-    )
+    said, environment = _words(arguments, on_any_machine), {**os.environ, **(env or {})}
+    if through:
+        command = [*through, *PROGRAM, *said]
+        done = subprocess.run(
+            command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False
+        )
+    else:
+        done = forked.parent().run(said, cwd, environment, timeout_s)
     assert "Traceback" not in done.stderr, done.stderr
     return Done(done.returncode, done.stdout, done.stderr)
 
@@ -119,7 +121,7 @@ def started(
     on_any_machine: bool = True,
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*through, *_command(arguments, on_any_machine)],
+        [*through, *PROGRAM, *_words(arguments, on_any_machine)],
         cwd=cwd,
         env={**os.environ, **(env or {})},
         stdout=subprocess.PIPE,
