@@ -51,9 +51,10 @@ test: check test-rust test-python
 test-rust: setup
 	cargo test --workspace --tests --locked --quiet
 
-# Two at a time: most tests wait for a server or for a window to end, and none depends on how long that took.
+# Three at a time: many tests wait for a server or for a window to end, and none depends on how long that took. In the
+# order of the folders: tests of real systems first, whose files are long, so that the many short ones fill the end.
 test-python: setup
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not (slow and servers)"
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not (slow and servers)"
 
 test-systems: setup
 	$(BIN)/python -m pytest -m "slow and servers"
