@@ -175,6 +175,27 @@ def test_a_failure_that_was_repeated_until_it_worked_is_no_evidence(
     assert all_held(bundle, found) is claimed
 
 
+def test_a_run_that_infrastructure_failed_to_the_last_repeat_is_said_to_be_lost(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", replace(SMALL, threads=(8,), change=lambda run: run))
+    (second,) = (run for run in bundle.runs if only(run, "c01", 2))
+    lost = failed(second, "the load machine load1 was lost").model_copy(update={"failed_by": "infrastructure"})
+    again = lost.model_copy(update={"attempt": 2, "id": f"{second.id}.2", "order": 100})
+    others = [run for run in bundle.attempts if run is not second]
+    for repeats, left in ((1, "all repeats are used up (1 of 1"), (3, "repeats are left (1 of 3")):
+        plan = bundle.plan.model_copy(update={"repeat_disturbed": repeats})
+        made = Bundle(bundle.folder, bundle.info, plan, bundle.machine)
+        made.attempts = [*others, lost, again]
+        found = answer_of(made)
+        assert found.headline[0] == (
+            "Lost to infrastructure, through no fault of a system: 1 of 10 runs (the load machine load1 was lost);"
+            f" {left} were made). `bakeoff run PLAN --resume BUNDLE` makes what was lost again."
+        )
+        assert (
+            "invalid: run lost (1 of 10 runs): infrastructure failed, not the system, in all 2 attempts; the last time:"
+            " the load machine load1 was lost"
+        ) in found.validity
+
+
 def test_failures_that_reach_a_percentile_leave_it_undefined_with_the_reason(tmp_path: Path) -> None:
     def many_failures(run: RunRecord) -> RunRecord:
         return run.model_copy(update={"errors": {"fail_conflict": run.ok // 50}})  # 2 %

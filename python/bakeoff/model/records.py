@@ -554,8 +554,13 @@ class RunRecord(Document):
         """Whether it says nothing about its system, so that another attempt may take its place in the block. A system
         that failed keeps its place: repeated until it works it would be compared by the runs that it survived."""
         if self.state == "failed":
-            return self.failed_by == "infrastructure"
+            return self.was_lost
         return self.standing == "disturbed" and not self.disturbance_allowed
+
+    @property
+    def was_lost(self) -> bool:
+        """It could not be completed, through no fault of its system."""
+        return self.state == "failed" and self.failed_by == "infrastructure"
 
 
 class LoadRecord(Document):

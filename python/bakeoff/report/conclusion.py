@@ -20,7 +20,7 @@ from .comparisons import Compared, compare_all
 from .config_diff import configuration_of
 from .contest import Contest
 from .differs import Differs
-from .disturbed_words import disturbed_sentences, mark_words
+from .disturbed_words import disturbed_sentences, lost_sentences, mark_words
 from .failure_words import NONE_FAILED, with_failures
 from .fault_words import fault_answers
 from .headline import aside_words, headline_words
@@ -113,6 +113,7 @@ def answer_and_records(
         disturbed=mark_words(bundle.runs),
         headline=[
             *disturbed_sentences(plan, runs, bundle.attempts),
+            *lost_sentences(plan, runs, bundle.attempts),
             *threshold_sentences(judged),
             *headline_words(
                 contest, compared, shapes, neighbours, cells, held, search, bundle.runs, faults, lags, slow, leading

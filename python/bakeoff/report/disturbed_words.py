@@ -44,6 +44,24 @@ def disturbed_sentences(
     ]
 
 
+def lost_sentences(
+    plan: PlanRecord, runs: Mapping[str, Sequence[RunRecord]], attempts: Sequence[RunRecord]
+) -> list[str]:
+    """Of runs that infrastructure failed to the last attempt. Arguments: see `disturbed_sentences`."""
+    shown = [run for of_cell in runs.values() for run in of_cell]
+    lost = [run for run in shown if run.was_lost]
+    if not lost:
+        return []
+    made = sum(run.attempt > 1 for run in attempts)
+    repeats = "all repeats are used up" if made >= plan.repeats_max else "repeats are left"
+    why = lost[-1].failure.partition("; hint: ")[0]
+    return [
+        f"Lost to infrastructure, through no fault of a system: {of_runs(len(lost), len(shown))} ({why}); {repeats}"
+        f" ({made} of {plan.repeats_max} were made)."
+        " `bakeoff run PLAN --resume BUNDLE` makes what was lost again."
+    ]
+
+
 def _repeated_words(attempts: Sequence[RunRecord]) -> str:
     """ "3 disturbed runs were repeated (other processes, at worst 85 %)"."""
     places = by_place(attempts).values()

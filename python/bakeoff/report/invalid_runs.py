@@ -21,6 +21,14 @@ def causes(run: RunRecord) -> frozenset[str]:
     return frozenset(_reasons(run)) or frozenset({"run failed"})
 
 
+def failure_words(run: RunRecord) -> str:
+    """Of a run that could not be completed. run: its last attempt."""
+    if not run.was_lost:
+        return run.failure
+    times = f", in all {run.attempt} attempts; the last time" if run.attempt > 1 else ""
+    return f"infrastructure failed, not the system{times}: {run.failure}"
+
+
 def no_valid_run_words(runs: Sequence[RunRecord], error_budget_ratio: float, abort_ratio: float | None) -> str:
     """ "31 of 31 operations failed"; "" where a run is valid, or where there is none at all. abort_ratio: of the
     typical repetition's attempts."""
@@ -81,7 +89,7 @@ def _why(runs: Sequence[RunRecord]) -> str:
     """The first run's reason."""
     for run in runs:
         if run.failure:
-            return run.failure
+            return failure_words(run)
         for cause, words in _reasons(run).items():
             return words + _first_error([run], cause)
     return "no reason kept"

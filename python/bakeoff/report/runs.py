@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from ..analysis.estimate import REPETITIONS_MIN
 from ..analysis.wording import counted
 from ..model.records import CellRecord, RunRecord, Validity
-from .invalid_runs import causes
+from .invalid_runs import causes, failure_words
 from .worst import median_words, worst_words
 
 _WORST_FIRST = ("invalid", "disturbed", "warning")
@@ -67,9 +67,8 @@ def findings_of(runs: Sequence[RunRecord]) -> list[str]:
     found: dict[tuple[str, str], list[Validity]] = defaultdict(list)
     for run in runs:
         if run.state == "failed":
-            found["invalid", "run failed"].append(
-                Validity(name="run failed", severity="invalid", ok=False, words=run.failure)
-            )
+            name = "run lost" if run.was_lost else "run failed"
+            found["invalid", name].append(Validity(name=name, severity="invalid", ok=False, words=failure_words(run)))
         for v in run.validity:
             if v.ok is False and v.severity != "note":
                 found[v.severity, v.name].append(v)
