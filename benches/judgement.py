@@ -11,8 +11,9 @@ often a planted slowdown of 5 % is found, and what failed runs and other days do
     .venv/bin/python benches/judgement.py --twins /tmp/twins
     .venv/bin/python benches/judgement.py --same /tmp/same/* --planted /tmp/planted/* --occasions /tmp/occasions/*
 
-Comparisons of real runs draw from them without replacement and judge as a report would. Each comparison is judged alone
-here, so Holm's correction has nothing to correct.
+Simulated comparisons are first answers, judged at 4 %. Those of real runs draw from them without replacement, and are
+judged at the whole 5 %: they tell what judging so makes of real noise, and at 5 % there is more to see. Each comparison
+is judged alone, so Holm's correction has nothing to correct.
 """
 
 from __future__ import annotations
@@ -50,12 +51,14 @@ Runs = dict[int, RunValue]
 FloatArray = NDArray[np.float64]
 
 
-def in_pairs(base: Runs, other: Runs) -> Comparison:
-    return judge([paired("", RATE, "A", "B", base, other)])[0]
+def in_pairs(base: Runs, other: Runs, alpha: float = FIRST) -> Comparison:
+    return judge([paired("", RATE, "A", "B", base, other)], alpha=alpha)[0]
 
 
-def over_occasions(base: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> Comparison:
-    return judge([unpaired("", RATE, "A", "B", base, other)])[0]
+def over_occasions(
+    base: Sequence[Sequence[float]], other: Sequence[Sequence[float]], alpha: float = FIRST
+) -> Comparison:
+    return judge([unpaired("", RATE, "A", "B", base, other)], alpha=alpha)[0]
 
 
 def share(found: Sequence[Comparison], verdicts: Sequence[str] = ("higher", "lower")) -> str:
@@ -116,7 +119,7 @@ def simulate_thresholds() -> None:
     for cells, repetitions in ((1, 3), (1, 5), (1, 10), (20, 3), (20, 5), (20, 10)):
         for noise in (0.02, 0.2):
             rng = np.random.default_rng(3)
-            alpha = alpha_of_each(cells, alpha_at(1, ALPHA))
+            alpha = alpha_of_each(cells, FIRST)
             plans = SIMULATIONS if cells == 1 else SIMULATIONS // 10
             for factor in (1.0, 0.9, 1.1):
                 found: list[set[str]] = []
@@ -137,7 +140,7 @@ def tell_smallest() -> None:
     """What a comparison of one cell shows in four of five cases, by what a single run scatters."""
     scatters = (0.01, 0.02, 0.05, 0.1, 0.2)
     for repetitions in (5, 10, 20, 40):
-        multiple = t_detectable(ALPHA, repetitions - 1, POWER) / math.sqrt(repetitions)
+        multiple = t_detectable(FIRST, repetitions - 1, POWER) / math.sqrt(repetitions)
         seen = ", ".join(f"{s:.0%}: {math.expm1(multiple * s * math.sqrt(2)):.2g}" for s in scatters)
         print(f"shown in four of five, {repetitions:>2} repetitions, by the scatter of one run: {seen}")
 
@@ -160,7 +163,7 @@ def stalling(rng: np.random.Generator, repetitions: int, change: float, stalls: 
     """B is faster by `change` (a log-ratio) in the typical run, and stalls by 30 % in some: a first answer."""
     a, b = (rng.normal(mean, WITHIN, repetitions) for mean in (0.0, change))
     b = b + math.log(0.7) * (rng.random(repetitions) < stalls)
-    return judge([paired("", RATE, "A", "B", dict(enumerate(np.exp(a))), dict(enumerate(np.exp(b))))], alpha=FIRST)[0]
+    return in_pairs(dict(enumerate(np.exp(a))), dict(enumerate(np.exp(b))))
 
 
 def plain_t(rng: np.random.Generator, repetitions: int, change: float) -> FloatArray:
@@ -272,7 +275,7 @@ def same_system(bundle: Bundle, repetitions: int, rng: random.Random) -> Compari
     pairs = [(rates[i], rates[i + 1]) for i in range(0, len(rates) - 1, 2)]
     blocks = [rng.sample(pair, 2) for pair in rng.sample(pairs, repetitions)]
     a, b = ({i: block[side] for i, block in enumerate(blocks)} for side in (0, 1))
-    return in_pairs(a, b)
+    return in_pairs(a, b, ALPHA)
 
 
 def planted(bundle: Bundle, repetitions: int, rng: random.Random) -> Comparison:
@@ -282,7 +285,7 @@ def planted(bundle: Bundle, repetitions: int, rng: random.Random) -> Comparison:
         if run.state == "done":
             rates[systems[run.cell]][run.block] = run.rate_ops_per_s
     blocks = rng.sample(sorted(rates["fast"].keys() & rates["slow"].keys()), repetitions)
-    return in_pairs(*({i: rates[name][i] for i in blocks} for name in ("fast", "slow")))
+    return in_pairs(*({i: rates[name][i] for i in blocks} for name in ("fast", "slow")), ALPHA)
 
 
 def real_pairs(same: Path, slow: Path) -> None:
@@ -311,7 +314,7 @@ def real_twins(folder: Path) -> None:
     rng = random.Random(1)
     for repetitions in (5, 10, 20):
         blocks = [rng.sample(sorted(base.keys() & other.keys()), repetitions) for _ in range(COMPARISONS)]
-        found = [in_pairs(*({i: side[i] for i in drawn} for side in (base, other))) for drawn in blocks]
+        found = [in_pairs(*({i: side[i] for i in drawn} for side in (base, other)), ALPHA) for drawn in blocks]
         seen = sorted(c.detectable_ratio for c in found if c.detectable_ratio is not None)
         half, most = seen[len(seen) // 2], seen[len(seen) * 9 // 10]
         print(
@@ -328,7 +331,7 @@ def real_occasions(folders: Sequence[Path]) -> None:
     rng = random.Random(1)
     for each in range(1, len(rates) // 2 + 1):
         drawn = [rng.sample(rates, 2 * each) for _ in range(COMPARISONS)]
-        alarms = share([over_occasions(occasions[:each], occasions[each:]) for occasions in drawn])
+        alarms = share([over_occasions(occasions[:each], occasions[each:], ALPHA) for occasions in drawn])
         print(f"  {each} against {each}: {alarms} of {COMPARISONS} comparisons claim a difference")
 
 

@@ -129,6 +129,22 @@ def test_comparing_the_bundle_with_another_takes_nothing_from_what_its_own_analy
     assert (second.look, second.comparisons[0].level) == (2, pytest.approx(0.992))
 
 
+def test_a_verdict_on_a_value_is_of_the_latest_runs_and_the_answer_says_so(tmp_path: Path) -> None:
+    story = replace(TWO, contenders=(MARIADB,), state="running", noise=0.0, fail_if=["rate < 5000/s"])
+    bundle = write_bundle(tmp_path / "b", story)
+    bundle.runs = [
+        run.model_copy(update={"rate_ops_per_s": 4_900.0 + run.block if run.block <= 6 else 5_500.0})
+        for run in bundle.runs
+    ]
+    first, later = (analysed(part(bundle, blocks)) for blocks in (6, 8))
+    assert [one.thresholds[0].status for one in (first, later)] == ["failed", "undecided"]
+    assert "before" not in " ".join(first.headline)
+    assert later.headline[1] == (
+        "Values were held against `fail_if` before. They are judged anew, over all runs, at a chance of error of 0.8 %,"
+        " not 4 %, so that all analyses together keep 5 %. What was said of a value before does not stand."
+    )
+
+
 def test_a_verdict_stands_when_the_plan_grows_by_cells_that_show_nothing(tmp_path: Path) -> None:
     story = replace(ALIKE, threads=tuple(range(1, 20)), noise=0.02)
     bundle = write_bundle(tmp_path / "b", story)

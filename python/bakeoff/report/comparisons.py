@@ -68,7 +68,7 @@ def compare_all(contest: Contest, bundle: Source, runs: Runs, *, can_record: boo
     claimed = analyses.claims(past)
     estimates = _estimates(contest, metrics, pairs, bundle, runs, claimed)
     shape = [f"shape of {contest.objective.name}"] if contest.axis and contest.is_swept(contest.axis) else []
-    values = [text for text in contest.plan.fail_if if isinstance(parse_threshold(text, contest.plan.rates), Limit)]
+    values = value_thresholds(contest.plan)
     family = [*estimates, *shape, *values]
     data = analyses.fingerprint(bundle.runs)
     index = analyses.place_of(past, data, family)
@@ -140,6 +140,10 @@ def _answers(
 def relative_thresholds(plan: PlanRecord) -> list[Condition]:
     found = (parse_threshold(text, plan.rates) for text in plan.fail_if)
     return [one for one in found if isinstance(one, Condition)]
+
+
+def value_thresholds(plan: PlanRecord) -> list[str]:
+    return [text for text in plan.fail_if if isinstance(parse_threshold(text, plan.rates), Limit)]
 
 
 def _was_answered(bundle: Source, made: int) -> bool:

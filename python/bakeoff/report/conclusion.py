@@ -28,6 +28,7 @@ from .isolation_words import isolation_sentences
 from .lag_words import lag_sentences
 from .limit_words import limit_findings
 from .limits import limits_of
+from .look_words import value_look_words
 from .node_words import node_answers
 from .runs import findings_of, runs_by_cell
 from .search_words import search_answer
@@ -115,6 +116,7 @@ def answer_and_records(
             *disturbed_sentences(plan, runs, bundle.attempts),
             *lost_sentences(plan, runs, bundle.attempts),
             *threshold_sentences(judged),
+            *value_look_words(plan, compared),
             *headline_words(
                 contest, compared, shapes, neighbours, cells, held, search, bundle.runs, faults, lags, slow, leading
             ),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..analysis.compare import ALPHA
 from ..analysis.looks import alpha_at
-from .comparisons import Compared
+from ..model.records import PlanRecord
+from .comparisons import Compared, value_thresholds
 
 
 def look_words(compared: Compared) -> list[str]:
@@ -16,11 +17,25 @@ def look_words(compared: Compared) -> list[str]:
         ]
     if not compared.before or not compared.by_setting:
         return []
-    now, first, together = (f"{100 * alpha:.2g} %" for alpha in (compared.alpha, alpha_at(1, ALPHA), ALPHA))
     return [
-        f"This bundle was analysed before{_repetitions(compared)}: a difference is now claimed at a chance of error of"
-        f" {now}, not {first}, so that all analyses together keep {together}. Verdicts that were given stand."
+        f"This bundle was analysed before{_repetitions(compared)}: a difference is now claimed at"
+        f" {_chance_words(compared.alpha)}. Verdicts that were given stand."
     ]
+
+
+def value_look_words(plan: PlanRecord, compared: Compared) -> list[str]:
+    """Of a `fail_if` on values: its verdicts are of the latest runs, each time."""
+    if compared.alpha is None or not compared.before or not value_thresholds(plan):
+        return []
+    return [
+        "Values were held against `fail_if` before. They are judged anew, over all runs, at"
+        f" {_chance_words(compared.alpha)}. What was said of a value before does not stand."
+    ]
+
+
+def _chance_words(alpha: float) -> str:
+    now, first, together = (f"{100 * one:.2g} %" for one in (alpha, alpha_at(1, ALPHA), ALPHA))
+    return f"a chance of error of {now}, not {first}, so that all analyses together keep {together}"
 
 
 def _repetitions(compared: Compared) -> str:
