@@ -105,8 +105,11 @@ def test_tables_of_the_real_sysbench_are_measured_and_never_dropped(
     assert line["tables"] == ["sbtest1", "sbtest2"]
     assert TABLES * ROWS * 190 < line["size_bytes"] < 10 << 20
     assert line["there"] == "not made by bakeoff"
-    assert line["fate"] == "checked and used, changed by the runs"
-    done = bakeoff("run", plan, "--together", cwd=tmp_path, env=env)
+    assert line["fate"] == "checked and used, changed by the runs: needs --allow-changes"
+    refused = bakeoff("run", plan, "--together", cwd=tmp_path, env=env)
+    assert refused.code == 2
+    assert "this plan writes to tables that bakeoff did not make: sbtest1 on mine, sbtest2 on mine" in refused.err
+    done = bakeoff("run", plan, "--together", "--allow-changes", cwd=tmp_path, env=env)
     assert done.code == 0, done.err
     bundle = only_bundle(tmp_path)
     assert [run.valid for run in bundle.runs] == [True, True]

@@ -24,6 +24,7 @@ RESUME = {
     "fail_if": [],
     "work_dir": None,
     "allow_drop": False,
+    "allow_changes": False,
     "allow_disturbed": False,
     "wait_until_quiet": None,
     "out": None,
@@ -34,7 +35,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, story: Story, by: Bas
     """`bakeoff run` whose bundle is the story's when `by` ends it."""
     bundle = write_bundle(folder / "bundle", story)
     record = SimpleNamespace(title=story.title, differences={})
-    plan = SimpleNamespace(warnings=[], skipped={}, record=record)
+    plan = SimpleNamespace(warnings=[], skipped={}, record=record, cells=[])
 
     def make_runs(*_: object) -> None:
         raise by

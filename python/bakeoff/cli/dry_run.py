@@ -29,7 +29,7 @@ def dry_run(plan: ResolvedPlan, results: Path, there: Mapping[str, int], *, as_j
     be refused for by an existing system, when all is printed."""
     from ..plan.describe import describe
     from ..plan.preview import previews
-    from ..plan.tables import look
+    from ..plan.tables import changes_words, look
 
     tables, errors = look(plan)
     errors = errors or _looked_into(plan)
@@ -37,6 +37,8 @@ def dry_run(plan: ResolvedPlan, results: Path, there: Mapping[str, int], *, as_j
     dry = describe(plan, results, tables, previews(plan), there, machines)
     for warning in dry.warnings:
         say(f"warning: {warning}")
+    if words := changes_words(tables):
+        say(f"warning: {words}")
     if as_json:
         print_json(dry.to_json())
     else:

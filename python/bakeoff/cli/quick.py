@@ -39,7 +39,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p.add_argument("--repetitions", type=int, default=5, metavar="N", help="runs of each cell (default: 5)")
     p.add_argument("--save", type=Path, metavar="FILE", help="write the plan to this file, too; it must not be there")
     add_running(p)
-    p.set_defaults(run=run, resume=None, allow_drop=False, said=[], only=[], fail_if=[])
+    p.set_defaults(run=run, resume=None, allow_drop=False, allow_changes=False, said=[], only=[], fail_if=[])
 
 
 def run(options: argparse.Namespace) -> int:

@@ -88,6 +88,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="store_true",
         help="drop tables of the plan's names on an existing server, whoever made them",
     )
+    p.add_argument(
+        "--allow-changes",
+        action="store_true",
+        help='let runs change rows of tables that bakeoff did not make (data = "existing"); nothing puts them back',
+    )
     add_running(p)
     p.set_defaults(run=run)
 
@@ -191,6 +196,7 @@ def run(options: argparse.Namespace) -> int:
 
 def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     """Runs the plan and tells its answer, or with --dry-run what that would be."""
+    from ..plan.tables import refuse_changes
     from ..schedule.cores import claim, cores_of_all
 
     if options.events and options.dry_run:
@@ -208,6 +214,8 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
         cores, quiet = None, _quiet(plan, options)
         if not is_whole(plan, options):
             cores = held.enter_context(claim(cores_of_all(plan), plan.record.title, options.beside, say))
+            if changes := refuse_changes(plan, allowed=options.allow_changes):
+                say(f"warning: {changes}")
             if not options.allow_disturbed or quiet.wait:
                 quiet.at_start()
         writer, done, facts = open_bundle(plan, options, held)
@@ -374,6 +382,7 @@ def _resume_command(folder: Path, options: argparse.Namespace) -> str:
         words += ["--wait-until-quiet", *filter(None, [options.wait_until_quiet])]
     said = {
         "--allow-drop": options.allow_drop,
+        "--allow-changes": options.allow_changes,
         "--wait": options.beside == "wait",
         "--together": options.beside == "together",
         "--allow-disturbed": options.allow_disturbed,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ..errors import BakeoffError
+from ..errors import BakeoffError, PlanError
 from ..systems import SYSTEMS
 from ..systems.base import Found, Ledger
 from .check import NOWHERE
 from .resolved import Cell, ResolvedPlan
+
+#: Tables that a sentence names.
+_NAMED_MAX = 3
 
 
 @dataclass(frozen=True)
@@ -22,10 +25,20 @@ class TablesLine:
     there: str  # "not there", "made by bakeoff", ...
     fate: str
     size_bytes: int | None = None  # of all of them, indexes included; None: not known
+    changes_rows_of_others: bool = False  # the runs write to them, and bakeoff did not make them
 
     @property
     def names(self) -> str:
         return self.tables[0] + (f" and {len(self.tables) - 1} more" if len(self.tables) > 1 else "")
+
+
+@dataclass(frozen=True)
+class _Use:
+    """What a plan does with tables on an existing system, and what becomes of rows there."""
+
+    there: str
+    fate: str
+    changes_rows_of_others: bool = False
 
 
 def existing_loads(plan: ResolvedPlan) -> list[Cell]:
@@ -59,22 +72,61 @@ def look(plan: ResolvedPlan) -> tuple[list[TablesLine], list[BakeoffError]]:
     for cell in existing_loads(plan):
         try:
             with ledger_of(plan, cell) as ledger:
-                lines += _lines(cell, ledger)
+                lines += _lines(cell, ledger, changed=_changed_by_runs(plan, cell))
         except BakeoffError as error:
             errors.append(error)
     return lines, errors
 
 
-def _lines(cell: Cell, ledger: Ledger) -> list[TablesLine]:
+def changes_words(lines: Iterable[TablesLine]) -> str:
+    """What a plan does to rows that bakeoff did not load: "this plan writes to tables that bakeoff did not make: orders
+    on ours"; "" if it does not."""
+    changed = (f"{name} on {line.system}" for line in lines if line.changes_rows_of_others for name in line.tables)
+    names = list(dict.fromkeys(changed))
+    more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
+    return f"this plan writes to tables that bakeoff did not make: {', '.join(names[:_NAMED_MAX])}{more}" * bool(names)
+
+
+def refuse_changes(plan: ResolvedPlan, *, allowed: bool) -> str:
+    """What the runs will do to rows that bakeoff did not load, in words, where the user allows it. Else PlanError:
+    nothing puts the rows back."""
+    lines: list[TablesLine] = []
+    for cell in existing_loads(plan):
+        if _changed_by_runs(plan, cell):
+            with ledger_of(plan, cell) as ledger:
+                lines += _lines(cell, ledger, changed=True)
+    words = changes_words(lines)
+    if words and not allowed:
+        system = next(line.system for line in lines if line.changes_rows_of_others)
+        hint = "--allow-changes lets the runs change their rows, and nothing puts these back; or measure a copy of them"
+        raise PlanError(words, where=f"systems.{system}", hint=hint)
+    return words
+
+
+def _changed_by_runs(plan: ResolvedPlan, cell: Cell) -> bool:
+    """Whether any cell with these data writes to what was there before."""
+    return cell.data == "existing" and any(
+        other.workload.writes for other in plan.cells if other.load_key == cell.load_key
+    )
+
+
+def _lines(cell: Cell, ledger: Ledger, *, changed: bool) -> list[TablesLine]:
     found, absent_place = ledger.there(cell.workload.tables), ledger.absent_place()
     sizes = {} if absent_place else ledger.sizes([table.name for table in found])
     by_name = {table.name: table for table in found}
-    groups: dict[tuple[str, str], list[str]] = {}
+    groups: dict[_Use, list[str]] = {}
     for name in cell.workload.tables:
-        groups.setdefault(_words(cell, by_name.get(name), absent_place), []).append(name)
+        groups.setdefault(_use(cell, by_name.get(name), absent_place, changed), []).append(name)
     return [
-        TablesLine(cell.record.system, names, there, fate, _sum([sizes[name] for name in names if name in sizes]))
-        for (there, fate), names in groups.items()
+        TablesLine(
+            cell.record.system,
+            names,
+            use.there,
+            use.fate,
+            _sum([sizes[name] for name in names if name in sizes]),
+            use.changes_rows_of_others,
+        )
+        for use, names in groups.items()
     ]
 
 
@@ -82,8 +134,7 @@ def _sum(sizes: Sequence[int]) -> int | None:
     return sum(sizes) if sizes else None
 
 
-def _words(cell: Cell, table: Found | None, absent_place: str) -> tuple[str, str]:
-    """(what is there, what a run does with it)"""
+def _use(cell: Cell, table: Found | None, absent_place: str, changed: bool) -> _Use:
     there = "not there" if table is None else "made by bakeoff" if table.ours else "not made by bakeoff"
     if absent_place:
         there += f", nor the {absent_place}"
@@ -92,11 +143,15 @@ def _words(cell: Cell, table: Found | None, absent_place: str) -> tuple[str, str
         there += ", its load was cut short"
     if cell.data == "existing":
         if table is None or cut:
-            return there, "run will refuse; `bakeoff load` makes it"
-        return there, "checked and used" + (", changed by the runs" if cell.reset == "none" else "")
+            return _Use(there, "run will refuse; `bakeoff load` makes it")
+        if not changed:
+            return _Use(there, "checked and used")
+        if table.ours:
+            return _Use(there, "checked and used, changed by the runs")
+        return _Use(there, "checked and used, changed by the runs: needs --allow-changes", True)
     often = ", again before each run" if cell.reset == "reload" else ""
     if table is None:
-        return there, f"made and loaded{often}"
+        return _Use(there, f"made and loaded{often}")
     if table.ours:
-        return there, f"dropped, made and loaded{often}"
-    return there, 'run will refuse, unless data = "existing" measures it as it is or --allow-drop drops it'
+        return _Use(there, f"dropped, made and loaded{often}")
+    return _Use(there, 'run will refuse, unless data = "existing" measures it as it is or --allow-drop drops it')
