@@ -55,6 +55,12 @@ impl Graph {
         self.types
     }
 
+    /// How many different numbers of links nodes have.
+    #[cfg(test)]
+    pub fn kinds_of_nodes(&self) -> usize {
+        self.runs.len()
+    }
+
     /// The number that stands for type `index`, from 0.
     #[inline]
     pub fn link_type(index: u64) -> u64 {
@@ -89,22 +95,35 @@ impl Graph {
     }
 
     /// Of all types.
+    #[cfg(test)]
     pub fn all_links(&self, id: u64) -> u64 {
         (0..self.types).map(|index| self.links(id, index)).sum()
     }
 
-    /// Ids of nodes that have more links than this, most links first.
-    pub fn with_more_than(&self, links: u64) -> impl Iterator<Item = u64> {
-        let all = (0..self.nodes()).map(|rank| self.id_of(rank));
-        all.take_while(move |id| self.all_links(*id) > links)
+    /// Ranks of nodes that have more links than this, each with the links of one of them, most links first. As many as
+    /// there are different numbers of links, whatever the number of nodes.
+    pub fn ranks_with_more_than(&self, links: u64) -> impl Iterator<Item = (Range<u64>, u64)> {
+        let all = self
+            .ranks()
+            .map(|(ranks, dealt)| (ranks, self.parts(dealt).sum()));
+        all.take_while(move |(_, all_links)| *all_links > links)
+    }
+
+    /// Ranks with the same number of links, and that number as it is dealt.
+    fn ranks(&self) -> impl Iterator<Item = (Range<u64>, u64)> {
+        let ends = self.runs.iter().skip(1).map(|run| run.first_rank);
+        let runs = self.runs.iter().zip(ends.chain([self.nodes()]));
+        runs.map(|(run, end)| (run.first_rank..end, run.links))
+    }
+
+    fn parts(&self, dealt: u64) -> impl Iterator<Item = u64> + Clone {
+        (0..self.types).map(move |index| self.of_type(dealt, index))
     }
 
     pub fn totals(&self) -> Totals {
-        let ends = self.runs.iter().skip(1).map(|run| run.first_rank);
         let mut totals = Totals::default();
-        for (run, end) in self.runs.iter().zip(ends.chain([self.nodes()])) {
-            let nodes = end - run.first_rank;
-            let parts = (0..self.types).map(|index| self.of_type(run.links, index));
+        for (ranks, dealt) in self.ranks() {
+            let (nodes, parts) = (ranks.end - ranks.start, self.parts(dealt));
             let links: u64 = parts.clone().sum();
             totals.links += nodes * links;
             totals.counts += nodes * parts.filter(|part| *part > 0).count() as u64;
@@ -168,9 +187,16 @@ mod tests {
             }
             assert_eq!(graph.totals(), sum);
             assert_eq!(graph.all_links(graph.id_of(0)), sum.links_most);
-            let heavy: Vec<u64> = graph.with_more_than(100).collect();
+            let heavy = graph
+                .ranks_with_more_than(100)
+                .flat_map(|(ranks, links)| ranks.map(move |rank| (rank, links)));
+            let mut found = 0;
+            for (rank, links) in heavy {
+                assert_eq!(graph.all_links(graph.id_of(rank)), links);
+                found += 1;
+            }
             let of_all = graph.ids().filter(|id| graph.all_links(*id) > 100).count();
-            assert_eq!(heavy.len(), of_all);
+            assert_eq!(found, of_all);
         }
     }
 }

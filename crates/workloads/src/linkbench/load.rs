@@ -34,21 +34,38 @@ const NODE_COLUMNS: [&str; 5] = ["id", "type", "version", "time", "data"];
 pub struct Heavy {
     /// Links that a node has at most before.
     most: u64,
-    /// Of each node, most links first: its first unit and its id.
-    nodes: Vec<(u64, u64)>,
+    /// Most links first; nodes with as many links are one entry.
+    runs: Vec<HeavyRun>,
     /// All units, those of nodes included.
     units: u64,
+}
+
+#[derive(Debug)]
+struct HeavyRun {
+    first_unit: u64,
+    /// Of each of its nodes.
+    units: u64,
+    /// Of each of its nodes.
+    links: u64,
+    first_rank: u64,
 }
 
 impl Heavy {
     pub fn new(graph: &Graph, chunk_units: u64) -> Self {
         let most = chunk_units * LINKS_OF_UNIT;
-        let (mut nodes, mut units) = (Vec::new(), graph.nodes());
-        for id in graph.with_more_than(most) {
-            nodes.push((units, id));
-            units += (graph.all_links(id) - most).div_ceil(LINKS_OF_UNIT);
+        let (mut runs, mut first_unit) = (Vec::new(), graph.nodes());
+        for (ranks, links) in graph.ranks_with_more_than(most) {
+            let units = (links - most).div_ceil(LINKS_OF_UNIT);
+            runs.push(HeavyRun {
+                first_unit,
+                units,
+                links,
+                first_rank: ranks.start,
+            });
+            first_unit += units * (ranks.end - ranks.start);
         }
-        Self { most, nodes, units }
+        let units = first_unit;
+        Self { most, runs, units }
     }
 
     pub fn units(&self) -> u64 {
@@ -59,17 +76,22 @@ impl Heavy {
     fn pieces(&self, graph: &Graph, units: Range<u64>) -> (Range<u64>, Vec<Piece>) {
         let (ids, nodes) = (graph.ids(), graph.nodes());
         let of = |unit: u64| ids.start + unit.min(nodes);
-        let first = self.nodes.partition_point(|(first, _)| *first <= units.start);
+        let (mut unit, end) = (units.start.max(nodes), units.end.min(self.units));
         let mut pieces = Vec::new();
-        for (from, id) in self.nodes.iter().skip(first.saturating_sub(1)) {
-            let (start, end) = (units.start.max(*from), units.end.max(*from));
-            let link = |unit: u64| self.most + (unit - from) * LINKS_OF_UNIT;
-            let links = link(start)..link(end).min(graph.all_links(*id));
-            if !links.is_empty() {
-                pieces.push(Piece { id: *id, links });
-            } else if *from >= units.end {
-                break;
-            }
+        while unit < end {
+            let next = self.runs.partition_point(|run| run.first_unit <= unit);
+            let Some(run) = next.checked_sub(1).map(|last| &self.runs[last]) else {
+                break; // cannot be: the first run begins where nodes end
+            };
+            let node = (unit - run.first_unit) / run.units;
+            let first = run.first_unit + node * run.units;
+            let upto = end.min(first + run.units);
+            let link = |unit: u64| self.most + (unit - first) * LINKS_OF_UNIT;
+            pieces.push(Piece {
+                id: graph.id_of(run.first_rank + node),
+                links: link(unit)..link(upto).min(run.links),
+            });
+            unit = upto;
         }
         (of(units.start)..of(units.end), pieces)
     }
@@ -231,4 +253,60 @@ pub fn loaded(spec: &LinkbenchSpec) -> (u64, u64) {
     let of_node = NODE_BYTES as f64 + mean_bytes(spec.node_datasize);
     let bytes = totals.links as f64 * of_link + nodes as f64 * of_node + (totals.counts * COUNT_BYTES) as f64;
     (nodes + totals.links + totals.counts, bytes as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bakeoff_model::run::linkbench::{LinkCounts, LinkbenchCompat};
+
+    fn spec(nodes: u64, compat: LinkbenchCompat) -> LinkbenchSpec {
+        LinkbenchSpec {
+            maxid1: nodes + 1,
+            compat,
+            ..LinkbenchSpec::default()
+        }
+    }
+
+    #[test]
+    fn chunks_have_every_node_and_every_link_once() {
+        for compat in [LinkbenchCompat::None, LinkbenchCompat::Original] {
+            for chunk_units in [1, 7, 64] {
+                let graph = Graph::new(&spec(3_000, compat));
+                let heavy = Heavy::new(&graph, chunk_units);
+                let (mut next_id, mut links) = (1, vec![0; 3_001]);
+                for first in (0..heavy.units()).step_by(chunk_units as usize) {
+                    let (ids, pieces) = heavy.pieces(&graph, first..first + chunk_units);
+                    assert_eq!(ids.start, next_id.min(3_001));
+                    next_id = ids.end;
+                    for id in ids {
+                        links[id as usize] += graph.all_links(id).min(heavy.most);
+                    }
+                    for Piece { id, links: own } in pieces {
+                        assert_eq!(links[id as usize], own.start, "in their order, none twice");
+                        links[id as usize] = own.end;
+                    }
+                }
+                assert_eq!(next_id, 3_001);
+                assert!((1..3_001).all(|id| links[id as usize] == graph.all_links(id)));
+            }
+        }
+    }
+
+    /// A dry run asks for a graph of any size, and must not go through its nodes.
+    #[test]
+    fn what_is_held_of_a_graph_does_not_grow_with_its_nodes() {
+        for compat in [LinkbenchCompat::None, LinkbenchCompat::Original] {
+            let graph = Graph::new(&spec(1_000_000_000_000, compat));
+            let heavy = Heavy::new(&graph, 1);
+            assert!(graph.kinds_of_nodes() < 1_000_000);
+            assert!(heavy.runs.len() <= graph.kinds_of_nodes());
+            assert!(heavy.units() > graph.nodes());
+        }
+        let all_alike = LinkbenchSpec {
+            nlinks_func: LinkCounts::Constant { links: 5 },
+            ..spec(1_000_000_000_000, LinkbenchCompat::None)
+        };
+        assert_eq!(Heavy::new(&Graph::new(&all_alike), 1).runs.len(), 1);
+    }
 }

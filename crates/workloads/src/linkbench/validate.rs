@@ -47,7 +47,23 @@ pub fn validate(spec: &LinkbenchSpec, client: ClientSpec) -> Result<(), Trouble>
     validate_links(&spec.nlinks_func)
 }
 
+/// Ten times as many as the largest node of the original has.
+const LINKS_OF_NODE_MOST: u64 = 10_000_000;
+
 fn validate_links(links: &LinkCounts) -> Result<(), Trouble> {
+    let most = match links {
+        LinkCounts::Constant { links } => *links,
+        LinkCounts::Real { points } => points.iter().map(|(links, _)| *links).max().unwrap_or(0),
+    };
+    if most > LINKS_OF_NODE_MOST {
+        let what =
+            format!("`nlinks_func` gives a node {most} links, and at most {LINKS_OF_NODE_MOST} can be dealt");
+        return Err(refuse(
+            "nlinks_func",
+            what,
+            "the original's largest node has 961963",
+        ));
+    }
     let LinkCounts::Real { points } = links else {
         return Ok(());
     };
@@ -97,6 +113,15 @@ mod tests {
         ] {
             refused("nlinks_func", |s| s.nlinks_func = LinkCounts::Real { points });
         }
+        let many = 10_000_001;
+        refused("nlinks_func", |s| {
+            s.nlinks_func = LinkCounts::Constant { links: many }
+        });
+        refused("nlinks_func", |s| {
+            s.nlinks_func = LinkCounts::Real {
+                points: vec![(0, 50.0), (many, 100.0)],
+            }
+        });
         refused("getlinklist", |s| {
             *s = LinkbenchSpec {
                 addlink: 0.0,

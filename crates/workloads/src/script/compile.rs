@@ -4,7 +4,7 @@ mod blocks;
 use super::balance::{Unbalanced, transactions};
 use super::columns::Words;
 use super::control::{Control, control};
-use super::error::ScriptError;
+use super::error::{Lines, ScriptError, excerpt};
 use super::expression::Expression;
 use super::lexer::{Command, Meta, commands};
 use super::meta::{columns, target};
@@ -15,6 +15,7 @@ use super::statement::{Sets, Statement};
 use bakeoff_model::options::nearest;
 use bakeoff_model::transaction::Access;
 use blocks::{Began, Open};
+use std::collections::HashSet;
 
 impl Program {
     /// `names`: with what every script of this user declares.
@@ -34,6 +35,8 @@ impl Program {
                 reads_only: false,
                 pipelines: false,
             },
+            lines: Lines::of(text),
+            is_set: HashSet::new(),
             controls_at: vec![],
             numbers: 0,
             open: vec![],
@@ -55,6 +58,9 @@ struct Compiler<'t> {
     text: &'t str,
     names: &'t Names,
     made: Program,
+    lines: Lines,
+    /// What `made.sets` holds.
+    is_set: HashSet<u32>,
     /// Steps that begin and end transactions, and where each stands.
     controls_at: Vec<(usize, usize)>,
     /// Statements so far, with those that begin and end transactions.
@@ -98,7 +104,8 @@ impl Compiler<'_> {
             };
             return self.control(control, at);
         }
-        let statement = Statement::new(self.numbers, tokens, self.file, self.text, self.names)?;
+        let line = self.lines.number(at);
+        let statement = Statement::new(self.numbers, line, tokens, self.file, self.text, self.names)?;
         if self.pipeline.is_some() && !statement.prepared {
             let what = "a pipeline takes prepared statements only, and this one is sent as text";
             return Err(self.refuse(at, what, "put it before \\startpipeline or after \\endpipeline"));
@@ -184,10 +191,10 @@ impl Compiler<'_> {
     }
 
     fn keep(&mut self, expression: Expression, meta: &Meta) -> u32 {
-        let at = ScriptError::at(self.file, self.text, meta.at, "", "");
+        let (line, excerpt) = (self.lines.number(meta.at), excerpt(self.text, meta.at));
         self.made
             .expressions_at
-            .push(format!("{}, line {}: {}", at.file, at.line, at.excerpt));
+            .push(format!("{}, line {line}: {excerpt}", self.file));
         self.made.expressions.push(expression);
         self.made.expressions.len() as u32 - 1
     }
@@ -200,7 +207,7 @@ impl Compiler<'_> {
                 "declare the script",
             ));
         };
-        if !self.made.sets.contains(&place) {
+        if self.is_set.insert(place) {
             self.made.sets.push(place);
         }
         Ok(place)

@@ -46,14 +46,12 @@ impl ScriptError {
         while !whole.is_char_boundary(at) {
             at -= 1;
         }
-        let before = &whole[..at];
-        let line_start = before.rfind('\n').map_or(0, |place| place + 1);
-        let line = whole[line_start..].lines().next().unwrap_or_default();
+        let line_start = line_start(whole, at);
         Self {
             file: file.into(),
-            line: before.matches('\n').count() + 1,
+            line: whole[..at].matches('\n').count() + 1,
             column: whole[line_start..at].chars().count() + 1,
-            excerpt: line.trim().chars().take(EXCERPT_CHARS).collect(),
+            excerpt: excerpt(whole, at),
             what: what.into(),
             hint: hint.into(),
         }
@@ -65,6 +63,31 @@ impl ScriptError {
             "{}, line {}, column {} ({})",
             self.file, self.line, self.column, self.excerpt
         )
+    }
+}
+
+fn line_start(whole: &str, at: usize) -> usize {
+    whole[..at].rfind('\n').map_or(0, |place| place + 1)
+}
+
+/// The line in which `at` lies, which is where a character begins.
+pub fn excerpt(whole: &str, at: usize) -> String {
+    let line = whole[line_start(whole, at)..].lines().next().unwrap_or_default();
+    line.trim().chars().take(EXCERPT_CHARS).collect()
+}
+
+/// Numbers of lines, for who asks for many: each costs a search among the lines, not a walk through the text.
+#[derive(Debug)]
+pub struct Lines(Vec<usize>);
+
+impl Lines {
+    pub fn of(text: &str) -> Self {
+        Self(text.match_indices('\n').map(|(end, _)| end).collect())
+    }
+
+    /// From 1.
+    pub fn number(&self, at: usize) -> usize {
+        1 + self.0.partition_point(|end| *end < at)
     }
 }
 

@@ -1,5 +1,5 @@
 //! A script cut into its commands: statements of SQL, and commands that begin with a backslash.
-use super::error::ScriptError;
+use super::error::{Lines, ScriptError};
 use super::scan::{Kind, Token, Unclosed, token};
 
 #[derive(Clone, Debug)]
@@ -159,9 +159,10 @@ pub struct Plain {
 
 /// The statements of a file of SQL, without variables: `:name` stays as it is.
 pub fn statements(file: &str, text: &str) -> Result<Vec<Plain>, ScriptError> {
+    let lines = Lines::of(text);
     let each = |command: Command| match command {
         Command::Sql(tokens) => Ok(Plain {
-            line: 1 + text[..tokens[0].from].matches('\n').count(),
+            line: lines.number(tokens[0].from),
             sql: tokens.iter().map(|token| &text[token.from..token.to]).collect(),
         }),
         Command::Meta(meta) => {

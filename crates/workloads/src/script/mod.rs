@@ -41,6 +41,6 @@ pub use number::{Fault, Number};
 pub use program::{Program, Step, declare};
 pub use query::check_query;
 pub use scan::{Kind, Token, quote_end, tokens};
-pub use statement::{Counted, Sets, Statement};
+pub use statement::{Counted, Numbered, Sets, Statement};
 pub use syntax::{Node, Tree, parse};
 pub use variables::Variables;

@@ -1,5 +1,6 @@
 //! Variables by name: each has a place, which is what programs know them by.
 use super::number::Number;
+use std::collections::HashMap;
 
 /// Variables that have a value without being set; the first places.
 pub const AUTOMATIC: [&str; 4] = ["client_id", "default_seed", "random_seed", "scale"];
@@ -8,6 +9,7 @@ pub const DEFAULT_SEED: u32 = 1;
 #[derive(Clone, Debug)]
 pub struct Names {
     names: Vec<String>,
+    places: HashMap<String, u32>,
     /// Of those that nothing sets: expressions have their values built in.
     fixed: Vec<Option<Number>>,
     /// Whether an expression may name a variable without its colon.
@@ -16,28 +18,32 @@ pub struct Names {
 
 impl Default for Names {
     fn default() -> Self {
-        Self {
-            names: AUTOMATIC.map(str::to_owned).to_vec(),
-            fixed: vec![None; AUTOMATIC.len()],
+        let mut names = Self {
+            names: vec![],
+            places: HashMap::new(),
+            fixed: vec![],
             bare: false,
+        };
+        for name in AUTOMATIC {
+            names.add(name);
         }
+        names
     }
 }
 
 impl Names {
     pub fn place(&self, name: &str) -> Option<u32> {
-        self.names
-            .iter()
-            .position(|known| known == name)
-            .map(|place| place as u32)
+        self.places.get(name).copied()
     }
 
     /// Its place, a new one if it has none yet.
     pub fn add(&mut self, name: &str) -> u32 {
         self.place(name).unwrap_or_else(|| {
+            let place = self.names.len() as u32;
             self.names.push(name.into());
+            self.places.insert(name.into(), place);
             self.fixed.push(None);
-            self.names.len() as u32 - 1
+            place
         })
     }
 

@@ -11,7 +11,9 @@ use super::number::{Fault, Number};
 use super::scan::{Kind, Token};
 use super::variables::Variables;
 use bakeoff_model::sql::{Ask, Dialect};
+use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
@@ -40,7 +42,7 @@ pub struct Statement {
     /// `\gset`, `\aset`: the variable of each column.
     pub sets: Option<Sets>,
     /// Variables, by their place in this statement, that end the name of a table of the plan, and the numbers that these have.
-    numbers: Vec<(usize, Vec<i64>)>,
+    numbers: Vec<(usize, Arc<[i64]>)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +76,7 @@ impl Statement {
     /// `file`, `text`: of the script. Its variables must be known.
     pub fn new(
         number: u32,
+        line: usize,
         tokens: &[Token],
         file: &str,
         text: &str,
@@ -91,7 +94,7 @@ impl Statement {
         let (pieces, variables, glued) = cut(tokens, file, text, names)?;
         Ok(Self {
             number,
-            line: 1 + text[..tokens[0].from].matches('\n').count(),
+            line,
             counted: match writes {
                 true => Counted::Write,
                 false if begins(&READS) => Counted::Read,
@@ -158,7 +161,7 @@ impl Statement {
     /// begins, only the numbers of such tables are written into it from then on.
     pub fn keep_to<E>(
         &mut self,
-        tables: &[String],
+        tables: &Numbered,
         check: impl FnOnce(&str) -> Result<(), E>,
     ) -> Result<(), E> {
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -166,23 +169,11 @@ impl Statement {
         for (i, after) in self.pieces[1..].iter().enumerate() {
             let before = &self.pieces[i];
             let name = &before[before.trim_end_matches(is_name).len()..];
-            let number = |table: &String| {
-                let (first, rest) = table.split_at_checked(name.len())?;
-                let number = first
-                    .eq_ignore_ascii_case(name)
-                    .then(|| rest.parse::<i64>().ok())??;
-                (number.to_string() == rest).then_some(number)
-            };
-            let known: Vec<i64> = tables
-                .iter()
-                .filter(|_| !name.is_empty())
-                .filter_map(number)
-                .collect();
-            text.push_str(&known.first().unwrap_or(&1).to_string());
+            let known = tables.of(name);
+            let first = known.and_then(|known| known.first()).unwrap_or(&1);
+            text.push_str(&first.to_string());
             text.push_str(after);
-            if !known.is_empty() {
-                self.numbers.push((i, known));
-            }
+            self.numbers.extend(known.map(|known| (i, known.clone())));
         }
         check(&text)
     }
@@ -195,6 +186,40 @@ impl Statement {
             filled.push_str(piece);
         }
         filled
+    }
+}
+
+/// Tables whose names end in a number, by what stands before it.
+#[derive(Debug, Default)]
+pub struct Numbered(HashMap<String, Arc<[i64]>>);
+
+impl Numbered {
+    pub fn new(tables: &[String]) -> Self {
+        let mut found: HashMap<String, Vec<i64>> = HashMap::new();
+        for table in tables {
+            let digits = table.len() - table.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+            for (name, rest) in (1..=digits).filter_map(|digits| table.split_at_checked(table.len() - digits))
+            {
+                // As it is written: without zeros before it.
+                if let Ok(number) = rest.parse::<i64>()
+                    && number.to_string() == rest
+                    && !name.is_empty()
+                {
+                    found.entry(name.to_ascii_lowercase()).or_default().push(number);
+                }
+            }
+        }
+        Self(
+            found
+                .into_iter()
+                .map(|(name, numbers)| (name, numbers.into()))
+                .collect(),
+        )
+    }
+
+    /// Numbers in the order of the tables; at least one.
+    fn of(&self, name: &str) -> Option<&Arc<[i64]>> {
+        self.0.get(&name.to_ascii_lowercase())
     }
 }
 

@@ -5,7 +5,7 @@
 //! of its statements beforehand, `answered` holds what comes against what is `expected`; `preview` tells what will be asked.
 //! `presets` says what pgbench's own stand for. `schema` makes the tables; `allowed` is what statements of all these may do; `rows` are what they are loaded with: `cell` draws
 //! a value, `text` and `lists` some kinds of it, `data` and `csv` read a file; `load` stores them in their `order`. `check`
-//! is what must hold, `settings` that nothing has made the run faster than the plan says, `same` when two values are the same.
+//! is what must hold, `long` which texts are too long, `settings` that nothing has made the run faster than the plan says, `same` when two values are the same.
 mod account;
 mod advance;
 mod allowed;
@@ -17,6 +17,7 @@ mod data;
 mod expected;
 mod lists;
 mod load;
+mod long;
 mod order;
 mod presets;
 mod preview;

@@ -1,10 +1,12 @@
 //! Statements that make tables, and those that follow when all rows are there: cut as scripts are, carried out one by one.
+use super::long;
 use crate::script;
 use crate::trouble::refuse;
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::run::sql::{SqlSpec, TextFile};
 use bakeoff_model::sql::SqlSession;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
@@ -58,11 +60,13 @@ impl Schema {
 fn tables(spec: &SqlSpec, found: Vec<String>) -> Result<Vec<String>, Trouble> {
     let loaded: Vec<&String> = spec.load.keys().collect();
     let mut tables = found;
-    for name in &spec.tables {
-        if !tables.contains(name) {
-            tables.push(name.clone());
-        }
-    }
+    let mut known: HashSet<String> = tables.iter().cloned().collect();
+    tables.extend(
+        spec.tables
+            .iter()
+            .filter(|name| known.insert((*name).clone()))
+            .cloned(),
+    );
     if tables.is_empty() {
         tables = loaded.iter().map(|name| (*name).clone()).collect();
     }
@@ -74,6 +78,7 @@ fn tables(spec: &SqlSpec, found: Vec<String>) -> Result<Vec<String>, Trouble> {
             "name those that the scripts use: tables = [\"customers\"]",
         ));
     }
+    let known: HashSet<String> = tables.iter().map(|name| name.to_ascii_lowercase()).collect();
     for name in tables.iter().chain(loaded) {
         if !is_plain(name) {
             let what = format!("a table cannot have the name {name:?}");
@@ -83,7 +88,7 @@ fn tables(spec: &SqlSpec, found: Vec<String>) -> Result<Vec<String>, Trouble> {
                 "a name has letters, digits and _, and needs no quotes",
             ));
         }
-        if !tables.iter().any(|table| table.eq_ignore_ascii_case(name)) {
+        if !known.contains(&name.to_ascii_lowercase()) {
             let what = format!("rows are loaded into `{name}`, which is not one of the tables");
             return Err(refuse("load", what, format!("those are {}", tables.join(", "))));
         }
@@ -109,8 +114,10 @@ fn refused(option: &str, statement: &Statement, what: &str) -> Trouble {
 }
 
 fn statements(option: &str, file: &TextFile) -> Result<Vec<Statement>, Trouble> {
+    long::check_bytes(option, file)?;
     let found = script::statements(&file.name, &file.text)
         .map_err(|error| refuse(option, error.to_string(), error.hint.clone()))?;
+    long::check_statements(option, file, found.len())?;
     let placed = |plain: script::Plain| Statement {
         sql: plain.sql,
         place: format!("{}, line {}", file.name, plain.line),

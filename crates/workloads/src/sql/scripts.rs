@@ -1,4 +1,5 @@
 //! The plan's scripts, compiled for systems of one dialect: an operation each, drawn by their weights.
+use super::long;
 use super::ready::Ready;
 use super::schema::no_variant;
 use super::user::User;
@@ -30,7 +31,9 @@ impl Scripts {
     pub fn new(spec: &SqlSpec, dialect: &str) -> Result<Self, Trouble> {
         let mut files = vec![];
         for script in &spec.scripts {
-            files.push((script, file(script, dialect)?));
+            let file = file(script, dialect)?;
+            long::check_bytes("scripts", file)?;
+            files.push((script, file));
         }
         let mut names = variables::names(spec);
         for (_, file) in &files {
@@ -38,8 +41,11 @@ impl Scripts {
                 .map_err(|error| refuse("scripts", error.to_string(), error.hint.clone()))?;
         }
         let (mut all, mut sums, mut sum, mut prepared) = (Vec::<Compiled>::new(), vec![], 0, 0);
+        let mut commands = 0;
         for (script, file) in files {
             let compiled = compiled(script, file, &names, &mut prepared)?;
+            commands += compiled.program.steps.len();
+            long::check_commands(commands)?;
             if all.iter().any(|other| other.name == compiled.name) {
                 let what = format!("two scripts have the name `{}`", compiled.name);
                 return Err(refuse(
@@ -192,6 +198,17 @@ mod tests {
         );
         let broken = what(json!([script("a.sql", "SELECT 1;\n\\set x 1 +\n")]));
         assert!(broken.starts_with("a.sql, line 2, column 11"), "{broken}");
+        let many = "\\set a 1\n".repeat(long::COMMANDS_MOST / 2) + "SELECT 1;";
+        let most = [script("a.sql", &many), script("b.sql", &many)];
+        assert_eq!(
+            what(json!(most)),
+            "the scripts have 20002 commands or more, and at most 20000 can be run"
+        );
+        let long = " ".repeat(long::FILE_BYTES_MOST) + "SELECT 1;";
+        assert_eq!(
+            what(json!([script("a.sql", &long)])),
+            "a.sql has 4194313 bytes, and at most 4194304 are read"
+        );
         let mut expecting = script("a.sql", "BEGIN;\nSELECT 1;\nEND;");
         expecting["expect"] = json!([{"statement": 4, "rows": 1}]);
         assert_eq!(

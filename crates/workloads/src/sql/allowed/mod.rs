@@ -9,12 +9,13 @@ mod words;
 
 use super::schema::Schema;
 use super::scripts::Scripts;
-use crate::script::{statements, tokens};
+use crate::script::{Numbered, statements, tokens};
 use crate::trouble::refuse;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::sql::SqlSpec;
 use sqlparser::dialect::{Dialect, GenericDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
+use std::collections::HashSet;
 use words::Text;
 
 /// Where a statement stands.
@@ -53,17 +54,33 @@ impl Refusal {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Rules<'s> {
     /// The driver's name of it; one that is not known is read by the broadest parser.
-    pub dialect: &'s str,
+    dialect: &'s str,
     /// Of the plan.
-    pub tables: &'s [String],
+    tables: &'s [String],
+    /// The same names, in lower case where the system does not tell cases apart.
+    names: HashSet<String>,
     /// That the plan says may be called.
-    pub functions: &'s [String],
+    functions: &'s [String],
 }
 
-impl Rules<'_> {
+impl<'s> Rules<'s> {
+    pub fn new(dialect: &'s str, tables: &'s [String], functions: &'s [String]) -> Self {
+        let name = |own: &String| match dialect {
+            // Where files are named as tables are, two tables may differ by a letter's case.
+            "mysql" => own.clone(),
+            _ => own.to_ascii_lowercase(),
+        };
+        Self {
+            dialect,
+            tables,
+            names: tables.iter().map(name).collect(),
+            functions,
+        }
+    }
+
     pub fn check(&self, sql: &str, place: Place) -> Result<(), Refusal> {
         let all = tokens(sql).map_err(|(_, what)| Refusal::new(what))?;
         let text = Text::new(sql, &all);
@@ -145,12 +162,11 @@ impl Rules<'_> {
 
     /// Whether a name, as this system reads it, is that of a table of the plan.
     fn is_own(&self, name: &str, quoted: bool) -> bool {
-        self.tables.iter().any(|own| match self.dialect {
-            // Where files are named as tables are, two tables may differ by a letter's case.
-            "mysql" => own == name,
-            "postgresql" if quoted => own.to_ascii_lowercase() == name,
-            _ => own.eq_ignore_ascii_case(name),
-        })
+        match self.dialect {
+            "mysql" => self.names.contains(name),
+            "postgresql" if quoted => self.names.contains(name),
+            _ => self.names.contains(&name.to_ascii_lowercase()),
+        }
     }
 
     fn own(&self, name: &str, quoted: bool) -> Result<(), Refusal> {
@@ -209,11 +225,8 @@ fn validate_all(
     schema: &Schema,
     scripts: &mut Scripts,
 ) -> Result<(), Trouble> {
-    let rules = Rules {
-        dialect,
-        tables: &schema.tables,
-        functions: &spec.functions,
-    };
+    let rules = Rules::new(dialect, &schema.tables, &spec.functions);
+    let numbered = Numbered::new(&schema.tables);
     refuse_names(&rules)?;
     let told = |option: &str, place: &str, refusal: Refusal| {
         refuse(option, format!("{place}: {}", refusal.what), refusal.hint)
@@ -230,7 +243,7 @@ fn validate_all(
         for statement in &mut program.statements {
             let place = format!("{}, line {}", program.name, statement.line);
             statement
-                .keep_to(rules.tables, |sql| rules.check(sql, Place::Script))
+                .keep_to(&numbered, |sql| rules.check(sql, Place::Script))
                 .map_err(|refusal| told("scripts", &place, refusal))?;
         }
     }

@@ -4,12 +4,7 @@ use super::*;
 fn verdict(dialect: &str, place: Place, sql: &str) -> Result<(), Refusal> {
     let tables = ["a", "b", "orders", "accounts_1", "accounts_2"].map(str::to_owned);
     let functions = ["own_function".to_owned()];
-    Rules {
-        dialect,
-        tables: &tables,
-        functions: &functions,
-    }
-    .check(sql, place)
+    Rules::new(dialect, &tables, &functions).check(sql, place)
 }
 
 fn refused(dialect: &str, place: Place, all: &[(&str, &str)]) {
@@ -413,11 +408,7 @@ fn what_people_write_for_their_own_tables_passes() {
 fn names_that_the_system_looks_for_elsewhere_are_refused() {
     for (dialect, name) in [("postgresql", "pg_settings"), ("sqlite", "sqlite_master")] {
         let tables = [name.to_owned()];
-        let rules = Rules {
-            dialect,
-            tables: &tables,
-            functions: &[],
-        };
+        let rules = Rules::new(dialect, &tables, &[]);
         assert!(refuse_names(&rules).unwrap_err().what.contains(name));
     }
 }
