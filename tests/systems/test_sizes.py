@@ -22,6 +22,7 @@ WITHIN = 0.2
         "kind = 'sysbench'\ntables = 2\ntable_size = 5_000",
         "kind = 'tpcc'\nmini = true",
         "kind = 'linkbench'\nsize = '0.001x'",
+        "kind = 'linkbench'\nmaxid1 = 1_501\nnlinks_func = { kind = 'constant', links = 40 }",  # mostly links
         "kind = 'sql'\nscript = 'select-only'",
     ],
 )

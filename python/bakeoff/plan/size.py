@@ -38,8 +38,8 @@ def tables_bytes(cell: Cell) -> int:
     workload = cell.workload
     kind = workload.spec["kind"]
     name = "pgbench" if kind == "sql" and workload.spec["script"] else kind
-    stored = _storage(cell)
-    return stored.tables_bytes(name, workload.loaded_rows, workload.size_estimate_bytes, len(workload.tables))
+    rows, value_bytes, tables = workload.loaded_rows, workload.size_estimate_bytes, len(workload.tables)
+    return _storage(cell).tables_bytes(name, rows, value_bytes, tables, workload.spec.get("partitions", 1))
 
 
 def folder_bytes(cell: Cell) -> int:

@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Stored:
-    """Of one workload's tables: ratio x bytes of the values + row_bytes x rows + table_bytes x tables."""
+    """Of one workload's tables: ratio x bytes of the values + row_bytes x rows + table_bytes x tables;
+    and part_bytes for each part of a divided table, if there are part_from_bytes of values for each."""
 
     ratio: float
     row_bytes: float = 0.0
     table_bytes: float = 0.0
+    part_bytes: float = 0.0
+    part_from_bytes: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,12 @@ class Storage:
     log_ratio: float = 0.0
     log_bytes_max: int = 0
 
-    def tables_bytes(self, workload: str, rows: int, value_bytes: int, tables: int) -> int:
+    def tables_bytes(self, workload: str, rows: int, value_bytes: int, tables: int, parts: int = 1) -> int:
         """On disk, of the loaded tables with their indexes. value_bytes: of the values alone."""
         stored = self.measured.get(workload, self.usual)
         found = stored.ratio * value_bytes + stored.row_bytes * rows + stored.table_bytes * tables
+        if value_bytes >= stored.part_from_bytes * parts:
+            found += stored.part_bytes * parts
         return round(found + self.database_bytes)
 
     def folder_bytes(self, tables_bytes: int) -> int:

@@ -10,7 +10,7 @@ STORAGE = Storage(
         "ycsb": Stored(ratio=1.13, row_bytes=78),
         "sysbench": Stored(ratio=1.36),
         "tpcc": Stored(ratio=1.55),
-        "linkbench": Stored(ratio=2.9, table_bytes=5e5),  # each link twice
+        "linkbench": Stored(ratio=1.0, row_bytes=170, table_bytes=5e5),  # each link twice
         "pgbench": Stored(ratio=6.5),  # CHAR is filled up, which its values do not tell
     },
     database_bytes=2_200_000,
