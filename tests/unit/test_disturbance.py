@@ -16,6 +16,8 @@ from bakeoff.analysis.validity import findings
 from bakeoff.bundle import open_bundle
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
+from bakeoff.cli.run import code_of
+from bakeoff.errors import ExitCode
 from bakeoff.model.records import RunRecord, Standing, Validity
 from bakeoff.provision.neighbours import Heard, listen
 from bakeoff.report.conclusion import answer_of
@@ -114,10 +116,20 @@ def test_disturbed_runs_are_left_out_of_a_comparison_and_it_is_made_with_the_oth
 def test_with_too_few_undisturbed_runs_nothing_is_claimed(tmp_path: Path) -> None:
     story = busy(range(1, 6))
     story.asked, story.fail_if = ["latency_p99 < 1h"], ["latency_p99 > 1h", "rate < -5%"]
-    answer = answer_of(write_bundle(tmp_path, story))
+    bundle = write_bundle(tmp_path, story)
+    answer = answer_of(bundle)
     assert [found.verdict for found in answer.comparisons] == ["too few"]
     assert not answer.held
-    assert {threshold.status for threshold in answer.thresholds} == {"not judged"}
+    assert answer.too_busy
+    assert {(found.status, found.undecided_by) for found in answer.thresholds} == {("undecided", "too busy")}
+    assert code_of(bundle, answer) == ExitCode.UNDECIDED, "a busy machine is no regression"
+
+
+def test_a_side_whose_runs_were_all_disturbed_has_not_failed(tmp_path: Path) -> None:
+    story = busy(range(1, 9))
+    story.fail_if = ["rate < -5%"]
+    bundle = write_bundle(tmp_path, story)
+    assert code_of(bundle, answer_of(bundle)) == ExitCode.UNDECIDED
 
 
 def test_a_sweep_of_disturbed_runs_has_no_shape(tmp_path: Path) -> None:
@@ -129,11 +141,14 @@ def test_a_sweep_of_disturbed_runs_has_no_shape(tmp_path: Path) -> None:
 
 
 def test_the_first_sentence_says_that_the_machine_was_too_busy_with_what_and_what_to_do(tmp_path: Path) -> None:
-    answer = answer_of(write_bundle(tmp_path, busy(range(1, 6))))
+    bundle = write_bundle(tmp_path, busy(range(1, 6)))
+    bundle.info = bundle.info.model_copy(update={"command": "bakeoff run a.toml b.toml --fail-if 'rate < -5%'"})
+    answer = answer_of(bundle)
     assert answer.headline[0] == (
         "This machine was too busy to measure: 10 of 16 runs were disturbed (in the worst of them 85 % of the CPU time"
         " went to other processes, most to cc1plus, pid 7). Nothing is claimed. Stop what runs there, then `bakeoff run"
-        " PLAN --resume BUNDLE --wait-until-quiet` repeats the disturbed runs when it is quiet."
+        f" a.toml b.toml --fail-if 'rate < -5%' --resume {tmp_path} --wait-until-quiet` repeats the"
+        " disturbed runs when it is quiet."
     )
     assert answer.headline[0] in " ".join(render_text(answer).split())
 
@@ -155,7 +170,7 @@ def test_where_all_runs_are_disturbed_no_threshold_passes_or_fails(tmp_path: Pat
     story = busy(range(1, 9))
     story.fail_if = ["latency_p99 > 1h", "latency_p99 > 1us", "rate < -5%", "rate < -99%"]
     answer = answer_of(write_bundle(tmp_path, story))
-    assert {threshold.status for threshold in answer.thresholds} == {"not judged"}
+    assert {threshold.status for threshold in answer.thresholds} == {"undecided"}
     assert [cell.validity for cell in answer.cells] == ["DISTURBED", "DISTURBED"]
 
 

@@ -191,7 +191,7 @@ def test_an_interrupted_bundle_says_so_and_still_answers(tmp_path: Path) -> None
     found = answer_of(Bundle.open(bundle.folder))
     assert found.incomplete == (
         "Not the whole plan: it was interrupted; 16 of 20 runs are here."
-        " `bakeoff run PLAN --resume BUNDLE` makes the rest."
+        f" `bakeoff run plan.toml --resume {bundle.folder}` makes the rest."
     )
     assert {c.verdict for c in found.comparisons} == {"too few"}
     assert {c.validity for c in found.cells} == {"valid; 4 of 5 made"}

@@ -50,6 +50,9 @@ def test_a_threshold_is_judged_by_the_whole_interval(tmp_path: Path, condition: 
     assert [found.status for found in answer.thresholds] == statuses
     assert all_held(bundle, answer) == (set(statuses) == {"passed"})
     told = [status.capitalize() for status in statuses if status != "passed"]
+    if set(statuses) == {"passed"}:
+        assert answer.headline[0] == f"{answer.thresholds[0].words.partition(': ')[0]}."
+        assert answer.headline[0].startswith("Passed on rate ")
     assert [words.partition(" on ")[0] for words in answer.headline[: len(told)]] == told
 
 
@@ -258,3 +261,21 @@ def test_an_interval_that_crosses_the_threshold_never_passes(tmp_path: Path, mea
     assert only.low < 0.95 < only.high
     assert found.status == "undecided"
     assert code_of(bundle, answer) == code
+
+
+@pytest.mark.parametrize("condition", ["latency_p999 > 15%", "latency_p999 > 10ms"])
+def test_too_few_operations_for_a_percentile_are_undecided_and_say_how_many_in_how_many_runs(
+    tmp_path: Path, condition: str
+) -> None:
+    slow = Contender("slow", rate_1=500, rate_max=500)
+    story = replace(STORY, contenders=(MARIADB, slow), window_s=3, fail_if=[condition], objective="latency_p999")
+    bundle = write_bundle(tmp_path / "b", story)
+    answer = answer_of(bundle)
+    found = answer.thresholds[-1]
+    assert (found.status, found.undecided_by) == ("undecided", "too few operations")
+    why = r"too few operations for a p99.9 of slow in 5 of 5 runs \(1,\d{3} to 1,\d{3} of the 10,000 it needs\)"
+    assert re.search(f"{why}: lengthen the window$", found.words)
+    assert code_of(bundle, answer) == ExitCode.UNDECIDED
+    (only,) = answer.comparisons
+    assert re.fullmatch(f"not compared: {why}: lengthen the window", only.words)
+    assert only.verdict == "too few operations"

@@ -26,7 +26,9 @@ RESOLUTION_RATIO = 1 / 1024
 
 #: `invalid runs`: a side failed in some of its runs; the others would be a comparison of survivors.
 #: `equivalent`: shown to differ by less than the size that matters.
-Verdict = Literal["higher", "lower", "equivalent", "no difference", "too few", "invalid runs", "not comparable"]
+Verdict = Literal[
+    "higher", "lower", "equivalent", "no difference", "too few", "invalid runs", "too few operations", "not comparable"
+]
 Design = Literal["paired", "two bundles", "occasions"]
 FloatArray = NDArray[np.float64]
 Block = TypeVar("Block", bound=Hashable)
@@ -39,8 +41,18 @@ class Invalid:
     causes: frozenset[str]
 
 
-#: What a run says: the objective's value; None where it is not defined; Invalid where the run does not count.
-RunValue = float | Invalid | None
+@dataclass(frozen=True, slots=True)
+class Unstated:
+    """A run that counts and has no value to compare. cause: a few words. have, needed: of operations, where their
+    number is the cause."""
+
+    cause: str
+    have: int | None = None
+    needed: int = 0
+
+
+#: What a run says: the objective's value; None or Unstated where it has none; Invalid where the run does not count.
+RunValue = float | Invalid | Unstated | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,14 +379,49 @@ def _obstacle(
     repetitions = min(map(len, sides.values()))
     if repetitions < least:
         return Obstacle("too few", f"too few repetitions to compare ({repetitions}, needs {least})")
+    if of_few := [words for name, runs in sides.items() if (words := _too_few_words(objective, name, runs))]:
+        return Obstacle("too few operations", f"not compared: {' and '.join(of_few)}: lengthen the window")
     for name, runs in sides.items():
         undefined = sum(not has_value(value) for value in runs)
         if undefined:  # leaving these runs out would compare the survivors
             label = objective.label
+            if whys := cause_words(runs):
+                return Obstacle("not comparable", f"not compared: {name} has no {label} to compare: {whys}")
             what = "is zero, not defined or only a lower bound"
             words = f"not compared: the {label} of {name} {what} in {undefined} of {len(runs)} runs"
             return Obstacle("not comparable", words)
     return None
+
+
+def _too_few_words(objective: Metric, name: str, runs: Sequence[RunValue]) -> str:
+    """ "too few operations for a p99 of after in 5 of 5 runs (37 to 41 of the 1,000 it needs)"; "" where something else
+    keeps a run from having a value, or nothing does."""
+    without = [value for value in runs if not isinstance(value, int | float)]
+    few = [value for value in without if isinstance(value, Unstated) and value.have is not None]
+    if not few or len(few) < len(without):
+        return ""
+    return f"too few operations for a {objective.label} of {name} {_how_few(few, len(runs))}"
+
+
+def _how_few(few: Sequence[Unstated], runs: int) -> str:
+    have = sorted(value.have for value in few if value.have is not None)
+    counts = f"{have[0]:,}" if have[0] == have[-1] else f"{have[0]:,} to {have[-1]:,}"
+    return f"in {len(few)} of {runs} runs ({counts} of the {max(value.needed for value in few):,} it needs)"
+
+
+def cause_words(runs: Sequence[RunValue]) -> str:
+    """Why runs have no value, each cause once: "overloaded in 2 of 5 runs, zero in 1 of 5 runs"; "" where nobody
+    knows."""
+    by_cause: dict[str, list[Unstated]] = {}
+    for value in runs:
+        if isinstance(value, Unstated):
+            by_cause.setdefault(value.cause.partition(" (")[0], []).append(value)
+    said = []
+    for kind, found in by_cause.items():
+        few = found[0].have is not None
+        cause = found[0].cause if len({value.cause for value in found}) == 1 else kind  # details differ from run to run
+        said.append(f"{cause} {_how_few(found, len(runs)) if few else f'in {len(found)} of {len(runs)} runs'}")
+    return ", ".join(said)
 
 
 def has_zero_shares(objective: Metric, values: Sequence[RunValue]) -> bool:

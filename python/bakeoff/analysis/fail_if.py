@@ -16,7 +16,7 @@ from operator import gt, lt
 from typing import Literal
 
 from bakeoff.analysis.compare import Comparison
-from bakeoff.analysis.limit import Limit
+from bakeoff.analysis.limit import TOO_FEW, Limit
 from bakeoff.analysis.limit import parse as parse_limit
 from bakeoff.analysis.metric import Metric
 from bakeoff.analysis.registry import metric
@@ -109,7 +109,8 @@ def evaluate(
 
 def _evaluate_one(condition: Condition, c: Comparison, on: On) -> Outcome:
     if c.ratio is None or c.low is None or c.high is None:
-        return Outcome(condition, c, "not judged", f"{condition}: not judged in {c.cell}: {c.words}")
+        status: Status = "undecided" if c.verdict == TOO_FEW else "not judged"
+        return Outcome(condition, c, status, f"{condition}: {status} in {c.cell}: {c.words}")
     status = status_of(condition, c.ratio, c.low, c.high, on=on)
     return Outcome(condition, c, status, f"{condition}: {status} in {c.cell}: {_change_words(c)}")
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..bundle.write import BundleWriter
     from ..model.records import FactsRecord, RunRecord
     from ..plan.resolved import ResolvedPlan
-    from ..report.answer import Answer
+    from ..report.answer import Answer, CellAnswer
     from ..schedule.cores import Claim
     from ..schedule.quiet import Quiet
 
@@ -363,12 +363,17 @@ def all_held(bundle: Bundle, answer: Answer) -> bool:
     what it looks for."""
     searching = answer.search is not None
     return (
-        (searching or all(cell.valid for cell in answer.cells))
+        (searching or all(cell.valid or _only_disturbed(cell) for cell in answer.cells))
         and all(searching or run.state == "done" for run in bundle.runs)
         and all(check.ok for run in bundle.runs for check in run.checks)
         and not any(found.verdict == "invalid runs" for found in answer.comparisons)
         and not any(threshold.fails for threshold in answer.thresholds)
     )
+
+
+def _only_disturbed(cell: CellAnswer) -> bool:
+    """Nothing but disturbance leaves it without a run that counts, which is no failure of its system."""
+    return cell.too_few_undisturbed and not cell.invalid_runs
 
 
 def _resume_command(folder: Path, options: argparse.Namespace) -> str:

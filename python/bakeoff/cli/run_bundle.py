@@ -39,19 +39,24 @@ def open_bundle(
     from ..plan.search import with_levels_of
     from ..plan.size import bundle_bytes, disk_bytes
     from ..provision.instance import default_parent
+    from ..report.resume_words import BUNDLE
 
     work = options.work_dir or default_parent()
     check_disk(bundle_bytes(plan), place(options), "--out")
     check_disk(disk_bytes(plan), work, "--work-dir")
     machine = machine_facts(work)
-    allowed = ["--allow-disturbed"] if options.allow_disturbed else []
+    allowed = {"--allow-changes": options.allow_changes, "--allow-disturbed": options.allow_disturbed}
     info = BundleInfo(
         bakeoff_version=__version__,
         created=utc_now(),
         title=plan.record.title,
         state="running",
         command=shlex.join(
-            ["bakeoff", "run", *map(str, options.plans or ["plan.toml"]), *beside_plan(options), *allowed]
+            [
+                *("bakeoff", "run", *map(str, options.plans or [f"{BUNDLE}/plan.toml"])),
+                *beside_plan(options),
+                *(flag for flag, said in allowed.items() if said),
+            ]
         ),
         demonstration=plan.record.demonstration,
         skipped=plan.skipped,

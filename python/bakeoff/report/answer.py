@@ -137,7 +137,9 @@ class ComparisonAnswer(Document):
     #: Why a side has no value: "zero", "overloaded in 2 of 5 runs"; "" where it has one, or nobody knows.
     base_why: str = ""
     other_why: str = ""
-    verdict: str  # of the value: higher, lower, equivalent, no difference, too few, invalid runs, not comparable
+    #: Of the value: higher, lower, equivalent, no difference; or why there is none: too few, too few operations,
+    #: invalid runs, not comparable.
+    verdict: str
     better: str | None
     words: str
     ratio: float | None = None
@@ -315,12 +317,14 @@ class ClientAnswer(Document):
 
 
 class ThresholdAnswer(Document):
-    """Of the plan's `fail_if`, in one cell or of one contestant. status: failed, undecided (the interval reaches to
-    either side), passed, not judged."""
+    """Of the plan's `fail_if`, in one cell or of one contestant. status: failed, undecided, passed, not judged."""
 
     condition: str
     status: str
     words: str
+    #: Of what is undecided: `interval` (it reaches to either side), `too busy` (too few undisturbed runs) or `too few
+    #: operations` (for the percentile); "" otherwise.
+    undecided_by: str = ""
 
     @property
     def fails(self) -> bool:
@@ -337,6 +341,8 @@ class Answer(Document):
     demonstration: str
     #: "", or the mark of every figure here: disturbed runs count.
     disturbed: str = ""
+    #: Other processes, or another disturbance, left some cell fewer runs than a claim needs.
+    too_busy: bool = False
     objective: str
     objective_words: str
     pacing: str

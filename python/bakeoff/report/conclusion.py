@@ -30,6 +30,7 @@ from .limit_words import limit_findings
 from .limits import limits_of
 from .look_words import value_look_words
 from .node_words import node_answers
+from .resume_words import resume_words
 from .runs import findings_of, runs_by_cell
 from .search_words import search_answer
 from .shapes import shape_answers
@@ -112,9 +113,10 @@ def answer_and_records(
         pacing=plan.pacing,
         measured=_measured_words(bundle),
         disturbed=mark_words(bundle.runs),
+        too_busy=any(cell.too_few_undisturbed for cell in cells),
         headline=[
-            *disturbed_sentences(plan, runs, bundle.attempts),
-            *lost_sentences(plan, runs, bundle.attempts),
+            *disturbed_sentences(bundle, runs),
+            *lost_sentences(bundle, runs),
             *threshold_sentences(judged),
             *value_look_words(plan, compared),
             *headline_words(
@@ -211,7 +213,7 @@ def _incomplete(bundle: Source) -> str:
     reason = f"{part}, and {reason}" if part else reason
     of = "at most " if bundle.plan.search else ""
     here = f"{len(bundle.runs)} of {of}{counted(planned, 'run is', 'runs are')} here"
-    rest = " `bakeoff run PLAN --resume BUNDLE` makes the rest." if bundle.info.state in _STOPPED else ""
+    rest = f" {resume_words(bundle)} makes the rest." if bundle.info.state in _STOPPED else ""
     return f"Not the whole plan: {reason}; {here}.{rest}"
 
 

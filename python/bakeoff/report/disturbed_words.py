@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from ..analysis.disturbance import OTHER_PROCESSES
 from ..analysis.wording import counted
 from ..model.attempts import by_place
-from ..model.records import PlanRecord, RunRecord, Validity
+from ..model.records import RunRecord, Validity
 from .invalid_runs import invalid_runs_words
+from .resume_words import resume_words
 from .runs import of_runs, too_few_undisturbed
+from .source import Source
 from .worst import median_words, worst, worst_words
 
 _DO = {
@@ -22,12 +24,10 @@ _DO = {
 }
 
 
-def disturbed_sentences(
-    plan: PlanRecord, runs: Mapping[str, Sequence[RunRecord]], attempts: Sequence[RunRecord]
-) -> list[str]:
+def disturbed_sentences(bundle: Source, runs: Mapping[str, Sequence[RunRecord]]) -> list[str]:
     """The headline's first sentences, where there is something to say. runs: by cell, those that count or stand where
     none does."""
-    shown = [run for of_cell in runs.values() for run in of_cell]
+    attempts, shown = bundle.attempts, [run for of_cell in runs.values() for run in of_cell]
     if marked := [run for run in shown if run.is_marked]:
         return [f"Disturbed runs count here (--allow-disturbed): {_words(marked, len(shown))}."]
     left = [run for run in shown if run.standing == "disturbed"]
@@ -39,26 +39,24 @@ def disturbed_sentences(
     first = f"This machine was too busy to measure: {_words(left, len(shown))}"
     invalid = invalid_runs_words(shown)  # what a system did must not pass for what was done to it
     return [
-        f"{first}. {repeated + '. ' if repeated else ''}{_advice(plan, left, attempts)}.",
+        f"{first}. {repeated + '. ' if repeated else ''}{_advice(bundle, left)}.",
         *([f"{invalid}: --resume does not repeat that."] if invalid else []),
     ]
 
 
-def lost_sentences(
-    plan: PlanRecord, runs: Mapping[str, Sequence[RunRecord]], attempts: Sequence[RunRecord]
-) -> list[str]:
+def lost_sentences(bundle: Source, runs: Mapping[str, Sequence[RunRecord]]) -> list[str]:
     """Of runs that infrastructure failed to the last attempt. Arguments: see `disturbed_sentences`."""
     shown = [run for of_cell in runs.values() for run in of_cell]
     lost = [run for run in shown if run.was_lost]
     if not lost:
         return []
-    made = sum(run.attempt > 1 for run in attempts)
+    plan, made = bundle.plan, sum(run.attempt > 1 for run in bundle.attempts)
     repeats = "all repeats are used up" if made >= plan.repeats_max else "repeats are left"
     why = lost[-1].failure.partition("; hint: ")[0]
     return [
         f"Lost to infrastructure, through no fault of a system: {of_runs(len(lost), len(shown))} ({why}); {repeats}"
         f" ({made} of {plan.repeats_max} were made)."
-        " `bakeoff run PLAN --resume BUNDLE` makes what was lost again."
+        f" {resume_words(bundle)} makes what was lost again."
     ]
 
 
@@ -95,12 +93,12 @@ def _main_kind(disturbed: Sequence[RunRecord]) -> list[Validity]:
     return max(of_kind.values(), key=len)
 
 
-def _advice(plan: PlanRecord, left: Sequence[RunRecord], attempts: Sequence[RunRecord]) -> str:
+def _advice(bundle: Source, left: Sequence[RunRecord]) -> str:
     """What to do; more repeats where those of the plan are used up."""
-    made = sum(run.attempt > 1 for run in attempts)
-    more = f" --set measure.repeat_disturbed={made + len(left)}" if made >= plan.repeats_max else ""
+    made = sum(run.attempt > 1 for run in bundle.attempts)
+    more = ["--set", f"measure.repeat_disturbed={made + len(left)}"] if made >= bundle.plan.repeats_max else []
     do = _DO[_main_kind(left)[0].name]
-    resume = f"`bakeoff run PLAN --resume BUNDLE --wait-until-quiet{more}`"
+    resume = resume_words(bundle, "--wait-until-quiet", *more)
     return f"Nothing is claimed. {do.capitalize()}, then {resume} repeats the disturbed runs when it is quiet"
 
 

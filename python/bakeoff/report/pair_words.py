@@ -21,7 +21,7 @@ NONE_COMPARED_MAX = 4
 _UNDECIDED = {
     "equivalent": ("equivalent",),
     "no difference shown": ("no difference",),
-    "not compared": ("too few", "invalid runs", "not comparable"),
+    "not compared": ("too few", "invalid runs", "too few operations", "not comparable"),
 }
 
 
@@ -141,7 +141,9 @@ def _sentence(found: ComparisonAnswer) -> str:
 
 def _values(contest: Contest, found: ComparisonAnswer) -> str:
     """Of both sides or of none; beside a side that failed the other's has nothing to be held against."""
-    if found.verdict == "invalid runs" or (found.base_value is None and found.other_value is None):
+    if found.verdict in ("invalid runs", "too few operations") or (
+        found.base_value is None and found.other_value is None
+    ):
         return ""
     sides = ((found.other, found.other_value, found.other_why), (found.base, found.base_value, found.base_why))
     return ", ".join(f"{name} {value_words(value, contest.objective, why)}" for name, value, why in sides)

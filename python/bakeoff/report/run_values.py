@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..analysis.estimate import Invalid, RunValue
+from ..analysis.estimate import Invalid, RunValue, Unstated, cause_words
+from ..analysis.limit import TOO_FEW
 from ..analysis.metric import Metric, Observed
+from ..analysis.percentiles import samples_needed
 from ..analysis.response import is_overloaded
 from ..charts.series import FloatArray
 from ..model.records import RunRecord
@@ -35,9 +36,9 @@ def observed(bundle: Source, run: RunRecord) -> Observed:
 
 
 def run_values(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> dict[int, RunValue]:
-    """By block, in the metric's unit; None where it is not defined or only a lower bound, Invalid where the run counts
-    against its system. A disturbed run says nothing, as if it had not been made. What a load says is one value however
-    many runs share its data, whatever became of them."""
+    """By block, in the metric's unit; Unstated where it is not defined or only a lower bound, Invalid where the run
+    counts against its system. A disturbed run says nothing, as if it had not been made. What a load says is one value
+    however many runs share its data, whatever became of them."""
     if metric.per == "load":
         return {run.block: metric.of(observed(bundle, run)) for run in runs[:1]}
     return {
@@ -48,31 +49,44 @@ def run_values(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> dic
 
 
 def why_no_value(bundle: Source, runs: Sequence[RunRecord], metric: Metric) -> str:
-    """Why runs have no common value to compare: the commonest reason, and in how many of them; "not compared" where
-    each has one."""
+    """Why runs have no common value to compare, and in how many of them; "not compared" where each has one."""
     if not runs:
         return "no run"
-    reasons = Counter(filter(None, (_why_no_value(observed(bundle, run), metric) for run in runs)))
-    for why, count in reasons.most_common(1):
-        return why if count == len(runs) else f"{why} in {count} of {len(runs)} runs"
-    return "not compared"
+    reasons = [_why_no_value(observed(bundle, run), metric) for run in runs]
+    causes = {reason.cause for reason in reasons if reason}
+    if all(reasons) and len(causes) == 1 and TOO_FEW not in causes:
+        return causes.pop()
+    return cause_words(reasons) or "not compared"
 
 
-def _why_no_value(seen: Observed, metric: Metric) -> str:
-    """In a word or two; "" where it has one that can be compared."""
+def _why_no_value(seen: Observed, metric: Metric) -> Unstated | None:
+    """None: it has one that can be compared."""
     if not seen.run.valid:
-        return "disturbed" if seen.run.standing == "disturbed" else "not valid"
+        return Unstated("disturbed" if seen.run.standing == "disturbed" else "not valid")
     value = metric.of(seen)
     if value is not None:
-        return "a lower bound" if metric.at_least(seen) else "zero" if value == 0 else ""
+        return Unstated("a lower bound") if metric.at_least(seen) else Unstated("zero") if value == 0 else None
     if metric.unit == "ms" and is_overloaded(seen.run):
-        return "overloaded"
-    return seen.run.response.words.get(metric.name.removeprefix("latency_") + "_ms", "not defined")
+        return Unstated("overloaded")
+    return too_few_operations(seen, metric) or Unstated(
+        seen.run.response.words.get(metric.name.removeprefix("latency_") + "_ms", "not defined")
+    )
 
 
-def _value(seen: Observed, metric: Metric) -> float | None:
-    """A lower bound is held against nothing."""
-    return None if metric.at_least(seen) else metric.of(seen)
+def too_few_operations(seen: Observed, metric: Metric) -> Unstated | None:
+    """Where nothing but their number keeps a percentile of a run from being stated."""
+    spread = seen.response_of(metric.part) if metric.part else seen.response
+    if metric.quantile is None or spread is None or not spread.has_too_few(metric.quantile):
+        return None
+    return Unstated(TOO_FEW, spread.count, samples_needed(metric.quantile))
+
+
+def _value(seen: Observed, metric: Metric) -> RunValue:
+    """A lower bound is held against nothing, and zero is a value of a share alone."""
+    value = metric.of(seen)
+    if value is not None and not metric.at_least(seen):
+        return value
+    return _why_no_value(seen, metric)
 
 
 def counters_per_s(bundle: Source, run: RunRecord) -> dict[str, float]:

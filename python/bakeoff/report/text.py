@@ -348,4 +348,12 @@ def _printable(words: str) -> str:
 
 
 def _wrapped(words: str, bullet: str = "") -> list[str]:
-    return textwrap.wrap(_printable(words), _WIDTH, initial_indent=bullet, subsequent_indent=" " * len(bullet)) or [""]
+    """Commands are copied from here: no option is broken at its hyphens."""
+    wrapped = textwrap.wrap(
+        _printable(words),
+        _WIDTH,
+        initial_indent=bullet,
+        subsequent_indent=" " * len(bullet),
+        break_on_hyphens=False,
+    )
+    return wrapped or [""]

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..analysis.compare import level_words
+from ..analysis.estimate import REPETITIONS_MIN, Unstated, cause_words
 from ..analysis.fail_if import Condition, parse_threshold, status_of
-from ..analysis.limit import Limit
+from ..analysis.limit import TOO_FEW, Limit
 from ..analysis.threshold import RunReading, alpha_of_each
 from ..analysis.threshold import judge as judge_value
 from ..analysis.wording import interval_words, percent_words
@@ -19,12 +20,14 @@ from .comparisons import Compared
 from .contest import Contest, setting_words
 from .disturbed_words import mark_words
 from .invalid_runs import invalid_runs_words
-from .run_values import observed
+from .run_values import observed, too_few_operations
 from .runs import hit_together, that_count
 from .search_words import SearchAnswer
 from .source import Source
 
 Runs = Mapping[str, Sequence[RunRecord]]
+#: Why a threshold is undecided.
+_INTERVAL, _TOO_BUSY = "interval", "too busy"
 
 
 def thresholds(
@@ -36,7 +39,7 @@ def thresholds(
     for text in contest.plan.fail_if:
         one = parse_threshold(text, contest.plan.rates)
         if isinstance(one, Condition):
-            found += _changes(one, compared.of(one.objective, contest.objective))
+            found += _changes(one, compared.of(one.objective, contest.objective), contest, runs)
             continue
         cells = cell_answers(contest, bundle, runs, [])
         chosen = cells if search is None else _next_to_found(cells, search, contest)
@@ -51,8 +54,12 @@ def thresholds(
 
 
 def threshold_sentences(found: Sequence[ThresholdAnswer]) -> list[str]:
-    """What failed and what is not decided; what passed is in the data."""
-    return [f"{one.words}." for one in found if one.status != "passed"]
+    """What failed and what is not decided, in full; what passed only by name."""
+    said = [f"{one.words}." for one in found if one.status != "passed"]
+    others = {one.condition for one in found if one.status != "passed"}
+    passed = [one.words.partition(": ")[0] for one in found if one.condition not in others]
+    on = [words.removeprefix("Passed on ") for words in dict.fromkeys(passed)]
+    return [*said, f"Passed on {', '.join(on)}."] if on else said
 
 
 def _next_to_found(cells: Sequence[CellAnswer], search: SearchAnswer, contest: Contest) -> Iterator[CellAnswer]:
@@ -77,12 +84,14 @@ def _without_level(fails: Limit, search: SearchAnswer) -> Iterator[ThresholdAnsw
 
 @dataclass(frozen=True)
 class _Value:
-    """One cell under one threshold. why_not: why it cannot be judged; "" where it can."""
+    """One cell under one threshold. why_not: why it cannot be judged; "" where it can. undecided_by: where that is
+    nothing that the system did."""
 
     fails: Limit
     cell: CellAnswer
     runs: list[RunReading]
     why_not: str
+    undecided_by: str = ""
 
     @property
     def by_interval(self) -> bool:
@@ -102,25 +111,36 @@ def _values_of(
             for each, value in zip(seen, values, strict=True)
             if value is not None
         ]
-        yield _Value(fails, cell, readings, _why_not(fails, cell, made, len(readings) == len(values)))
+        without = [each for each, value in zip(seen, values, strict=True) if value is None]
+        few = [too_few_operations(each, fails.metric) for each in without]
+        yield _Value(fails, cell, readings, *_why_not(fails, cell, made, few))
 
 
-def _why_not(fails: Limit, cell: CellAnswer, runs: Sequence[RunRecord], known: bool) -> str:
-    """What the runs that count say of a system that failed in others is no answer: there is none."""
-    if not runs:
-        return f"{_where(cell)} has no run that counts"
-    if cell.too_few_undisturbed:
-        return f"too few runs of {_where(cell)} were undisturbed"
+def _why_not(
+    fails: Limit, cell: CellAnswer, runs: Sequence[RunRecord], unsaid: Sequence[Unstated | None]
+) -> tuple[str, str]:
+    """(why it cannot be judged, what it is undecided by). What the runs that count say of a system that failed in
+    others is no answer: there is none. unsaid: of each run without a value the number of its operations, where that is
+    why."""
     if invalid := invalid_runs_words(runs):
-        return f"{_where(cell)}: {invalid}"
-    return "" if known else f"{_where(cell)} does not say its {fails.metric.label} in every repetition"
+        return f"{_where(cell)}: {invalid}", ""
+    if cell.too_few_undisturbed:
+        return f"too few runs of {_where(cell)} were undisturbed", _TOO_BUSY
+    if not runs:
+        return f"{_where(cell)} has no run that counts", ""
+    if not unsaid:
+        return "", ""
+    if all(unsaid):
+        have_all = [*unsaid, *[0.0] * (len(runs) - len(unsaid))]  # of all its runs
+        words = f"for a {fails.metric.label} of {_where(cell)}{cause_words(have_all).removeprefix(TOO_FEW)}"
+        return f"{TOO_FEW} {words}: lengthen the window", TOO_FEW
+    return f"{_where(cell)} does not say its {fails.metric.label} in every repetition", ""
 
 
 def _judged(found: _Value, alpha: float) -> ThresholdAnswer:
     fails, condition = found.fails, str(found.fails)
     if found.why_not:
-        words = f"Not judged on {fails.words}: {found.why_not}"
-        return ThresholdAnswer(condition=condition, status="not judged", words=words)
+        return _unjudged(condition, fails.words, found.why_not, found.undecided_by)
     one = judge_value(fails, found.runs, alpha)
     said = f"{'at least ' if one.at_least else ''}{fails.metric.words(one.value)}"
     if one.runs == 1:
@@ -132,27 +152,48 @@ def _judged(found: _Value, alpha: float) -> ThresholdAnswer:
     if one.low is not None and one.high is not None and one.level is not None:
         said += f" ({level_words(one.level)} interval {interval_words(one.low, one.high, fails.metric.words)})"
     words = f"{one.status.capitalize()} on {fails.words}: {_where(found.cell)} has {said}"
-    return ThresholdAnswer(condition=condition, status=one.status, words=words)
+    undecided_by = _INTERVAL if one.status == "undecided" else ""
+    return ThresholdAnswer(condition=condition, status=one.status, words=words, undecided_by=undecided_by)
 
 
-def _changes(fails: Condition, found: Sequence[ComparisonAnswer]) -> Iterator[ThresholdAnswer]:
+def _unjudged(condition: str, on: str, why: str, undecided_by: str) -> ThresholdAnswer:
+    """Undecided where a quiet machine or a longer window would decide; else not judged, which fails."""
+    status = "undecided" if undecided_by else "not judged"
+    words = f"{status.capitalize()} on {on}: {why}"
+    return ThresholdAnswer(condition=condition, status=status, words=words, undecided_by=undecided_by)
+
+
+def _changes(
+    fails: Condition, found: Sequence[ComparisonAnswer], contest: Contest, runs: Runs
+) -> Iterator[ThresholdAnswer]:
     """Of each contestant against the baseline, by the whole interval, as `bakeoff compare --fail-if` judges."""
     if not found:
-        words = f"Not judged on {fails.words}: nothing is compared with a baseline here"
-        yield ThresholdAnswer(condition=str(fails), status="not judged", words=words)
+        yield _unjudged(str(fails), fails.words, "nothing is compared with a baseline here", "")
     for c in found:
-        yield _change(fails, c)
+        yield _change(fails, c, contest, runs)
 
 
-def _change(fails: Condition, c: ComparisonAnswer) -> ThresholdAnswer:
+def _change(fails: Condition, c: ComparisonAnswer, contest: Contest, runs: Runs) -> ThresholdAnswer:
     where = f"{c.other} against {c.base}{f' at {c.setting_words}' if c.setting_words else ''}"
     if c.ratio is None or c.low is None or c.high is None:
-        words = f"Not judged on {fails.words}: {where}: {c.words}"
-        return ThresholdAnswer(condition=str(fails), status="not judged", words=words)
+        few = TOO_FEW if c.verdict == TOO_FEW else _TOO_BUSY if _too_busy(c, contest, runs) else ""
+        return _unjudged(str(fails), fails.words, f"{where}: {c.words}", few)
     status = status_of(fails, c.ratio, c.low, c.high)
     change, low, high = (f"{'+' if ratio > 1 else ''}{percent_words(ratio - 1)}" for ratio in (c.ratio, c.low, c.high))
     words = f"{status.capitalize()} on {fails.words}: {where} changed by {change} ({low} to {high})"
-    return ThresholdAnswer(condition=str(fails), status=status, words=words)
+    undecided_by = _INTERVAL if status == "undecided" else ""
+    return ThresholdAnswer(condition=str(fails), status=status, words=words, undecided_by=undecided_by)
+
+
+def _too_busy(c: ComparisonAnswer, contest: Contest, runs: Runs) -> bool:
+    """Whether there would be enough repetitions if none had been disturbed."""
+    sides = [
+        runs[cell.id]
+        for cell in contest.plan.cells
+        if contest.contestant(cell) in (c.base, c.other) and dict(contest.setting(cell)) == c.setting
+    ]
+    disturbed = any(run.standing == "disturbed" for side in sides for run in side)
+    return c.verdict == "too few" and disturbed and all(len(side) >= REPETITIONS_MIN for side in sides)
 
 
 def _where(cell: CellAnswer) -> str:
