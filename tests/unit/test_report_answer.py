@@ -10,6 +10,9 @@ from statistics import geometric_mean
 import pytest
 from bakeoff.analysis.wording import milliseconds_words, rate_words
 from bakeoff.bundle.read import Bundle
+from bakeoff.cli import main
+from bakeoff.cli.run import code_of
+from bakeoff.errors import ExitCode
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.report.answer import Answer
 from bakeoff.report.conclusion import answer_of
@@ -182,6 +185,20 @@ def test_where_nothing_is_compared_no_setting_stands_for_the_others(tmp_path: Pa
         "sqlite_full against mariadb in 2 settings: none is compared (too few repetitions)."
         f" At 1 thread: {values[0]}. At 8 threads: {values[1]}."
     )
+
+
+def test_a_result_that_cannot_be_read_is_the_first_sentence_and_no_success(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path / "bundle", SMALL).folder
+    result = next(folder.glob("runs/b05-*/result.json"))
+    result.write_text("{")
+    bundle = Bundle.open(folder)
+    found = answer_of(bundle)
+    assert found.headline[0].startswith(
+        "The result of 1 run could not be read, and what follows is without it: "
+        f"{result.parent.name}/result.json cannot be read"
+    )
+    assert code_of(bundle, found) == ExitCode.CHECK_FAILED
+    assert main(["report", str(folder)]) == ExitCode.CHECK_FAILED
 
 
 def test_an_interrupted_bundle_says_so_and_still_answers(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from bakeoff.bundle.write import BundleWriter
+from bakeoff.cli import main
 from bakeoff.cli import run as command
 from bakeoff.errors import ExitCode, ServerError
 from bakeoff.schedule import cores
@@ -118,3 +119,13 @@ def test_the_command_that_continues_waits_as_long_as_was_said(
     stopped(monkeypatch, tmp_path, SMALL, KeyboardInterrupt(), wait_until_quiet=given)
     (said,) = [line for line in capsys.readouterr().err.splitlines() if "continue with: " in line]
     assert f"{word} --quiet" in said
+
+
+@pytest.mark.parametrize("option", ["--resume", "--wait-until-quiet"])
+def test_an_option_that_needs_no_value_does_not_take_the_plan_for_one(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", option, "before.toml"])
+    assert ended.value.code == ExitCode.USAGE
+    assert f"{option}: before.toml is a plan: write the plan before this option" in capsys.readouterr().err

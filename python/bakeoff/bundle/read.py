@@ -60,6 +60,8 @@ class Bundle:
     plan: PlanRecord
     machine: MachineFacts
     damage: list[str] = field(default_factory=list)
+    #: Of the damage, why results of runs could not be read: these runs are missing in every figure.
+    unreadable_runs: list[str] = field(default_factory=list)
 
     @classmethod
     def open(cls, path: Path | str) -> Bundle:
@@ -100,6 +102,7 @@ class Bundle:
                 self._refuse_misplaced(run, folder.name, runs)
             except BundleError as error:
                 self._note(error.what)
+                self.unreadable_runs.append(error.what)
                 continue
             runs[run.block, run.cell, run.attempt] = run
             self._look_at_histograms(run)

@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     _warn([*before, *after], found)
     joined = Joined(before, after, found.matches, objectives[0].name, _command(options))
     html = options.html and write_comparison(options.html, joined, found, outcomes)
-    failed = any(o.fails for o in outcomes)
+    failed = any(o.fails for o in outcomes) or any(bundle.unreadable_runs for bundle in [*before, *after])
     undecided = any(o.status == "undecided" for o in outcomes)
     code = code_of_checks(failed=failed, undecided=undecided, means=options.undecided or after[-1].plan.undecided)
     if options.json:

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "sysbench":
         return _sysbench(bundle, options)
     tell(bundle, analysed(bundle, named(options.metric, "--metric", [bundle])), out=options.out, as_json=options.json)
-    return ExitCode.DONE
+    return ExitCode.CHECK_FAILED if bundle.unreadable_runs else ExitCode.DONE
 
 
 def tell(bundle: Bundle, answer: Answer, *, out: Path | None = None, as_json: bool, write: bool = True) -> None:

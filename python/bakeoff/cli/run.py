@@ -75,6 +75,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--resume",
         nargs="?",
         const="latest",
+        type=_not_a_plan,
         metavar="BUNDLE",
         help="continue a bundle of this plan (default: the newest unfinished one); finished runs are kept",
     )
@@ -122,6 +123,7 @@ def add_running(p: argparse.ArgumentParser) -> None:
         "--wait-until-quiet",
         nargs="?",
         const="",
+        type=_not_a_plan,
         metavar="DURATION",
         help="wait until other processes leave the machine alone, before the first run and before each repeat of a"
         " disturbed one; at most so long each time (10m), then go on",
@@ -144,6 +146,13 @@ def add_fleet(parser: argparse.ArgumentParser) -> None:
         help="run the clients there, whatever the plan's [fleet] says: tls://SCHEDULER:8786, ssh=load1,load2, or"
         " local=4 (workers on this machine)",
     )
+
+
+def _not_a_plan(words: str) -> str:
+    """Of an option that needs no value and would take the plan's name for it."""
+    if words.endswith(".toml"):
+        raise argparse.ArgumentTypeError(f"{words} is a plan: write the plan before this option")
+    return words
 
 
 def _fleet_key(words: str) -> str:
@@ -354,7 +363,8 @@ def _tell_end(writer: BundleWriter, error: BaseException) -> None:
 
 def code_of(bundle: Bundle, answer: Answer) -> ExitCode:
     undecided = any(threshold.status == "undecided" for threshold in answer.thresholds)
-    return code_of_checks(failed=not all_held(bundle, answer), undecided=undecided, means=bundle.plan.undecided)
+    failed = bool(bundle.unreadable_runs) or not all_held(bundle, answer)
+    return code_of_checks(failed=failed, undecided=undecided, means=bundle.plan.undecided)
 
 
 def all_held(bundle: Bundle, answer: Answer) -> bool:

@@ -115,6 +115,7 @@ def answer_and_records(
         disturbed=mark_words(bundle.runs),
         too_busy=any(cell.too_few_undisturbed for cell in cells),
         headline=[
+            *unreadable_sentences(bundle),
             *disturbed_sentences(bundle, runs),
             *lost_sentences(bundle, runs),
             *threshold_sentences(judged),
@@ -215,6 +216,15 @@ def _incomplete(bundle: Source) -> str:
     here = f"{len(bundle.runs)} of {of}{counted(planned, 'run is', 'runs are')} here"
     rest = f" {resume_words(bundle)} makes the rest." if bundle.info.state in _STOPPED else ""
     return f"Not the whole plan: {reason}; {here}.{rest}"
+
+
+def unreadable_sentences(bundle: Source) -> list[str]:
+    """Runs that are missing may be the ones that would have changed the answer."""
+    why = list(getattr(bundle, "unreadable_runs", []))
+    if not why:
+        return []
+    runs = "The result of 1 run" if len(why) == 1 else f"The results of {len(why)} runs"
+    return [f"{runs} could not be read, and what follows is without {'it' if len(why) == 1 else 'them'}: {why[0]}."]
 
 
 def _measured_words(bundle: Source) -> str:
