@@ -130,6 +130,7 @@ def interrupted(tmp_path: Path, plan: Path, *arguments: str | Path, env: dict[st
     finally:
         end(process)
     assert done.code == 130
+    assert "interrupted: stopping clients and servers" in done.err
     assert len(only_bundle(tmp_path).runs) == 1
     (line,) = [line for line in done.err.splitlines() if line.startswith("continue with: ")]
     return line.removeprefix("continue with: ")

@@ -105,7 +105,7 @@ def test_runs_are_paired_by_block_and_those_without_a_partner_are_noted() -> Non
     assert found.verdict == "higher"
     assert found.high is not None
     assert found.high < 1.06  # paired in reverse the spread would be ten times as wide
-    assert found.notes == ("1 run without a partner in its block was left out here, not of the results",)
+    assert found.notes == ("1 run whose block has no run of the other side was left out of this comparison",)
 
 
 @pytest.mark.parametrize("value", [None, 0.0, math.nan])

@@ -211,3 +211,8 @@ def test_every_level_of_durability_of_the_mysql_family_is_made_of_settings_of_th
 
 def test_session_variables_vary_on_the_one_table_of_an_existing_server() -> None:
     assert len(read("'session.sort_buffer_size' = [1, 2]", systems=OLD).cells) == 2
+
+
+def test_only_tables_that_bakeoff_made_are_said_to_be_dropped_before_each_run() -> None:
+    (words,) = [w for w in read(systems=OLD, measure="reset = 'reload'").warnings if "dropped and loaded again" in w]
+    assert words.endswith("if bakeoff made them")

@@ -127,8 +127,8 @@ class Estimate:
 
 
 _WITHOUT_PARTNER = (
-    "run without a partner in its block was left out here, not of the results",
-    "runs without a partner in their block were left out here, not of the results",
+    "run whose block has no run of the other side was left out of this comparison",
+    "runs whose blocks have no run of the other side were left out of this comparison",
 )
 _BOTH_INVALID = (
     "block was left out: both runs were invalid there, for the same cause",

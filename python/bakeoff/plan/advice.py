@@ -31,7 +31,9 @@ def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool
         words.append(f"the levels of `{record.compare_factor}` have different data, which are never compared")
     again = dict.fromkeys(cell.record.system for cell in cells if cell.reset == "reload")
     if names := ", ".join(name for name in again if not private[name]):
-        words.append(f"before each run the workload's tables on {names} are dropped and loaded again")
+        words.append(
+            f"before each run the workload's tables on {names} are dropped and loaded again, if bakeoff made them"
+        )
     found, loaded = ({cell.record.system for cell in cells if cell.data == data} for data in ("existing", "load"))
     if found and loaded and measure.cache is None:
         words.append(

@@ -91,6 +91,7 @@ class Conductor:
             state = "complete"
         except KeyboardInterrupt:
             state = "interrupted"
+            self.view.message("interrupted: stopping clients and servers")
             raise
         finally:
             with ignored():
