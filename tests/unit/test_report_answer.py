@@ -139,7 +139,7 @@ def test_an_undecided_comparison_says_its_size_and_what_would_decide_it(tmp_path
     assert re.search(
         r"^slower against mariadb: no difference shown: slower [\d,]+/s, mariadb [\d,]+/s\. The estimate is [\d.]+ %"
         r" slower \(\d+ % interval [\d.]+ % slower to [\d.]+ % faster\); smallest detectable change \+[\d.]+ % or"
-        r" -[\d.]+ %\. About \d+ more repetitions would decide it: whether there is a difference of 1.0 %"
+        r" -[\d.]+ %\. About \d+ more repetitions would decide whether there is a difference of 1.0 %"
         r" \(--resume --repetitions \+\d+\)\.$",
         found.headline[0],
     )

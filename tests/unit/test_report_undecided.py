@@ -25,7 +25,7 @@ def test_what_no_setting_decides_by_itself_and_all_together_would_is_one_sentenc
 
 
 def test_where_all_settings_together_are_hopeless_too_nothing_is_promised() -> None:
-    hopeless = ["More than 100 more repetitions would be needed to decide it: whether there is a difference of 5.0 %."]
+    hopeless = ["More than 100 more repetitions would be needed to decide whether there is a difference of 5.0 %."]
     assert decide_words([undecided(None)]) == hopeless
     assert decide_words([undecided(None)], undecided(None, "over all 2 settings")) == hopeless
 

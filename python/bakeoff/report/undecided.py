@@ -45,9 +45,9 @@ def _decided_by(undecided: Sequence[ComparisonAnswer], what: str) -> str:
     if matters is None:
         return _SAY
     more = max((c.more_repetitions for c in undecided if c.more_repetitions is not None), default=None)
-    words = more_words(more, what)
     within = f"whether there is a difference of {percent_words(matters)}"
-    return f"{words[:1].upper()}{words[1:]}: {within}{_resumed(more)}"
+    words = more_words(more, within if what == "it" else f"{what}: {within}")
+    return f"{words[:1].upper()}{words[1:]}{_resumed(more)}"
 
 
 def _resumed(more: int | None) -> str:
