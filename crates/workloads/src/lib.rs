@@ -7,6 +7,7 @@
 mod account;
 pub mod faults;
 mod found;
+mod functions;
 pub mod hatshop;
 pub mod keys;
 pub mod linkbench;

@@ -1,6 +1,7 @@
 //! Options that a plan appends to CREATE TABLE, and those of a schema's own tables: known words and their values, nothing
 //! else. What is not known could be another statement, another server's table (`ENGINE=FEDERATED`), or a file somewhere
 //! (`DATA DIRECTORY`).
+use crate::functions;
 use crate::script::{Kind, Token, tokens};
 use crate::trouble::refuse;
 use bakeoff_model::outcome::Trouble;
@@ -12,8 +13,8 @@ const VALUES: &str = "auto_increment avg_row_length charset checksum collate com
 /// Engines that keep a table's rows in that table: not those that reach others' (MERGE, FEDERATED, CONNECT, SPIDER, CSV).
 const ENGINES: &str =
     "archive aria blackhole columnstore heap innodb memory myisam ndb ndbcluster rocksdb tokudb xpand";
-/// Words of partitions that name a place outside of the table.
-const OUTSIDE: &str = "connection data directory engine index";
+/// Words with which a query begins.
+const QUERIES: &str = "select table values with";
 
 fn among(word: &str, list: &str) -> bool {
     list.split_whitespace()
@@ -56,16 +57,8 @@ pub fn check_tokens(tokens: &[Token], text: &str) -> Result<(), String> {
             ("without", [(_, rowid), after @ ..]) if rowid.eq_ignore_ascii_case("rowid") => after,
             ("character", [(_, set), after @ ..]) if set.eq_ignore_ascii_case("set") => value(word, after)?.1,
             ("with", [(Kind::Open, _), after @ ..]) => parameters(after)?,
-            ("partition", after) => return partitions(after),
-            ("engine", after) => {
-                let (engine, after) = value(word, after)?;
-                if !among(engine, ENGINES) {
-                    return Err(format!(
-                        "the engine {engine} is not known to keep its rows in the table itself"
-                    ));
-                }
-                after
-            }
+            ("partition", after) => partitions(after)?,
+            ("engine", after) => engine(word, after)?,
             (known, after) if among(known, VALUES) => value(word, after)?.1,
             _ => return Err(format!("`{word}` is no option of a table that bakeoff knows")),
         };
@@ -89,6 +82,16 @@ fn value<'a, 't>(option: &str, rest: Rest<'a, 't>) -> Result<(&'t str, Rest<'a, 
     }
 }
 
+fn engine<'a, 't>(option: &str, rest: Rest<'a, 't>) -> Result<Rest<'a, 't>, String> {
+    let (engine, after) = value(option, rest)?;
+    match among(engine, ENGINES) {
+        true => Ok(after),
+        false => Err(format!(
+            "the engine {engine} is not known to keep its rows in the table itself"
+        )),
+    }
+}
+
 /// PostgreSQL's `(fillfactor = 80, toast.autovacuum_enabled = off)`.
 fn parameters<'a, 't>(mut rest: Rest<'a, 't>) -> Result<Rest<'a, 't>, String> {
     loop {
@@ -104,24 +107,126 @@ fn parameters<'a, 't>(mut rest: Rest<'a, 't>) -> Result<Rest<'a, 't>, String> {
     }
 }
 
-/// Whatever follows PARTITION: it ends the options.
-fn partitions(rest: Rest<'_, '_>) -> Result<(), String> {
-    let mut depth = 0usize;
-    for (kind, word) in rest {
-        match kind {
-            Kind::Open => depth += 1,
-            Kind::Close => depth = depth.checked_sub(1).ok_or("a parenthesis was never opened")?,
-            Kind::Word if among(word, OUTSIDE) => {
-                return Err(format!("`{word}` in a partition is not known to bakeoff"));
-            }
-            _ => {}
-        }
+/// `word`, and what follows it.
+fn keyword<'a, 't>(rest: Rest<'a, 't>, word: &str) -> Option<Rest<'a, 't>> {
+    match rest {
+        [(Kind::Word, first), after @ ..] if first.eq_ignore_ascii_case(word) => Some(after),
+        _ => None,
+    }
+}
+
+fn unexpected(rest: Rest<'_, '_>) -> String {
+    match rest {
+        [(_, other), ..] => format!("`{other}` in a partition is not known to bakeoff"),
+        [] => "what is said of partitions does not end".into(),
+    }
+}
+
+/// What follows PARTITION.
+fn partitions<'a, 't>(rest: Rest<'a, 't>) -> Result<Rest<'a, 't>, String> {
+    let rest = keyword(rest, "by").ok_or("`PARTITION` stands without BY")?;
+    let mut rest = count(partitioning(rest)?, "partitions")?;
+    if let Some(by) = keyword(rest, "subpartition").and_then(|after| keyword(after, "by")) {
+        rest = count(partitioning(by)?, "subpartitions")?;
     }
     match rest {
-        [(_, by), ..] if depth == 0 && by.eq_ignore_ascii_case("by") => Ok(()),
-        [(_, by), ..] if by.eq_ignore_ascii_case("by") => Err("a parenthesis is not closed".into()),
-        _ => Err("`PARTITION` stands without BY".into()),
+        [(Kind::Open, _), after @ ..] => definitions(after, "partition"),
+        rest => Ok(rest),
     }
+}
+
+fn count<'a, 't>(rest: Rest<'a, 't>, word: &str) -> Result<Rest<'a, 't>, String> {
+    keyword(rest, word).map_or(Ok(rest), |after| Ok(value(word, after)?.1))
+}
+
+/// `LINEAR HASH (x + y)`, `KEY (x)`, `RANGE COLUMNS (x, y)`, `SYSTEM_TIME INTERVAL 1 DAY`.
+fn partitioning<'a, 't>(rest: Rest<'a, 't>) -> Result<Rest<'a, 't>, String> {
+    let rest = keyword(rest, "linear").unwrap_or(rest);
+    if let Some(history) = keyword(rest, "system_time") {
+        return match (keyword(history, "limit"), keyword(history, "interval")) {
+            (Some([(Kind::Word, _), after @ ..]), _) => Ok(after),
+            (_, Some([(Kind::Word | Kind::Text, _), (Kind::Word, _), after @ ..])) => Ok(after),
+            _ => Ok(history),
+        };
+    }
+    if let Some(after) = keyword(rest, "hash") {
+        return computed(after);
+    }
+    if let Some(after) = keyword(rest, "key") {
+        return computed(count(after, "algorithm")?);
+    }
+    match keyword(rest, "range").or_else(|| keyword(rest, "list")) {
+        Some(after) => computed(keyword(after, "columns").unwrap_or(after)),
+        None => Err(unexpected(rest)),
+    }
+}
+
+/// Columns or expressions in parentheses, without a query and without a function that is not known.
+fn computed<'a, 't>(rest: Rest<'a, 't>) -> Result<Rest<'a, 't>, String> {
+    if !matches!(rest, [(Kind::Open, _), ..]) {
+        return Err(unexpected(rest));
+    }
+    let mut depth = 0usize;
+    for (at, (kind, word)) in rest.iter().enumerate() {
+        let is_called = matches!(rest.get(at + 1), Some((Kind::Open, _)));
+        match kind {
+            Kind::Open => depth += 1,
+            Kind::Close if depth == 1 => return Ok(&rest[at + 1..]),
+            Kind::Close => depth -= 1,
+            Kind::Word if among(word, QUERIES) => return Err(unexpected(&rest[at..])),
+            Kind::Word if !is_called || functions::is_known(word) => {}
+            Kind::QuotedName if !is_called => {}
+            Kind::Text => {}
+            Kind::Sign if matches!(*word, "," | "+" | "-" | "*" | "/" | "%") => {}
+            _ => return Err(unexpected(&rest[at..])),
+        }
+    }
+    Err("a parenthesis is not closed".into())
+}
+
+/// `PARTITION p0 VALUES LESS THAN (10) COMMENT 'x', ...)`; `each`: PARTITION or SUBPARTITION.
+fn definitions<'a, 't>(mut rest: Rest<'a, 't>, each: &str) -> Result<Rest<'a, 't>, String> {
+    loop {
+        let named = keyword(rest, each).ok_or_else(|| unexpected(rest))?;
+        let [(Kind::Word | Kind::QuotedName, _), after @ ..] = named else {
+            return Err(unexpected(named));
+        };
+        rest = bounds(after)?;
+        while let [(Kind::Word, option), after @ ..] = rest {
+            rest = match option.to_ascii_lowercase().as_str() {
+                "storage" => after,
+                "engine" => engine(option, after)?,
+                "comment" | "max_rows" | "min_rows" | "tablespace" => value(option, after)?.1,
+                _ => return Err(unexpected(rest)),
+            };
+        }
+        if let [(Kind::Open, _), after @ ..] = rest
+            && each == "partition"
+        {
+            rest = definitions(after, "subpartition")?;
+        }
+        rest = match rest {
+            [(_, ","), after @ ..] => after,
+            [(Kind::Close, _), after @ ..] => return Ok(after),
+            _ => return Err(unexpected(rest)),
+        };
+    }
+}
+
+/// `VALUES LESS THAN (10)`, `VALUES LESS THAN MAXVALUE`, `VALUES IN (1, 2)`, or nothing.
+fn bounds<'a, 't>(rest: Rest<'a, 't>) -> Result<Rest<'a, 't>, String> {
+    if let Some(after) = keyword(rest, "history").or_else(|| keyword(rest, "current")) {
+        return Ok(after);
+    }
+    let Some(values) = keyword(rest, "values") else {
+        return Ok(rest);
+    };
+    if let Some(after) = keyword(values, "in") {
+        return computed(after);
+    }
+    let than = keyword(values, "less").and_then(|after| keyword(after, "than"));
+    let than = than.ok_or_else(|| unexpected(values))?;
+    keyword(than, "maxvalue").map_or_else(|| computed(than), Ok)
 }
 
 #[cfg(test)]
@@ -139,6 +244,13 @@ mod tests {
             "WITHOUT ROWID, STRICT",
             "PARTITION BY RANGE (YEAR(d)) (PARTITION p0 VALUES LESS THAN (1990), PARTITION p1 VALUES LESS THAN MAXVALUE)",
             "PARTITION BY KEY (id1) PARTITIONS 16",
+            "PARTITION BY LINEAR KEY ALGORITHM=2 () PARTITIONS 2",
+            "partition by range columns (a, `b`) (partition p0 values less than (1, MAXVALUE) engine = InnoDB comment 'x')",
+            "PARTITION BY LIST (MOD(x, 4) + 1) (PARTITION p0 VALUES IN (1, 2), PARTITION p1 VALUES IN (NULL, -1))",
+            "PARTITION BY RANGE (x) SUBPARTITION BY HASH (TO_DAYS(d)) SUBPARTITIONS 2 \
+             (PARTITION p0 VALUES LESS THAN (TO_DAYS('2020-01-01')) (SUBPARTITION s0, SUBPARTITION s1 MAX_ROWS = 5))",
+            "PARTITION BY SYSTEM_TIME INTERVAL 1 MONTH (PARTITION p0 HISTORY, PARTITION p1 CURRENT)",
+            "PARTITION BY RANGE (a, lower(t) COLLATE \"C\") TABLESPACE fast",
             "CHARACTER SET = latin1",
         ] {
             assert_eq!(check(options), Ok(()), "{options}");
@@ -161,6 +273,22 @@ mod tests {
             "DATA DIRECTORY='/tmp'",
             "PARTITION BY HASH (x) (PARTITION a DATA DIRECTORY = '/tmp')",
             "PARTITION BY HASH (x",
+            "PARTITION BY HASH (x) PARTITIONS 2 SELECT sleep(0.1) AS x, load_file('/etc/hostname')",
+            "PARTITION BY HASH (x) PARTITIONS 2 AS SELECT 1",
+            "PARTITION BY HASH (x) PARTITIONS 2 REPLACE SELECT 1",
+            "PARTITION BY HASH (x) PARTITIONS 2 IGNORE (SELECT 1)",
+            "PARTITION BY HASH (x) PARTITIONS 2 WITH q AS (SELECT 1) SELECT * FROM q",
+            "PARTITION BY HASH (x) (SELECT x FROM precious FOR UPDATE)",
+            "PARTITION BY HASH (x) (PARTITION a, PARTITION b) SELECT x FROM precious FOR UPDATE",
+            "PARTITION BY HASH (x) (PARTITION a) (SELECT 1)",
+            "PARTITION BY RANGE (evil(x))",
+            "PARTITION BY RANGE (\"evil\"(x))",
+            "PARTITION BY RANGE (other.abs(x))",
+            "PARTITION BY RANGE ((SELECT 1))",
+            "PARTITION BY RANGE (x) (PARTITION a VALUES LESS THAN (evil(1)))",
+            "PARTITION BY RANGE (x) (PARTITION a VALUES LESS THAN ((SELECT 1)))",
+            "PARTITION BY HASH (x) (PARTITION a ENGINE = FEDERATED)",
+            "PARTITION SELECT 1",
             "PARTITION OF precious FOR VALUES IN (1)",
             "WITH (fillfactor=(SELECT 1))",
             "ENGINE",

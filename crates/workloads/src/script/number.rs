@@ -29,6 +29,7 @@ pub enum Fault {
     PermuteSize,
     Malformed,
     OtherTable,
+    NegativeName,
     Unset,
 }
 
@@ -50,6 +51,7 @@ impl Fault {
             Fault::Gaussian => "the parameter of random_gaussian must be at least 2",
             Fault::Zipfian => "the parameter of random_zipfian must be from 1.001 to 1000",
             Fault::OtherTable => "the plan has no table of that number",
+            Fault::NegativeName => "a negative number cannot end a name",
             Fault::PermuteSize => "the size of permute must be above 0",
             Fault::Malformed => "the value of a variable is no number",
             Fault::Unset => "a variable has no value yet",

@@ -9,7 +9,9 @@ use super::expression::unknown_variable;
 use super::names::Names;
 use super::number::{Fault, Number};
 use super::scan::{Kind, Token};
+use super::token::names;
 use super::variables::Variables;
+use crate::functions;
 use bakeoff_model::sql::{Ask, Dialect};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -62,15 +64,10 @@ const VERBS: [&str; 6] = ["select", "values", "insert", "update", "delete", "mer
 const READS: [&str; 6] = ["select", "values", "with", "table", "show", "explain"];
 /// Words by which a statement that begins as a read does more: it writes or locks.
 const CHANGES: [&str; 6] = ["insert", "update", "delete", "merge", "into", "share"];
-/// Words that may stand before a parenthesis in what changes nothing; any other may be a function that does.
-const HARMLESS: &str = "abs all and any array_agg as avg between by case cast ceil ceiling char char_length coalesce \
-    concat convert count date date_format date_trunc datetime day decimal dense_rank distinct else except exists exp \
-    extract filter first_value floor from generate_series greatest group_concat having hex if ifnull in intersect \
-    interval isnull json_agg json_extract json_object lag last_value lateral lead least left length like limit ln log \
-    lower ltrim materialized max md5 min mod month not now nullif ntile numeric offset on or over partition position pow \
-    power rank replace right round row row_number rtrim select sign some sqrt stddev strftime string_agg substr \
-    substring sum then time timestamp to_char to_date to_timestamp total trim trunc truncate union unnest upper using \
-    values varchar variance when where within year";
+/// Words other than functions that may stand before a parenthesis in what changes nothing.
+const BEFORE_PARENTHESES: &str = "all and any as between by case decimal distinct else except exists filter from having in \
+    intersect lateral limit materialized not numeric offset on or over partition select some then union using values varchar \
+    when where with within";
 
 impl Statement {
     /// `file`, `text`: of the script. Its variables must be known.
@@ -147,35 +144,48 @@ impl Statement {
             {
                 return Err(Fault::OtherTable);
             }
-            match value {
-                Number::Int(value) => text.push_str(itoa::Buffer::new().format(value)),
-                // A string takes whatever is written.
-                other => drop(write!(text, "{other}")),
-            }
+            push_number(text, value)?;
             text.push_str(piece);
         }
         Ok(())
     }
 
-    /// Has its text, with a number for each variable, checked. Where a variable ends a name with which a table of the plan
-    /// begins, only the numbers of such tables are written into it from then on.
-    pub fn keep_to<E>(
+    /// Has its text checked, with numbers for its variables as they may be written into it. Where a variable ends a name with
+    /// which a table of the plan begins, only the numbers of such tables are written into it from then on.
+    pub fn keep_to<E: From<&'static str>>(
         &mut self,
         tables: &Numbered,
-        check: impl FnOnce(&str) -> Result<(), E>,
+        check: impl Fn(&str) -> Result<(), E>,
     ) -> Result<(), E> {
-        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let (before, after) = (&self.pieces[..self.pieces.len() - 1], &self.pieces[1..]);
+        let follows = before.iter().any(|piece| last_name(piece).contains('$'));
+        if follows || after.iter().any(|piece| piece.starts_with('$')) {
+            return Err("a variable stands next to a $, which may begin a text".into());
+        }
+        let known = |(i, piece): (usize, &String)| Some((i, tables.of(last_name(piece))?.clone()));
+        self.numbers = before.iter().enumerate().filter_map(known).collect();
+        check(&self.with_numbers(1, 1))?;
+        match self.prepared || self.variables.is_empty() {
+            true => Ok(()),
+            false => check(&self.with_numbers(-1, i64::MAX)),
+        }
+    }
+
+    /// The text with `alone` for each variable, but `in_name` for one that ends a name other than a known table's.
+    fn with_numbers(&self, alone: i64, in_name: i64) -> String {
         let mut text = self.pieces[0].clone();
         for (i, after) in self.pieces[1..].iter().enumerate() {
-            let before = &self.pieces[i];
-            let name = &before[before.trim_end_matches(is_name).len()..];
-            let known = tables.of(name);
-            let first = known.and_then(|known| known.first()).unwrap_or(&1);
-            text.push_str(&first.to_string());
+            let known = self.numbers.iter().find(|(at, _)| *at == i);
+            let number = match known {
+                Some((_, known)) => known[0],
+                None if text.ends_with(names) => in_name,
+                None => alone,
+            };
+            // Of these no negative one ends a name.
+            let _ = push_number(&mut text, Number::Int(number));
             text.push_str(after);
-            self.numbers.extend(known.map(|known| (i, known.clone())));
         }
-        check(&text)
+        text
     }
 
     /// With these texts in place of its variables.
@@ -237,9 +247,39 @@ pub fn only_asks(words: &Words<'_>) -> bool {
 fn calls_unknown(words: &Words<'_>) -> bool {
     words.words.windows(2).any(|pair| {
         let is_name = matches!(pair[0].token.kind, Kind::Word | Kind::QuotedName);
-        let harmless = HARMLESS.split_whitespace().any(|known| pair[0].is(known));
-        is_name && pair[1].token.kind == Kind::Open && !harmless
+        let mut others = BEFORE_PARENTHESES.split_whitespace();
+        is_name
+            && pair[1].token.kind == Kind::Open
+            && !functions::is_independent(pair[0].text)
+            && !others.any(|known| pair[0].is(known))
     })
+}
+
+/// The name, or the beginning of one, that ends a piece.
+fn last_name(piece: &str) -> &str {
+    let is_name = |c: char| names(c) || c == '$';
+    &piece[piece.trim_end_matches(is_name).len()..]
+}
+
+/// A negative number stands apart: glued to a `-`, it would begin a comment.
+fn push_number(text: &mut String, value: Number) -> Result<(), Fault> {
+    let is_negative = match value {
+        Number::Int(value) => value < 0,
+        Number::Double(value) => value.is_sign_negative(),
+        Number::Null | Number::Bool(_) => false,
+    };
+    if is_negative {
+        if text.ends_with(names) {
+            return Err(Fault::NegativeName);
+        }
+        text.push(' ');
+    }
+    match value {
+        Number::Int(value) => text.push_str(itoa::Buffer::new().format(value)),
+        // A string takes whatever is written.
+        other => drop(write!(text, "{other}")),
+    }
+    Ok(())
 }
 
 type Cut = (Vec<String>, Vec<u32>, bool);

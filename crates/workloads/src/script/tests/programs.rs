@@ -1,5 +1,7 @@
 //! Scripts and what becomes of them.
-use crate::script::{Counted, Names, Number, Program, ScriptError, Step, Variables, declare, statements};
+use crate::script::{
+    Counted, Names, Number, Numbered, Program, ScriptError, Step, Variables, declare, statements,
+};
 use bakeoff_model::sql::{Dialect, Partitioning, Upsert};
 use bakeoff_model::value::{Decimal, Value};
 use proptest::prelude::*;
@@ -403,5 +405,103 @@ proptest! {
         if let Err(error) = compile(&text) {
             prop_assert!(error.line >= 1 && error.column >= 1 && !error.what.is_empty() && !error.hint.is_empty());
         }
+    }
+}
+
+/// The texts of its only statement that a check is given, with tables of these names.
+fn checked(text: &str, tables: &[&str]) -> Result<Vec<String>, &'static str> {
+    let texts = std::cell::RefCell::new(vec![]);
+    let tables: Vec<String> = tables.iter().map(|table| (*table).to_owned()).collect();
+    let mut program = program(text);
+    let each = |text: &str| {
+        texts.borrow_mut().push(text.to_owned());
+        Ok::<(), &str>(())
+    };
+    program.statements[0].keep_to(&Numbered::new(&tables), each)?;
+    Ok(texts.into_inner())
+}
+
+fn written(text: &str, tables: &[&str], values: &[Number]) -> Result<String, &'static str> {
+    let tables: Vec<String> = tables.iter().map(|table| (*table).to_owned()).collect();
+    let (mut program, _) = compile(text).unwrap();
+    let statement = program.statements.last_mut().unwrap();
+    statement.keep_to(&Numbered::new(&tables), |_| Ok::<(), &str>(()))?;
+    let mut variables = Variables::new(16);
+    for (place, value) in statement.variables.iter().zip(values) {
+        variables.set(*place, *value);
+    }
+    let mut sent = String::with_capacity(statement.text_bytes());
+    let room = sent.capacity();
+    let done = statement.write(&mut sent, &variables);
+    assert_eq!(sent.capacity(), room);
+    done.map(|()| sent).map_err(|fault| fault.words())
+}
+
+#[test]
+fn a_negative_number_in_a_text_begins_no_comment() {
+    let text = "\\set n 1\n\\set d 1\nUPDATE accounts_:n SET x = 5 -:d WHERE id = 1;";
+    let tables = ["accounts_1"];
+    let write = |d| written(text, &tables, &[Number::Int(1), d]);
+    assert_eq!(
+        write(Number::Int(-5)).unwrap(),
+        "UPDATE accounts_1 SET x = 5 - -5 WHERE id = 1"
+    );
+    assert_eq!(
+        write(Number::Double(-0.5)).unwrap(),
+        "UPDATE accounts_1 SET x = 5 - -0.5 WHERE id = 1"
+    );
+    assert_eq!(
+        write(Number::Int(5)).unwrap(),
+        "UPDATE accounts_1 SET x = 5 -5 WHERE id = 1"
+    );
+    assert_eq!(
+        write(Number::Int(i64::MIN)).unwrap(),
+        "UPDATE accounts_1 SET x = 5 - -9223372036854775808 WHERE id = 1"
+    );
+    let column = "\\set n 1\nSELECT x_:n FROM t;";
+    assert_eq!(
+        written(column, &[], &[Number::Int(-1)]).unwrap_err(),
+        "a negative number cannot end a name"
+    );
+}
+
+#[test]
+fn a_text_is_checked_with_numbers_of_each_kind() {
+    let text = "\\set n 1\n\\set d 1\n";
+    assert_eq!(
+        checked(
+            &format!("{text}UPDATE accounts_:n SET x_:d = 5 -:d;"),
+            &["accounts_2", "accounts_3", "other"]
+        )
+        .unwrap(),
+        [
+            "UPDATE accounts_2 SET x_1 = 5 -1",
+            "UPDATE accounts_2 SET x_9223372036854775807 = 5 - -1"
+        ]
+    );
+    assert_eq!(
+        checked(
+            &format!("{text}UPDATE accounts_:n:d SET x = 1;"),
+            &["accounts_1", "accounts_11"]
+        )
+        .unwrap(),
+        [
+            "UPDATE accounts_11 SET x = 1",
+            "UPDATE accounts_19223372036854775807 SET x = 1"
+        ]
+    );
+    // A parameter is never read as a part of the text.
+    assert_eq!(
+        checked(&format!("{text}UPDATE t SET x = 5 -:d;"), &[]).unwrap(),
+        ["UPDATE t SET x = 5 -1"]
+    );
+    for dollar in [
+        "SELECT $:n, 1",
+        "SELECT $a:n$ 1",
+        "SELECT :n$$ 1 $$",
+        "SELECT a$:n",
+    ] {
+        let refusal = checked(&format!("{text}{dollar};"), &[]).unwrap_err();
+        assert!(refusal.contains("next to a $"), "{dollar}: {refusal}");
     }
 }

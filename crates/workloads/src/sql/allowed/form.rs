@@ -1,10 +1,11 @@
 //! A statement as the parser understood it: what it may be, and everything in it.
-use super::{Place, Refusal, Rules, functions, not_a_form};
+use super::{Place, Refusal, Rules, not_a_form};
+use crate::functions;
 use sqlparser::ast::{
-    AlterTable, AlterTableOperation, ColumnOption, ColumnOptionDef, CommentObject, CreateTable,
-    CreateTableLikeKind, CreateTableOptions, Delete, Expr, FromTable, Function, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Insert, ObjectName, ObjectType, Query, Select, Statement, TableConstraint,
-    TableFactor, TableObject, TableWithJoins, Update, Value, Visit, Visitor,
+    AlterTable, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, CommentObject, CreateTable,
+    CreateTableLikeKind, CreateTableOptions, DataType, Delete, Expr, FromTable, Function, FunctionArg,
+    FunctionArgExpr, FunctionArguments, Ident, Insert, ObjectName, ObjectType, Query, Select, Statement,
+    TableConstraint, TableFactor, TableObject, TableWithJoins, Update, Value, Visit, Visitor,
 };
 use std::ops::ControlFlow;
 
@@ -149,6 +150,13 @@ impl Each<'_> {
                 table: Some(table),
                 ..
             } if schema => self.own(table),
+            Statement::Drop {
+                object_type: ObjectType::Index,
+                names,
+                cascade: false,
+                table: None,
+                ..
+            } if schema => names.iter().try_for_each(|name| self.own_index(name)),
             Statement::Comment {
                 object_type: CommentObject::Table,
                 object_name,
@@ -206,6 +214,10 @@ impl Each<'_> {
         if delete.tables.iter().any(|name| name.0.len() > 1) {
             return Err(self.elsewhere(&delete.tables[0]));
         }
+        // Elsewhere the name after FROM may be one that is given to another table here.
+        if self.rules.dialect != "postgresql" {
+            self.tables(delete.using.as_deref().unwrap_or_default())?;
+        }
         match &delete.from {
             FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from) => self.tables(from),
         }
@@ -235,6 +247,19 @@ impl Each<'_> {
         match &*name.0 {
             [part] => match part.as_ident() {
                 Some(ident) => self.rules.own(&ident.value, ident.quote_style.is_some()),
+                None => Err(self.form()),
+            },
+            _ => Err(self.elsewhere(name)),
+        }
+    }
+
+    fn own_index(&self, name: &ObjectName) -> Verdict {
+        match &*name.0 {
+            [part] => match part.as_ident() {
+                Some(index) if self.rules.made.is_own_index(index, self.rules.dialect) => Ok(()),
+                Some(Ident { value, .. }) => Err(self.refused(format!(
+                    "it drops the index `{value}`, which no statement before it has made"
+                ))),
                 None => Err(self.form()),
             },
             _ => Err(self.elsewhere(name)),
@@ -285,12 +310,33 @@ impl Each<'_> {
             None => {}
         }
         for column in &create.columns {
+            self.column_name(column)?;
             self.column(&column.options)?;
         }
         create
             .constraints
             .iter()
             .try_for_each(|constraint| self.constraint(constraint))
+    }
+
+    /// What the parser takes for a column may be a query, or another table whose columns are taken over.
+    fn column_name(&self, column: &ColumnDef) -> Verdict {
+        const NEVER: [&str; 4] = ["select", "with", "table", "like"];
+        const NEVER_IN_MYSQL: [&str; 3] = ["values", "replace", "ignore"];
+        let ColumnDef { name, data_type, .. } = column;
+        let is = |word: &&str| name.quote_style.is_none() && name.value.eq_ignore_ascii_case(word);
+        let knows_values = matches!(self.rules.dialect, "postgresql" | "sqlite");
+        if is(&"like")
+            && let DataType::Custom(table, _) = data_type
+        {
+            return self.own(table);
+        }
+        match NEVER.iter().any(is) || (!knows_values && NEVER_IN_MYSQL.iter().any(is)) {
+            true => Err(self.refused(format!(
+                "`{name}` stands where a column should: a column of that name needs quotes"
+            ))),
+            false => Ok(()),
+        }
     }
 
     fn column(&self, options: &[ColumnOptionDef]) -> Verdict {
@@ -373,6 +419,8 @@ impl Each<'_> {
     fn function(&self, function: &Function) -> Verdict {
         let name = function.name.to_string().to_ascii_lowercase();
         match &*name {
+            // The query in it is looked at as any other.
+            "array" if matches!(function.args, FunctionArguments::Subquery(_)) => Ok(()),
             "nextval" | "setval" if self.place != Place::Check => match self.is_own_sequence(function) {
                 true => Ok(()),
                 false => Err(self.refused(format!(
@@ -407,7 +455,7 @@ impl Each<'_> {
         }
     }
 
-    /// The first argument is the name of a sequence that a column of an own table has, or the call that looks it up.
+    /// The first argument is the name of a sequence that the schema has made, or the call that looks up a column's.
     fn is_own_sequence(&self, function: &Function) -> bool {
         let FunctionArguments::List(list) = &function.args else {
             return false;
@@ -439,15 +487,7 @@ impl Each<'_> {
                     _ => false,
                 }
             }
-            literal => text(literal).is_some_and(|sequence| {
-                let of = |own: &String| {
-                    let own = own.to_ascii_lowercase();
-                    sequence
-                        .strip_prefix(&own)
-                        .is_some_and(|rest| rest.starts_with('_') && rest.ends_with("_seq"))
-                };
-                self.rules.tables.iter().any(of)
-            }),
+            literal => text(literal).is_some_and(|sequence| self.rules.made.is_own_sequence(&sequence)),
         }
     }
 }

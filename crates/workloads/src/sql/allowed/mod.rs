@@ -2,9 +2,9 @@
 //! and one that the parser cannot read, is refused before anything starts.
 //!
 //! `words` is what can be said without a tree; `form` goes through the parser's tree of a statement with everything in it;
-//! `functions` are those that change nothing.
+//! `made` is what earlier statements of the schema have made beside tables.
 mod form;
-mod functions;
+mod made;
 mod words;
 
 use super::schema::Schema;
@@ -13,6 +13,8 @@ use crate::script::{Numbered, statements, tokens};
 use crate::trouble::refuse;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::sql::SqlSpec;
+use made::Made;
+use sqlparser::ast::Statement;
 use sqlparser::dialect::{Dialect, GenericDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 use std::collections::HashSet;
@@ -54,6 +56,12 @@ impl Refusal {
     }
 }
 
+impl From<&str> for Refusal {
+    fn from(what: &str) -> Self {
+        Self::new(what)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Rules<'s> {
     /// The driver's name of it; one that is not known is read by the broadest parser.
@@ -64,6 +72,8 @@ pub struct Rules<'s> {
     names: HashSet<String>,
     /// That the plan says may be called.
     functions: &'s [String],
+    /// By statements before this one.
+    made: Made,
 }
 
 impl<'s> Rules<'s> {
@@ -78,10 +88,16 @@ impl<'s> Rules<'s> {
             tables,
             names: tables.iter().map(name).collect(),
             functions,
+            made: Made::default(),
         }
     }
 
     pub fn check(&self, sql: &str, place: Place) -> Result<(), Refusal> {
+        self.read(sql, place).map(drop)
+    }
+
+    /// The statement as the parser understood it; `None`: its words were enough.
+    fn read(&self, sql: &str, place: Place) -> Result<Option<Statement>, Refusal> {
         let all = tokens(sql).map_err(|(_, what)| Refusal::new(what))?;
         let text = Text::new(sql, &all);
         text.refuse_ambiguous(self.dialect).map_err(Refusal::new)?;
@@ -89,13 +105,14 @@ impl<'s> Rules<'s> {
             && let Some(maintained) = text.maintained()
         {
             let names = maintained.map_err(|()| self.not_a_form(&text, place))?;
-            return names.iter().try_for_each(|(_, name)| {
+            let own = |(_, name): &(_, &str)| {
                 let quoted = name.starts_with(['"', '`']);
                 self.own(name.trim_matches(['"', '`']), quoted)
-            });
+            };
+            return names.iter().try_for_each(own).map(|()| None);
         }
         if place != Place::Check && text.is(0, "set") {
-            return self.check_set(&text);
+            return self.check_set(&text).map(|()| None);
         }
         let options = text.table_options().unwrap_or(all.len());
         let head = all.get(options).map_or(sql, |token| &sql[..token.from]);
@@ -110,14 +127,15 @@ impl<'s> Rules<'s> {
             }
             false => sql,
         };
-        let parsed = Parser::parse_sql(self.parser(), sql).map_err(|error| {
+        let sql = words::known_to_the_parser(sql, &all, self.dialect);
+        let mut parsed = Parser::parse_sql(self.parser(), &sql).map_err(|error| {
             let form = text.form();
             let what =
                 format!("`{form}` cannot be read as one of the statements that bakeoff checks ({error})");
             Refusal::new(what)
         })?;
-        match &*parsed {
-            [one] => form::check(self, one, place, &|| text.form()),
+        match (parsed.pop(), &*parsed) {
+            (Some(one), []) => form::check(self, &one, place, &|| text.form()).map(|()| Some(one)),
             _ => Err(Refusal::new("it is more than one statement")),
         }
     }
@@ -225,7 +243,7 @@ fn validate_all(
     schema: &Schema,
     scripts: &mut Scripts,
 ) -> Result<(), Trouble> {
-    let rules = Rules::new(dialect, &schema.tables, &spec.functions);
+    let mut rules = Rules::new(dialect, &schema.tables, &spec.functions);
     let numbered = Numbered::new(&schema.tables);
     refuse_names(&rules)?;
     let told = |option: &str, place: &str, refusal: Refusal| {
@@ -233,9 +251,10 @@ fn validate_all(
     };
     for (option, all) in [("schema", &schema.make), ("after_load", &schema.after_load)] {
         for statement in all {
-            rules
-                .check(&statement.sql, Place::Schema)
-                .map_err(|refusal| told(option, &statement.place, refusal))?;
+            let read = rules.read(&statement.sql, Place::Schema);
+            if let Some(read) = read.map_err(|refusal| told(option, &statement.place, refusal))? {
+                rules.made.learn(&read, dialect);
+            }
         }
     }
     for script in &mut scripts.all {

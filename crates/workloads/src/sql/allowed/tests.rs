@@ -4,7 +4,17 @@ use super::*;
 fn verdict(dialect: &str, place: Place, sql: &str) -> Result<(), Refusal> {
     let tables = ["a", "b", "orders", "accounts_1", "accounts_2"].map(str::to_owned);
     let functions = ["own_function".to_owned()];
-    Rules::new(dialect, &tables, &functions).check(sql, place)
+    let mut rules = Rules::new(dialect, &tables, &functions);
+    for before in [
+        "CREATE TABLE orders (id serial, total int)",
+        "CREATE INDEX orders_x ON orders (id)",
+        "CREATE INDEX IF NOT EXISTS precious_x ON orders (id)",
+    ] {
+        if let Ok(Some(before)) = rules.read(before, Place::Schema) {
+            rules.made.learn(&before, dialect);
+        }
+    }
+    rules.check(sql, place)
 }
 
 fn refused(dialect: &str, place: Place, all: &[(&str, &str)]) {
@@ -128,6 +138,42 @@ fn hostile_statements_of_mariadb_are_refused() {
             ),
             ("CREATE TABLE a (x int) DATA DIRECTORY='/tmp'", "`DATA`"),
             ("CREATE TABLE a LIKE precious", "`precious`"),
+            ("CREATE TABLE b (SELECT sleep(1))", "`SELECT`"),
+            ("CREATE TABLE b (SELECT load_file('/etc/hostname'))", "`SELECT`"),
+            ("CREATE TABLE b (select x) ENGINE=InnoDB", "`select`"),
+            ("CREATE TABLE b ((SELECT sleep(1)))", "cannot be read"),
+            (
+                "CREATE TABLE b (WITH q AS (SELECT 1) SELECT sleep(1))",
+                "bakeoff checks",
+            ),
+            ("CREATE TABLE b (VALUES ROW(1))", "`VALUES`"),
+            ("CREATE TABLE b (TABLE precious)", "`TABLE`"),
+            ("CREATE TABLE b (LIKE precious)", "`precious`"),
+            ("CREATE TABLE b (x int, LIKE precious)", "`precious`"),
+            (
+                "CREATE TABLE b (x int) PARTITION BY HASH (x) PARTITIONS 2 SELECT sleep(0.1) AS x",
+                "`SELECT`",
+            ),
+            (
+                "CREATE TABLE b (x int) PARTITION BY HASH (x) PARTITIONS 2 AS SELECT sleep(0.1) AS x",
+                "`AS`",
+            ),
+            (
+                "CREATE TABLE b (x int) PARTITION BY HASH (x) REPLACE SELECT x FROM precious FOR UPDATE",
+                "`REPLACE`",
+            ),
+            ("DELETE FROM a USING precious AS a WHERE a.x = 1", "`precious`"),
+            (
+                "DELETE FROM a USING a JOIN precious AS b ON a.x = b.x",
+                "`precious`",
+            ),
+            ("SELECT x FROM precious LOCK IN SHARE MODE", "`precious`"),
+            ("INSERT INTO precious PARTITION (p0) VALUES (1)", "`precious`"),
+            ("INSERT INTO a PARTITION (p0) VALUES (evil(1))", "`evil`"),
+            (
+                "SELECT x FROM a WHERE MATCH (t) AGAINST ('x') AND evil(1)",
+                "`evil`",
+            ),
             ("GRANT ALL ON *.* TO bench", "`GRANT`"),
             ("SELECT 1 # , evil(1)", "#"),
             ("SELECT 'a\\', evil(1), '', 'b'", "backslash"),
@@ -214,6 +260,33 @@ fn hostile_statements_of_postgresql_are_refused() {
                 "SELECT setval(pg_get_serial_sequence('precious', 'id'), 1)",
                 "`setval`",
             ),
+            ("SELECT setval('orders_archive_id_seq', 1)", "`setval`"),
+            ("SELECT setval('orders_x.precious_seq', 1)", "`setval`"),
+            ("SELECT setval('other.orders_id_seq', 1)", "`setval`"),
+            ("SELECT nextval('orders_total_seq')", "`nextval`"),
+            (
+                "SELECT setval(pg_get_serial_sequence('other.orders', 'id'), 1)",
+                "`setval`",
+            ),
+            ("CREATE TABLE a (LIKE precious)", "`precious`"),
+            ("CREATE TABLE a (x int, LIKE precious INCLUDING DEFAULTS)", ""),
+            ("CREATE TABLE b (x int) PARTITION BY RANGE (evil(x))", "`evil`"),
+            (
+                "CREATE TABLE b (x int) PARTITION BY RANGE (\"evil\" (x))",
+                "`\"evil\"`",
+            ),
+            (
+                "CREATE TABLE b (x int) PARTITION BY RANGE ((other.abs(x)))",
+                "`.`",
+            ),
+            ("SELECT x FROM precious FOR NO KEY UPDATE", "`precious`"),
+            ("SELECT x FROM precious FOR KEY SHARE", "`precious`"),
+            ("DROP INDEX precious_x", "`precious_x`"),
+            ("DROP INDEX other.orders_x", "in which schema"),
+            ("DROP INDEX \"ORDERS_X\"", "`ORDERS_X`"),
+            ("DROP INDEX orders_x CASCADE", "`DROP INDEX`"),
+            ("SELECT array(SELECT evil(x) FROM a)", "`evil`"),
+            ("SELECT array(DELETE FROM precious RETURNING x)", "`precious`"),
             (
                 "CREATE TABLE a (x int DEFAULT nextval('precious_id_seq'))",
                 "`nextval`",
@@ -265,6 +338,8 @@ fn hostile_statements_of_sqlite_are_refused() {
             ("SELECT writefile('x', 'y')", "`writefile`"),
             ("VACUUM INTO 'copy.sqlite'", "`VACUUM`"),
             ("VACUUM", "`VACUUM`"),
+            ("DELETE FROM a USING precious AS a", "`precious`"),
+            ("DROP INDEX precious_x", "`precious_x`"),
             ("SELECT E'\\', evil(1), '", "backslash"),
         ],
     );
@@ -347,6 +422,10 @@ fn what_people_write_for_their_own_tables_passes() {
             "ALTER TABLE a ADD INDEX i (x), ADD FOREIGN KEY (x) REFERENCES b (id)",
             "INSERT INTO a VALUES (1) ON DUPLICATE KEY UPDATE x = VALUES(x)",
             "INSERT IGNORE INTO a VALUES (1)",
+            "INSERT INTO a PARTITION (p0, p1) (x) VALUES (1)",
+            "INSERT INTO a PARTITION (p0) VALUES (1)",
+            "CREATE TABLE a (`select` int, `like` int, period int, `table` int)",
+            "CREATE TABLE a (x int) PARTITION BY RANGE (YEAR(x)) (PARTITION p0 VALUES LESS THAN (TO_DAYS('2020-01-01')) ENGINE = InnoDB)",
         ],
     );
     passes(
@@ -357,6 +436,10 @@ fn what_people_write_for_their_own_tables_passes() {
             "SET @a = greatest(1, 2), @b := 2",
             "UPDATE a JOIN b ON a.x = b.x SET a.x = 1",
             "DELETE a FROM a JOIN b ON a.x = b.x",
+            "DELETE FROM a USING a JOIN b ON a.x = b.x",
+            "SELECT x FROM a WHERE id = 1 LOCK IN SHARE MODE",
+            "SELECT x FROM a WHERE MATCH (t, u) AGAINST ('x')",
+            "SELECT x, MATCH (t) AGAINST (1 IN BOOLEAN MODE) AS score FROM a",
             "SELECT /*+ MAX_EXECUTION_TIME(1000) */ x FROM a",
         ],
     );
@@ -378,6 +461,10 @@ fn what_people_write_for_their_own_tables_passes() {
             "CREATE INDEX i ON a USING gin (j) WHERE x > 1",
             "TRUNCATE A RESTART IDENTITY",
             "ALTER TABLE a SET (fillfactor = 80)",
+            "CREATE TABLE a (LIKE b)",
+            "CREATE TABLE a (\"like\" int, \"select\" int, values int)",
+            "DROP INDEX orders_x",
+            "DROP INDEX IF EXISTS ORDERS_X",
         ],
     );
     passes(
@@ -389,6 +476,10 @@ fn what_people_write_for_their_own_tables_passes() {
             "WITH gone AS (DELETE FROM a WHERE x = 1 RETURNING x) INSERT INTO b SELECT x FROM gone",
             "UPDATE a SET x = b.x FROM b WHERE a.id = b.id",
             "SELECT nextval('orders_id_seq')",
+            "SELECT x FROM a WHERE id = 1 FOR NO KEY UPDATE",
+            "SELECT x FROM a FOR KEY SHARE OF a SKIP LOCKED",
+            "SELECT array(SELECT x FROM a)",
+            "DELETE FROM a USING precious WHERE a.x = precious.x",
             "SELECT x::int, j->>'k' FROM a WHERE t LIKE 'a\\%' ESCAPE '\\'",
             "SET CONSTRAINTS ALL DEFERRED",
         ],
@@ -400,6 +491,7 @@ fn what_people_write_for_their_own_tables_passes() {
             "CREATE TABLE a (x INTEGER PRIMARY KEY AUTOINCREMENT, t) WITHOUT ROWID, STRICT",
             "INSERT OR REPLACE INTO A VALUES (1)",
             "SELECT strftime('%s', 'now') FROM a",
+            "DROP INDEX Orders_X",
         ],
     );
 }

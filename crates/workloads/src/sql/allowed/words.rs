@@ -193,3 +193,60 @@ fn columns<'a, 't>(rest: &'a [(Kind, &'t str)]) -> &'a [(Kind, &'t str)] {
         rest => rest,
     }
 }
+
+/// The text as the parser knows it: locks of rows by the names of those that lock as much or more, and without the partitions
+/// that an INSERT keeps to. Nothing else may be written so. `all`: its tokens, and perhaps some of what follows it.
+pub fn known_to_the_parser(text: &str, all: &[Token], dialect: &str) -> String {
+    const LOCKS: [(&str, &[&str], &[&str]); 3] = [
+        (
+            "postgresql",
+            &["for", "no", "key", "update"],
+            &["FOR", "", "", "UPDATE"],
+        ),
+        ("postgresql", &["for", "key", "share"], &["FOR", "", "SHARE"]),
+        (
+            "mysql",
+            &["lock", "in", "share", "mode"],
+            &["FOR", "", "SHARE", ""],
+        ),
+    ];
+    let is_said = |token: &&Token| {
+        token.to <= text.len() && !matches!(token.kind, Kind::Blank | Kind::Comment | Kind::LineComment)
+    };
+    let words: Vec<&Token> = all.iter().filter(is_said).collect();
+    let is = |token: &Token, word: &str| {
+        token.kind == Kind::Word && text[token.from..token.to].eq_ignore_ascii_case(word)
+    };
+    let mut known = text.to_owned();
+    let mut put = |token: &Token, word: &str| {
+        let padded = format!("{word:<width$}", width = token.to - token.from);
+        known.replace_range(token.from..token.to, &padded);
+    };
+    for (_, written, instead) in LOCKS.iter().filter(|(of, ..)| *of == dialect) {
+        for words in words.windows(written.len()) {
+            if words.iter().zip(*written).all(|(token, word)| is(token, word)) {
+                words
+                    .iter()
+                    .zip(*instead)
+                    .for_each(|(token, word)| put(token, word));
+            }
+        }
+    }
+    for (at, into) in words.iter().enumerate().filter(|_| dialect == "mysql") {
+        if let [_, _, partition, open, names @ ..] = &words[at..]
+            && (is(into, "into") && is(partition, "partition") && open.kind == Kind::Open)
+            && let Some(close) = names.iter().position(|token| token.kind == Kind::Close)
+            && names[..close].iter().all(|token| is_listed(token, text))
+        {
+            words[at + 2..=at + 4 + close]
+                .iter()
+                .for_each(|token| put(token, ""));
+        }
+    }
+    known
+}
+
+/// A name, or what stands between two.
+fn is_listed(token: &Token, text: &str) -> bool {
+    matches!(token.kind, Kind::Word | Kind::QuotedName) || &text[token.from..token.to] == ","
+}
