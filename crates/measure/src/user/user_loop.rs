@@ -349,7 +349,14 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         let writer = &*worker.writer;
         writer.begin_recording();
         self.ended_ns = now_ns();
-        let series = series(operation, how.outcome());
+        let outcome = match how.outcome() {
+            // The last attempt has done nothing; an earlier one may have.
+            Outcome::Fail(_) if perhaps_applied > 0 && !worker.job.operations[operation].reads_only => {
+                Outcome::Unknown
+            }
+            outcome => outcome,
+        };
+        let series = series(operation, outcome);
         let counted = writer.operation(series, endpoint, due_ns, begin_ns, self.ended_ns);
         if let Some(queries) = self.probe.queries.take() {
             writer.queries(queries, self.ended_ns, counted);
@@ -357,7 +364,7 @@ impl<R: Runner, D: Driver, W: Workload<D::Session>> UserLoop<'_, R, D, W> {
         writer.end_recording();
         writer.clear_in_flight(self.user.index);
         if counted && let Some(log) = &worker.log {
-            log.add(operation, how.outcome(), begin_ns, self.ended_ns);
+            log.add(operation, outcome, begin_ns, self.ended_ns);
         }
         self.probe.revocable += u64::from(counted && how == How::RIGHT);
         let ended = Ended {

@@ -230,6 +230,8 @@ fn an_attempt_that_nobody_answered_is_told_when_a_later_one_settles_the_operatio
         (Reply::Right, Outcome::Ok),
         // A row that is there already, or gone, is what the first attempt may have done.
         (Reply::Wrong, Outcome::Unknown),
+        (Reply::Fail(FailClass::Constraint), Outcome::Unknown),
+        (Reply::Fail(FailClass::Refused), Outcome::Unknown),
     ] {
         let perhaps = Arc::new(AtomicU64::new(0));
         let workload = TestWorkload {
@@ -255,4 +257,14 @@ fn an_attempt_that_nobody_answered_is_told_when_a_later_one_settles_the_operatio
         _ => Reply::Wrong,
     });
     assert_eq!(ran.count(Outcome::Wrong), 1, "what is read wrongly is wrong");
+    let ran = run_of(
+        &format!("{retry}{}", operations(1)),
+        TestWorkload::default(),
+        |n| match n {
+            0 => Reply::Fail(FailClass::Conflict),
+            _ => Reply::Fail(FailClass::Constraint),
+        },
+    );
+    let refused = Outcome::Fail(FailClass::Constraint);
+    assert_eq!(ran.count(refused), 1, "no attempt was applied");
 }
