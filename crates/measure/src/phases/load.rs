@@ -262,10 +262,9 @@ impl<D: Driver, W: Workload<D::Session>> Loading<D, W> {
                 let answers = || {
                     self.shared.answers.fetch_add(1, Relaxed);
                 };
-                let period_ns = job.timeout_ns;
+                let times = (job.timeout_ns, u64::MAX);
                 let ended =
-                    while_it_answers(job, &self.client, &self.cell, endpoint, period_ns, step, &answers)
-                        .await;
+                    while_it_answers(job, &self.client, &self.cell, endpoint, times, step, &answers).await;
                 done = tries.weigh(job, &self.shared, ended, &place).await?;
             }
         }

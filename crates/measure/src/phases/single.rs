@@ -26,6 +26,9 @@ use std::time::Duration;
 
 /// How often the system is to show that it is alive while it reads or checks all its rows.
 const SIGN_NS: u64 = 5_000_000_000;
+/// A system that answers others may still keep this phase waiting for ever, for a lock that somebody else holds. None of what
+/// it does takes as long.
+const LONGEST_NS: u64 = 12 * 3_600_000_000_000;
 /// Less time of the processor than this is no sign of life: this thread's own look at the clock takes some.
 const TICK_NS: u64 = 10_000_000;
 
@@ -182,12 +185,13 @@ impl<D: Driver, W: Workload<D::Session>> InSight<'_, D, W> {
         };
         let endpoint = self.job.routes.first();
         let period_ns = self.job.timeout_ns.min(SIGN_NS);
+        let until_ns = self.begun_ns + LONGEST_NS;
         while_it_answers(
             self.job,
             self.client,
             self.cell,
             endpoint,
-            period_ns,
+            (period_ns, until_ns),
             errand,
             &answered,
         )

@@ -9,7 +9,7 @@ use crate::runner::Erased;
 use crate::serving::{HELD_NS, LONGEST_PAUSE_NS};
 use crate::user::watchdog::{UserCell, timed};
 use bakeoff_model::driver::Driver;
-use bakeoff_model::outcome::OpError;
+use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::time::{now_ns, sleep_until};
 use bakeoff_model::workload::Workload;
 
@@ -116,24 +116,42 @@ pub async fn open_by<D: Driver, W: Workload<D::Session>>(
     ended_by(job, cell, deadline_ns, connect(job, client, endpoint)).await
 }
 
-/// Sees `attempt` through to its end, however long that takes: for as long as it lasts the system must open a session for
-/// somebody else every `period_ns`, which calls `answered`. Nothing here reaches a blocking runner.
+/// Sees `attempt` through to its end, or to `until_ns`: for as long as it lasts the system must open a session for somebody
+/// else every `period_ns`, which calls `answered`. Nothing here reaches a blocking runner.
 pub async fn while_it_answers<T, D: Driver, W: Workload<D::Session>>(
     job: &Job<D, W>,
     client: &D::Client,
     cell: &UserCell,
     endpoint: u32,
-    period_ns: u64,
-    mut attempt: Erased<'_, Result<T, OpError>>,
+    times: (u64, u64),
+    attempt: Erased<'_, Result<T, OpError>>,
     answered: &dyn Fn(),
 ) -> Result<T, OpError> {
+    let look = || -> Erased<'_, Result<(), OpError>> {
+        Box::pin(async {
+            drop(open(job, client, cell, endpoint).await?);
+            answered();
+            Ok(())
+        })
+    };
+    to_its_end(cell, times, attempt, &look).await
+}
+
+async fn to_its_end<'a, T>(
+    cell: &UserCell,
+    (period_ns, until_ns): (u64, u64),
+    mut attempt: Erased<'_, Result<T, OpError>>,
+    look: &dyn Fn() -> Erased<'a, Result<(), OpError>>,
+) -> Result<T, OpError> {
     loop {
-        let until_ns = now_ns() + period_ns;
-        if let Some(ended) = timed(cell, until_ns, attempt.as_mut()).await {
+        let look_ns = until_ns.min(now_ns() + period_ns);
+        if let Some(ended) = timed(cell, look_ns, attempt.as_mut()).await {
             return ended;
         }
-        drop(open(job, client, cell, endpoint).await?);
-        answered();
+        if now_ns() >= until_ns {
+            return Err(kept_waiting());
+        }
+        look().await?;
     }
 }
 
@@ -173,6 +191,12 @@ async fn ended_by<S>(
 
 fn none_in_time(job: &Terms) -> OpError {
     OpError::lost("timeout", format!("no session within {} s", job.spec.timeout_s))
+}
+
+fn kept_waiting() -> OpError {
+    let message = "it has not ended, although the system answers: another session may hold a lock that it waits for (LOCK \
+        TABLES, ALTER TABLE); look at the server's list of processes";
+    OpError::fail(FailClass::Other, "timeout", message)
 }
 
 /// Why there must be another session.
@@ -333,6 +357,11 @@ fn half_to_whole(ns: u64, random: &mut SplitMix64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::user::watchdog::scan;
+    use std::cell::Cell;
+    use std::pin::pin;
+    use std::rc::Rc;
+    use std::task::{Context, Poll, Waker};
 
     #[test]
     fn a_session_that_is_sent_away_again_and_again_looks_back_ever_more_seldom() {
@@ -348,6 +377,28 @@ mod tests {
         seat.endpoint = 1;
         seat.stay();
         assert!(!seat.looks_home(now_ns()), "it is there");
+    }
+
+    #[test]
+    fn what_waits_for_somebody_elses_lock_does_not_wait_for_ever() {
+        let cell = Rc::new(UserCell::default());
+        let looked = Cell::new(0);
+        let look = || -> Erased<'_, Result<(), OpError>> {
+            looked.set(looked.get() + 1);
+            Box::pin(std::future::ready(Ok(())))
+        };
+        let times = (1_000_000, now_ns() + 20_000_000);
+        let waits = Box::pin(std::future::pending::<Result<(), OpError>>());
+        let mut ended = pin!(to_its_end(&cell, times, waits, &look));
+        let mut cx = Context::from_waker(Waker::noop());
+        let error = loop {
+            if let Poll::Ready(ended) = ended.as_mut().poll(&mut cx) {
+                break ended.unwrap_err();
+            }
+            scan(std::slice::from_ref(&cell), false);
+        };
+        assert!(error.message.contains("hold a lock"), "{error}");
+        assert!(now_ns() >= times.1 && looked.get() > 0);
     }
 
     #[test]
