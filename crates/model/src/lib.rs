@@ -16,6 +16,7 @@ pub mod event;
 pub mod needs;
 pub mod options;
 pub mod outcome;
+pub mod owed;
 pub mod pipeline;
 pub mod record;
 pub mod resolve;

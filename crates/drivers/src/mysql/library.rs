@@ -27,7 +27,7 @@ use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use errors::op_error;
-use kill::Victim;
+use kill::{Origin, Victim};
 use mysql_async::prelude::{Protocol, Queryable};
 use mysql_async::{Conn, Opts, Params, QueryResult, SslOpts};
 use std::time::Duration;
@@ -95,11 +95,11 @@ impl Driver for LibraryDriver {
             let mut conn = Conn::new(opts.clone())
                 .await
                 .map_err(|error| target.connect_failed(op_error(&error)))?;
-            let port = kill::port(&mut conn)
+            let origin = kill::origin(&mut conn)
                 .await
                 .map_err(|error| target.named(op_error(&error)))?;
             let mut session = LibrarySession {
-                port,
+                origin,
                 opts,
                 busy: false,
                 conn,
@@ -126,8 +126,8 @@ pub struct LibrarySession {
     conn: Conn,
     /// How another connection like this one is made.
     opts: Opts,
-    /// Where this one comes from, as the server sees it; `None`: through the socket.
-    port: Option<u16>,
+    /// Where this one comes from; where nobody knows, nothing ends it.
+    origin: Option<Origin>,
     /// An answer is waited for.
     busy: bool,
     statements: Vec<Prepared>,
@@ -140,11 +140,13 @@ pub struct LibrarySession {
 impl Drop for LibrarySession {
     /// As in our own client: the server does not look whether anybody still waits.
     fn drop(&mut self) {
-        if self.busy {
+        if self.busy
+            && let Some(origin) = self.origin
+        {
             kill::kill(Victim {
                 opts: self.opts.clone(),
                 id: self.conn.id(),
-                port: self.port,
+                origin,
             });
         }
     }

@@ -8,6 +8,7 @@ use crate::record::recorder::Recorder;
 use crate::record::times::add;
 use bakeoff_model::deadlines::{Deadlines, Place};
 use bakeoff_model::outcome::{Trouble, TroubleKind};
+use bakeoff_model::owed::is_owed;
 use bakeoff_model::time::{Timer, install_timer, now_ns};
 use bakeoff_reactor::Margin;
 use std::cell::{Cell, RefCell};
@@ -25,6 +26,8 @@ use tokio::runtime::{Builder, LocalOptions};
 const EVENT_INTERVAL: u32 = 16;
 /// Between two turns of the spin nothing else can have run in less than this.
 const IDLE_TURN_NS: u64 = 2_000;
+/// What is owed to others once the main future has ended may take so long.
+const PATIENCE_NS: u64 = 300_000_000;
 
 pub struct TokioRunner;
 
@@ -41,7 +44,12 @@ impl Runner for TokioRunner {
             let timer = Rc::new(HeapTimer::new(recorder, spins).map_err(environment)?);
             install_timer(timer.clone());
             tokio::task::spawn_local(std::future::poll_fn(move |cx| timer.drive(cx)));
-            Ok(main.await)
+            let done = main.await;
+            let until_ns = now_ns() + PATIENCE_NS;
+            while is_owed() && now_ns() < until_ns {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            Ok(done)
         })
     }
 
@@ -102,6 +110,10 @@ impl Timer for HeapTimer {
             .filter(|_| earlier)
             .for_each(Waker::wake_by_ref);
         false
+    }
+
+    fn forget(&self, place: Place) {
+        self.deadlines.borrow_mut().forget(place);
     }
 }
 
@@ -178,13 +190,16 @@ impl HeapTimer {
     }
 
     fn fire(&self, now: u64) -> bool {
-        let mut deadlines = self.deadlines.borrow_mut();
         let mut fired = false;
-        while let Some(waker) = deadlines.due(now) {
+        loop {
+            // Whoever is woken may end a sleep of its own.
+            let due = self.deadlines.borrow_mut().due(now);
+            let Some(waker) = due else {
+                return fired;
+            };
             waker.wake();
             fired = true;
         }
-        fired
     }
 
     /// Ready once the timerfd has fired (or had fired for an earlier setting: the caller looks again).
@@ -221,5 +236,72 @@ impl HeapTimer {
         };
         // SAFETY: valid descriptor and setting; the old setting is not asked for.
         unsafe { libc::timerfd_settime(self.fd.as_raw_fd(), 0, &setting, std::ptr::null_mut()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bakeoff_model::owed::Owed;
+    use bakeoff_model::time::{SleepUntil, remove_timer, sleep_until};
+    use std::pin::Pin;
+    use std::sync::Mutex;
+    use std::task::Wake;
+
+    /// Drops a sleep when it is woken.
+    struct Drops(Mutex<Option<SleepUntil>>);
+
+    impl Wake for Drops {
+        fn wake(self: Arc<Self>) {
+            drop(self.0.lock().unwrap().take());
+        }
+    }
+
+    #[test]
+    fn what_is_owed_has_a_moment_once_the_main_future_has_ended() {
+        let paid = Rc::new(Cell::new(false));
+        let pays = paid.clone();
+        let main = Box::pin(async move {
+            let (owed, never) = (Owed::new(), Owed::new());
+            tokio::task::spawn_local(async move {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                pays.set(true);
+                drop(owed);
+                std::future::pending::<()>().await;
+                drop(never);
+            });
+        });
+        TokioRunner::block_on(Arc::new(Recorder::new(0, 1, 1)), false, main).unwrap();
+        assert!(paid.get());
+        assert!(!is_owed(), "its tasks are gone");
+    }
+
+    fn poll(sleep: &mut SleepUntil, waker: &Waker) {
+        let mut cx = Context::from_waker(waker);
+        assert!(Pin::new(sleep).poll(&mut cx).is_pending());
+    }
+
+    #[test]
+    fn a_sleep_that_is_dropped_leaves_nothing_with_the_timer_even_while_others_are_woken() {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let _inside = runtime.enter();
+        let timer = Rc::new(HeapTimer::new(Arc::new(Recorder::new(0, 1, 1)), false).unwrap());
+        install_timer(timer.clone());
+        let next_ns = || timer.deadlines.borrow_mut().next_ns();
+
+        let mut sleep = sleep_until(u64::MAX);
+        poll(&mut sleep, Waker::noop());
+        assert_eq!(next_ns(), Some(u64::MAX));
+        drop(sleep);
+        assert_eq!(next_ns(), None);
+
+        let mut later = sleep_until(u64::MAX);
+        poll(&mut later, Waker::noop());
+        let soon_ns = now_ns() + 1_000_000_000;
+        let mut sooner = sleep_until(soon_ns);
+        poll(&mut sooner, &Arc::new(Drops(Mutex::new(Some(later)))).into());
+        assert!(timer.fire(soon_ns));
+        assert_eq!(next_ns(), None);
+        remove_timer();
     }
 }

@@ -1,6 +1,7 @@
 //! As in our own client: sessions that were given up are ended by another connection of the same account.
 use crate::mysql::kill::{came_from, is_ours, kill_statement};
 use crate::server::abandoned::{Abandoned, LIMIT};
+use bakeoff_model::owed::Owed;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Error, Opts};
 use tokio::time::timeout;
@@ -10,24 +11,40 @@ pub struct Victim {
     pub opts: Opts,
     /// The server's number for it.
     pub id: u32,
-    pub port: Option<u16>,
+    pub origin: Origin,
+}
+
+/// Where a session comes from, as the server sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// `None`: through the socket.
+    port: Option<u16>,
 }
 
 thread_local! {
     static VICTIMS: Abandoned<Victim> = Abandoned::default();
 }
 
-/// The port that this connection comes from. The library does not say, and the server must be asked while it is not busy.
-pub async fn port(conn: &mut Conn) -> Result<Option<u16>, Error> {
-    let host: Option<String> = conn.query_first(came_from(conn.id())).await?;
-    Ok(host.and_then(|host| host.rsplit_once(':')?.1.parse().ok()))
+/// The library does not say, and the server must be asked while it is not busy. `None`: nor does the server.
+pub async fn origin(conn: &mut Conn) -> Result<Option<Origin>, Error> {
+    match conn.query_first::<String, _>(came_from(conn.id())).await {
+        Ok(host) => Ok(Some(Origin {
+            port: host.and_then(|host| host.rsplit_once(':')?.1.parse().ok()),
+        })),
+        Err(Error::Server(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Starts it as a task of its own; outside tokio nothing can be done.
 pub fn kill(victim: Victim) {
     let ending = Abandoned::add(&VICTIMS, victim, end_all);
     if let (Some(ending), Ok(runtime)) = (ending, tokio::runtime::Handle::try_current()) {
-        runtime.spawn(ending);
+        let owed = Owed::new();
+        runtime.spawn(async move {
+            ending.await;
+            drop(owed);
+        });
     }
 }
 
@@ -46,7 +63,7 @@ async fn end_all() {
 
 async fn end(victim: &Victim) -> Result<(), Error> {
     let mut conn = Conn::new(victim.opts.clone()).await?;
-    let ours: Option<u8> = conn.query_first(is_ours(victim.id, victim.port)).await?;
+    let ours: Option<u8> = conn.query_first(is_ours(victim.id, victim.origin.port)).await?;
     if ours.is_some() {
         // It may have ended by itself.
         let _ = conn.query_drop(kill_statement(victim.id)).await;
