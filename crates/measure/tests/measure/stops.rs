@@ -99,7 +99,7 @@ fn a_call_that_never_returns_cannot_keep_the_result() {
     assert_eq!((ran.count(Outcome::Ok), ran.result.unfinished.count), (49, 2));
     let age_s = ran.result.unfinished.max_ns as f64 / 1e9;
     assert!(
-        (age_s - ran.result.window_end_s).abs() < 1e-6,
+        (age_s - ran.result.window_end_s).abs() < 1e-3,
         "at its age: {age_s}"
     );
 }
