@@ -94,7 +94,7 @@ def test_a_run_that_does_not_say_the_metric_does_not_meet_the_limit() -> None:
     for seen, why in (
         (run(due=20_000), "overloaded"),
         (run(validity=[wrong]), "not valid"),
-        (run(errors={"fail_other": 500}), "not stated"),
+        (run(errors={"fail_other": 500}), "too many failed"),
     ):
         assert limit.status(seen) == why
         assert limit.excess(seen) == math.inf
@@ -106,7 +106,7 @@ def test_too_few_operations_are_no_evidence_unless_half_of_them_were_beyond_the_
     assert math.isnan(limit.excess(run(1.0, operations=100)))
     assert limit.status(run(3.0, operations=100)) == "not met"
     assert limit.excess(run(3.0, operations=100)) == math.inf
-    assert limit.status(run(1.0, operations=100, errors={"fail_other": 5})) == "not stated", "failures reach it"
+    assert limit.status(run(1.0, operations=100, errors={"fail_other": 5})) == "too many failed", "failures reach it"
 
 
 def test_a_lower_bound_below_the_limit_says_nothing_and_one_above_it_does() -> None:

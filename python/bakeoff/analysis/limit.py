@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import ge, gt, le, lt
 from typing import Final, Literal
 
@@ -21,15 +21,20 @@ from .registry import metric
 from .response import is_overloaded
 
 Sign = Literal["<", "<=", ">", ">="]
-Status = Literal["met", "not met", "overloaded", "not valid", "disturbed", "too few operations", "not stated"]
+Status = Literal[
+    "met", "not met", "overloaded", "too many failed", "not valid", "disturbed", "too few operations", "not stated"
+]
 
 TOO_FEW: Final = "too few operations"
+#: Of these a run missed the limit, whether its value is known or not.
+MISSED: Final = ("not met", "overloaded", "too many failed")
 
 _LIMIT = re.compile(r"\s*([^\s<>=]+)\s*(<=|>=|<|>)\s*([^\s<>=].*?)\s*", re.ASCII)
 _QUANTITY = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?|\.[0-9]+)\s*(\S*)")
 _LAST_ZEROS = re.compile(r"\.0+(?!\d)|(?<=\.\d)0+(?!\d)|(?<=\.\d\d)0+(?!\d)")
 _SIGNS: dict[str, Sign] = {"<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _KEPT = {"<": lt, "<=": le, ">": gt, ">=": ge}
+_OPPOSITE: dict[Sign, Sign] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 _S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _PER_S = {"/s": 1.0, "/min": 1 / 60, "/m": 1 / 60, "/h": 1 / 3600}
@@ -109,6 +114,18 @@ class Limit:
         bound = _LAST_ZEROS.sub("", self.metric.words(self.bound))  # it was not measured: 2.00 ms claims too much
         return f"{self.metric.label} {way} {bound}"
 
+    @property
+    def opposite(self) -> Limit:
+        """Kept where this one is missed: "latency_p99 >= 2ms" of "latency_p99 < 2ms"."""
+        sign = _OPPOSITE[self.sign]
+        return replace(self, sign=sign, text=self.text.replace(f" {self.sign} ", f" {sign} ", 1))
+
+    def implies(self, other: Limit) -> bool:
+        """Whether who keeps this one keeps the other, too, but for a value that is exactly the bound."""
+        if self.metric.name != other.metric.name or self.is_ceiling != other.is_ceiling:
+            return False
+        return self.bound <= other.bound if self.is_ceiling else self.bound >= other.bound
+
     def kept_by(self, value: float) -> bool:
         return bool(_KEPT[self.sign](value, self.bound))
 
@@ -127,8 +144,10 @@ class Limit:
         """Of a run without a value that was not overloaded."""
         quantile, part = self.metric.quantile, self.metric.part
         spread = seen.response_of(part) if part else seen.response
-        if quantile is None or spread is None or not spread.has_too_few(quantile):
+        if quantile is None or spread is None or spread.count == 0:
             return "not stated"
+        if not spread.has_too_few(quantile):
+            return "too many failed"
         beyond = self.is_ceiling and quantile > 0.5 and spread.half_exceed(self.bound * 1e6)
         return "not met" if beyond else TOO_FEW
 

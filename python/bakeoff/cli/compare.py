@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..report.conditions import Change
     from ..report.joined import Joined
     from ..report.occasions import Occasions
+    from ..report.search_check import SearchCheck
 
 #: So many differences are listed in a text, each value cut to so many letters; --json has all.
 CHANGES_MAX = 20
@@ -83,21 +84,26 @@ def run(options: argparse.Namespace) -> int:
     from ..report.joined import Joined
     from ..report.occasions import compared
     from ..report.occasions_page import write_comparison
+    from ..report.search_check import check_search, is_search_against_fixed
 
     if options.html is not None and options.html.suffix != ".html":
         hint = "name one that ends in .html"
         raise PlanError("a page is a file FILE.html", where=f"--html {options.html}", hint=hint)
     before, after = ([Bundle.open(path) for path in side] for side in _sides(options.bundles, options.against))
+    if is_search_against_fixed([*before, *after]) and (
+        checked := check_search(before[0], after[0], options.allow_different)
+    ):
+        return _tell_check(options, before[0], after[0], *checked)
     conditions = _conditions(options.fail_if, [*before, *after])
     objectives = _objectives(options.objective, conditions, before, after)
     found = compared(before, after, objectives, options.allow_different, _matters(options.matters, after))
     if found.same:
-        _warn([*before, *after], found)
+        _warn([*before, *after], found.left_out, found.changed)
         return _tell_same(options, conditions)
     if found.searches:
         _refuse_of_searches(options)
     outcomes = fail_if.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
-    _warn([*before, *after], found)
+    _warn([*before, *after], found.left_out, found.changed)
     joined = Joined(before, after, found.matches, objectives[0].name, _command(options))
     html = options.html and write_comparison(options.html, joined, found, outcomes)
     failed = any(o.fails for o in outcomes) or any(bundle.unreadable_runs for bundle in [*before, *after])
@@ -119,15 +125,36 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _warn(bundles: list[Bundle], found: Occasions) -> None:
+def _tell_check(
+    options: argparse.Namespace, before: Bundle, after: Bundle, check: SearchCheck, changed: list[Change]
+) -> int:
+    """A search and fixed levels of what it sought."""
+    from ..report.search_check import HEADS, check_rows
+
+    _refuse_of_searches(options)
+    _warn([before, after], [], changed)
+    if options.json:
+        sides = {"before": [str(before.folder)], "after": [str(after.folder)], "same": False, "html": None}
+        rest = {"failed": False, "undecided": False, "comparisons": [], "conditions": []}
+        print_json({**sides, **rest, "changed": [asdict(change) for change in changed], **check.model_dump()})
+        return ExitCode.DONE
+    for name, bundle in (("before", before), ("after", after)):
+        show(f"{name:<6}  {bundle.folder}")
+    _print_changes(changed)
+    show("".join(f"\n* {words}" for words in check.headline) + "\n")
+    show(table(check_rows(check), list(HEADS)))
+    return ExitCode.DONE
+
+
+def _warn(bundles: list[Bundle], left_out: list[str], changed: list[Change]) -> None:
     for bundle in bundles:
         if bundle.info.state != "complete":
             say(f"warning: {bundle.folder} is not the whole plan: its state is {bundle.info.state!r}")
         for words in bundle.damage:
             say(f"warning: {words}")
-    for words in found.left_out:
+    for words in left_out:
         say(f"warning: {words}")
-    for change in found.changed:
+    for change in changed:
         if change.weight != "stated":
             say(f"warning: {change}")
 

@@ -9,6 +9,7 @@ from pydantic import Field
 from ..analysis.wording import milliseconds_words
 from ..model.boundary import Document, Rate
 from ..model.records import OperationSummary, Percentiles, Scalar
+from .contradictions import Contradiction
 from .limit_words import LimitFinding
 from .response_limits import LimitAnswer
 from .search_words import SearchAnswer
@@ -317,7 +318,9 @@ class ClientAnswer(Document):
 
 
 class ThresholdAnswer(Document):
-    """Of the plan's `fail_if`, in one cell or of one contestant. status: failed, undecided, passed, not judged."""
+    """Of the plan's `fail_if`, in one cell or of one contestant. status: failed, undecided, passed, not judged. cell: ""
+    of a change, and where no level was found. value: of the typical run, in the metric's unit; low, high: the interval
+    that decided, None where one run did."""
 
     condition: str
     status: str
@@ -325,6 +328,10 @@ class ThresholdAnswer(Document):
     #: Of what is undecided: `interval` (it reaches to either side), `too busy` (too few undisturbed runs) or `too few
     #: operations` (for the percentile); "" otherwise.
     undecided_by: str = ""
+    cell: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
 
     @property
     def fails(self) -> bool:
@@ -362,6 +369,8 @@ class Answer(Document):
     thresholds: list[ThresholdAnswer] = Field(default_factory=list)
     #: What the plan's search found.
     search: SearchAnswer | None = None
+    #: Where the plan's limits and thresholds say otherwise than its search.
+    contradictions: list[Contradiction] = Field(default_factory=list)
     #: Of systems of several nodes, in the order of cells.
     nodes: list[NodeAnswer] = Field(default_factory=list)
     #: Where there are several, or one is on another machine: each, or of many each machine's, and the slower ones.

@@ -27,7 +27,9 @@ def are_searches(bundles: Sequence[Source]) -> bool:
         return False
     if len(sought) > 1:
         words = " | ".join(sorted(one or "no search" for one in sought))
-        hint = "compare searches for the same, or bundles of which none is a search"
+        hint = (
+            "compare searches for the same, one search with one bundle of fixed levels of what it seeks, or no search"
+        )
         raise BundleError(f"the bundles do not seek the same: {words}", hint=hint)
     return True
 
@@ -41,13 +43,13 @@ def without_levels(bundle: Source) -> Source:
     search = bundle.plan.search
     assert search is not None
     first = {search.subject(cell): cell for cell in reversed(bundle.plan.cells)}
-    cells = [_without_level(cell, search) for cell in bundle.plan.cells if first[search.subject(cell)] is cell]
+    cells = [without_level(cell, search) for cell in bundle.plan.cells if first[search.subject(cell)] is cell]
     found = copy(bundle)
     found.plan = bundle.plan.model_copy(update={"cells": cells})
     return found
 
 
-def _without_level(cell: CellRecord, search: SearchRecord) -> CellRecord:
+def without_level(cell: CellRecord, search: SearchRecord) -> CellRecord:
     levels = {name: level for name, level in cell.levels.items() if name != search.factor}
     label = " / ".join([cell.system, *(f"{name}={level}" for name, level in levels.items() if name != "system")])
     changes = {"levels": levels, "label": label, "rate_ops_per_s": None, "threads": 1, "clients": 1}

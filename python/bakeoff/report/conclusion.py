@@ -19,6 +19,7 @@ from .client_words import client_answers
 from .comparisons import Compared, compare_all
 from .config_diff import configuration_of
 from .contest import Contest
+from .contradictions import contradictions
 from .differs import Differs
 from .disturbed_words import disturbed_sentences, lost_sentences, mark_words
 from .failure_words import NONE_FAILED, with_failures
@@ -95,8 +96,9 @@ def answer_and_records(
         by_setting = [c.model_copy(update={"differs": differs.beside(c)}) for c in compared.by_setting]
         compared = replace(compared, by_setting=by_setting)
     neighbours = differs.neighbours() if search is None else []
-    held = limit_findings(contest, bundle, runs)
+    held = limit_findings(contest, bundle, runs, compared.alpha)
     judged = thresholds(contest, bundle, runs, search, compared)
+    against = contradictions(contest, search, held, judged)
     faults = fault_answers(contest, runs)
     lags = lag_sentences(contest, bundle, runs)
     slow = client_sentences(contest, runs)
@@ -118,6 +120,7 @@ def answer_and_records(
             *unreadable_sentences(bundle),
             *disturbed_sentences(bundle, runs),
             *lost_sentences(bundle, runs),
+            *(f"{one.words}." for one in against),
             *threshold_sentences(judged),
             *value_look_words(plan, compared),
             *headline_words(
@@ -132,6 +135,7 @@ def answer_and_records(
         look=compared.look,
         shapes=shapes,
         search=search,
+        contradictions=against,
         nodes=node_answers(contest, runs),
         clients=client_answers(contest, runs),
         faults=faults,

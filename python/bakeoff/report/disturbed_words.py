@@ -66,11 +66,13 @@ def _repeated_words(attempts: Sequence[RunRecord]) -> str:
     repeated = [run for of_place in places for run in of_place[:-1] if run.standing == "disturbed"]
     if not repeated:
         return ""
-    of_kind: dict[str, list[Validity]] = {}
-    for found in (found for run in repeated for found in run.disturbances):
-        of_kind.setdefault(found.name, []).append(found)
-    kinds = [f"{name}, at worst {worst(found).value_words}" for name, found in of_kind.items()]
-    return f"{counted(len(repeated), 'disturbed run was', 'disturbed runs were')} repeated ({'; '.join(kinds)})"
+    return f"{counted(len(repeated), 'disturbed run was', 'disturbed runs were')} repeated ({causes_words(repeated)})"
+
+
+def causes_words(disturbed: Sequence[RunRecord]) -> str:
+    """ "other processes, at worst 85 %; swapping, at worst 3 MiB/s"."""
+    of_kind = _by_kind(disturbed)
+    return "; ".join(f"{name}, at worst {worst(found).value_words}" for name, found in of_kind.items())
 
 
 def _words(disturbed: Sequence[RunRecord], of: int) -> str:
@@ -87,10 +89,14 @@ def _words(disturbed: Sequence[RunRecord], of: int) -> str:
 
 def _main_kind(disturbed: Sequence[RunRecord]) -> list[Validity]:
     """The findings of the kind that disturbed most of them."""
+    return max(_by_kind(disturbed).values(), key=len)
+
+
+def _by_kind(disturbed: Sequence[RunRecord]) -> dict[str, list[Validity]]:
     of_kind: dict[str, list[Validity]] = {}
     for found in (found for run in disturbed for found in run.disturbances):
         of_kind.setdefault(found.name, []).append(found)
-    return max(of_kind.values(), key=len)
+    return of_kind
 
 
 def _advice(bundle: Source, left: Sequence[RunRecord]) -> str:

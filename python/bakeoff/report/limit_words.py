@@ -1,42 +1,33 @@
 """How the runs stood to the limits that the plan asks for.
 
-"p99 below 2 ms: met up to 10,000/s offered; at 20,000/s offered in 3 of 5 repetitions; not at 30,000/s offered"
+"p99 below 2 ms: yes up to 10,000/s offered (at most 1.31 ms); not decided at 20,000/s offered (...); no at 30,000/s
+offered (2.90 ms, ...; missed by all: run 1 (2.81 ms), ...)"
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from pydantic import Field
-
 from ..analysis.limit import Limit, LimitError, parse
 from ..analysis.registry import UnknownMetric
+from ..analysis.threshold import alpha_of_each
 from ..analysis.wording import counted
 from ..errors import BundleError
 from ..model.boundary import Document
-from ..model.records import CellRecord, PlanRecord, RunRecord, Scalar
+from ..model.records import CellRecord, PlanRecord, RunRecord
 from .contest import Contest, Setting, setting_words
+from .disturbed_words import mark_words
 from .levels import amount, factor_words
-from .run_values import observed
-from .runs import that_count, too_few_undisturbed
+from .limit_verdict import VERDICT_WORDS, Evidence, LimitLevel, evidence, judged_level
+from .runs import hit_together, runs_by_cell
 from .source import Source
 
 #: So many are told one by one in the headline.
 NAMED_MAX = 4
-
-
-class LimitLevel(Document):
-    """One cell. runs: that were made; reasons: of those that did not keep the limit, how often each."""
-
-    cell: str
-    level: Scalar | None
-    level_words: str
-    runs: int
-    met: int
-    reasons: dict[str, int] = Field(default_factory=dict)
+HEADS = ("holds", "measured", "the verdict rests on")
 
 
 class LimitFinding(Document):
@@ -70,16 +61,25 @@ def _parsed(plan: PlanRecord, texts: Sequence[str]) -> list[Limit]:
         raise BundleError(what, hint=error.hint) from error
 
 
-def limit_findings(contest: Contest, bundle: Source, runs: Mapping[str, Sequence[RunRecord]]) -> list[LimitFinding]:
-    """runs: by cell. Limit by limit, in the order of the plan; what was not run, or not often enough
-    undisturbed, is left out."""
-    runs = {cell: that_count(found) for cell, found in runs.items() if not too_few_undisturbed(found)}
+def limit_findings(
+    contest: Contest, bundle: Source, runs: Mapping[str, Sequence[RunRecord]], alpha: float | None
+) -> list[LimitFinding]:
+    """runs: by cell. Limit by limit, in the order of the plan; what was not run is left out. alpha: the chance of error
+    that this analysis may take; the cells of all limits share it."""
+    hit = hit_together(contest.plan.cells, runs)
+    attempts = runs_by_cell(bundle.attempts)
     lines = [(line, [cell for cell in line.cells if runs.get(cell.id)]) for line in _lines(contest)]
-    return [
-        _finding(limit, line, [_level(limit, line.axis, cell, bundle, runs[cell.id]) for cell in cells])
+    found = [
+        (limit, line, cells, [evidence(limit, bundle, runs[cell.id], attempts[cell.id], hit) for cell in cells])
         for limit in limits_of_plan(contest.plan)
         for line, cells in lines
         if cells
+    ]
+    each = alpha_of_each(sum(one.by_interval for *_, of_line in found for one in of_line), alpha)
+    mark = mark_words([run for of_cell in runs.values() for run in of_cell])
+    return [
+        _finding(limit, line, [_level(one, line.axis, cell, each) for cell, one in zip(cells, said, strict=True)], mark)
+        for limit, line, cells, said in found
     ]
 
 
@@ -87,13 +87,39 @@ def limit_sentences(findings: Sequence[LimitFinding]) -> list[str]:
     several = len({(found.contestant, found.setting_words) for found in findings}) > 1
     sentences = [f"{_subject(found, several)}: {found.words}." for found in findings[:NAMED_MAX]]
     if len(findings) > NAMED_MAX:
-        left = findings[NAMED_MAX:]
-        met = sum(level.met == level.runs for found in left for level in found.levels)
-        cells = sum(len(found.levels) for found in left)
-        sentences.append(
-            f"Limits in the other settings: met in all repetitions of {met} of {counted(cells, 'cell', 'cells')}."
-        )
+        verdicts = Counter(level.verdict for found in findings[NAMED_MAX:] for level in found.levels)
+        told = [f"{VERDICT_WORDS[verdict]} in {count}" for verdict in VERDICT_WORDS if (count := verdicts[verdict])]
+        cells = counted(verdicts.total(), "cell", "cells")
+        sentences.append(f"Limits in the other settings: {', '.join(told)} of {cells}.")
     return sentences
+
+
+def limit_heads(findings: Sequence[LimitFinding]) -> list[str]:
+    """Of a table of all levels; see `limit_rows`."""
+    return ["limit", *(["of"] if _names_anyone(findings) else []), *(["at"] if _names_levels(findings) else []), *HEADS]
+
+
+def limit_rows(findings: Sequence[LimitFinding]) -> list[list[str]]:
+    return [
+        [
+            found.limit_words,
+            *([", ".join(filter(None, (found.contestant, found.setting_words)))] if _names_anyone(findings) else []),
+            *([level.level_words] if _names_levels(findings) else []),
+            VERDICT_WORDS[level.verdict],
+            level.value_words or "-",
+            level.why,
+        ]
+        for found in findings
+        for level in found.levels
+    ]
+
+
+def _names_anyone(findings: Sequence[LimitFinding]) -> bool:
+    return len({(found.contestant, found.setting_words) for found in findings}) > 1
+
+
+def _names_levels(findings: Sequence[LimitFinding]) -> bool:
+    return any(level.level_words for found in findings for level in found.levels)
 
 
 def _subject(found: LimitFinding, several: bool) -> str:
@@ -130,21 +156,14 @@ def _number(cell: CellRecord, axis: str | None) -> float:
     return 0.0 if axis is None else amount(cell.levels[axis]) or 0.0
 
 
-def _level(limit: Limit, axis: str | None, cell: CellRecord, bundle: Source, runs: Sequence[RunRecord]) -> LimitLevel:
-    found = Counter(limit.status(observed(bundle, run)) for run in runs)
-    met = found.pop("met", 0)
+def _level(found: Evidence, axis: str | None, cell: CellRecord, alpha: float) -> LimitLevel:
     level = None if axis is None else cell.levels[axis]
-    return LimitLevel(
-        cell=cell.id,
-        level=level,
-        level_words="" if axis is None or level is None else factor_words(axis, level),
-        runs=len(runs),
-        met=met,
-        reasons=dict(found),
-    )
+    words = "" if axis is None or level is None else factor_words(axis, level)
+    return judged_level(found, cell.id, level, words, alpha)
 
 
-def _finding(limit: Limit, line: _Line, levels: list[LimitLevel]) -> LimitFinding:
+def _finding(limit: Limit, line: _Line, levels: list[LimitLevel], mark: str) -> LimitFinding:
+    words = words_of(levels, line.axis, limit)
     return LimitFinding(
         limit=str(limit),
         limit_words=limit.words,
@@ -152,72 +171,51 @@ def _finding(limit: Limit, line: _Line, levels: list[LimitLevel]) -> LimitFindin
         setting_words=setting_words(line.setting),
         axis=line.axis,
         levels=levels,
-        words=words_of(levels, line.axis),
+        words=f"{words} ({mark})" if mark else words,
     )
 
 
-def words_of(levels: Sequence[LimitLevel], axis: str | None) -> str:
-    return _alone_words(levels[0]) if len(levels) == 1 else "; ".join(_clauses(levels, axis or ""))
+def words_of(levels: Sequence[LimitLevel], axis: str | None, limit: Limit) -> str:
+    """What holds first, then what is not decided, last what does not."""
+    groups = [list(group) for _, group in groupby(levels, key=lambda level: level.verdict)]
+    return "; ".join(
+        f"{VERDICT_WORDS[verdict]}{' and'.join(_place(group, levels, axis, limit) for group in of_verdict)}"
+        for verdict in ("yes", "undecided", "no")
+        if (of_verdict := [group for group in groups if group[0].verdict == verdict])
+    )
 
 
-def _alone_words(level: LimitLevel) -> str:
-    where = f" at {level.level_words}" if level.level_words else ""
-    if level.met == level.runs:
-        all_of = f"all {level.runs} repetitions" if level.runs > 1 else "the one run that was made"
-        return f"met{where} in {all_of}"
-    if level.met == 0:
-        return f"not met{where} in any of {counted(level.runs, 'run', 'repetitions')}{_reasons([level])}"
-    return f"met{where} in {level.met} of {level.runs} repetitions{_reasons([level])}"
+def _place(group: Sequence[LimitLevel], levels: Sequence[LimitLevel], axis: str | None, limit: Limit) -> str:
+    """ " up to 4 threads (at most 1.31 ms)", " at 16 threads (1.98 ms; missed by run 2 (2.10 ms))"."""
+    where = _where(group, levels, axis or "")
+    inner = group[0].words if len(group) == 1 else _values_words(group, limit)
+    return f"{f' {where}' if where else ''}{f' ({inner})' if inner else ''}"
 
 
-def _clauses(levels: Sequence[LimitLevel], axis: str) -> Iterator[str]:
-    """What was met first, then what was met at times, last what was not."""
-    groups = [(kind, list(group)) for kind, group in groupby(levels, _kind)]
-    met = [_met_words(group, levels, axis) for kind, group in groups if kind == "met"]
-    if met:
-        yield "met " + " and ".join(met)
-    for kind, group in groups:
-        if kind == "at times":
-            yield from (f"at {level.level_words} in {_share(level)}" for level in group)
-    missed = [_missed_words(group, levels, axis) for kind, group in groups if kind == "not met"]
-    if missed:
-        yield ("not " if met else "not met ") + " and ".join(missed)
-
-
-def _kind(level: LimitLevel) -> str:
-    return "met" if level.met == level.runs else "at times" if level.met else "not met"
-
-
-def _share(level: LimitLevel) -> str:
-    return f"{level.met} of {level.runs} repetitions{_reasons([level])}"
-
-
-def _met_words(group: Sequence[LimitLevel], levels: Sequence[LimitLevel], axis: str) -> str:
+def _where(group: Sequence[LimitLevel], levels: Sequence[LimitLevel], axis: str) -> str:
+    if len(group) == 1:
+        return f"at {group[0].level_words}" if group[0].level_words else ""
+    span = factor_words(axis, *(level.level for level in (group[0], group[-1]) if level.level is not None))
     if len(group) == len(levels):
-        return f"at all levels, {_span(group, axis)}"
-    if group[0] is levels[0] and len(group) > 1:
-        return f"up to {group[-1].level_words}"
-    return f"{'at' if len(group) == 1 else 'from'} {_span(group, axis)}"
+        return f"at all levels, {span}"
+    return f"up to {group[-1].level_words}" if group[0] is levels[0] else f"from {span}"
 
 
-def _missed_words(group: Sequence[LimitLevel], levels: Sequence[LimitLevel], axis: str) -> str:
-    where = "at any level," if len(group) == len(levels) else "at" if len(group) == 1 else "from"
-    return f"{where} {_span(group, axis)}{_reasons(group)}"
-
-
-def _span(group: Sequence[LimitLevel], axis: str) -> str:
-    """ "4 threads", "1 to 8 threads"."""
-    levels = dict.fromkeys(level.level for level in (group[0], group[-1]) if level.level is not None)
-    return factor_words(axis, *levels)
+def _values_words(group: Sequence[LimitLevel], limit: Limit) -> str:
+    """The value that comes closest to the limit, or why there is none."""
+    if group[0].verdict == "undecided":
+        return ", ".join(dict.fromkeys(level.obstacle or "runs on both sides" for level in group))
+    values = [level.value for level in group if level.value is not None]
+    if not values:
+        return _reasons(group)
+    beyond = (group[0].verdict == "no") == limit.is_ceiling
+    return f"{'at least' if beyond else 'at most'} {limit.metric.words((min if beyond else max)(values))}"
 
 
 def _reasons(levels: Sequence[LimitLevel]) -> str:
-    """Why a run says nothing of the metric; that it was beyond the limit needs no words."""
+    """Why runs have no value, and how many of all: "9 of 10 runs overloaded"."""
     found = Counter[str]()
     for level in levels:
         found.update({why: count for why, count in level.reasons.items() if why != "not met"})
-    missed = sum(level.runs - level.met for level in levels)
-    if not found:
-        return ""
-    words = [why if count == missed else f"{count} {why}" for why, count in found.items()]
-    return f" ({', '.join(words)})"
+    runs = sum(level.runs for level in levels)
+    return ", ".join(f"{count} of {counted(runs, 'run', 'runs')} {why}" for why, count in found.items())

@@ -130,7 +130,7 @@ def compare(
     if searching:
         before, after = ([without_levels(bundle) for bundle in side] for side in searched)
     bundles = [*before, *after]
-    _refuse_unknown(allowed, factors_of(bundles))
+    refuse_unknown(allowed, factors_of(bundles))
     found = match(before, after, allowed)
     if not found.matches:
         raise BundleError(
@@ -140,7 +140,7 @@ def compare(
         )
     changed = changes(before, after, found.matches)
     changed += [_other_work(one.label) for one in found.matches if _different_work(bundles, one)]
-    _refuse([c for c in changed if c.weight == "meaningless" and c.key not in allowed], bundles)
+    refuse_meaningless([c for c in changed if c.weight == "meaningless" and c.key not in allowed], bundles)
     estimates = {f"capacity: {one.label}": capacity_estimate(one, *searched) for one in found.matches if searching}
     objectives = [] if searching else objectives
     estimates |= {
@@ -215,7 +215,7 @@ def _other_work(label: str) -> Change:
     return Change(_OPERATIONS, f"operations of {label}", "one stream", "another", "meaningless")
 
 
-def _refuse(meaningless: Sequence[Change], bundles: Sequence[Source]) -> None:
+def refuse_meaningless(meaningless: Sequence[Change], bundles: Sequence[Source]) -> None:
     if not meaningless:
         return
     keys = list(dict.fromkeys(change.key for change in meaningless))
@@ -227,7 +227,7 @@ def _refuse(meaningless: Sequence[Change], bundles: Sequence[Source]) -> None:
     )
 
 
-def _refuse_unknown(allowed: Collection[str], factors: Collection[str]) -> None:
+def refuse_unknown(allowed: Collection[str], factors: Collection[str]) -> None:
     """A misspelt key would allow nothing, and the refusal that follows would name another."""
     known = sorted({*(c.key for c in CONDITIONS), *(c.key for c in CELL_CONDITIONS), _OPERATIONS, *MATCHED, *factors})
     for key in allowed:

@@ -17,7 +17,7 @@ from .contest import Contest, setting_words
 from .fault_words import HEADS as FAULT_HEADS
 from .figures import Figure, Figures
 from .levels import axis_words
-from .limit_words import limits_of_plan
+from .limit_words import limit_heads, limit_rows, limits_of_plan
 from .node_words import HEADS as NODE_HEADS
 from .page_cells import cell_rows
 from .page_clients import client_rows
@@ -72,6 +72,7 @@ def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
         "shapes": shape_rows(answer),
         "axis": axis_words(contest.axis) if contest.axis else "",
         "cells": cell_rows(answer),
+        "limits": {"heads": limit_heads(answer.held), "rows": limit_rows(answer.held)},
         "middle": setting_words(contest.middle),
         "blocks": sorted({run.block for run in bundle.runs}),
         "left_out": len(contest.settings) - len(figures.details),

@@ -13,8 +13,9 @@ from ..model.boundary import Document
 from ..model.records import RunRecord, SearchRecord
 from .contest import Contest, setting_words
 from .limit_words import search_limits
+from .search_verdict import SearchVerdict, search_verdict
 from .source import Source
-from .trials import question_of, trials_by_subject, unsaid
+from .trials import disturbed_by_subject, question_of, trials_by_subject, unsaid
 
 #: Up to here an interval that is wider than was asked for still tells a capacity.
 USEFUL_RATIO = 1.5
@@ -22,6 +23,7 @@ USEFUL_RATIO = 1.5
 
 _WERE = {
     "overloaded": "were overloaded",
+    "too many failed": "had too many failed operations",
     "not valid": "were not valid",
     "disturbed": "were disturbed",
     "not stated": "could not state it",
@@ -30,8 +32,10 @@ _WERE = {
 
 class Capacity(Document):
     """status: as of `Outcome`, and "cut short" where the search had not ended. low, high: a 95 % interval; of a search
-    that found nothing on one side, None there. In the factor's own unit; of counts whole numbers."""
+    that found nothing on one side, None there. In the factor's own unit; of counts whole numbers. held: at which
+    levels the limits hold. subject: as of `SearchRecord`."""
 
+    subject: str
     contestant: str
     setting_words: str
     status: str
@@ -40,6 +44,7 @@ class Capacity(Document):
     high: float | None
     runs: int
     words: str
+    held: SearchVerdict
 
 
 class CapacityDifference(Document):
@@ -71,15 +76,31 @@ def search_answer(contest: Contest, bundle: Source) -> SearchAnswer | None:
     outcomes: dict[tuple[str, str], Outcome] = {}
     found = []
     cells = {search.subject(cell): cell for cell in contest.plan.cells}
+    disturbed = disturbed_by_subject(bundle, search)
     for subject, tried in trials_by_subject(bundle, search, limits).items():
         who = contest.contestant(cells[subject])
         where = setting_words(contest.without_axis(contest.setting(cells[subject])))
         outcome = so_far(question_of(search), [trial for _, trial in tried])
         if outcome is not None:
             outcomes[who, where] = outcome
-            one = _capacity(search, who, where, outcome, ended=bundle.info.state == "complete")
+            ended = bundle.info.state == "complete"
+            estimate, low, high = _ends(search, outcome)
+            left = disturbed[subject]
             why = _why_words(search, outcome, bundle, [run for run, _ in tried], limits)
-            found.append(one.model_copy(update={"words": one.words + why}))
+            found.append(
+                Capacity(
+                    subject=subject,
+                    contestant=who,
+                    setting_words=where,
+                    status=outcome.status if ended else "cut short",
+                    estimate=estimate,
+                    low=low,
+                    high=high,
+                    runs=outcome.runs,
+                    words=_outcome_words(search, who, outcome, ended=ended) + why,
+                    held=search_verdict(search, outcome, (low, high), tried, left, bundle, limits, ended=ended),
+                )
+            )
     return SearchAnswer(
         factor=search.factor,
         highest=search.highest,
@@ -99,22 +120,8 @@ def search_sentences(answer: SearchAnswer | None) -> list[str]:
     sentences = []
     for found in answer.found:
         who = f" ({', '.join(filter(None, (found.contestant, found.setting_words)))})" if several else ""
-        sentences.append(f"{question}{who}: {found.words}.")
+        sentences.append(f"{question}{who}: {found.words}. {found.held.words}.")
     return sentences + [f"{found.words}." for found in answer.differences]
-
-
-def _capacity(search: SearchRecord, who: str, where: str, outcome: Outcome, *, ended: bool) -> Capacity:
-    estimate, low, high = _ends(search, outcome)
-    return Capacity(
-        contestant=who,
-        setting_words=where,
-        status=outcome.status if ended else "cut short",
-        estimate=estimate,
-        low=low,
-        high=high,
-        runs=outcome.runs,
-        words=_outcome_words(search, who, outcome, ended=ended),
-    )
 
 
 def _ends(search: SearchRecord, outcome: Outcome) -> tuple[float | None, float | None, float | None]:

@@ -15,6 +15,7 @@ from .client_words import row_words as client_row
 from .fault_words import HEADS as FAULT_HEADS
 from .fault_words import row_words
 from .levels import axis_words
+from .limit_words import limit_heads, limit_rows
 from .node_words import HEADS as NODE_HEADS
 from .node_words import row_words as node_row
 from .pair_words import value_words
@@ -77,6 +78,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield from _clients(answer)
     yield from _faults(answer)
     yield from _metrics(answer)
+    yield from _held(answer)
     yield from _limits(answer)
     yield from _comparisons(answer)
     yield from _shapes(answer)
@@ -174,6 +176,15 @@ def _metrics(answer: Answer) -> Iterator[str]:
         for cell in answer.cells
     ]
     yield from table(head, rows, left=set(range(len(head) - len(answer.metrics))))
+
+
+def _held(answer: Answer) -> Iterator[str]:
+    if not answer.held:
+        return
+    yield ""
+    yield "Limits of the plan:"
+    head = limit_heads(answer.held)
+    yield from table(head, limit_rows(answer.held), left=set(range(len(head))))
 
 
 def _limits(answer: Answer) -> Iterator[str]:

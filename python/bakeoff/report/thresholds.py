@@ -140,7 +140,7 @@ def _why_not(
 def _judged(found: _Value, alpha: float) -> ThresholdAnswer:
     fails, condition = found.fails, str(found.fails)
     if found.why_not:
-        return _unjudged(condition, fails.words, found.why_not, found.undecided_by)
+        return _unjudged(condition, fails.words, found.why_not, found.undecided_by, found.cell.cell)
     one = judge_value(fails, found.runs, alpha)
     said = f"{'at least ' if one.at_least else ''}{fails.metric.words(one.value)}"
     if one.runs == 1:
@@ -152,15 +152,16 @@ def _judged(found: _Value, alpha: float) -> ThresholdAnswer:
     if one.low is not None and one.high is not None and one.level is not None:
         said += f" ({level_words(one.level)} interval {interval_words(one.low, one.high, fails.metric.words)})"
     words = f"{one.status.capitalize()} on {fails.words}: {_where(found.cell)} has {said}"
+    facts = {"cell": found.cell.cell, "value": one.value, "low": one.low, "high": one.high}
     undecided_by = _INTERVAL if one.status == "undecided" else ""
-    return ThresholdAnswer(condition=condition, status=one.status, words=words, undecided_by=undecided_by)
+    return ThresholdAnswer(condition=condition, status=one.status, words=words, undecided_by=undecided_by, **facts)
 
 
-def _unjudged(condition: str, on: str, why: str, undecided_by: str) -> ThresholdAnswer:
+def _unjudged(condition: str, on: str, why: str, undecided_by: str, cell: str = "") -> ThresholdAnswer:
     """Undecided where a quiet machine or a longer window would decide; else not judged, which fails."""
     status = "undecided" if undecided_by else "not judged"
     words = f"{status.capitalize()} on {on}: {why}"
-    return ThresholdAnswer(condition=condition, status=status, words=words, undecided_by=undecided_by)
+    return ThresholdAnswer(condition=condition, status=status, words=words, undecided_by=undecided_by, cell=cell)
 
 
 def _changes(

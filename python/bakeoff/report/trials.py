@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 
 from ..analysis.limit import Limit
@@ -51,4 +52,15 @@ def trials_by_subject(
         cell = cells[run.cell]
         level = float(cell.levels[search.factor])
         found[search.subject(cell)].append((run, Trial(level, excess(bundle, run, limits))))
+    return found
+
+
+def disturbed_by_subject(bundle: Source, search: SearchRecord) -> defaultdict[str, list[tuple[RunRecord, float]]]:
+    """Attempts that were disturbed and do not count, with their levels, in the order in which they were made."""
+    cells = {cell.id: cell for cell in bundle.plan.cells}
+    found: defaultdict[str, list[tuple[RunRecord, float]]] = defaultdict(list)
+    for run in sorted(bundle.attempts, key=lambda run: (run.block, run.attempt)):
+        if run.standing == "disturbed" and not run.valid:
+            cell = cells[run.cell]
+            found[search.subject(cell)].append((run, float(cell.levels[search.factor])))
     return found

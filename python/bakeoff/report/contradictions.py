@@ -1,0 +1,114 @@
+"""Where a search says that a limit holds at a level, and runs that were made at that level say that it does not; or the
+other way round. Never left unsaid: a reader would believe whichever of the two is read first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ..analysis.fail_if import parse_threshold
+from ..analysis.limit import Limit, parse
+from ..model.boundary import Document
+from .contest import Contest
+from .levels import factor_words
+from .limit_verdict import Verdict
+from .limit_words import LimitFinding, search_limits
+from .search_words import Capacity, SearchAnswer
+
+if TYPE_CHECKING:
+    from .answer import ThresholdAnswer
+
+_VERDICTS: dict[str, Verdict] = {"passed": "yes", "failed": "no"}
+
+
+class Contradiction(Document):
+    """search, fixed: whether the limit holds at that level, by the search and by the runs at the level."""
+
+    contestant: str
+    setting_words: str
+    limit: str
+    level: float
+    level_words: str
+    search: Verdict
+    fixed: Verdict
+    words: str
+
+
+def contradictions(
+    contest: Contest,
+    found: SearchAnswer | None,
+    held: Sequence[LimitFinding],
+    thresholds: Sequence[ThresholdAnswer],
+) -> list[Contradiction]:
+    """Of one bundle: a search's plan may also have limits, and values in `fail_if`, on what it searches for."""
+    search = contest.plan.search
+    if found is None or search is None:
+        return []
+    cells = {cell.id: cell for cell in contest.plan.cells}
+    capacities = {one.subject: one for one in found.found}
+    limits = search_limits(contest.plan)
+    clashes = []
+    for limit, cell, verdict, why in _judged(contest, held, thresholds):
+        capacity = capacities.get(search.subject(cells[cell]))
+        level = cells[cell].levels[search.factor]
+        if capacity is None or not isinstance(level, int | float):
+            continue
+        says = capacity.held.at(level, highest=search.highest)
+        if clash(says, verdict, limits, limit):
+            where = factor_words(search.factor, level)
+            runs = f"its runs there, judged alone by {limit.words},"
+            words = contradiction_words(capacity, limits, where, says, runs, why)
+            clashes.append(contradiction(capacity, str(limit), float(level), where, says, verdict, words))
+    return clashes
+
+
+def _judged(
+    contest: Contest, held: Sequence[LimitFinding], thresholds: Sequence[ThresholdAnswer]
+) -> Iterator[tuple[Limit, str, Verdict, str]]:
+    """Limit, cell, verdict and what that rests on."""
+    for finding in held:
+        for level in finding.levels:
+            yield parse(finding.limit, contest.plan.rates), level.cell, level.verdict, level.words
+    for one in thresholds:
+        fails = parse_threshold(one.condition, contest.plan.rates)
+        if isinstance(fails, Limit) and one.cell and one.value is not None and one.status in _VERDICTS:
+            value = f"{fails.metric.words(one.value)}, `fail_if` {one.status}"
+            yield fails.opposite, one.cell, _VERDICTS[one.status], value
+
+
+def clash(says: Verdict, verdict: Verdict, limits: Sequence[Limit], limit: Limit) -> bool:
+    """says: of the search, which is for all of its limits together; verdict: of runs, for one limit."""
+    if (says, verdict) == ("yes", "no"):
+        return any(one.implies(limit) for one in limits)
+    return (says, verdict) == ("no", "yes") and len(limits) == 1 and limit.implies(limits[0])
+
+
+def contradiction(
+    capacity: Capacity, limit: str, level: float, where: str, says: Verdict, verdict: Verdict, words: str
+) -> Contradiction:
+    return Contradiction(
+        contestant=capacity.contestant,
+        setting_words=capacity.setting_words,
+        limit=limit,
+        level=level,
+        level_words=where,
+        search=says,
+        fixed=verdict,
+        words=words,
+    )
+
+
+def contradiction_words(
+    capacity: Capacity, limits: Sequence[Limit], where: str, says: Verdict, runs: str, why: str
+) -> str:
+    """ "Contradiction for mariadb at 3,000/s offered: the search found 4,000/s (...), so p99 below 2 ms holds there,
+    but the runs at that fixed rate missed it (2.31 ms; the only run decides)"."""
+    who = ", ".join(filter(None, (capacity.contestant, capacity.setting_words)))
+    found = f"found {capacity.words}" if capacity.estimate is not None else f"says {capacity.words}"
+    limit = " and ".join(one.words for one in limits)
+    holds = "holds" if len(limits) == 1 else "hold"
+    does = holds if says == "yes" else f"{'does' if len(limits) == 1 else 'do'} not hold"
+    did = "missed" if says == "yes" else "met"
+    return (
+        f"Contradiction for {who} at {where}: the search {found}, so {limit} {does} there, but {runs} {did} it ({why})"
+    )
