@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bakeoff.analysis.encode import to_document
+from bakeoff.analysis.histograms import Histogram
 from bakeoff.analysis.registry import metric
 from bakeoff.analysis.search import Outcome
 from bakeoff.bundle.read import Bundle
-from bakeoff.errors import BundleError
+from bakeoff.cli import main
+from bakeoff.errors import BundleError, ExitCode
 from bakeoff.model.records import RunRecord, SearchRecord
 from bakeoff.report import search_words
 from bakeoff.report.answer import Answer
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
 from bakeoff.report.occasions import compare
+from bakeoff.report.search_check import check_search
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, Contender, Story, write_bundle
 
@@ -48,7 +53,8 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 def first(answer: Answer) -> str:
-    return answer.headline[0]
+    """What was found, without at which levels the limits hold."""
+    return answer.headline[0].partition(" Held: ")[0]
 
 
 def test_the_headline_leads_with_the_capacity_and_how_sure_it_is(one: Bundle) -> None:
@@ -206,3 +212,93 @@ def test_searches_for_different_things_are_refused(tmp_path: Path) -> None:
     old, new = searched(tmp_path / "old"), searched(tmp_path / "new", replace(STORY, seed=2), search=other)
     with pytest.raises(BundleError, match="do not seek the same"):
         compare([old], [new], [metric("rate")])
+
+
+def test_it_says_at_which_levels_the_limit_holds_and_what_was_measured_there(one: Bundle) -> None:
+    answer = answer_of(one)
+    assert answer.search
+    (found,) = answer.search.found
+    said = r"Held: yes up to 8 threads \([0-9.]+ ms\); no from 12 threads \([0-9.]+ ms\); not decided between"
+    assert re.fullmatch(said, found.held.words), found.held.words
+    assert answer.headline[0].endswith(f" {found.held.words}.")
+    assert (found.held.verdict, found.held.holds_at, found.held.misses_at) == ("yes", 8, 12)
+    assert [(tried.level, tried.verdict) for tried in found.held.tried] == [
+        (1, "yes"), (4, "yes"), (8, "yes"), (12, "no"), (16, "no"),
+    ]  # fmt: skip
+    assert found.held.against == []
+
+
+def slow_at(bundle: Bundle, threads: int, milliseconds: float) -> Bundle:
+    """With the same time for all operations of the runs at this level."""
+    cells = {cell.id for cell in bundle.plan.cells if cell.levels.get("threads") == threads}
+    times = to_document(Histogram.from_values([int(milliseconds * 1e6)] * 30_000))
+    runs = [run.model_copy(update={"headline": times}) if run.cell in cells else run for run in bundle.runs]
+    bundle.runs = bundle.attempts = runs
+    return bundle
+
+
+def test_runs_on_the_wrong_side_of_what_was_found_are_named(tmp_path: Path) -> None:
+    answer = answer_of(slow_at(searched(tmp_path / "b", replace(STORY, repetitions=4)), 1, 2.2))
+    assert answer.search
+    (found,) = answer.search.found
+    assert found.held.verdict == "yes"
+    assert {run.words for run in found.held.against} >= {"run 1 at 1 thread missed it (2.20 ms)"}
+    assert "Against that: run 1 at 1 thread missed it (2.20 ms), " in answer.headline[0]
+
+
+def test_a_limit_of_the_plan_that_says_otherwise_than_its_search_is_a_contradiction_in_one_sentence(
+    tmp_path: Path,
+) -> None:
+    story = replace(STORY, repetitions=4, asked=["latency_p99 < 2ms"])
+    answer = answer_of(slow_at(searched(tmp_path / "b", story), 1, 2.2))
+    (found,) = answer.contradictions
+    assert (found.level, found.search, found.fixed) == (1, "yes", "no")
+    assert answer.headline[0] == f"{found.words}."
+    assert re.fullmatch(
+        r"Contradiction for mariadb at 1 thread: the search found .*, so p99 below 2 ms holds there, but its runs there,"
+        r" judged alone by p99 below 2 ms, missed it \(2\.20 ms; all 4 runs missed it\)",
+        found.words,
+    ), found.words
+    assert answer_of(searched(tmp_path / "c", story)).contradictions == []
+
+
+HALF = replace(MARIADB, rate_1=MARIADB.rate_1 / 2, rate_max=MARIADB.rate_max / 2)
+FIXED = replace(STORY, threads=(4, 8, 16), repetitions=1)
+
+
+def test_a_search_and_runs_at_fixed_levels_that_contradict_each_other_are_named(tmp_path: Path) -> None:
+    search, slow = searched(tmp_path / "search"), write_bundle(tmp_path / "slow", replace(FIXED, contenders=(HALF,)))
+    for sides in ((search, slow), (slow, search)):
+        checked = check_search(*sides)
+        assert checked
+        found, _ = checked
+        assert [(one.level, one.search, one.fixed, one.agreement) for one in found.levels] == [
+            (4, "yes", "no", "contradicts"), (8, "yes", "no", "contradicts"), (16, "no", "no", "agrees"),
+        ]  # fmt: skip
+        assert re.fullmatch(
+            r"Contradiction for mariadb at 4 threads: the search found about 9 threads \(95 % interval .*\), so p99 below"
+            r" 2 ms holds there, but the runs at that fixed level missed it \([0-9.]+ ms; the only run decides\)\.",
+            found.headline[0],
+        ), found.headline[0]
+        assert len(found.contradictions) == 2
+
+
+def test_a_search_and_runs_at_fixed_levels_that_agree_say_so(tmp_path: Path) -> None:
+    checked = check_search(searched(tmp_path / "search"), write_bundle(tmp_path / "fixed", FIXED))
+    assert checked
+    assert checked[0].contradictions == []
+    assert checked[0].headline[0].startswith("Search and fixed runs agree at ")
+
+
+def test_compare_tells_of_a_search_and_fixed_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_bundle(tmp_path / "search", STORY)
+    write_bundle(tmp_path / "fixed", replace(FIXED, contenders=(HALF,)))
+    path = tmp_path / "search" / "plan.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "search": SEARCH.model_dump()}))
+    sides = [str(tmp_path / "search"), str(tmp_path / "fixed")]
+    assert main(["compare", *sides]) == ExitCode.DONE
+    assert "* Contradiction for mariadb at 4 threads: the search found" in capsys.readouterr().out
+    assert main(["compare", *sides, "--json"]) == ExitCode.DONE
+    found = json.loads(capsys.readouterr().out)
+    assert found["levels"][0]["limits"]["latency_p99 < 2ms"]["verdict"] == "no"
+    assert main(["compare", *sides, "--fail-if", "rate < -5%"]) == ExitCode.USAGE
