@@ -48,6 +48,11 @@ def test_a_good_run_has_no_finding_against_it() -> None:
     assert usable(findings(GOOD))
 
 
+def test_more_done_than_fell_due_is_no_share_below_zero() -> None:
+    """What had fallen due in the warm-up is worked off in the window."""
+    assert finding(replace(GOOD, completed=60_000, counted=60_000), "offered rate").value == 0
+
+
 BAD = [
     ("completed", "invalid", "the run failed: server gone", {"failure": "server gone"}),
     ("completed", "invalid", "interrupted before its window was over", {"interrupted": True}),

@@ -255,8 +255,8 @@ def test_a_limit_of_the_plan_that_says_otherwise_than_its_search_is_a_contradict
     assert (found.level, found.search, found.fixed) == (1, "yes", "no")
     assert answer.headline[0] == f"{found.words}."
     assert re.fullmatch(
-        r"Contradiction for mariadb at 1 thread: the search found .*, so p99 below 2 ms holds there, but its runs there,"
-        r" judged alone by p99 below 2 ms, missed it \(2\.20 ms; all 4 runs missed it\)",
+        r"Contradiction for mariadb at 1 thread: the search found .*, so p99 below 2 ms holds there, but its runs"
+        r" there, judged alone by p99 below 2 ms, missed it \(2\.20 ms; all 4 runs missed it\)",
         found.words,
     ), found.words
     assert answer_of(searched(tmp_path / "c", story)).contradictions == []
@@ -276,8 +276,9 @@ def test_a_search_and_runs_at_fixed_levels_that_contradict_each_other_are_named(
             (4, "yes", "no", "contradicts"), (8, "yes", "no", "contradicts"), (16, "no", "no", "agrees"),
         ]  # fmt: skip
         assert re.fullmatch(
-            r"Contradiction for mariadb at 4 threads: the search found about 9 threads \(95 % interval .*\), so p99 below"
-            r" 2 ms holds there, but the runs at that fixed level missed it \([0-9.]+ ms; the only run decides\)\.",
+            r"Contradiction for mariadb at 4 threads: the search found about 9 threads \(95 % interval .*\), so p99"
+            r" below 2 ms holds there, but the runs at that fixed level missed it"
+            r" \([0-9.]+ ms; the only run decides\)\.",
             found.headline[0],
         ), found.headline[0]
         assert len(found.contradictions) == 2
