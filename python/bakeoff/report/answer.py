@@ -9,7 +9,7 @@ from pydantic import Field
 from ..analysis.wording import milliseconds_words
 from ..model.boundary import Document, Rate
 from ..model.records import OperationSummary, Percentiles, Scalar
-from .contradictions import Contradiction
+from .limit_verdict import Verdict
 from .limit_words import LimitFinding
 from .response_limits import LimitAnswer
 from .search_words import SearchAnswer
@@ -337,6 +337,19 @@ class ThresholdAnswer(Document):
     def fails(self) -> bool:
         """A check that cannot see must not pass for ever."""
         return self.status in ("failed", "not judged")
+
+
+class Contradiction(Document):
+    """search, fixed: whether the limit holds at that level, by the search and by the runs at the level."""
+
+    contestant: str
+    setting_words: str
+    limit: str
+    level: float
+    level_words: str
+    search: Verdict
+    fixed: Verdict
+    words: str
 
 
 class Answer(Document):

@@ -4,34 +4,17 @@ other way round. Never left unsaid: a reader would believe whichever of the two 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ..analysis.fail_if import parse_threshold
 from ..analysis.limit import Limit, parse
-from ..model.boundary import Document
+from .answer import Contradiction, ThresholdAnswer
 from .contest import Contest
 from .levels import factor_words
 from .limit_verdict import Verdict
 from .limit_words import LimitFinding, search_limits
 from .search_words import Capacity, SearchAnswer
 
-if TYPE_CHECKING:
-    from .answer import ThresholdAnswer
-
 _VERDICTS: dict[str, Verdict] = {"passed": "yes", "failed": "no"}
-
-
-class Contradiction(Document):
-    """search, fixed: whether the limit holds at that level, by the search and by the runs at the level."""
-
-    contestant: str
-    setting_words: str
-    limit: str
-    level: float
-    level_words: str
-    search: Verdict
-    fixed: Verdict
-    words: str
 
 
 def contradictions(
