@@ -318,9 +318,9 @@ class ClientAnswer(Document):
 
 
 class ThresholdAnswer(Document):
-    """Of the plan's `fail_if`, in one cell or of one contestant. status: failed, undecided, passed, not judged. cell: ""
-    of a change, and where no level was found. value: of the typical run, in the metric's unit; low, high: the interval
-    that decided, None where one run did."""
+    """Of the plan's `fail_if`, in one cell or of one contestant. status: failed, undecided, passed, not judged. cell:
+    empty of a change, and where no level was found. value: of the typical run, in the metric's unit; low, high: the
+    interval that decided, None where one run did."""
 
     condition: str
     status: str
