@@ -386,7 +386,7 @@ def test_a_negative_variable_leaves_the_rest_of_its_statement(kept: Kept, tmp_pa
         pytest.skip("one's own SQL does not run there")
     script = "\\set n 1\n\\set d -:n\nUPDATE sbtest:n SET x = 0 -:d WHERE id = 1;"
     checks = [
-        """{ name = "one row", equal = ["SELECT COUNT(*) FROM sbtest1 WHERE x = 1", "SELECT 1"], when = "after_run" }""",
+        """{ name = "one", equal = ["SELECT COUNT(*) FROM sbtest1 WHERE x = 1", "SELECT 1"], when = "after_run" }""",
         """{ name = "no other", empty = "SELECT id FROM sbtest1 WHERE x <> 0 AND id <> 1" }""",
     ]
     workload = f"""kind = "sql"

@@ -20,7 +20,7 @@ pub fn server_trouble(error: &OpError, place: impl Into<String>) -> Trouble {
             "the server could not take more: check its limits of connections, memory and disk"
         }
         Outcome::Fail(FailClass::Constraint) => {
-            "are there rows of an earlier load? `drop_existing` replaces them"
+            "is a key there twice, or a value that its column does not take? (rows of an earlier load count, too)"
         }
         _ => "the server's own log may say more",
     };
