@@ -47,7 +47,8 @@ class Ledger:
 def instance(reset: str = "none", *found: Found, private: bool = False) -> Instance:
     """With all that would start anything replaced."""
     made = object.__new__(Instance)
-    workload = SimpleNamespace(tables=["t", "u"], loaded_rows=100, size_estimate_bytes=0, dataset="d")
+    sizes = {"loaded_rows": 100, "size_estimate_bytes": 0}
+    workload = SimpleNamespace(tables=["t", "u"], **sizes, dataset="d", spec={"kind": "tpcc", "tables": {}})
     made.cell = cast(
         Any,
         SimpleNamespace(workload=workload, record=SimpleNamespace(dataset="d", system="s"), load_key="", reset=reset),
@@ -78,7 +79,7 @@ def test_a_table_under_the_name_that_another_tool_gives_it_is_named(name: str, o
     one.cell.workload.tables[:] = [name]
     with pytest.raises(PlanError, match=f"there is no table `{name}`") as error:
         one.find([], 0, pytest.fail)
-    assert f"CREATE VIEW {name} AS SELECT * FROM {other}" in (error.value.hint or "")
+    assert f'tables = {{ {name} = "{other}" }}' in (error.value.hint or "")
 
 
 def test_a_run_begins_with_what_the_last_one_left_only_where_nothing_is_put_back() -> None:

@@ -144,6 +144,15 @@ impl Dialect {
         format!("{open}{doubled}{close}")
     }
 
+    /// A column's or a parameter's bytes as they are stored. MySQL's family converts texts between the session's characters
+    /// and the column's, and other tools store bytes in columns of text.
+    pub fn stored_bytes(&self, value: &str) -> String {
+        match self.upsert {
+            Upsert::OnDuplicateKey => format!("CAST({value} AS BINARY)"),
+            Upsert::OnConflict | Upsert::Insert => value.to_owned(),
+        }
+    }
+
     /// The place of a statement's parameter, from 1.
     pub fn placeholder(&self, number: usize) -> String {
         match self.numbered_placeholders {

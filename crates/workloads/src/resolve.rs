@@ -240,6 +240,7 @@ mod tests {
                 json!({"create_table_options": "ROW_FORMAT=COMPRESSED"}),
             ),
             ("tpcc", json!({"foreign_keys": false})),
+            ("tpcc", json!({"tables": {"new_orders": "new_order"}})),
             ("linkbench", json!({"partitions": 1})),
         ] {
             let (plain, other) = (resolved(kind, &json!({}), 1), resolved(kind, &form, 1));

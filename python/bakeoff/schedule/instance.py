@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,10 @@ def _broken_words(checks: Iterable[Check]) -> str:
     return ""
 
 
-def _hint_for_absent(ledger: Ledger, absent: Sequence[str]) -> str:
+def _hint_for_absent(ledger: Ledger, workload: Mapping[str, Any], absent: Sequence[str]) -> str:
     """Other tools give the tables of TPC-C other names: `new_order`, `oorder`, `warehouse1`."""
-    for name in absent:
+    said = workload.get("tables") or {}
+    for name in absent if workload["kind"] == "tpcc" and not said else []:
         others = [
             name.removesuffix("s") if name.endswith("s") else f"{name}s",
             f"{name}1",
@@ -50,7 +51,7 @@ def _hint_for_absent(ledger: Ledger, absent: Sequence[str]) -> str:
         if found := ledger.there(others):
             return (
                 f"`{found[0].name}` exists, which another tool may have made: if it has the columns that the plan's"
-                f" workload needs, give it the name too (CREATE VIEW {name} AS SELECT * FROM {found[0].name})"
+                f' workload needs, name it in [workload]: tables = {{ {name} = "{found[0].name}" }}'
             )
     return "`bakeoff load` makes the tables of a plan and leaves them"
 
@@ -154,7 +155,7 @@ class Instance:
             raise PlanError(
                 f"{what} on {self.system.name}",
                 where=f"systems.{self.system.name}",
-                hint=_hint_for_absent(ledger, absent),
+                hint=_hint_for_absent(ledger, self.cell.workload.spec, absent),
             )
 
     def _check(self, done: Done, *, after_run: bool) -> list[Check]:

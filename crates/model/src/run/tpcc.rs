@@ -2,6 +2,7 @@
 //! and nowhere else; the reference page is made from these lines.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields, default)]
@@ -34,6 +35,9 @@ pub struct TpccSpec {
     pub all_warehouses: bool,
     /// Foreign keys are declared, once the rows are there.
     pub foreign_keys: bool,
+    /// Names of tables that are not those below: those of another tool's data.
+    #[schemars(extend("title" = "a table such as { new_orders = \"new_order\" }"))]
+    pub tables: BTreeMap<String, String>,
 }
 
 impl Default for TpccSpec {
@@ -52,6 +56,7 @@ impl Default for TpccSpec {
             keying_and_think: false,
             all_warehouses: false,
             foreign_keys: true,
+            tables: BTreeMap::new(),
         }
     }
 }

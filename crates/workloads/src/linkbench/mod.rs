@@ -208,7 +208,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Linkbench {
     async fn attach(&self, session: &mut S) -> Result<(), OpError> {
         // Before the load there is no index that a statement could be told to go by.
         match self.is_run {
-            true => statements::prepare(session.sql(), self.spec.range_limit).await,
+            true => statements::prepare(session.sql(), &self.spec).await,
             false => Ok(()),
         }
     }

@@ -3,6 +3,7 @@ use super::request::MULTIGET_MOST;
 use super::schema::{LINK_INDEX, NODE_TYPE};
 use crate::prepared;
 use bakeoff_model::outcome::OpError;
+use bakeoff_model::run::linkbench::{LinkbenchCompat, LinkbenchSpec};
 use bakeoff_model::sql::{Dialect, SqlSession, Statement, Upsert};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +50,8 @@ impl Question {
         matches!(self, CountLinks | GetNode | LinkList | LinkListTail)
     }
 
-    /// With `?` for every value.
-    fn text(self, range_limit: u32, dialect: &Dialect) -> String {
+    /// With `?` for every value; `payload` is what stands for a node's or a link's.
+    fn text(self, range_limit: u32, payload: &str, dialect: &Dialect) -> String {
         let one_link = "WHERE id1 = ? AND id2 = ? AND link_type = ?";
         let count = |first: u32, then: &str| {
             let set = format!("count = {then}, version = counttable.version + 1, time = ?");
@@ -71,7 +72,7 @@ impl Question {
             Self::LinkList => list(),
             Self::LinkListTail => list() + " OFFSET 1",
             Self::InsertLink => format!(
-                "INSERT INTO linktable ({LINK_COLUMNS}) VALUES (?, ?, ?, 1, ?, ?, 0){}",
+                "INSERT INTO linktable ({LINK_COLUMNS}) VALUES (?, ?, ?, 1, {payload}, ?, 0){}",
                 match dialect.upsert {
                     Upsert::OnDuplicateKey => dialect.update_if_there("", "visibility = 1"),
                     Upsert::OnConflict => " ON CONFLICT (link_type, id1, id2) DO NOTHING".into(),
@@ -86,7 +87,9 @@ impl Question {
                 )
             }
             Self::UpdateLink => {
-                format!("UPDATE linktable SET visibility = 1, data = ?, time = ?, version = 0 {one_link}")
+                format!(
+                    "UPDATE linktable SET visibility = 1, data = {payload}, time = ?, version = 0 {one_link}"
+                )
             }
             Self::HideLink => format!("UPDATE linktable SET visibility = 0 {one_link}"),
             Self::CountUp => count(1, "counttable.count + 1"),
@@ -96,10 +99,12 @@ impl Question {
             ),
             Self::GetNode => "SELECT id, type, version, time, data FROM nodetable WHERE id = ?".into(),
             Self::AddNode => {
-                format!("INSERT INTO nodetable (type, version, time, data) VALUES ({NODE_TYPE}, 1, ?, ?)")
+                format!(
+                    "INSERT INTO nodetable (type, version, time, data) VALUES ({NODE_TYPE}, 1, ?, {payload})"
+                )
             }
             Self::UpdateNode => format!(
-                "UPDATE nodetable SET version = 2, time = ?, data = ? WHERE id = ? AND type = {NODE_TYPE}"
+                "UPDATE nodetable SET version = 2, time = ?, data = {payload} WHERE id = ? AND type = {NODE_TYPE}"
             ),
             Self::DeleteNode => format!("DELETE FROM nodetable WHERE id = ? AND type = {NODE_TYPE}"),
         }
@@ -126,11 +131,23 @@ fn links_text(size: usize) -> String {
     format!("SELECT {LINK_COLUMNS} FROM linktable WHERE id1 = ? AND link_type = ? AND id2 IN ({ids})")
 }
 
-pub async fn prepare<S: SqlSession>(session: &mut S, range_limit: u32) -> Result<(), OpError> {
+pub async fn prepare<S: SqlSession>(session: &mut S, spec: &LinkbenchSpec) -> Result<(), OpError> {
     let dialect = session.dialect();
-    let asked = Question::ALL.map(|question| (question.text(range_limit, dialect), question.reads()));
+    let payload = payload(spec.compat, dialect);
+    let asked = Question::ALL.map(|question| {
+        let text = question.text(spec.range_limit, &payload, dialect);
+        (text, question.reads())
+    });
     let by_ids = SIZES.map(|size| (links_text(size), true));
     prepared::prepare(session, asked.into_iter().chain(by_ids)).await
+}
+
+/// The original's tables have it in texts, which bytes go into only where the server does not take them for characters.
+fn payload(compat: LinkbenchCompat, dialect: &Dialect) -> String {
+    match compat {
+        LinkbenchCompat::Original => dialect.stored_bytes("?"),
+        LinkbenchCompat::None => "?".into(),
+    }
 }
 
 #[cfg(test)]

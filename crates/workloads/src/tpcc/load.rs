@@ -110,7 +110,7 @@ impl Tpcc {
                 None => false,
             };
             stored += session
-                .bulk_insert(stretch.table.name(), &columns, &mut next)
+                .bulk_insert(self.names.of(stretch.table), &columns, &mut next)
                 .await?;
         }
         Ok(stored)

@@ -35,6 +35,7 @@ mod schema;
 mod sizes;
 mod statements;
 mod stock_level;
+mod table_names;
 mod tables;
 mod terminal;
 mod thread;
@@ -60,6 +61,7 @@ use pacing::Pacing;
 use population::Population;
 use random::Draws;
 use rules::Rules;
+use table_names::TableNames;
 use terminal::Terminal;
 use thread::Attempted;
 use transaction::{DISTRICT_SKIPPED, Transaction};
@@ -87,6 +89,7 @@ pub struct Tpcc {
     operations: Vec<Operation>,
     accounts: Accounts<Account>,
     rules: Rules,
+    names: TableNames,
     inputs: Inputs,
     choice: Choice,
     /// `None`: a terminal's user enters the next transaction at once.
@@ -121,6 +124,7 @@ impl Tpcc {
             choice: Choice::new(spec),
             pacing: Pacing::new(spec),
             rules,
+            names: TableNames::new(&spec.tables)?,
             population: Population::new(spec.variant, sizes, draws, seed),
             sizes,
             operations: Transaction::operations(),
@@ -175,7 +179,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
 
     async fn attach(&self, session: &mut S) -> Result<(), OpError> {
         match self.users {
-            Some(_) => statements::prepare(&self.rules, session.sql()).await,
+            Some(_) => statements::prepare(&self.rules, &self.names, session.sql()).await,
             None => self.leave_references_unchecked(session.sql()).await,
         }
     }

@@ -11,6 +11,7 @@ use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec, TpccVariant};
 use bakeoff_model::run::{ClientSpec, Retry, WorkloadSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 pub const KIND: Kind = Kind {
@@ -58,18 +59,13 @@ fn resolve(request: &WorkloadRequest) -> Result<(Resolved, Needs), Trouble> {
     let spec = &read.spec;
     let tpcc = Tpcc::new(spec, request.seed, ClientSpec::default(), None)?;
     let needs = needs();
-    let Identity { dataset, content } = identity(
-        KIND.kind,
-        GENERATOR_VERSION,
-        request.seed,
-        shape(spec, &SHAPE),
-        &FORM,
-    );
+    let Identity { dataset, content } =
+        identity(KIND.kind, GENERATOR_VERSION, request.seed, shape_of(spec), &FORM);
     let resolved = Resolved {
         label: label(&read),
         loaded_rows: tpcc.loaded_rows(),
         size_estimate_bytes: size_bytes(&tpcc.sizes),
-        tables: Table::ALL.map(|table| table.name().to_owned()).to_vec(),
+        tables: Table::ALL.map(|table| tpcc.names.of(table).to_owned()).to_vec(),
         dataset,
         content,
         operations: Transaction::operations()
@@ -106,7 +102,16 @@ const BACKOFF_S: f64 = 0.001;
 const SHAPE: [&str; 4] = ["variant", "warehouses", "mini", "foreign_keys"];
 
 /// Of the options that shape the tables: how rows are stored, and not what they are.
-const FORM: [&str; 1] = ["foreign_keys"];
+const FORM: [&str; 2] = ["foreign_keys", "tables"];
+
+/// Where nothing is said of names, the identity is that of bundles from before they could be said.
+fn shape_of(spec: &TpccSpec) -> Value {
+    let mut shape = shape(spec, &SHAPE);
+    if !spec.tables.is_empty() {
+        shape["tables"] = json!(spec.tables);
+    }
+    shape
+}
 
 fn rates() -> Vec<Rate> {
     let all = Transaction::ALL.map(|transaction| transaction.name().to_owned());
@@ -164,7 +169,7 @@ fn label(read: &Read<Options>) -> String {
     let plural = if spec.warehouses == 1 { "" } else { "s" };
     let mut options = vec![format!("{} warehouse{plural}", spec.warehouses)];
     options.extend(spec.mini.then(|| "mini".to_owned()));
-    options.extend(words(&read.said, &["variant", "warehouses", "mini"]));
+    options.extend(words(&read.said, &["variant", "warehouses", "mini", "tables"]));
     format!("{name} ({})", options.join(", "))
 }
 
@@ -179,7 +184,6 @@ fn advice(spec: &TpccSpec) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
 
     fn tpcc(options: Value) -> Result<Resolved, Trouble> {
         let request = WorkloadRequest {

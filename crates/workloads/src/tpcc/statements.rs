@@ -4,6 +4,7 @@
 //! length, some 270 sessions would have prepared all that a server allows.
 use super::rules::Rules;
 use super::sizes::{DISTRICTS, LINES_MAX, LINES_MIN};
+use super::table_names::TableNames;
 use crate::prepared;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::sql::{Dialect, SqlSession, Statement};
@@ -54,13 +55,17 @@ pub fn insert_lines(lines: usize) -> Statement {
 }
 
 /// Prepares them all.
-pub async fn prepare<S: SqlSession>(rules: &Rules, session: &mut S) -> Result<(), OpError> {
+pub async fn prepare<S: SqlSession>(
+    rules: &Rules,
+    names: &TableNames,
+    session: &mut S,
+) -> Result<(), OpError> {
     let dialect = session.dialect();
     let lock = dialect.for_update;
     let texts = texts(rules, dialect).into_iter().map(|(_, text)| {
         let locks = !lock.is_empty() && text.contains(lock);
         let reads = text.starts_with("SELECT") && !locks;
-        (text, reads)
+        (names.sql(&text, dialect), reads)
     });
     prepared::prepare(session, texts).await
 }

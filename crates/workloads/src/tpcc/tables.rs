@@ -40,17 +40,18 @@ impl Tpcc {
         session: &mut S,
         drop_existing: bool,
     ) -> Result<(), Trouble> {
-        tables::make_way(session, &names_to_drop(), drop_existing).await?;
+        tables::make_way(session, &self.names_to_drop(), drop_existing).await?;
         for table in Table::ALL {
             let sql = self.create_table(table, session.dialect());
+            let sql = self.names.sql(&sql, session.dialect());
             let created = session.execute_text(&sql).await;
-            created.map_err(|e| trouble::setup("create the table", table.name(), &e))?;
+            created.map_err(|e| trouble::setup("create the table", self.names.of(table), &e))?;
         }
         Ok(())
     }
 
     pub(super) async fn drop_tables<S: SqlSession>(&self, session: &mut S) -> Result<(), Trouble> {
-        tables::drop_all(session, &names_to_drop()).await
+        tables::drop_all(session, &self.names_to_drop()).await
     }
 
     fn create_table(&self, table: Table, dialect: &Dialect) -> String {
@@ -109,7 +110,10 @@ impl Tpcc {
                 false => String::new(),
             });
         match indexes.chain(keys).nth(step as usize) {
-            Some(sql) if !sql.is_empty() => session.execute_text(&sql).await.map(drop),
+            Some(sql) if !sql.is_empty() => {
+                let sql = self.names.sql(&sql, session.dialect());
+                session.execute_text(&sql).await.map(drop)
+            }
             _ => Ok(()),
         }
     }
@@ -131,25 +135,24 @@ impl Tpcc {
         for table in Table::ALL {
             let (last, _) = table.columns()[table.columns().len() - 1];
             let sql = format!("SELECT COUNT(*), MAX({last}) FROM {}", table.name());
+            let sql = self.names.sql(&sql, session.dialect());
             rows += number(session, &sql).await?.unwrap_or(0) as u64;
         }
         for sql in [
             "SELECT MAX(c_first) FROM customer",
             "SELECT MAX(o_c_id) FROM orders",
         ] {
-            number(session, sql).await?;
+            let sql = self.names.sql(sql, session.dialect());
+            number(session, &sql).await?;
         }
         Ok(rows)
     }
-}
 
-/// One that refers to another goes before it.
-fn names_to_drop() -> Vec<String> {
-    Table::ALL
-        .iter()
-        .rev()
-        .map(|table| table.name().to_owned())
-        .collect()
+    /// One that refers to another goes before it.
+    fn names_to_drop(&self) -> Vec<String> {
+        let all = Table::ALL.into_iter().rev();
+        all.map(|table| self.names.of(table).to_owned()).collect()
+    }
 }
 
 fn alter_table(table: Table) -> String {
