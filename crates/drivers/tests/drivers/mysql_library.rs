@@ -5,6 +5,7 @@ mod cases;
 mod server_cases;
 
 use crate::bench::{mysql_spec, open};
+use crate::scripted;
 use bakeoff_model::run::{MysqlSpec, TlsSpec};
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
 use bakeoff_model::value::Value;
@@ -103,4 +104,17 @@ fn a_server_without_tls_is_told_from_one_with() {
             Err(error) => assert!(error.message.contains("SSL"), "{error}"),
         }
     });
+}
+
+#[test]
+fn a_server_that_does_not_tell_where_a_session_comes_from_gives_it_all_the_same() {
+    let said = vec![
+        scripted::mysql_greeting(),
+        scripted::packet(2, scripted::OK),
+        scripted::packet(1, b"\xff\x76\x04#42000no list of processes"),
+    ];
+    let opened = scripted::serve(scripted::Conversation::new(said), |address| {
+        run(async { open(&driver(cases::at(address), None)).await.map(drop) })
+    });
+    opened.unwrap();
 }
