@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 from collections.abc import Callable
 from typing import ClassVar
@@ -10,6 +9,7 @@ from typing import ClassVar
 from bakeoff.errors import BakeoffError
 from bakeoff.systems.cassandra.cql import LOCAL_ONE, Connection, NotCql, SaidError
 from bakeoff.systems.server import control
+from bakeoff.systems.server.control import login_bound, open_socket
 from bakeoff.systems.server.login import Login
 
 _PRODUCT = "Cassandra"
@@ -44,12 +44,13 @@ class Control(control.Control):
 
     def _connect(self) -> Connection:
         login = self.login
-        connected = socket.create_connection((login.address.host, login.address.port), self._timeout_s)
+        connected = open_socket(login.address, self._timeout_s)
         try:
-            if login.tls:
-                context = login.tls.context(self._where)
-                connected = context.wrap_socket(connected, server_hostname=login.address.host)
-            return Connection(connected, login.user, login.password, self._consistency)
+            with login_bound(connected, login, self._where):
+                if login.tls:
+                    context = login.tls.context(self._where)
+                    connected = context.wrap_socket(connected, server_hostname=login.address.host)
+                return Connection(connected, login.user, login.password, self._consistency)
         except BaseException:
             connected.close()
             raise

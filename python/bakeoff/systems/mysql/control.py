@@ -11,7 +11,7 @@ from pymysql.constants import CR, ER
 from bakeoff.errors import ServerError
 from bakeoff.systems.mysql.login import Connection, read_server_key
 from bakeoff.systems.server import control
-from bakeoff.systems.server.control import unix_socket
+from bakeoff.systems.server.control import login_bound, open_socket
 from bakeoff.systems.server.login import Login
 
 _ACCESS_DENIED_NO_PASSWORD = 1698
@@ -42,7 +42,9 @@ class Control(control.Control):
             charset="utf8mb4",
             defer_connect=True,
         )
-        connection.connect(unix_socket(login.address.socket, self._timeout_s) if login.address.socket else None)
+        connected = open_socket(login.address, self._timeout_s)
+        with login_bound(connected, login, self._where):
+            connection.connect(connected)
         return connection
 
     def _explained(self, error: Exception, *, logged_in: bool) -> ServerError:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.systems.server import control
-from bakeoff.systems.server.control import unix_socket
-from bakeoff.systems.server.login import Address, Login
+from bakeoff.systems.server.control import login_bound, open_socket
+from bakeoff.systems.server.login import Login
 
 if TYPE_CHECKING:
     from bakeoff.systems.postgresql.login import Connection
@@ -48,31 +47,26 @@ class Control(control.Control):
         from bakeoff.systems.postgresql.login import Connection  # pg8000: for those who ask a server
 
         login = self.login
-        connected = _socket(login.address, self._timeout_s)
+        connected = open_socket(login.address, self._timeout_s)
         try:
-            return Connection(
-                trusted=bool(login.address.socket or login.tls),
-                sock=connected,
-                host=login.address.host or None,
-                user=login.user,
-                password=login.password,
-                database=self._database,
-                ssl_context=login.tls.context(self._where) if login.tls else False,
-                application_name=self._session.get(_NAME, "bakeoff"),  # pg8000 takes it in no other way
-                startup_params={name: value for name, value in self._session.items() if name != _NAME},
-            )
+            with login_bound(connected, login, self._where):
+                return Connection(
+                    trusted=bool(login.address.socket or login.tls),
+                    sock=connected,
+                    host=login.address.host or None,
+                    user=login.user,
+                    password=login.password,
+                    database=self._database,
+                    ssl_context=login.tls.context(self._where) if login.tls else False,
+                    application_name=self._session.get(_NAME, "bakeoff"),  # pg8000 takes it in no other way
+                    startup_params={name: value for name, value in self._session.items() if name != _NAME},
+                )
         except BaseException:
             connected.close()
             raise
 
     def _explained(self, error: Exception, *, logged_in: bool) -> BakeoffError:
         return explain(error, self.login, self._where, logged_in=logged_in)
-
-
-def _socket(address: Address, timeout_s: float) -> socket.socket:
-    if address.socket:
-        return unix_socket(address.socket, timeout_s)
-    return socket.create_connection((address.host, address.port), timeout_s)
 
 
 def explain(error: Exception, login: Login, where: str, *, logged_in: bool = True) -> BakeoffError:

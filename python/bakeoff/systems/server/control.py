@@ -9,14 +9,16 @@ from __future__ import annotations
 import socket
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, ClassVar, Protocol
 
 from bakeoff.errors import BakeoffError, ServerError
-from bakeoff.systems.server.login import CERTIFICATE_HINT, Login
+from bakeoff.systems.server.login import CERTIFICATE_HINT, Address, Login
 
 ENCRYPT_HINT = f"set `tls = true`; {CERTIFICATE_HINT}"
+#: Several round trips over a slow line, and a busy server.
+LOGIN_MAX_S = 30.0
 _PASSWORD_HINT = "check `user`, and the password that `password = { env = ... }` or `{ file = ... }` names"
 
 
@@ -104,12 +106,43 @@ class Control(ABC):
                 connection.close()
 
 
-def unix_socket(path: str, timeout_s: float) -> socket.socket:
+@contextmanager
+def login_bound(connected: socket.socket, login: Login, where: str) -> Iterator[None]:
+    """Ends a login that takes longer than `LOGIN_MAX_S`. Client libraries bound each read alone, so a proxy that sends
+    a byte now and then is waited for without end."""
+    line = connected.dup()  # TLS takes the socket itself over
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        with suppress(OSError):
+            line.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(LOGIN_MAX_S, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except Exception as error:
+        if not late.is_set():
+            raise
+        what = f"the login at {login.address} did not end within {LOGIN_MAX_S:.0f} s, though it answers"
+        raise ServerError(what, where=where, hint="is a proxy or a slow network in between?") from error
+    finally:
+        timer.cancel()
+        line.close()
+
+
+def open_socket(address: Address, timeout_s: float) -> socket.socket:
     """Connected by us, because client libraries leak their own where nobody listens (PyMySQL 1.1, pg8000 1.31)."""
+    if not address.socket:
+        connected = socket.create_connection((address.host, address.port), timeout_s)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connected
     connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connected.settimeout(timeout_s)
-        connected.connect(path)
+        connected.connect(address.socket)
     except BaseException:
         connected.close()
         raise
