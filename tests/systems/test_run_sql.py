@@ -258,3 +258,19 @@ def test_rows_that_bakeoff_did_not_load_are_changed_only_where_the_user_allows_i
     reads = bakeoff("run", plan, cwd=tmp_path)
     assert reads.code == 0, reads.err
     assert "writes to tables" not in reads.err
+
+
+def test_each_workload_of_a_plan_is_asked_for_the_tables_that_it_changes(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "mine.sqlite") as mine:
+        for table in ("seen", "changed"):
+            mine.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, n INT)")
+    (tmp_path / "read.sql").write_text("SELECT n FROM seen WHERE id = 1;")
+    (tmp_path / "write.sql").write_text("DELETE FROM changed WHERE id = 1;")
+    own = '[workloads.{0}]\nkind = "sql"\ntables = ["{1}"]\nscripts = ["{0}.sql"]\n'
+    several = own.format("read", "seen") + own.format("write", "changed") + '[compare]\nfactor = "workload"\n'
+    plan = write_plan(
+        tmp_path, EXISTING[: EXISTING.index("[workload]")] + several + EXISTING[EXISTING.index("[measure]") :]
+    )
+    done = bakeoff("run", plan, cwd=tmp_path)
+    assert done.code == 2, done.err
+    assert "error: this plan writes to tables that bakeoff did not make: changed on sqlite (" in done.err

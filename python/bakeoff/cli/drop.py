@@ -30,13 +30,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ..plan.read import read_plan
-    from ..plan.tables import existing_loads, ledger_of
+    from ..plan.tables import existing_loads, ledger_of, tables_of
 
     plan = read_plan(options.plan, said=options.said)
     found: dict[str, list[Found]] = {}
     for cell in existing_loads(plan):
         with ledger_of(plan, cell) as ledger:
-            there = ledger.there(cell.workload.tables)
+            there = ledger.there(tables_of(plan, cell))
             if options.yes and any(one.ours for one in there):
                 ledger.claim()
                 ledger.drop([one.name for one in there if one.ours])

@@ -72,7 +72,7 @@ def look(plan: ResolvedPlan) -> tuple[list[TablesLine], list[BakeoffError]]:
     for cell in existing_loads(plan):
         try:
             with ledger_of(plan, cell) as ledger:
-                lines += _lines(cell, ledger, changed=_changed_by_runs(plan, cell))
+                lines += _lines(plan, cell, ledger)
         except BakeoffError as error:
             errors.append(error)
     return lines, errors
@@ -94,7 +94,7 @@ def refuse_changes(plan: ResolvedPlan, *, allowed: bool) -> str:
     for cell in existing_loads(plan):
         if _changed_by_runs(plan, cell):
             with ledger_of(plan, cell) as ledger:
-                lines += _lines(cell, ledger, changed=True)
+                lines += _lines(plan, cell, ledger)
     words = changes_words(lines)
     if words and not allowed:
         system = next(line.system for line in lines if line.changes_rows_of_others)
@@ -103,20 +103,29 @@ def refuse_changes(plan: ResolvedPlan, *, allowed: bool) -> str:
     return words
 
 
-def _changed_by_runs(plan: ResolvedPlan, cell: Cell) -> bool:
-    """Whether any cell with these data writes to what was there before."""
-    return cell.data == "existing" and any(
-        other.workload.writes for other in plan.cells if other.load_key == cell.load_key
-    )
+def tables_of(plan: ResolvedPlan, cell: Cell) -> list[str]:
+    """Of all cells with these data: those of one's own SQL may each use some of the tables."""
+    return list(dict.fromkeys(name for other in _with_data_of(plan, cell) for name in other.workload.tables))
 
 
-def _lines(cell: Cell, ledger: Ledger, *, changed: bool) -> list[TablesLine]:
-    found, absent_place = ledger.there(cell.workload.tables), ledger.absent_place()
+def _with_data_of(plan: ResolvedPlan, cell: Cell) -> list[Cell]:
+    return [other for other in plan.cells if other.load_key == cell.load_key]
+
+
+def _changed_by_runs(plan: ResolvedPlan, cell: Cell) -> set[str]:
+    """The tables of cells with these data that write to what was there before."""
+    writing = [other for other in _with_data_of(plan, cell) if other.data == "existing" and other.workload.writes]
+    return {name for other in writing for name in other.workload.tables}
+
+
+def _lines(plan: ResolvedPlan, cell: Cell, ledger: Ledger) -> list[TablesLine]:
+    tables, changed = tables_of(plan, cell), _changed_by_runs(plan, cell)
+    found, absent_place = ledger.there(tables), ledger.absent_place()
     sizes = {} if absent_place else ledger.sizes([table.name for table in found])
     by_name = {table.name: table for table in found}
     groups: dict[_Use, list[str]] = {}
-    for name in cell.workload.tables:
-        groups.setdefault(_use(cell, by_name.get(name), absent_place, changed), []).append(name)
+    for name in tables:
+        groups.setdefault(_use(cell, by_name.get(name), absent_place, name in changed), []).append(name)
     return [
         TablesLine(
             cell.record.system,
