@@ -10,6 +10,7 @@ mod options;
 mod values;
 
 use super::errors::at_commit;
+use super::kill::Origin;
 use super::options::targets;
 use super::settings::{self, Settings};
 use super::table::Tables;
@@ -27,7 +28,7 @@ use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use errors::op_error;
-use kill::{Origin, Victim};
+use kill::Victim;
 use mysql_async::prelude::{Protocol, Queryable};
 use mysql_async::{Conn, Opts, Params, QueryResult, SslOpts};
 use std::time::Duration;

@@ -16,6 +16,7 @@ mod read;
 mod request;
 
 use super::errors::at_commit;
+use super::kill::Origin;
 use super::options::{DRIVER, targets};
 use super::server_key::ServerKey;
 use super::settings::{self, Settings};
@@ -293,12 +294,18 @@ impl Drop for WireSession {
         if !self.link.is_in_flight() {
             return self.link.say(&request::QUIT);
         }
-        kill::kill(Victim {
-            route: self.route.clone(),
-            address: self.address.clone(),
-            id: self.terms.connection_id,
-            port: self.link.local_port(),
-        });
+        let origin = match self.address.is_local() {
+            true => Some(Origin::Socket),
+            false => self.link.local_port().map(Origin::Port),
+        };
+        if let Some(origin) = origin {
+            kill::kill(Victim {
+                route: self.route.clone(),
+                address: self.address.clone(),
+                id: self.terms.connection_id,
+                origin,
+            });
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! As in our own client: sessions that were given up are ended by another connection of the same account.
-use crate::mysql::kill::{came_from, is_ours, kill_statement};
+use crate::mysql::kill::{Origin, came_from, is_ours, kill_statement};
 use crate::server::abandoned::{Abandoned, LIMIT};
 use bakeoff_model::owed::Owed;
 use mysql_async::prelude::Queryable;
@@ -14,13 +14,6 @@ pub struct Victim {
     pub origin: Origin,
 }
 
-/// Where a session comes from, as the server sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct Origin {
-    /// `None`: through the socket.
-    port: Option<u16>,
-}
-
 thread_local! {
     static VICTIMS: Abandoned<Victim> = Abandoned::default();
 }
@@ -28,9 +21,7 @@ thread_local! {
 /// The library does not say, and the server must be asked while it is not busy. `None`: nor does the server.
 pub async fn origin(conn: &mut Conn) -> Result<Option<Origin>, Error> {
     match conn.query_first::<String, _>(came_from(conn.id())).await {
-        Ok(host) => Ok(Some(Origin {
-            port: host.and_then(|host| host.rsplit_once(':')?.1.parse().ok()),
-        })),
+        Ok(host) => Ok(host.and_then(|host| Origin::of(&host, conn.opts().socket().is_some()))),
         Err(Error::Server(_)) => Ok(None),
         Err(error) => Err(error),
     }
@@ -63,7 +54,8 @@ async fn end_all() {
 
 async fn end(victim: &Victim) -> Result<(), Error> {
     let mut conn = Conn::new(victim.opts.clone()).await?;
-    let ours: Option<u8> = conn.query_first(is_ours(victim.id, victim.origin.port)).await?;
+    let asking = is_ours(victim.id, victim.origin, conn.id());
+    let ours: Option<u8> = conn.query_first(asking).await?;
     if ours.is_some() {
         // It may have ended by itself.
         let _ = conn.query_drop(kill_statement(victim.id)).await;

@@ -2,7 +2,7 @@
 //! look whether anybody still listens. Another connection of the same account ends it.
 use super::login;
 use super::{Link, Route, answer, request};
-use crate::mysql::kill::{is_ours, kill_statement};
+use crate::mysql::kill::{Origin, is_ours, kill_statement};
 use crate::server::abandoned::{Abandoned, LIMIT};
 use crate::server::within;
 use bakeoff_model::needs::Affected;
@@ -17,8 +17,7 @@ pub struct Victim {
     pub address: Address,
     /// The server's number for it.
     pub id: u32,
-    /// Where it comes from, as the server sees it; `None`: through the socket.
-    pub port: Option<u16>,
+    pub origin: Origin,
 }
 
 thread_local! {
@@ -75,8 +74,9 @@ impl Killer {
     }
 
     async fn end(&mut self, victim: &Victim) -> Result<(), OpError> {
+        let ours = is_ours(victim.id, victim.origin, self.terms.connection_id);
         // A server that was restarted, or another behind the same address, may have given the number to somebody else.
-        if self.run(&is_ours(victim.id, victim.port)).await? == 1 {
+        if self.run(&ours).await? == 1 {
             let killed = self.run(&kill_statement(victim.id)).await;
             // It has ended by itself, or may not be ended by us; the next one may.
             return match killed {
