@@ -30,6 +30,7 @@ pub enum Fault {
     Malformed,
     OtherTable,
     NegativeName,
+    Negative,
     Unset,
 }
 
@@ -52,6 +53,7 @@ impl Fault {
             Fault::Zipfian => "the parameter of random_zipfian must be from 1.001 to 1000",
             Fault::OtherTable => "the plan has no table of that number",
             Fault::NegativeName => "a negative number cannot end a name",
+            Fault::Negative => "a negative number cannot stand there",
             Fault::PermuteSize => "the size of permute must be above 0",
             Fault::Malformed => "the value of a variable is no number",
             Fault::Unset => "a variable has no value yet",

@@ -45,6 +45,8 @@ pub struct Statement {
     pub sets: Option<Sets>,
     /// Variables, by their place in this statement, that end the name of a table of the plan, and the numbers that these have.
     numbers: Vec<(usize, Arc<[i64]>)>,
+    /// Variables, by their place in this statement, that no negative number may be written for.
+    unsigned: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +66,8 @@ const VERBS: [&str; 6] = ["select", "values", "insert", "update", "delete", "mer
 const READS: [&str; 6] = ["select", "values", "with", "table", "show", "explain"];
 /// Words by which a statement that begins as a read does more: it writes or locks.
 const CHANGES: [&str; 6] = ["insert", "update", "delete", "merge", "into", "share"];
+/// Variables of a statement that are checked one by one: each time the whole text is read.
+const CHECKED_ALONE_MAX: usize = 64;
 /// Words other than functions that may stand before a parenthesis in what changes nothing.
 const BEFORE_PARENTHESES: &str = "all and any as between by case decimal distinct else except exists filter from having in \
     intersect lateral limit materialized not numeric offset on or over partition select some then union using values varchar \
@@ -107,6 +111,7 @@ impl Statement {
             variables,
             sets: None,
             numbers: vec![],
+            unsigned: vec![],
         })
     }
 
@@ -144,6 +149,9 @@ impl Statement {
             {
                 return Err(Fault::OtherTable);
             }
+            if is_negative(value) && self.unsigned.contains(&i) {
+                return Err(Fault::Negative);
+            }
             push_number(text, value)?;
             text.push_str(piece);
         }
@@ -151,7 +159,8 @@ impl Statement {
     }
 
     /// Has its text checked, with numbers for its variables as they may be written into it. Where a variable ends a name with
-    /// which a table of the plan begins, only the numbers of such tables are written into it from then on.
+    /// which a table of the plan begins, only the numbers of such tables are written into it from then on; where the text is refused
+    /// with a negative number (`VARCHAR(:n)`), no negative ones are.
     pub fn keep_to<E: From<&'static str>>(
         &mut self,
         tables: &Numbered,
@@ -164,22 +173,35 @@ impl Statement {
         }
         let known = |(i, piece): (usize, &String)| Some((i, tables.of(last_name(piece))?.clone()));
         self.numbers = before.iter().enumerate().filter_map(known).collect();
-        check(&self.with_numbers(1, 1))?;
-        match self.prepared || self.variables.is_empty() {
-            true => Ok(()),
-            false => check(&self.with_numbers(-1, i64::MAX)),
+        check(&self.with_numbers(|_| 1, 1))?;
+        if self.prepared || self.variables.is_empty() {
+            return Ok(());
         }
+        let negative = check(&self.with_numbers(|_| -1, i64::MAX));
+        if negative.is_ok() || self.variables.len() > CHECKED_ALONE_MAX {
+            return negative;
+        }
+        let refused = |i: &usize| {
+            let one = |place| if place == *i { -1 } else { 1 };
+            check(&self.with_numbers(one, i64::MAX)).is_err()
+        };
+        self.unsigned = (0..self.variables.len()).filter(refused).collect();
+        let allowed = |i| match self.unsigned.contains(&i) {
+            true => i64::MAX,
+            false => -1,
+        };
+        check(&self.with_numbers(allowed, i64::MAX))
     }
 
-    /// The text with `alone` for each variable, but `in_name` for one that ends a name other than a known table's.
-    fn with_numbers(&self, alone: i64, in_name: i64) -> String {
+    /// The text with what `alone` says for each variable, but `in_name` for one that ends a name other than a known table's.
+    fn with_numbers(&self, alone: impl Fn(usize) -> i64, in_name: i64) -> String {
         let mut text = self.pieces[0].clone();
         for (i, after) in self.pieces[1..].iter().enumerate() {
             let known = self.numbers.iter().find(|(at, _)| *at == i);
             let number = match known {
                 Some((_, known)) => known[0],
                 None if text.ends_with(names) => in_name,
-                None => alone,
+                None => alone(i),
             };
             // Of these no negative one ends a name.
             let _ = push_number(&mut text, Number::Int(number));
@@ -261,14 +283,17 @@ fn last_name(piece: &str) -> &str {
     &piece[piece.trim_end_matches(is_name).len()..]
 }
 
-/// A negative number stands apart: glued to a `-`, it would begin a comment.
-fn push_number(text: &mut String, value: Number) -> Result<(), Fault> {
-    let is_negative = match value {
+fn is_negative(value: Number) -> bool {
+    match value {
         Number::Int(value) => value < 0,
         Number::Double(value) => value.is_sign_negative(),
         Number::Null | Number::Bool(_) => false,
-    };
-    if is_negative {
+    }
+}
+
+/// A negative number stands apart: glued to a `-`, it would begin a comment.
+fn push_number(text: &mut String, value: Number) -> Result<(), Fault> {
+    if is_negative(value) {
         if text.ends_with(names) {
             return Err(Fault::NegativeName);
         }

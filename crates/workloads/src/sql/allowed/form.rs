@@ -421,12 +421,19 @@ impl Each<'_> {
         match &*name {
             // The query in it is looked at as any other.
             "array" if matches!(function.args, FunctionArguments::Subquery(_)) => Ok(()),
-            "nextval" | "setval" if self.place != Place::Check => match self.is_own_sequence(function) {
-                true => Ok(()),
-                false => Err(self.refused(format!(
-                    "`{name}` counts a sequence that is not known to be the plan's"
-                ))),
-            },
+            "nextval" | "setval" if self.place != Place::Check => {
+                match self.is_own_sequence(function) || self.is_said(&name) {
+                    true => Ok(()),
+                    false => Err(self
+                        .refused(format!(
+                            "`{name}` counts a sequence that is not known to be the plan's"
+                        ))
+                        .hint(&format!(
+                            "on PostgreSQL, name it by its table: pg_get_serial_sequence('orders', 'id'); if it is the plan's \
+                             alone, say so: functions = [\"{name}\"] in [workload]"
+                        ))),
+                }
+            }
             _ => self.call(&function.name),
         }
     }
@@ -440,12 +447,7 @@ impl Each<'_> {
             }
             _ => None,
         };
-        let said = self
-            .rules
-            .functions
-            .iter()
-            .any(|said| said.eq_ignore_ascii_case(&written));
-        match said || plain.is_some_and(|name| functions::is_known(&name)) {
+        match self.is_said(&written) || plain.is_some_and(|name| functions::is_known(&name)) {
             true => Ok(()),
             false => Err(self
                 .refused(format!("it calls `{written}`, which is not known to change nothing"))
@@ -453,6 +455,12 @@ impl Each<'_> {
                     "if it concerns the plan's tables alone, say so: functions = [\"{written}\"] in [workload]"
                 ))),
         }
+    }
+
+    /// The plan says that it may be called.
+    fn is_said(&self, function: &str) -> bool {
+        let mut all = self.rules.functions.iter();
+        all.any(|said| said.eq_ignore_ascii_case(function))
     }
 
     /// The first argument is the name of a sequence that the schema has made, or the call that looks up a column's.

@@ -14,7 +14,13 @@ impl Made {
     /// `statement`: one that may be carried out, after all that were learnt before.
     pub fn learn(&mut self, statement: &Statement, dialect: &str) {
         match statement {
-            Statement::CreateTable(CreateTable { name, columns, .. }) => {
+            // One that was there before may be somebody else's.
+            Statement::CreateTable(CreateTable {
+                name,
+                columns,
+                if_not_exists: false,
+                ..
+            }) => {
                 let Some(table) = alone(name) else { return };
                 let counting = columns.iter().filter(|column| counts(column));
                 self.sequences.extend(counting.map(|column| {
@@ -22,7 +28,6 @@ impl Made {
                     format!("{}_{column}_seq", folded(table, dialect))
                 }));
             }
-            // One that was there before may be somebody else's.
             Statement::CreateIndex(CreateIndex {
                 name: Some(name),
                 if_not_exists: false,
@@ -32,9 +37,14 @@ impl Made {
         }
     }
 
-    /// `text`: as it is given to nextval.
+    /// `text`: as it is given to nextval, which reads it as a name in SQL.
     pub fn is_own_sequence(&self, text: &str) -> bool {
-        self.sequences.contains(&text.to_ascii_lowercase())
+        let quoted = text
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'))
+            .map(str::to_owned);
+        self.sequences
+            .contains(&quoted.unwrap_or_else(|| text.to_ascii_lowercase()))
     }
 
     pub fn is_own_index(&self, name: &Ident, dialect: &str) -> bool {

@@ -1,5 +1,6 @@
 //! Each hostile statement is one that was carried out once, on a real server, and changed what was not the plan's.
 use super::*;
+use crate::script::{Names, Number, Program, Variables, declare};
 
 fn verdict(dialect: &str, place: Place, sql: &str) -> Result<(), Refusal> {
     let tables = ["a", "b", "orders", "accounts_1", "accounts_2"].map(str::to_owned);
@@ -502,5 +503,90 @@ fn names_that_the_system_looks_for_elsewhere_are_refused() {
         let tables = [name.to_owned()];
         let rules = Rules::new(dialect, &tables, &[]);
         assert!(refuse_names(&rules).unwrap_err().what.contains(name));
+    }
+}
+
+#[test]
+fn sequences_are_those_of_tables_that_the_schema_makes_or_that_the_plan_says() {
+    let tables = ["orders".to_owned()];
+    let verdict = |make: &str, functions: &[String], sql: &str| {
+        let mut rules = Rules::new("postgresql", &tables, functions);
+        if let Some(made) = rules.read(make, Place::Schema).unwrap() {
+            rules.made.learn(&made, "postgresql");
+        }
+        rules.check(sql, Place::Script)
+    };
+    let made = "CREATE TABLE orders (id serial, \"No\" serial)";
+    for sql in [
+        "SELECT nextval('Orders_id_seq')",
+        "SELECT nextval('\"orders_id_seq\"')",
+        "SELECT nextval('\"orders_No_seq\"')",
+    ] {
+        verdict(made, &[], sql).unwrap();
+    }
+    for sql in [
+        "SELECT nextval('orders_No_seq')",
+        "SELECT nextval('\"Orders_id_seq\"')",
+        "SELECT nextval('other.orders_id_seq')",
+    ] {
+        verdict(made, &[], sql).unwrap_err();
+    }
+    // It may have been there before, and so may its sequence.
+    let next = "SELECT nextval('orders_id_seq')";
+    let refusal = verdict("CREATE TABLE IF NOT EXISTS orders (id serial)", &[], next).unwrap_err();
+    assert!(
+        refusal.hint.contains("functions = [\"nextval\"]"),
+        "{}",
+        refusal.hint
+    );
+    let by_column = "SELECT nextval(pg_get_serial_sequence('orders', 'id'))";
+    verdict("ANALYZE orders", &[], by_column).unwrap();
+    assert!(refusal.hint.contains("pg_get_serial_sequence('orders', 'id')"));
+    verdict("ANALYZE orders", &["NextVal".to_owned()], next).unwrap();
+    verdict("ANALYZE orders", &["setval".to_owned()], next).unwrap_err();
+}
+
+#[test]
+fn where_no_negative_number_may_stand_none_is_written() {
+    let tables = ["accounts_1".to_owned()];
+    for (dialect, text, of_b) in [
+        (
+            "postgresql",
+            "SELECT x -:a FROM accounts_:n FETCH FIRST :b ROWS ONLY",
+            false,
+        ),
+        (
+            "postgresql",
+            "SELECT CAST(x -:a AS VARCHAR(:b)) FROM accounts_:n",
+            false,
+        ),
+        (
+            "mysql",
+            "SELECT CAST(x -:a AS DECIMAL(:b, 2)) FROM accounts_:n",
+            false,
+        ),
+        ("mysql", "SELECT x -:a FROM accounts_:n WHERE x =:b", true),
+    ] {
+        let text = format!("\\set n 1\n\\set a 1\n\\set b 1\n{text};");
+        let mut names = Names::default();
+        declare("x.sql", &text, &mut names).unwrap();
+        let statement = &mut Program::compile("x.sql", &text, &names).unwrap().statements[0];
+        let rules = Rules::new(dialect, &tables, &[]);
+        let check = |sql: &str| rules.check(sql, Place::Script);
+        statement.keep_to(&Numbered::new(&tables), check).unwrap();
+        let written = |a: Number, b: Number| {
+            let mut variables = Variables::new(16);
+            for (name, value) in [("n", Number::Int(1)), ("a", a), ("b", b)] {
+                variables.set(names.place(name).unwrap(), value);
+            }
+            let mut sent = String::new();
+            statement
+                .write(&mut sent, &variables)
+                .map(|()| check(&sent).unwrap())
+        };
+        assert_eq!(written(Number::Int(-1), Number::Int(i64::MAX)), Ok(()), "{text}");
+        for negative in [Number::Int(-1), Number::Int(i64::MIN), Number::Double(-0.5)] {
+            assert_eq!(written(Number::Int(1), negative).is_ok(), of_b, "{text}");
+        }
     }
 }
