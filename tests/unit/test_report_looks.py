@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -140,9 +141,40 @@ def test_a_verdict_on_a_value_is_of_the_latest_runs_and_the_answer_says_so(tmp_p
     assert [one.thresholds[0].status for one in (first, later)] == ["failed", "undecided"]
     assert "before" not in " ".join(first.headline)
     assert (
-        "Values were held against `fail_if` before. They are judged anew, over all runs, at a chance of error of 0.8 %,"
-        " not 4 %, so that all analyses together keep 5 %. What was said of a value before does not stand."
+        "Values were compared with `fail_if` before. They are judged again, over all runs, at a chance of error of"
+        " 0.8 %, not 4 %, so that all analyses together keep 5 %. What was said of a value before does not stand."
     ) in later.headline
+
+
+@pytest.mark.parametrize(("fail_if", "asked"), [([], "`limit`"), (["rate < 5000/s"], "`fail_if` and `limit`")])
+def test_a_verdict_on_a_limit_is_of_the_latest_runs_and_the_answer_says_so(
+    tmp_path: Path, fail_if: list[str], asked: str
+) -> None:
+    story = replace(TWO, contenders=(MARIADB,), state="running", asked=["latency_p99 < 5ms"], fail_if=fail_if)
+    bundle = write_bundle(tmp_path / "b", story)
+    first, later = (" ".join(analysed(part(bundle, blocks)).headline) for blocks in (6, 8))
+    assert "before" not in first
+    assert f"Values were compared with {asked} before. They are judged again, over all runs, at a chance of" in later
+
+
+def test_an_analysis_that_was_recorded_without_its_limits_is_the_same_analysis(tmp_path: Path) -> None:
+    bundle = write_bundle(tmp_path / "b", replace(TWO, asked=["latency_p99 < 5ms"]))
+    first = analysed(bundle)
+    path = tmp_path / "b" / "analyses.jsonl"
+    record = json.loads(path.read_text())
+    assert record["family"].pop() == "limit latency_p99 < 5ms"
+    path.write_text(json.dumps(record) + "\n")
+    again = analysed(Bundle.open(bundle.folder))
+    assert (again.look, again.held) == (1, first.held)
+    assert len(Bundle.open(bundle.folder).analyses) == 1
+
+
+def test_a_limit_that_is_added_to_recorded_limits_is_another_question() -> None:
+    one = analyses.record("data", ["shape of rate", *analyses.limit_questions(["rate > 1/s"])], 0.04, {})
+    grown = [*one.family, *analyses.limit_questions(["rate > 2/s"])]
+    assert analyses.place_of([one], "data", one.family) == 0
+    assert analyses.place_of([one], "data", grown) is None
+    assert analyses.place_of([one], "other data", one.family) is None
 
 
 def test_a_verdict_stands_when_the_plan_grows_by_cells_that_show_nothing(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from ..analysis.compare import ALPHA, Comparison, Given, judge, standing
 from ..analysis.estimate import Estimate, Evidence, Obstacle
 from ..model.records import AnalysisRecord, RunRecord, VerdictRecord
 
+_LIMIT = "limit "
 _UNRECORDED = (
     "not judged: this analysis could not be recorded in the bundle, so what chance of error it would add to those"
     " before it could not be kept"
@@ -26,11 +27,23 @@ def fingerprint(runs: Iterable[RunRecord]) -> str:
     return short("\n".join(sorted(f"{run.id} {run.started} {run.valid}" for run in runs)))
 
 
+def limit_questions(limits: Iterable[str]) -> list[str]:
+    """In a family: of each limit that the plan asks for."""
+    return [f"{_LIMIT}{text}" for text in limits]
+
+
 def place_of(past: Sequence[AnalysisRecord], data: str, family: Iterable[str]) -> int | None:
     """Where the same questions were asked of the same data before."""
     asked = set(family)
-    places = (i for i, one in enumerate(past) if one.data == data and asked <= set(one.family))
+    places = (i for i, one in enumerate(past) if one.data == data and _has_asked(one.family, asked))
     return next(places, None)
+
+
+def _has_asked(family: Sequence[str], asked: set[str]) -> bool:
+    """A family without any limit is of a version that judged limits, and did not record them."""
+    if not any(question.startswith(_LIMIT) for question in family):
+        asked = {question for question in asked if not question.startswith(_LIMIT)}
+    return asked <= set(family)
 
 
 def claims(past: Iterable[AnalysisRecord]) -> dict[str, Given]:

@@ -68,7 +68,7 @@ def compare_all(contest: Contest, bundle: Source, runs: Runs, *, can_record: boo
     claimed = analyses.claims(past)
     estimates = _estimates(contest, metrics, pairs, bundle, runs, claimed)
     shape = [f"shape of {contest.objective.name}"] if contest.axis and contest.is_swept(contest.axis) else []
-    values = [*value_thresholds(contest.plan), *(f"limit {text}" for text in contest.plan.limits)]
+    values = [*value_thresholds(contest.plan), *analyses.limit_questions(contest.plan.limits)]
     family = [*estimates, *shape, *values]
     data = analyses.fingerprint(bundle.runs)
     index = analyses.place_of(past, data, family)

@@ -24,11 +24,12 @@ def look_words(compared: Compared) -> list[str]:
 
 
 def value_look_words(plan: PlanRecord, compared: Compared) -> list[str]:
-    """Of a `fail_if` on values: its verdicts are of the latest runs, each time."""
-    if compared.alpha is None or not compared.before or not value_thresholds(plan):
+    """Of limits, and of a `fail_if` on values: their verdicts are of the latest runs, each time."""
+    asked = [*(["`fail_if`"] if value_thresholds(plan) else []), *(["`limit`"] if plan.limits else [])]
+    if compared.alpha is None or not compared.before or not asked:
         return []
     return [
-        "Values were held against `fail_if` before. They are judged anew, over all runs, at"
+        f"Values were compared with {' and '.join(asked)} before. They are judged again, over all runs, at"
         f" {_chance_words(compared.alpha)}. What was said of a value before does not stand."
     ]
 
