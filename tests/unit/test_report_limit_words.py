@@ -19,7 +19,7 @@ from bakeoff.report.html import write_report
 from bakeoff.report.limit_verdict import LimitLevel, Verdict
 from bakeoff.report.limit_words import words_of
 from bakeoff.report.text import render_text
-from builders.bundles import MARIADB, SQLITE, Story, invalid, write_bundle
+from builders.bundles import MARIADB, SQLITE, Story, invalid, timed_out, write_bundle
 from builders.golden import assert_golden
 
 STORY = Story(contenders=(MARIADB,), threads=(1, 4, 16), presets=("c",), repetitions=5, window_s=2, warm_up_s=1)
@@ -144,6 +144,15 @@ def test_one_run_decides_by_its_value_and_says_that_it_is_one(
 ) -> None:
     found = held(tmp_path / "b", replace(STORY, repetitions=1), slow_in(*blocks))
     assert (found.verdict, found.low, found.why) == (verdict, None, "the only run decides")
+
+
+def test_one_run_with_a_lower_bound_only_decides_nothing(tmp_path: Path) -> None:
+    story = replace(STORY, repetitions=1, threads=(4,), asked=["latency_p99 < 2s"], change=timed_out)
+    (found,) = answer_of(write_bundle(tmp_path / "b", story)).held
+    assert found.levels[0].verdict == "undecided"
+    assert re.fullmatch(r"not decided \(at least [0-9.]+ s; the only run has a lower bound only\)", found.words), (
+        found.words
+    )
 
 
 @pytest.mark.parametrize(("blocks", "verdict"), [(range(1, 6), "no"), (range(1, 5), "undecided")])

@@ -132,6 +132,13 @@ def test_one_repetition_says_that_it_decides_alone(tmp_path: Path) -> None:
     assert not all_held(bundle, answer)
 
 
+def test_one_run_with_a_lower_bound_below_the_threshold_does_not_decide(tmp_path: Path) -> None:
+    story = replace(STORY, contenders=(MARIADB,), repetitions=1, change=timed_out, fail_if=["latency_p99 > 2s"])
+    (found,) = answer_of(write_bundle(tmp_path / "b", story)).thresholds
+    assert found.status == "undecided"
+    assert re.fullmatch(r".* has at least [0-9.]+ s in the only run", found.words), found.words
+
+
 def test_a_run_that_timed_out_neither_passes_nor_hides(tmp_path: Path) -> None:
     thresholds = ["latency_p99 > 500ms", "latency_p99 > 2s"]
     story = replace(STORY, contenders=(MARIADB,), change=timed_out, fail_if=thresholds)

@@ -149,6 +149,7 @@ def _obstacle(found: Evidence, runs: Sequence[RunRecord], made: Sequence[RunReco
 def judged_level(found: Evidence, cell: str, level: Scalar | None, level_words: str, alpha: float) -> LimitLevel:
     """alpha: of each end of the interval."""
     one = _judged(found, alpha)
+    verdict = _verdict(found, one)
     met = found.statuses.count("met")
     reasons = Counter(status for status in found.statuses if status != "met")
     missed = [_named(seen, found) for seen, status in zip(found.seen, found.statuses, strict=True) if status in MISSED]
@@ -156,13 +157,13 @@ def judged_level(found: Evidence, cell: str, level: Scalar | None, level_words: 
         cell=cell,
         level=level,
         level_words=level_words,
-        verdict=_verdict(found, one),
+        verdict=verdict,
         runs=len(found.seen),
         met=met,
         reasons=dict(reasons),
         missed=missed,
         disturbed=[_named(seen, found) for seen in found.disturbed],
-        why=_why(found, missed, met),
+        why=_why(found, verdict, missed, met),
         obstacle=found.obstacle[0],
     )
     if one is None:
@@ -206,15 +207,17 @@ def _value_words(limit: Limit, one: Judged) -> str:
     return f"{words}, {confidence_words(one.level)} interval {interval_words(one.low, one.high, limit.metric.words)}"
 
 
-def _why(found: Evidence, missed: Sequence[LimitRun], met: int) -> str:
-    parts = [found.obstacle[1], _runs_words(found, missed, met), _disturbed_words(found)]
+def _why(found: Evidence, verdict: Verdict, missed: Sequence[LimitRun], met: int) -> str:
+    parts = [found.obstacle[1], _runs_words(found, verdict, missed, met), _disturbed_words(found)]
     return "; ".join(filter(None, parts))
 
 
-def _runs_words(found: Evidence, missed: Sequence[LimitRun], met: int) -> str:
+def _runs_words(found: Evidence, verdict: Verdict, missed: Sequence[LimitRun], met: int) -> str:
     runs = len(found.seen)
     if runs == 1 and not found.is_barred:
         what = "load" if found.limit.metric.per == "load" else "run"
+        if verdict == "undecided":
+            return f"the only {what} has a lower bound only"
         return f"the only {what} decides{'' if found.values[0] is not None else f': {_unmeasured(found.statuses[0])}'}"
     if not missed:
         return "" if found.is_barred else f"all {runs} runs met it" if met == runs else ""

@@ -145,7 +145,7 @@ def _judged(found: _Value, alpha: float) -> ThresholdAnswer:
     said = f"{'at least ' if one.at_least else ''}{fails.metric.words(one.value)}"
     if one.runs == 1:
         what = "load" if fails.metric.per == "load" else "run"
-        said += f" in the only {what}, which decides"
+        said += f" in the only {what}{', which decides' if one.status != 'undecided' else ''}"
     else:
         beyond = "none" if one.beyond == 0 else "all" if one.beyond == one.runs else str(one.beyond)
         said += f", with {beyond} of {one.runs} runs {fails.words.removeprefix(fails.metric.label).strip()}"
