@@ -159,6 +159,10 @@ def test_shares_that_failed_are_in_any_answer_where_they_lie_apart(tmp_path: Pat
     some = at_levels(tmp_path / "some", replace(PAIR, change=failing(0.06, "c02")), "read-committed", "read-committed")
     found = answer_of(some)
     assert "3.1 % of mariadb's and 0 % of postgresql's operations failed." in found.headline[0]
+    lost = [cell.model_copy(update={"errors": {"unknown": 9}}) for cell in found.cells]
+    assert failure_words(found.comparisons[0], lost) == (
+        "3.1 % of mariadb's and 0 % of postgresql's operations failed, had no answer in time or may have been applied."
+    )
     few = replace(PAIR, change=failing(0.0005, "c02"))
     assert answer_of(at_levels(tmp_path / "few", few, *2 * ["read-committed"])).comparisons[0].failures == ""
 
@@ -261,7 +265,7 @@ def test_galera_adds_what_holds_between_nodes_and_an_unknown_level_means_nothing
     assert across.startswith(f"{own}; between nodes the first to commit wins")
     assert meaning_words("cassandra", "Apache Cassandra", "5.0.9", {}, "each row by itself, no transactions") == ""
     assert meaning_words("sqlite", "SQLite", "3.46.0", {}, "serializable") == (
-        "one transaction writes at a time, and the others wait"
+        "one transaction writes at a time, and the others wait, or are refused if they have read before"
     )
 
 

@@ -76,7 +76,12 @@ MEANINGS = (
         _POSTGRESQL,
         "from 9.1 on",
     ),
-    Meaning(("SQLite",), ("serializable",), "one transaction writes at a time, and the others wait", _SQLITE),
+    Meaning(
+        ("SQLite",),
+        ("serializable",),
+        "one transaction writes at a time, and the others wait, or are refused if they have read before",
+        _SQLITE,
+    ),
 )
 #: Beside what MariaDB's own level means.
 GALERA = Meaning(

@@ -58,7 +58,8 @@ def failure_words(found: ComparisonAnswer, cells: Sequence[CellAnswer], *, alway
     if not any(failed):
         return f"{NONE_FAILED} for good on either side{again}."
     how = "failed for good" if any(retries) else "failed"
-    how += " or had no answer in time" if any(cell.errors.get("unknown") for cell in pair) else ""
+    if any(cell.errors.get("unknown") for cell in pair):
+        how += ", had no answer in time or may have been applied"
     shares = " and ".join(f"{percent_words(cell.error_ratio)} of {cell.contestant}'s" for cell in pair)
     return f"{shares} operations {how}{again}."
 
