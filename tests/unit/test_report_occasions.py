@@ -199,6 +199,18 @@ def test_bundles_without_a_common_cell_are_refused(tmp_path: Path, before: Path)
         held(Bundle.open(before), other)
 
 
+def test_results_that_cannot_be_read_fail_the_comparison_and_lead_its_headline(
+    tmp_path: Path, before: Path, after: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(after, tmp_path / "copy")
+    next((copy / "runs").glob("*/result.json")).write_text("{")
+    page = tmp_path / "page.html"
+    assert main(["compare", str(before), str(copy), "--json", "--html", str(page)]) == 1
+    first = json.loads(capsys.readouterr().out)["headline"][0]
+    assert first.startswith(f"{copy}: The result of 1 run could not be read")
+    assert "The result of 1 run could not be read" in page.read_text()
+
+
 def test_an_occasion_that_is_given_twice_is_refused(before: Path, after: Path) -> None:
     old, new, copy = Bundle.open(before), Bundle.open(after), Bundle.open(before)
     with pytest.raises(BundleError, match="the same bundle as"):

@@ -17,11 +17,14 @@ from bakeoff.cli import main
 from bakeoff.errors import BundleError, ExitCode
 from bakeoff.model.records import RunRecord, SearchRecord
 from bakeoff.report import search_words
-from bakeoff.report.answer import Answer
+from bakeoff.report.answer import Answer, ThresholdAnswer
 from bakeoff.report.conclusion import answer_of
+from bakeoff.report.contest import Contest
+from bakeoff.report.contradictions import contradictions
 from bakeoff.report.html import write_report
 from bakeoff.report.occasions import compare
 from bakeoff.report.search_check import check_search
+from bakeoff.report.search_verdict import search_verdict
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, Contender, Story, write_bundle
 
@@ -262,6 +265,45 @@ def test_a_limit_of_the_plan_that_says_otherwise_than_its_search_is_a_contradict
     assert answer_of(searched(tmp_path / "c", story)).contradictions == []
 
 
+def test_a_single_run_at_a_level_does_not_contradict_the_search_that_it_is_part_of(tmp_path: Path) -> None:
+    story = replace(STORY, repetitions=4, asked=["latency_p99 < 2ms"])
+    bundle = slow_at(searched(tmp_path / "b", story), 1, 2.2)
+    (first, *others) = [run for run in bundle.runs if run.cell == "c01"]
+    bundle.runs = bundle.attempts = [run for run in bundle.runs if run not in others]
+    answer = answer_of(bundle)
+    assert answer.search
+    assert [run.run for run in answer.search.found[0].held.against] == [first.id]
+    assert answer.held[0].levels[0].verdict == "no"
+    assert answer.contradictions == []
+
+
+@pytest.mark.parametrize(("low", "contradicts"), [(None, False), (2.1, True)])
+def test_a_value_of_fail_if_contradicts_a_search_where_more_than_one_run_says_it(
+    one: Bundle, low: float | None, *, contradicts: bool
+) -> None:
+    judged = ThresholdAnswer(
+        condition="latency_p99 > 2ms", status="failed", words="", cell="c01", value=2.2, low=low, high=low and 2.3
+    )
+    found = contradictions(Contest(one.plan), answer_of(one).search, [], [judged])
+    assert bool(found) == contradicts
+
+
+@pytest.mark.parametrize(
+    ("highest", "words"),
+    [
+        (True, "Held: yes up to 11,900/s; no from 12,100/s; not decided between"),
+        (False, "Held: yes down to 12,100/s; no from 11,900/s down; not decided between"),
+    ],
+)
+def test_ends_are_rounded_away_from_what_is_not_decided(one: Bundle, words: str, *, highest: bool) -> None:
+    search = SEARCH.model_copy(update={"factor": "rate", "highest": highest, "whole": False})
+    found = Outcome("found", 12_000, 11_960, 12_040, 12)
+    held = search_verdict(search, found, (11_960, 12_040), [], [], one, [], ended=True)
+    assert held.words == words
+    exact = search_verdict(search, found, (11_900, 12_100), [], [], one, [], ended=True)
+    assert exact.words == words
+
+
 HALF = replace(MARIADB, rate_1=MARIADB.rate_1 / 2, rate_max=MARIADB.rate_max / 2)
 FIXED = replace(STORY, threads=(4, 8, 16), repetitions=1)
 
@@ -303,3 +345,13 @@ def test_compare_tells_of_a_search_and_fixed_levels(tmp_path: Path, capsys: pyte
     found = json.loads(capsys.readouterr().out)
     assert found["levels"][0]["limits"]["latency_p99 < 2ms"]["verdict"] == "no"
     assert main(["compare", *sides, "--fail-if", "rate < -5%"]) == ExitCode.USAGE
+    damaged = next((tmp_path / "fixed" / "runs").glob("*/result.json"))
+    damaged.write_text("{")
+    for said in (sides, sides[1:] * 2):
+        assert main(["compare", *said]) == ExitCode.CHECK_FAILED
+        words = f"{sides[1]}: The result of 1 run could not be read, and what follows is without it: "
+        assert words in capsys.readouterr().out
+        assert main(["compare", *said, "--json"]) == ExitCode.CHECK_FAILED
+        found = json.loads(capsys.readouterr().out)
+        assert found["failed"]
+        assert found["headline"][0].startswith(words)

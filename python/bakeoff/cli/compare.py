@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     found = compared(before, after, objectives, options.allow_different, _matters(options.matters, after))
     if found.same:
         _warn([*before, *after], found.left_out, found.changed)
-        return _tell_same(options, conditions)
+        return _tell_same(options, conditions, [*before, *after])
     if found.searches:
         _refuse_of_searches(options)
     outcomes = fail_if.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
@@ -129,21 +129,25 @@ def _tell_check(
     options: argparse.Namespace, before: Bundle, after: Bundle, check: SearchCheck, changed: list[Change]
 ) -> int:
     """A search and fixed levels of what it sought."""
+    from ..report.conclusion import unreadable_in
     from ..report.search_check import HEADS, check_rows
 
     _refuse_of_searches(options)
     _warn([before, after], [], changed)
+    unreadable = unreadable_in([before, after])
+    check = check.model_copy(update={"headline": [*unreadable, *check.headline]})
+    code = ExitCode.CHECK_FAILED if unreadable else ExitCode.DONE
     if options.json:
         sides = {"before": [str(before.folder)], "after": [str(after.folder)], "same": False, "html": None}
-        rest = {"failed": False, "undecided": False, "comparisons": [], "conditions": []}
+        rest = {"failed": bool(unreadable), "undecided": False, "comparisons": [], "conditions": []}
         print_json({**sides, **rest, "changed": [asdict(change) for change in changed], **check.model_dump()})
-        return ExitCode.DONE
+        return code
     for name, bundle in (("before", before), ("after", after)):
         show(f"{name:<6}  {bundle.folder}")
     _print_changes(changed)
     show("".join(f"\n* {words}" for words in check.headline) + "\n")
     show(table(check_rows(check), list(HEADS)))
-    return ExitCode.DONE
+    return code
 
 
 def _warn(bundles: list[Bundle], left_out: list[str], changed: list[Change]) -> None:
@@ -175,19 +179,24 @@ def _command(options: argparse.Namespace) -> str:
     return shlex.join([*words, "--html", str(options.html)])
 
 
-def _tell_same(options: argparse.Namespace, conditions: list[Condition]) -> int:
+def _tell_same(options: argparse.Namespace, conditions: list[Condition], bundles: list[Bundle]) -> int:
     """A bundle equals itself. A check that holds it against itself does not see, and must not pass for ever."""
+    from ..report.conclusion import unreadable_in
+
     outcomes = [{"condition": str(c), "status": "not judged", "words": f"{c}: not judged: {SAME}"} for c in conditions]
+    unreadable = unreadable_in(bundles)
+    failed = bool(conditions or unreadable)
     before, after = _sides(options.bundles, options.against)
     if options.json:
         sides = {"before": [str(path) for path in before], "after": [str(path) for path in after], "same": True}
-        rest = {"headline": [SAME], "changed": [], "comparisons": [], "conditions": outcomes}
-        print_json({**sides, "html": None, "failed": bool(conditions), **rest})
+        rest = {"headline": [*unreadable, SAME], "changed": [], "comparisons": [], "conditions": outcomes}
+        print_json({**sides, "html": None, "failed": failed, **rest})
     else:
-        show(SAME)
+        for words in [*unreadable, SAME]:
+            show(words)
         for outcome in outcomes:
             show(outcome["words"])
-    return ExitCode.CHECK_FAILED if conditions else ExitCode.DONE
+    return ExitCode.CHECK_FAILED if failed else ExitCode.DONE
 
 
 def _refuse_of_searches(options: argparse.Namespace) -> None:
@@ -251,10 +260,11 @@ def _conditions(texts: list[str], bundles: list[Bundle]) -> list[Condition]:
 
 
 def _document(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> dict[str, object]:
+    from ..report.conclusion import unreadable_in
     from ..report.occasion_words import answers_of, headline_words
 
     return {
-        "headline": headline_words(found, answers_of(found, joined)),
+        "headline": [*unreadable_in(joined.bundles), *headline_words(found, answers_of(found, joined))],
         "analysis": {"number": found.look, "alpha": found.alpha},
         "changed": [asdict(change) for change in found.changed],
         "doubts": found.doubts,
@@ -269,13 +279,15 @@ def _document(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> dict
 
 
 def show_found(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> None:
+    from ..report.conclusion import unreadable_in
     from ..report.occasion_words import analysis_words, answers_of, headline_words
 
     for name, folders in joined.folders.items():
         for folder in folders:
             show(f"{name:<6}  {folder}")
     _print_changes(found.changed)
-    show("".join(f"\n* {words}" for words in headline_words(found, answers_of(found, joined))) + "\n")
+    headline = [*unreadable_in(joined.bundles), *headline_words(found, answers_of(found, joined))]
+    show("".join(f"\n* {words}" for words in headline) + "\n")
     rows = [[c.cell, c.objective.name, *_values(c), c.words] for c in found.comparisons]
     show(table(rows, ["cell", "objective", "before", "after", "finding"]))
     notes = analysis_words(found)

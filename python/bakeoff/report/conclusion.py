@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..analysis.metric import Metric, Observed
@@ -229,6 +229,12 @@ def unreadable_sentences(bundle: Source) -> list[str]:
         return []
     runs = "The result of 1 run" if len(why) == 1 else f"The results of {len(why)} runs"
     return [f"{runs} could not be read, and what follows is without {'it' if len(why) == 1 else 'them'}: {why[0]}."]
+
+
+def unreadable_in(bundles: Iterable[Source]) -> list[str]:
+    """Of bundles that are compared, each with its folder."""
+    found = (f"{bundle.folder}: {words}" for bundle in bundles for words in unreadable_sentences(bundle))
+    return list(dict.fromkeys(found))
 
 
 def _measured_words(bundle: Source) -> str:

@@ -48,13 +48,15 @@ def contradictions(
 def _judged(
     contest: Contest, held: Sequence[LimitFinding], thresholds: Sequence[ThresholdAnswer]
 ) -> Iterator[tuple[Limit, str, Verdict, str]]:
-    """Limit, cell, verdict and what that rests on."""
+    """Limit, cell, verdict and what that rests on. Levels with a single run are left out: that run is one of those that
+    the search's interval rests on, and alone it does not contradict the others."""
     for finding in held:
         for level in finding.levels:
-            yield parse(finding.limit, contest.plan.rates), level.cell, level.verdict, level.words
+            if level.runs > 1:
+                yield parse(finding.limit, contest.plan.rates), level.cell, level.verdict, level.words
     for one in thresholds:
         fails = parse_threshold(one.condition, contest.plan.rates)
-        if isinstance(fails, Limit) and one.cell and one.value is not None and one.status in _VERDICTS:
+        if isinstance(fails, Limit) and one.value is not None and one.low is not None and one.status in _VERDICTS:
             value = f"{fails.metric.words(one.value)}, `fail_if` {one.status}"
             yield fails.opposite, one.cell, _VERDICTS[one.status], value
 

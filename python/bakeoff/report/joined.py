@@ -87,7 +87,7 @@ class Joined:
                 "fail_if": [],
             }
         )
-        bundles = [*before, *after]
+        self.bundles = bundles = [*before, *after]
         self.info: BundleInfo = last.info.model_copy(
             update={
                 "title": self.plan.title,

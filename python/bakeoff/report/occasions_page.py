@@ -8,7 +8,7 @@ from pathlib import Path
 from ..analysis.fail_if import Outcome
 from ..bundle.files import write_text
 from .answer import Answer
-from .conclusion import answer_of
+from .conclusion import answer_of, unreadable_in
 from .html import render_html
 from .joined import Joined, Sides
 from .left_out import not_valid_words
@@ -25,7 +25,7 @@ def write_comparison(path: Path, joined: Joined, found: Occasions, held: Sequenc
     metrics = list({metric.name: metric for metric, _ in answers}.values())
     answer = answer_of(joined, metrics, leading)
     sides = Sides(**joined.folders, changed=found.changed, further=answers[len(leading) :], held=list(held))
-    told = _told(answer, found, headline_words(found, answers))
+    told = _told(answer, found, [*unreadable_in(joined.bundles), *headline_words(found, answers)])
     page = render_html(joined, told, figures_of(joined, answer), sides)
     return write_text(path.parent, path.name, page)
 

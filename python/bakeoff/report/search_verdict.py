@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 from pydantic import Field
@@ -178,10 +179,10 @@ def _words(
     holds_at, misses_at = found.holds_at, found.misses_at
     parts = []
     if holds_at is not None:
-        up_to = "up to" if search.highest else "down to"
-        parts.append(f"yes {up_to} {_end_words(search, holds_at)}{_measured(levels, 'yes', holds_at, search)}")
+        at = f"{'up' if search.highest else 'down'} to {_end_words(search, holds_at, up=not search.highest)}"
+        parts.append(f"yes {at}{_measured(levels, 'yes', holds_at, search)}")
     if misses_at is not None:
-        at = f"from {_end_words(search, misses_at)}{'' if search.highest else ' down'}"
+        at = f"from {_end_words(search, misses_at, up=search.highest)}{'' if search.highest else ' down'}"
         parts.append(f"no {at}{_measured(levels, 'no', misses_at, search)}")
     step = 1 if search.whole else 0
     if holds_at is not None and misses_at is not None and abs(misses_at - holds_at) > step:
@@ -190,8 +191,10 @@ def _words(
     return f"{words}. Against that: {named_words(against)}" if against else words
 
 
-def _end_words(search: SearchRecord, level: float) -> str:
-    rounded = float(f"{level:.3g}") if search.factor == "rate" else level
+def _end_words(search: SearchRecord, level: float, *, up: bool) -> str:
+    """A rate with three digits. up: which way it is rounded, so that nothing is claimed of what is not decided."""
+    three = Context(prec=3, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    rounded = float(three.create_decimal(str(level))) if search.factor == "rate" else level
     return factor_words(search.factor, int(rounded) if rounded == int(rounded) else rounded).removesuffix(" offered")
 
 
