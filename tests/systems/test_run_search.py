@@ -32,6 +32,7 @@ operations = 2_000
 """
 SAID = (
     "The highest number of threads with rate above 1/s: still met at 16 threads, the highest that was allowed (5 runs)."
+    " Held: yes up to 16 threads ("
 )
 
 
@@ -39,7 +40,8 @@ def test_a_search_chooses_its_runs_leads_the_report_and_is_continued_with_the_sa
     plan = write_plan(tmp_path, PLAN)
     done = bakeoff("run", plan, "--together", "--events", cwd=tmp_path)
     events = [json.loads(line) for line in done.out.splitlines()]
-    assert events[-1]["headline"] == [SAID], done.err
+    (said,) = events[-1]["headline"]
+    assert said.startswith(SAID), done.err
     assert done.code == 0
     told = [event["cell"]["levels"]["threads"] for event in events if event["event"] == "cell_added"]
     assert [events[0]["cells"][0]["levels"]["threads"], *told] == [1, 4, 16]
@@ -56,7 +58,8 @@ def test_a_search_chooses_its_runs_leads_the_report_and_is_continued_with_the_sa
     for run in bundle.runs[-2:]:
         shutil.rmtree(bundle.folder / "runs" / run.id)
     again = bakeoff("run", plan, "--together", "--resume", bundle.folder, "--json", cwd=tmp_path)
-    assert json.loads(again.out)["answer"]["headline"] == [SAID], again.err
+    (said,) = json.loads(again.out)["answer"]["headline"]
+    assert said.startswith(SAID), again.err
     assert [run.id for run in only_bundle(tmp_path).runs] == [run.id for run in bundle.runs]
 
 

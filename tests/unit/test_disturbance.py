@@ -81,10 +81,11 @@ def test_a_system_that_swaps_is_named() -> None:
     assert words == "the machine swapped 400 MiB, 90 MiB of it mariadb or its client: that is part of the result"
 
 
-def standing(*found: tuple[str, str], state: str = "done") -> Standing:
+def standing(*found: tuple[str, str], state: str = "done", errors: dict[str, int] | None = None) -> Standing:
     """Of a run with findings, by name and severity."""
     against = [Validity(name=n, severity=s, ok=False, words="") for n, s in found]  # type: ignore[arg-type]
-    return RunRecord(id="b01-a", block=1, cell="a", order=0, started="", state=state, seed=1, validity=against).standing  # type: ignore[arg-type]
+    facts: dict[str, Any] = {"state": state, "validity": against, "errors": errors or {}}
+    return RunRecord(id="b01-a", block=1, cell="a", order=0, started="", seed=1, **facts).standing
 
 
 def test_a_disturbance_explains_what_is_slow_and_never_what_is_wrong() -> None:
@@ -95,6 +96,12 @@ def test_a_disturbance_explains_what_is_slow_and_never_what_is_wrong() -> None:
     assert standing(("stall", "disturbed"), ("integrity", "invalid")) == "invalid"
     assert standing(("stall", "disturbed"), ("wrong answers", "invalid")) == "invalid"
     assert standing(("stall", "disturbed"), state="failed") == "invalid"
+
+
+@pytest.mark.parametrize(("outcome", "found"), [("unknown", "disturbed"), ("fail_other", "invalid")])
+def test_a_disturbance_explains_no_operation_that_the_server_refused(outcome: str, found: Standing) -> None:
+    failed = ("stall", "disturbed"), ("errors", "invalid"), ("operations", "invalid")
+    assert standing(*failed, errors={outcome: 900, "fail_overload": 10}) == found
 
 
 def busy(blocks: range, *, allowed: bool = False) -> Story:

@@ -315,6 +315,8 @@ class Validity(Document):
 Standing = Literal["valid", "disturbed", "invalid"]
 #: Checks whose failing an external disturbance can explain: operations that timed out, or that never ended.
 EXPLAINED_BY_DISTURBANCE = ("errors", "operations")
+#: Failures that no busy machine causes.
+_REFUSED_BY_SERVER = ("fail_constraint", "fail_refused", "fail_other")
 
 
 class Percentiles(Document):
@@ -531,9 +533,14 @@ class RunRecord(Document):
 
     @property
     def standing(self) -> Standing:
-        """A disturbance explains operations that are slow, late or timed out; it never explains wrong data."""
+        """A disturbance explains operations that are slow, late or timed out; it never explains wrong data, nor most
+        failures where the server itself refused the operation."""
         against = {v.name for v in self.validity if v.severity == "invalid" and v.ok is False}
-        if self.disturbances and self.state == "done" and against <= set(EXPLAINED_BY_DISTURBANCE):
+        refused = sum(self.errors.get(outcome, 0) for outcome in _REFUSED_BY_SERVER)
+        explained = against <= set(EXPLAINED_BY_DISTURBANCE) and (
+            not against or 2 * refused <= sum(self.errors.values())
+        )
+        if self.disturbances and self.state == "done" and explained:
             return "disturbed"
         return "invalid" if against or self.state != "done" else "valid"
 
