@@ -203,6 +203,7 @@ def test_allowed_disturbed_runs_count_and_are_marked(tmp_path: Path) -> None:
     assert [cell.validity for cell in answer.cells] == ["DISTURBED", "DISTURBED"]
     assert {run.standing for run in bundle.runs} == {"disturbed"}
     mark = "DISTURBED: all 16 runs, and they count (--allow-disturbed)"
+    assert answer.validity[0] == "all 16 runs counted, 16 disturbed"
     assert answer.disturbed == mark
     assert answer.comparisons[0].notes == [mark]
     assert answer.headline[0].startswith("Disturbed runs count here (--allow-disturbed): all 16 runs were disturbed (")

@@ -195,12 +195,13 @@ def _objective_words(objective: Metric) -> str:
 def _validity_words(runs: Sequence[RunRecord]) -> list[str]:
     """Of the whole bundle: how many runs count, and each kind of doubt with the number of runs it touches."""
     valid = sum(run.valid for run in runs)
-    all_of = counted(len(runs), "run is", "runs are")
     disturbed = sum(run.standing == "disturbed" for run in runs)
     marked = f", {disturbed} disturbed" if disturbed else ""
-    first = (
-        f"{all_of if len(runs) == 1 else f'all {all_of}'} valid" if valid == len(runs) else f"{valid} of {all_of} valid"
-    )
+    all_of = f"{valid} of " if valid < len(runs) else "all " if len(runs) > 1 else ""
+    if any(run.is_marked for run in runs):
+        first = f"{all_of}{counted(len(runs), 'run', 'runs')} counted"
+    else:
+        first = f"{all_of}{counted(len(runs), 'run is', 'runs are')} valid"
     return [f"{first}{marked}" if runs else "no run was finished", *findings_of(runs)]
 
 
