@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from bakeoff.errors import PlanError
 from bakeoff.model.records import PlanRecord
-from bakeoff.nearest import nearest
 from bakeoff.plan.document import TABLES, PlanDocument, keys_of, plan_tree
 from bakeoff.plan.nearest import LOAD_FACTORS
 from bakeoff.plan.read import resolve
+from bakeoff.suggestions import nearest
 from bakeoff.workloads import workloads
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from bakeoff import slow
+from bakeoff import terminal as slow
 
 
 def test_what_takes_long_is_said_with_how_far_it_has_come(

@@ -9,7 +9,7 @@ import pytest
 from bakeoff.errors import PlanError
 from bakeoff.workloads import workloads
 from bakeoff.workloads.base import Workload
-from bakeoff.workloads.java_properties import parse
+from bakeoff.workloads.property_files import parse
 from bakeoff.workloads.ycsb_file import DISTRIBUTION_DEFAULTS, HINTS, LENGTH_DEFAULTS, MAPPED
 from builders.workloads import ROOT, decided
 from builders.workloads import refused as refused_of

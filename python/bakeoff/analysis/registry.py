@@ -16,7 +16,7 @@ from typing import Literal
 
 from ..model.boundary import Rate
 from ..model.records import LoadRecord
-from ..nearest import meant
+from ..suggestions import meant
 from .fault_figures import FAULT_FIGURES, FULL_RATE, was_not_seen_back
 from .metric import Better, Metric, Observed, Unit
 from .percentiles import Bound, Distribution

@@ -22,7 +22,7 @@ def named(names: Sequence[str], where: str, bundles: Sequence[Bundle]) -> list[M
     are said, an option or a plan."""
     from ..analysis.registry import UnknownMetric, is_watched, metric
     from ..analysis.response import same_operation
-    from ..nearest import meant
+    from ..suggestions import meant
 
     rates = [rate for bundle in bundles for rate in bundle.plan.rates]
     found = []

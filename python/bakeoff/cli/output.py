@@ -14,9 +14,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from ..columns import aligned
 from ..errors import BakeoffError
-from ..printable import printable
+from ..terminal import aligned, printable
 
 
 def add_json(parser: argparse._ActionsContainer, *, of_verb: bool = False) -> None:

@@ -42,7 +42,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..nearest import meant
+    from ..suggestions import meant
     from ..workloads import workloads
 
     known = workloads()

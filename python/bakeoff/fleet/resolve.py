@@ -16,9 +16,8 @@ from pydantic import ValidationError
 from ..analysis.wording import bytes_words, count_words, seconds_words
 from ..errors import EngineError
 from ..model.boundary import ANSWER, Answer, PreviewRequest, Request, WorkloadRequest, WriteEventsRequest
-from ..printable import printable
 from ..provision.process import exit_words
-from ..slow import said_if_slow
+from ..terminal import printable, said_if_slow
 from .binary import engine_path
 
 #: For thousands of questions of a fraction of a millisecond each, beside what they read and write.

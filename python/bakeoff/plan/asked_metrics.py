@@ -10,7 +10,7 @@ from ..analysis.metric import Metric
 from ..analysis.registry import UnknownMetric, is_watched, metric
 from ..analysis.response import same_operation
 from ..model.boundary import Rate
-from ..nearest import meant
+from ..suggestions import meant
 from .resolved import Cell
 from .source import Source
 

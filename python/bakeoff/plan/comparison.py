@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..model.records import CellRecord, Scalar
-from ..nearest import meant
 from ..report.levels import SWEPT_MIN, amount
+from ..suggestions import meant
 from .document import CompareTable
 from .factors import Factor
 from .resolved import Cell

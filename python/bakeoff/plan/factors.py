@@ -20,7 +20,7 @@ from ..model import durability
 from ..model.boundary import IoName, RunnerName
 from ..model.records import Scalar
 from ..model.said import TABLE_FORMAT
-from ..nearest import meant, one_of
+from ..suggestions import meant, one_of
 from ..systems.base import ISOLATION_LEVELS, System
 from .document import MeasureTable, keys_of
 from .nearest import LOAD_FACTORS

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..model.boundary import TimeLimit
 from ..model.faults import WATCHED_S_MIN, PlannedFault
-from ..nearest import meant, one_of
+from ..suggestions import meant, one_of
 from ..systems.base import System
 from .check import NOWHERE, placed
 from .document import FaultTable, PlanDocument

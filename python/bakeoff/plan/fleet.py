@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from ..errors import PlanError
 from ..fleet.spec import Existing, FleetSpec, Kubernetes, Local, Slurm, Ssh, Tls, Way
-from ..wrong_value import sentence
+from ..suggestions import sentence
 from .types import Count, Seconds, Table, Texts
 from .units import UnitError
 

@@ -8,9 +8,8 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import PlanError
-from ..nearest import meant
+from ..suggestions import meant, sentence
 from ..workloads import workloads
-from ..wrong_value import sentence
 from .document import TABLES, keys_of
 from .source import Place, Source, words_of
 

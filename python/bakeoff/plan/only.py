@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from ..errors import PlanError
 from ..model.records import Scalar
-from ..nearest import meant, one_of
+from ..suggestions import meant, one_of
 from .factors import read_level
 from .grid import Combination, Grid, level_words, varying
 from .source import Source

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import PlanError
-from ..nearest import meant
+from ..suggestions import meant
 from ..systems import SYSTEMS
 from ..workloads import workloads
 from .units import UnitError, parse_duration_s

@@ -13,7 +13,7 @@ from ..errors import PlanError
 from ..fleet.build import refuse_other_build
 from ..input_files import read_text
 from ..model.records import Scalar
-from ..nearest import meant
+from ..suggestions import meant
 from ..systems.base import System
 from . import asked_metrics, check, data, here
 from .advice import advice

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..model import boundary
-from ..nearest import one_of
+from ..suggestions import one_of
 from .units import UnitError
 
 #: Roles that a plan may name by the word alone; any other word is a node's name.

@@ -13,7 +13,7 @@ from ..analysis.percentiles import samples_needed
 from ..analysis.registry import UnknownMetric
 from ..model.boundary import Rate
 from ..model.records import PlanRecord, Scalar, SearchRecord, subject_of
-from ..nearest import one_of
+from ..suggestions import one_of
 from .document import MeasureTable, PlanDocument, SearchTable
 from .expand import DEFAULT_WINDOW_S
 from .factors import MOST, Factor, read_level

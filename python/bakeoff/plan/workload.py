@@ -11,7 +11,7 @@ from ..errors import PlanError
 from ..fleet.resolve import resolve
 from ..model.boundary import DriverRequest, Refused, Resolved, WorkloadRequest
 from ..model.records import Scalar
-from ..nearest import meant
+from ..suggestions import meant
 from ..workloads import workloads
 from ..workloads.base import Asked, Workload
 from .document import MeasureTable, PlanDocument, WorkloadTable, keys_of

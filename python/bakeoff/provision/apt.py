@@ -20,7 +20,8 @@ from pathlib import Path
 from bakeoff.analysis.wording import bytes_words
 from bakeoff.errors import ServerError
 from bakeoff.provision.installation import NotOffered
-from bakeoff.slow import said_if_slow
+
+from ..terminal import said_if_slow
 
 _CONFIG = """\
 #clear APT::Update::Pre-Invoke;

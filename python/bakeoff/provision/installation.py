@@ -31,9 +31,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bakeoff.errors import PlanError, ServerError
-from bakeoff.nearest import one_of
 from bakeoff.provision.process import ServerProcess, run_as_account
 from bakeoff.provision.store import Progress, Stored, discard
+
+from ..suggestions import one_of
 
 #: What a server gets of our environment: little, and nothing of our secrets.
 _KEPT = ("PATH", "TZ", "LD_PRELOAD")

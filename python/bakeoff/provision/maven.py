@@ -24,7 +24,8 @@ from bakeoff.provision.installation import (
     version_key,
 )
 from bakeoff.provision.store import Content, Part, Progress, Stored, sha256_of, store, stored
-from bakeoff.slow import said_if_slow
+
+from ..terminal import said_if_slow
 
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 _TIMEOUT_S = 1800.0

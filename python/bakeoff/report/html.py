@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..bundle.files import write_bytes, write_text
-from ..printable import printable
+from ..terminal import printable
 from .answer import Answer
 from .conclusion import answer_of
 from .source import Source

@@ -18,7 +18,7 @@ from ..analysis.occasions import Parts, parts, words
 from ..analysis.wording import counted
 from ..errors import BakeoffError, BundleError, PlanError
 from ..model.records import AnalysisRecord, CellRecord, RunRecord
-from ..nearest import meant
+from ..suggestions import meant
 from .analyses import fingerprint, judged, place_of, record, short
 from .capacities import are_searches, capacity_estimate, without_levels
 from .conditions import CELL_CONDITIONS, CONDITIONS, Change, changes

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..analysis.metric import Metric
 from ..analysis.registry import UnknownMetric, all_metrics, is_watched, metric, of_operations
 from ..model.records import CellRecord, RunRecord, Scalar
-from ..nearest import meant
+from ..suggestions import meant
 from .cells import metric_spreads
 from .run_values import observed
 from .runs import runs_by_cell, used_runs

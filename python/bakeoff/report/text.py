@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ..analysis.metric import Metric
 from ..analysis.registry import metric
 from ..analysis.wording import grouped, interval_words, milliseconds_words
-from ..columns import aligned, rule
+from ..terminal import aligned, rule
 from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread, time_words
 from .client_words import HEADS as CLIENT_HEADS
 from .client_words import row_words as client_row

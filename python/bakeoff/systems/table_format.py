@@ -17,7 +17,8 @@ from typing import Any
 
 from bakeoff.errors import PlanError
 from bakeoff.model.said import TABLE_FORMAT
-from bakeoff.nearest import one_of
+
+from ..suggestions import one_of
 
 PLAIN = "plain"
 ALGORITHMS = ("zlib", "lz4", "lzo", "lzma", "bzip2", "snappy")

@@ -9,7 +9,7 @@ from ..errors import PlanError
 from ..fleet.resolve import resolve
 from ..model.boundary import Refused, Resolved, WorkloadRequest, WriteEventsRequest, Written
 from .base import Asked
-from .files import locate
+from .property_files import locate
 
 
 def read(options: dict[str, Any], base_dir: Path) -> Asked:

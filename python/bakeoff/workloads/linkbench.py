@@ -8,8 +8,8 @@ from typing import Any
 from ..errors import PlanError
 from ..model.boundary import Described, OptionFile
 from .base import Asked
-from .files import locate
 from .linkbench_file import read_linkbench_file
+from .property_files import locate
 
 FILE_OPTIONS = [
     Described(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import PlanError
-from .files import read_text
+from .property_files import read_text
 
 #: A number of links, and the per cent of nodes that have no more.
 Point = tuple[int, float]

@@ -16,9 +16,8 @@ from typing import Any
 
 from ..errors import PlanError
 from .base import Hints
-from .files import read_text
-from .java_properties import parse
 from .linkbench_distribution import read_distribution
+from .property_files import parse, read_text
 
 
 @dataclass

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING
 from ..analysis.wording import bytes_words
 from ..errors import BakeoffError, PlanError
 from ..provision.instance import InstanceFolder, new_instance
-from ..slow import said_if_slow
+from ..terminal import said_if_slow
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import PlanError
 from ..model.boundary import Described, OptionFile
 from .base import Asked
-from .files import locate
+from .property_files import locate
 from .ycsb_file import read_ycsb_file
 
 FILE_OPTIONS = [

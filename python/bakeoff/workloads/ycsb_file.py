@@ -15,8 +15,7 @@ from typing import Any
 from .. import input_files
 from ..errors import PlanError
 from .base import Hints
-from .files import read_text
-from .java_properties import Property, parse
+from .property_files import Property, parse, read_text
 
 
 @dataclass

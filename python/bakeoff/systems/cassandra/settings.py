@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bakeoff.errors import PlanError
-from bakeoff.nearest import meant
+
+from ...suggestions import meant
 
 _NAMES = Path(__file__).parent / "setting_names"
 _RUN_TIME_NAMES = """

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
-from bakeoff.nearest import meant
 from bakeoff.provision.server import LOG_KEPT, PortTaken
+
+from ...suggestions import meant
 
 _UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
 _BAD_VALUE = re.compile(r"Error while setting value '(?P<value>[^']*)' to '(?P<name>[^']+)'")

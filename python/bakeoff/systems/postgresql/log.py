@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
-from bakeoff.nearest import meant
 from bakeoff.provision.server import LOG_KEPT, PortTaken
+
+from ...suggestions import meant
 
 _UNKNOWN = re.compile(r'unrecognized configuration parameter "([^"]+)"')
 _BAD_VALUE = re.compile(

@@ -6,6 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+
+from .. import input_files
+from ..errors import PlanError
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANKS = " \t\f"
@@ -57,3 +61,23 @@ def _unescape(text: str) -> str:
         return _ESCAPES.get(match[2], match[2])
 
     return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.?))", one, text, flags=re.DOTALL)
+
+
+def locate(base_dir: Path, name: str) -> Path:
+    """Relative to the plan; a plan that lies in a bundle has its files beside it in `files`."""
+    kept = base_dir / "files"
+    places = [base_dir / name, kept / name, kept / Path(name).name]
+    return next((path for path in places if path.exists()), places[0])
+
+
+def read_text(path: Path, option: str, *, encoding: str = "utf-8") -> str:
+    """Raises PlanError naming the file."""
+    try:
+        return input_files.read_text(path, encoding=encoding)
+    except (OSError, UnicodeDecodeError) as error:
+        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror or error
+        raise PlanError(
+            f"the workload file cannot be read: {why}",
+            where=str(path),
+            hint=f"`{option}` is relative to the plan's folder",
+        ) from error

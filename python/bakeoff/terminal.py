@@ -1,0 +1,62 @@
+"""Text of others (titles, servers, error messages) as it may be shown: what would steer a terminal, or turn the letters
+of a page around, is shown as its escape."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+#: Control characters but for line end and tab; marks that turn the direction of letters; halves of letters.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """Line ends and tabs stay."""
+    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+#: The first time, and from then on.
+SAID_AFTER_S = 2.0
+SAID_EVERY_S = 30.0
+
+
+@contextmanager
+def said_if_slow(what: str, so_far: Callable[[], str] = lambda: "") -> Iterator[None]:
+    """Says what is done here, if it has not ended after 2 s, and every half minute again: for how long it has gone on,
+    and how far it has come."""
+    ended = threading.Event()
+    says = threading.Thread(target=_say, args=(what, so_far, ended), name="words of what is slow", daemon=True)
+    says.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        says.join()  # or it would speak of what has ended
+
+
+def _say(what: str, so_far: Callable[[], str], ended: threading.Event) -> None:
+    begun, wait_s = time.monotonic(), SAID_AFTER_S
+    while not ended.wait(wait_s):
+        far = so_far()
+        words = f"{what}: {time.monotonic() - begun:.0f} s so far{f', {far}' if far else ''}"
+        with suppress(OSError, ValueError):  # nobody has to listen
+            sys.stderr.write(printable(f"{words}\n"))
+            sys.stderr.flush()
+        wait_s = SAID_EVERY_S
+
+
+def aligned(lines: Sequence[Sequence[str]], left: Collection[int]) -> Iterator[str]:
+    """Two spaces apart; the columns in `left` to the left, the others, figures, to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = enumerate(zip(line, widths, strict=True))
+        yield "  ".join(c.ljust(w) if i in left else c.rjust(w) for i, (c, w) in cells).rstrip()
+
+
+def rule(lines: Sequence[Sequence[str]]) -> str:
+    """What stands under the head of such columns."""
+    return "  ".join("-" * max(map(len, column)) for column in zip(*lines, strict=True))
