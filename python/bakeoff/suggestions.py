@@ -1,4 +1,5 @@
-"""What somebody who wrote an unknown word may have meant."""
+"""What somebody who wrote an unknown word may have meant, and what is wrong with a value in a plan: hints and sentences
+of errors."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from bakeoff.plan.describe import describe
 from bakeoff.plan.read import resolve
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.text import render_text
-from bakeoff.workloads.ycsb_file import read_ycsb_file
+from bakeoff.workloads.ycsb import read_ycsb_file
 from builders.bundles import MARIADB, Story, write_bundle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -8,8 +8,16 @@ import pytest
 from bakeoff.errors import PlanError
 from bakeoff.workloads import workloads
 from bakeoff.workloads.base import Workload
-from bakeoff.workloads.linkbench_distribution import LOSS_MAX, LOSS_OF_TAIL_MAX, Point, read_distribution, thinned
-from bakeoff.workloads.linkbench_file import MAPPED, SHARES, STREAMS
+from bakeoff.workloads.linkbench import (
+    LOSS_MAX,
+    LOSS_OF_TAIL_MAX,
+    MAPPED,
+    SHARES,
+    STREAMS,
+    Point,
+    read_distribution,
+    thinned,
+)
 from builders.workloads import ROOT, decided
 from builders.workloads import refused as refused_of
 

@@ -10,7 +10,7 @@ from bakeoff.errors import PlanError
 from bakeoff.workloads import workloads
 from bakeoff.workloads.base import Workload
 from bakeoff.workloads.property_files import parse
-from bakeoff.workloads.ycsb_file import DISTRIBUTION_DEFAULTS, HINTS, LENGTH_DEFAULTS, MAPPED
+from bakeoff.workloads.ycsb import DISTRIBUTION_DEFAULTS, HINTS, LENGTH_DEFAULTS, MAPPED
 from builders.workloads import ROOT, decided
 from builders.workloads import refused as refused_of
 

@@ -8,8 +8,7 @@ from typing import Any
 from ..errors import PlanError
 from ..fleet.resolve import resolve
 from ..model.boundary import Refused, Resolved, WorkloadRequest, WriteEventsRequest, Written
-from .base import Asked
-from .property_files import locate
+from .base import Asked, locate
 
 
 def read(options: dict[str, Any], base_dir: Path) -> Asked:

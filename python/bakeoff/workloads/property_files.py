@@ -1,15 +1,23 @@
-"""The syntax of Java property files, as java.util.Properties reads them: comments (# and !), separators (=, : or
-blanks), lines continued by a backslash, and escapes. A later line with the same key wins."""
+"""Property files of original tools, read unchanged: the syntax of java.util.Properties, and what a file says put into
+options of ours. Syntax: comments (# and !), separators (=, : or blanks), lines continued by a backslash, and escapes; a
+later line with the same key wins.
+
+Every property is one of four: it becomes an option of ours, or a hint for the plan (threads, rate, limit), or it
+belongs to something this tool does its own way and is reported as ignored, or it is unknown and refused.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from .. import input_files
 from ..errors import PlanError
+from ..model.boundary import Described, OptionFile
+from ..suggestions import nearest
+from .base import Asked, Hints, locate, read_text
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANKS = " \t\f"
@@ -19,6 +27,85 @@ _BLANKS = " \t\f"
 class Property:
     value: str
     line: int  # 1-based, where it begins
+    path: Path = Path()
+
+    def error(self, what: str, hint: str = "") -> PlanError:
+        return PlanError(what, where=f"{self.path}, line {self.line}", hint=hint)
+
+
+@dataclass
+class PropertyFile:
+    options: dict[str, Any] = field(default_factory=dict)
+    hints: Hints = field(default_factory=Hints)
+    advice: list[str] = field(default_factory=list)
+    #: Files that were read, but for those that hold a password: a bundle keeps copies.
+    sources: list[Path] = field(default_factory=list)
+
+
+def file_option(name: str, what: str) -> Described:
+    """The option that names such a file."""
+    meaning = f"{what} of the original, relative to the plan's folder."
+    return Described(name=name, default=None, values="a text", meaning=meaning)
+
+
+def with_file(options: Mapping[str, Any], base_dir: Path, option: str, read: Callable[[Path], PropertyFile]) -> Asked:
+    """The [workload] table without `kind`, and what the file says that `option` names. Raises PlanError."""
+    said = dict(options)
+    name = said.pop(option, None)
+    if name is None:
+        return Asked(said)
+    if not isinstance(name, str):
+        raise PlanError(f"`{option}` must be the name of a file")
+    file = read(locate(base_dir, name))
+    return Asked(said, OptionFile(name=Path(name).name, options=file.options), file.hints, file.sources, file.advice)
+
+
+def as_whole(text: str) -> int:
+    return int(text)
+
+
+def as_number(text: str) -> float:
+    return float(text)
+
+
+def as_boolean(text: str) -> bool:
+    return text.lower() == "true"  # as Java parses: anything else is false
+
+
+class Properties(dict[str, Property]):
+    """Of a file, by name."""
+
+    @classmethod
+    def read(cls, path: Path, option: str) -> Properties:
+        """Raises PlanError naming the file. option: that named it."""
+        text = read_text(path, option, encoding="latin-1")  # what java.util.Properties reads
+        return cls({key: replace(said, value=said.value.strip(), path=path) for key, said in parse(text).items()})
+
+    def value(self, name: str, convert: Callable[[str], Any], default: str = "") -> Any:
+        """PlanError naming the file, the line and the property."""
+        said = self.get(name)
+        text = said.value if said else default
+        try:
+            return convert(text)
+        except ValueError:
+            wanted = "a number" if convert is as_number else "a whole number"
+            what = f"`{name}` must be {wanted}, not `{text[:40]}`"
+            raise (said.error(what) if said else PlanError(what)) from None
+
+    def ignored(self, known: Collection[str], ignored: Mapping[str, str], prefixes: tuple[str, ...]) -> list[str]:
+        """A sentence for each that has no meaning here. PlanError for one that is neither known nor ignored. ignored:
+        where it is said instead, or ""."""
+        advice = []
+        for name, said in self.items():
+            if name in known:
+                continue
+            if name not in ignored and not name.startswith(prefixes):
+                near = nearest(name, sorted({*known, *ignored}))
+                raise said.error(f"unknown property `{name}`", f"did you mean `{near}`?")
+            why = ignored.get(name)
+            words = f"property `{name}` of the original has no meaning here and is ignored"
+            advice.append(f"{words}: {why}" if why else words)
+        return advice
 
 
 def parse(text: str) -> dict[str, Property]:
@@ -61,23 +148,3 @@ def _unescape(text: str) -> str:
         return _ESCAPES.get(match[2], match[2])
 
     return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.?))", one, text, flags=re.DOTALL)
-
-
-def locate(base_dir: Path, name: str) -> Path:
-    """Relative to the plan; a plan that lies in a bundle has its files beside it in `files`."""
-    kept = base_dir / "files"
-    places = [base_dir / name, kept / name, kept / Path(name).name]
-    return next((path for path in places if path.exists()), places[0])
-
-
-def read_text(path: Path, option: str, *, encoding: str = "utf-8") -> str:
-    """Raises PlanError naming the file."""
-    try:
-        return input_files.read_text(path, encoding=encoding)
-    except (OSError, UnicodeDecodeError) as error:
-        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror or error
-        raise PlanError(
-            f"the workload file cannot be read: {why}",
-            where=str(path),
-            hint=f"`{option}` is relative to the plan's folder",
-        ) from error

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .base import Asked
+from .base import Asked, locate, read_text
 from .parquet import as_csv
-from .property_files import locate, read_text
 
 #: A file for every system, and files for systems of one dialect.
 _VARIANTS = ("file", "mysql", "postgresql", "sqlite")
