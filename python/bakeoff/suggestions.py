@@ -1,5 +1,4 @@
-"""What somebody who wrote an unknown word may have meant, and what is wrong with a value in a plan: hints and sentences
-of errors."""
+"""What somebody who wrote an unknown word may have meant, and what is wrong with a value in a plan."""
 
 from __future__ import annotations
 

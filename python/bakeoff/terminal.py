@@ -1,5 +1,5 @@
-"""Text for a terminal or a pipe: what others wrote with nothing in it that would steer a terminal, words on stderr about
-what takes longer than a user waits in silence, and columns."""
+"""Text for a terminal or a pipe: what others wrote with nothing in it that would steer a terminal, words on stderr
+about what takes longer than a user waits in silence, and columns."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u2
 
 
 def printable(text: str) -> str:
-    """Text of others (titles, servers, error messages): what would steer a terminal, or turn the letters of a page around,
-    is shown as its escape. Line ends and tabs stay."""
+    """Text of others (titles, servers, error messages): what would steer a terminal, or turn the letters of a page
+    around, is shown as its escape. Line ends and tabs stay."""
     return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
