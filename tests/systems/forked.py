@@ -23,7 +23,7 @@ from typing import Any
 IMPORTED = (
     "bakeoff.cli",
     "bakeoff.plan.side_by_side",
-    "bakeoff.schedule.conduct",
+    "bakeoff.schedule.conductor",
     "bakeoff.report.page",
     "bakeoff.report.text",
     "scipy.special",

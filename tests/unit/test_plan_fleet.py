@@ -275,7 +275,7 @@ def test_without_a_fleet_nothing_of_dask_is_imported(tmp_path: Path) -> None:
         "import sys\n"
         "from bakeoff.cli import main\n"
         "from bakeoff.fleet.hosted import hosted\n"
-        "import bakeoff.schedule.conduct\n"
+        "import bakeoff.schedule.conductor\n"
         f"main(['run', {str(plan)!r}, '--dry-run', '--quiet'])\n"
         "with hosted(None, print): pass\n"
         "print('found', {'dask', 'distributed', 'asyncssh', 'tornado', 'cloudpickle'} & set(sys.modules))"

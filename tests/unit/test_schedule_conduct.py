@@ -12,7 +12,7 @@ from bakeoff.fleet.host import MachineLost
 from bakeoff.model.attempts import runs_that_count
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.schedule import one_run, run_record
-from bakeoff.schedule.conduct import Conductor, View
+from bakeoff.schedule.conductor import Conductor, View
 from bakeoff.schedule.order import Slot
 from bakeoff.schedule.repeats import Repeats
 

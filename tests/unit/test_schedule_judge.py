@@ -16,8 +16,8 @@ from bakeoff.model.faults import FaultRecord, PlannedFault
 from bakeoff.model.records import RunRecord
 from bakeoff.plan.read import resolve
 from bakeoff.schedule.cores import shares_cores
-from bakeoff.schedule.judge import _before_faults, _measured_machine, client_verdict, steadiness
 from bakeoff.schedule.phases import spec
+from bakeoff.schedule.run_validity import _before_faults, _measured_machine, client_verdict, steadiness
 from bakeoff.systems.base import System
 
 from tests.builders.plans import MARIADB, read

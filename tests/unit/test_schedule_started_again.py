@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from bakeoff.schedule import judge
+from bakeoff.schedule import run_validity as judge
 from bakeoff.schedule.instance import Instance
 from bakeoff.schedule.nodes import away_words
 from bakeoff.systems.base import System

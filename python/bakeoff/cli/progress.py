@@ -13,7 +13,7 @@ from ..model.boundary import Interval, Progress
 from ..model.records import RunRecord
 from ..plan.resolved import Cell
 from ..report.answer import time_words
-from ..schedule.conduct import View
+from ..schedule.conductor import View
 from ..schedule.order import Slot
 from .output import say
 

@@ -284,7 +284,7 @@ def _make_runs(
     options: argparse.Namespace,
 ) -> None:
     from ..fleet.hosted import hosted
-    from ..schedule.conduct import Conductor
+    from ..schedule.conductor import Conductor
     from .events import Events
     from .progress import Line
 

@@ -26,7 +26,8 @@ from ..model.records import RunRecord, ServerSide
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.os_metrics import wait_for_writeback
 from ..systems.base import System
-from . import judge, run_record
+from . import run_record
+from . import run_validity as judge
 from .clients import client_records, machine_of
 from .cores import Others, cores_of, shares_cores
 from .ended import told_by_name

@@ -24,12 +24,12 @@ from ..plan.search import with_levels_of
 from ..report.limit_words import search_limits
 from ..report.trials import excess
 from . import one_run, run_record, turns
+from .adaptive_search import Searching
 from .cores import Others
 from .data import Data
 from .instance import Instance, file_name
 from .order import Slot, schedule
 from .repeats import Repeats
-from .searching import Searching
 
 #: One failed run is an event; so many in a row are a broken set-up, and going on would only hide it.
 FAILURES_IN_A_ROW = 3
