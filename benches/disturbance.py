@@ -28,8 +28,7 @@ from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.attempts import runs_that_count
 from bakeoff.model.records import RunRecord, Validity
-from bakeoff.schedule.order import Slot, schedule
-from bakeoff.schedule.repeats import Repeats
+from bakeoff.schedule.run_order import Repeats, Slot, schedule
 
 RECORDS = Path(__file__).parent / "results/disturbance.json"
 SIMULATIONS = 2000

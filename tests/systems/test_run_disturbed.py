@@ -17,7 +17,7 @@ import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.errors import ExitCode
 from bakeoff.model.records import RunRecord
-from bakeoff.schedule.cores import claim
+from bakeoff.schedule.machine_sharing import claim
 from commands import bakeoff, only_bundle, write_plan
 from going import Going
 

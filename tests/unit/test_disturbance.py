@@ -23,7 +23,7 @@ from bakeoff.provision.neighbours import Heard, listen
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
 from bakeoff.report.text import render_text
-from bakeoff.schedule.quiet import Quiet
+from bakeoff.schedule.machine_sharing import Quiet
 
 from tests.builders.bundles import Story, invalid, write_bundle
 

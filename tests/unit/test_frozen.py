@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bakeoff.errors import EngineError
 from bakeoff.fleet.local import LocalEngines
-from bakeoff.schedule.frost import SERVER_SILENCE_S, Frost
+from bakeoff.schedule.nodes import SERVER_SILENCE_S, FrozenNodes
 
 
 def engine(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +40,7 @@ class Clock:
 
 def test_a_silent_server_is_told_once_and_its_return_too() -> None:
     told: list[str] = []
-    frost = Frost(told.append, Clock())
+    frost = FrozenNodes(told.append, Clock())
     for silent_s in (0.0, 1.0, SERVER_SILENCE_S, SERVER_SILENCE_S + 1, SERVER_SILENCE_S + 2, 0.5, 0.5):
         frost.notice({"server": silent_s}, away=())
         assert frost.all_frozen == (silent_s > SERVER_SILENCE_S)
@@ -49,7 +49,7 @@ def test_a_silent_server_is_told_once_and_its_return_too() -> None:
 
 def test_of_several_nodes_the_silent_one_is_named_and_the_others_are_not_frozen() -> None:
     told: list[str] = []
-    frost = Frost(told.append, Clock())
+    frost = FrozenNodes(told.append, Clock())
     frost.notice({"n1": 0.2, "n2": SERVER_SILENCE_S + 1, "n3": 0.4}, away=())
     assert told == ["n2 has not answered for 9 s"]
     assert (frost.frozen, frost.all_frozen) == ({"n2"}, False)
@@ -58,7 +58,7 @@ def test_of_several_nodes_the_silent_one_is_named_and_the_others_are_not_frozen(
 def test_what_a_planned_fault_makes_of_a_node_is_no_frost_nor_is_the_time_until_it_is_asked_again() -> None:
     told: list[str] = []
     clock = Clock()
-    frost = Frost(told.append, clock)
+    frost = FrozenNodes(told.append, clock)
     frost.notice({"server": SERVER_SILENCE_S + 5}, away={"server"})
     clock.now_s += 1
     frost.notice({"server": SERVER_SILENCE_S + 6}, away=())

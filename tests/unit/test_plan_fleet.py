@@ -31,7 +31,7 @@ from bakeoff.plan.describe import describe
 from bakeoff.plan.quick import Quick, plan_text
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
-from bakeoff.schedule.cores import cores_of_all
+from bakeoff.schedule.machine_sharing import cores_of_all
 
 NULL = "[systems.null]"
 SERVER = '[systems.mysql]\naddress = "db1:3306"\nuser = "bench"\npassword = { env = "DB_PASSWORD" }'

@@ -16,7 +16,7 @@ from bakeoff.report.conclusion import answer_of
 from bakeoff.report.contest import Contest, setting_words
 from bakeoff.report.html import write_report
 from bakeoff.report.text import render_text
-from bakeoff.schedule.order import schedule
+from bakeoff.schedule.run_order import schedule
 from builders.bundles import MARIADB, Story, write_bundle
 
 PLAN = """

@@ -12,7 +12,7 @@ from bakeoff.analysis.histograms import Histogram
 from bakeoff.cli.progress import Line
 from bakeoff.model.boundary import Interval, IntervalSeries, QueryCounts
 from bakeoff.model.records import Percentiles, RunRecord
-from bakeoff.schedule.order import Slot
+from bakeoff.schedule.run_order import Slot
 
 SLOTS = [Slot(order=n, block=n + 1, cell="c1") for n in range(4)]
 

@@ -12,7 +12,7 @@ from bakeoff.bundle.write import BundleWriter
 from bakeoff.cli import main
 from bakeoff.cli import run as command
 from bakeoff.errors import ExitCode, ServerError
-from bakeoff.schedule import cores
+from bakeoff.schedule import machine_sharing as cores
 from builders.bundles import MARIADB, Story, write_bundle
 
 SMALL = Story(contenders=(MARIADB,), threads=(8,), presets=("a",), repetitions=2, window_s=3, warm_up_s=1)

@@ -17,9 +17,8 @@ from bakeoff.model.boundary import (
     Tenths,
     WorkerCost,
 )
-from bakeoff.schedule.clients import client_records
-from bakeoff.schedule.merge import merge_results
-from bakeoff.schedule.timeline import merge_intervals
+from bakeoff.schedule.merge import merge_intervals, merge_results
+from bakeoff.schedule.run_record import client_records
 
 from tests.unit.test_merge import document, result, series
 

@@ -15,10 +15,9 @@ from bakeoff.errors import ServerError
 from bakeoff.model.boundary import HistogramDoc, Interval, IntervalSeries, QueryCounts, Tenths
 from bakeoff.model.faults import FaultRecord, PlannedFault, events
 from bakeoff.model.records import NodeSilence
-from bakeoff.schedule.faulted import error_ratio_beside, with_effects
-from bakeoff.schedule.faults import Faults
+from bakeoff.schedule.faults import Faults, error_ratio_beside, with_effects
+from bakeoff.schedule.merge import merge_intervals
 from bakeoff.schedule.nodes import silences
-from bakeoff.schedule.timeline import merge_intervals
 
 WAIT_S = 30.0
 

@@ -12,8 +12,7 @@ import numpy as np
 from bakeoff.charts.series import Series
 from bakeoff.charts.server import metrics_of
 from bakeoff.model.records import NodeSilence
-from bakeoff.schedule.node_watch import Look, NodeWatch, Processes
-from bakeoff.schedule.nodes import by_node, facts_of
+from bakeoff.schedule.nodes import Look, NodeWatch, Processes, by_node, facts_of
 from bakeoff.schedule.sampler import Sampler
 from bakeoff.systems.base import Facts
 from builders.systems import Told

@@ -10,7 +10,7 @@ import pytest
 from bakeoff.errors import ServerError
 from bakeoff.model.boundary import OperationsLimit, TimeLimit
 from bakeoff.schedule import one_run
-from bakeoff.schedule.frost import Frost
+from bakeoff.schedule.nodes import FrozenNodes
 
 
 @pytest.mark.parametrize("quiet", [True, False])
@@ -21,8 +21,8 @@ def test_a_disk_that_did_not_become_quiet_is_told(quiet: bool, monkeypatch: pyte
     assert one_run._prepare(cast(Any, None), plan, instance, Path(), one_run.Watcher()) is quiet
 
 
-def frosty(frozen: set[str], nodes: int = 3) -> Frost:
-    frost = Frost(lambda words: None)
+def frosty(frozen: set[str], nodes: int = 3) -> FrozenNodes:
+    frost = FrozenNodes(lambda words: None)
     frost.frozen, frost.all_frozen = frozen, len(frozen) == nodes
     return frost
 
@@ -60,7 +60,7 @@ def test_a_client_that_has_much_to_make_ready_is_waited_for_and_told(prepares_s:
 def test_a_run_that_ended_with_a_node_has_failed_and_names_it() -> None:
     plan: Any = SimpleNamespace(ends_with_a_node=True)
     with pytest.raises(ServerError) as caught:
-        one_run.refuse_frost(frosty({"n2"}), plan, "run b01-c")
+        one_run.refuse_frozen(frosty({"n2"}), plan, "run b01-c")
     assert caught.value.what == "n2 did not answer for 8 s"
     assert "on_node_failure" in caught.value.hint
-    one_run.refuse_frost(frosty(set()), plan, "run b01-c")
+    one_run.refuse_frozen(frosty(set()), plan, "run b01-c")

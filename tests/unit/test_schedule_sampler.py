@@ -12,7 +12,7 @@ import pytest
 from bakeoff.provision import neighbours, os_metrics
 from bakeoff.provision.os_metrics import Process, Sample
 from bakeoff.schedule import sampler as sampler_module
-from bakeoff.schedule.node_watch import Look
+from bakeoff.schedule.nodes import Look
 from bakeoff.schedule.sampler import Sampler
 from bakeoff.systems.null import Null
 from builders.systems import Told

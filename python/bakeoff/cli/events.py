@@ -11,8 +11,8 @@ from .. import __version__
 from ..model.boundary import Document, Interval, Progress
 from ..model.records import RunRecord
 from ..plan.resolved import Cell, ResolvedPlan
-from ..schedule.order import Slot
-from ..schedule.timeline import merge_intervals
+from ..schedule.merge import merge_intervals
+from ..schedule.run_order import Slot
 from .output import flush, show
 from .progress import Line
 from .told import Begin, CellAdded, CellTold, Loading, Phase, RunBegins, RunEnds, Second, WarningTold

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     from ..plan.read import read_plan
     from ..plan.source import Source
     from ..plan.tables import existing_loads
-    from ..schedule.cores import claim, cores_of_all
+    from ..schedule.machine_sharing import claim, cores_of_all
 
     plan = read_plan(options.plan, said=options.said)
     cells = existing_loads(plan)

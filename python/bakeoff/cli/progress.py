@@ -14,7 +14,7 @@ from ..model.records import RunRecord
 from ..plan.resolved import Cell
 from ..report.answer import time_words
 from ..schedule.conductor import View
-from ..schedule.order import Slot
+from ..schedule.run_order import Slot
 from .output import say
 
 CLEAR = "\r\x1b[K"

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from ..model.records import FactsRecord, RunRecord
     from ..plan.resolved import ResolvedPlan
     from ..report.answer import Answer, CellAnswer
-    from ..schedule.cores import Claim
-    from ..schedule.quiet import Quiet
+    from ..schedule.machine_sharing import Claim, Quiet
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -206,7 +205,7 @@ def run(options: argparse.Namespace) -> int:
 def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     """Runs the plan and tells its answer, or with --dry-run what that would be."""
     from ..plan.tables import refuse_changes
-    from ..schedule.cores import claim, cores_of_all
+    from ..schedule.machine_sharing import claim, cores_of_all
 
     if options.events and options.dry_run:
         raise PlanError("--events tells of runs, and --dry-run makes none", hint="leave one out, or use --json")
@@ -249,8 +248,7 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
 
 def _quiet(plan: ResolvedPlan, options: argparse.Namespace) -> Quiet:
     from ..plan.units import UnitError, parse_duration_s
-    from ..schedule.cores import cores_of_all
-    from ..schedule.quiet import Quiet
+    from ..schedule.machine_sharing import Quiet, cores_of_all
 
     asked = options.wait_until_quiet
     try:

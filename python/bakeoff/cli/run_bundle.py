@@ -117,8 +117,7 @@ def is_whole(plan: ResolvedPlan, options: argparse.Namespace) -> bool:
 
 def _lacks_runs(record: PlanRecord, bundle: Bundle) -> bool:
     """Whether runs would be made in it, those that would be repeated included."""
-    from ..schedule.order import schedule
-    from ..schedule.repeats import Repeats
+    from ..schedule.run_order import Repeats, schedule
 
     slots = schedule([cell.id for cell in record.cells], record.repetitions, record.seed)
     repeats = Repeats(bundle.attempts, record.repeats_max)

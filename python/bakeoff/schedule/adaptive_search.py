@@ -14,7 +14,7 @@ from ..analysis.search import Outcome, Trial, next_step
 from ..model.records import RunRecord, Scalar
 from ..plan.resolved import Cell, ResolvedPlan
 from ..report.trials import question_of
-from .order import Slot, in_turn
+from .run_order import Slot, in_turn
 
 
 @dataclass

@@ -23,13 +23,12 @@ from ..plan.resolved import Cell, ResolvedPlan
 from ..plan.search import with_levels_of
 from ..report.limit_words import search_limits
 from ..report.trials import excess
-from . import one_run, run_record, turns
+from . import one_run, run_record
 from .adaptive_search import Searching
-from .cores import Others
-from .data import Data
+from .data import Data, random_first_turn
 from .instance import Instance, file_name
-from .order import Slot, schedule
-from .repeats import Repeats
+from .machine_sharing import Others
+from .run_order import Repeats, Slot, schedule
 
 #: One failed run is an event; so many in a row are a broken set-up, and going on would only hide it.
 FAILURES_IN_A_ROW = 3
@@ -67,7 +66,7 @@ class Conductor:
     facts: dict[str, FactsRecord] = field(default_factory=dict)
     others: Others = tuple
     host: Host = field(default_factory=LocalHost)
-    _told: set[str] = field(default_factory=set)
+    _facts_written: set[str] = field(default_factory=set)
     _instances: dict[str, Instance] = field(default_factory=dict)
     #: By `load_key`.
     _data: dict[str, Data] = field(default_factory=dict)
@@ -75,7 +74,7 @@ class Conductor:
     #: Called before a disturbed run is repeated: it may wait until the machine is quiet.
     before_repeating: Callable[[], None] = lambda: None
     #: Of this occasion, on data that others have inserted into.
-    _first_turn: int = field(default_factory=turns.drawn)
+    _first_turn: int = field(default_factory=random_first_turn)
     _failures: int = 0
     _said: list[str] = field(default_factory=list)
 
@@ -208,8 +207,8 @@ class Conductor:
             )
             self._instances[cell.instance_key] = instance
             self._give_data(cell, instance)
-        if cell.record.id not in self._told:
-            self._tell_facts(cell, instance)
+        if cell.record.id not in self._facts_written:
+            self._write_facts(cell, instance)
         return instance
 
     def _give_data(self, cell: Cell, instance: Instance) -> None:
@@ -230,7 +229,7 @@ class Conductor:
         if instance.data:
             self._data[cell.load_key] = instance.data
 
-    def _tell_facts(self, cell: Cell, instance: Instance) -> None:
+    def _write_facts(self, cell: Cell, instance: Instance) -> None:
         """Writes down what the system says of itself, once for each cell."""
         instance.start()
         facts = instance.facts(cell)
@@ -238,7 +237,7 @@ class Conductor:
             refuse_other_facts(before, facts, cell.record.label, self.writer.folder)
         else:
             self.writer.facts(cell.record.id, facts)
-        self._told.add(cell.record.id)
+        self._facts_written.add(cell.record.id)
 
     def _stop_all(self, *, drop: bool) -> None:
         for instance in self._instances.values():

@@ -19,11 +19,10 @@ from ..provision.instance import InstanceFolder, new_instance
 from ..provision.os_metrics import pin
 from ..systems import SYSTEMS
 from ..systems.base import Ledger, System
-from .data import Data, Done
+from .data import Data, Done, InsertTurns
 from .nodes import away_words, facts_of
-from .order import Slot
 from .phases import Phases
-from .turns import Turns
+from .run_order import Slot
 
 
 def file_name(key: str) -> str:
@@ -234,8 +233,8 @@ class Instance:
         return cell.workload.continued(turn) or cell.workload.spec
 
     @cached_property
-    def _turns(self) -> Turns:
-        return Turns.of(self.plan.cells)
+    def _turns(self) -> InsertTurns:
+        return InsertTurns.of(self.plan.cells)
 
     def _fill(self, folder: Path, on_progress: Callable[[Progress], None]) -> RunResult:
         """Makes the tables and loads them, in place of those that were there. On an existing system that must be ours,

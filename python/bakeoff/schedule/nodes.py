@@ -1,12 +1,17 @@
-"""What the servers of a system say. Where there are several they are told apart by the names of its nodes:
-`replica.dirty_bytes`. A single server's words stand as they are."""
+"""What the servers of a system say, each asked in a thread of its own: a frozen one keeps no other waiting. Where there
+are several their names tell them apart, `replica.dirty_bytes`; a single server's words stay as they are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TypeVar
 
+from ..errors import BakeoffError
 from ..model.faults import FaultRecord
 from ..model.records import NodeSilence
 from ..systems.base import Facts, Node, System
@@ -66,3 +71,165 @@ def away_words(system: System) -> str:
     frozen = [name for name, server in system.servers().items() if server.alive() and not server.answers()]
     away = [f"{name} had ended ({how})" for name, how in ended.items() if how]
     return ", ".join([*away, *(f"{name} did not answer" for name in frozen)])
+
+
+#: A node that has told nothing for so long, though it was asked so often, was silent.
+SILENT_S = 2.5
+SILENT_ASKED = 2
+
+
+@dataclass
+class Look:
+    """One sample. `at_s` since the epoch; counters only grow. tick: which look of the run it belongs to. late_s: how
+    long after `at_s` the counters came from one that was asked and took its time."""
+
+    at_s: float
+    counters: dict[str, float] = field(default_factory=dict)
+    gauges: dict[str, float] = field(default_factory=dict)
+    tick: int = -1
+    late_s: float = 0.0
+
+    def rates(self, before: Look, prefix: str = "") -> dict[str, float]:
+        """Of what both have, per second of the true time between them."""
+        length_s = max(self.at_s + self.late_s - before.at_s - before.late_s, 1e-9)
+        return {
+            f"{prefix}{name}_per_s": (self.counters[name] - before.counters[name]) / length_s
+            for name in before.counters.keys() & self.counters.keys()
+        }
+
+    @property
+    def told(self) -> bool:
+        """Whether whoever was asked said anything."""
+        return bool(self.counters or self.gauges)
+
+
+class NodeWatch:
+    """Of one node, until `stop`. An answer that never comes ends nothing."""
+
+    def __init__(self, node: Node, epoch_s: float) -> None:
+        self.node = node
+        self.looks: list[Look] = []
+        #: Without what it told, if it did.
+        self.last_asked: Look | None = None
+        #: Why it ended early, in words.
+        self.failure = ""
+        self._epoch_s = epoch_s
+        self._answered_at: float | None = None  # monotonic; None: it has never told of anything
+        self._asked: list[int] = []
+        self._turn = threading.Condition()
+        self._over = False
+        self._thread = threading.Thread(target=self._answer_all, name=f"watch {node.name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def ask(self, tick: int) -> None:
+        """For the look of this number, unless it is still busy with an earlier one."""
+        with self._turn:
+            self._asked = [tick]
+            self.last_asked = Look(time.time() - self._epoch_s, tick=tick)
+            self._turn.notify()
+
+    def stop(self, timeout_s: float) -> bool:
+        """Whether all that was asked has been answered, in that time."""
+        with self._turn:
+            self._over = True
+            self._turn.notify()
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def silent_s(self) -> float:
+        """For how long it has not answered; 0.0 where it never tells of anything, or nobody asks."""
+        asked = self._answered_at is not None and not self._over
+        return time.monotonic() - (self._answered_at or 0.0) if asked else 0.0
+
+    def silences(self, window_start_s: float) -> list[NodeSilence]:
+        """Of a node that does tell: between its last answer and the next, if there was one."""
+        answered = [look for look in self.looks if look.told]
+        last = [self.last_asked] if self.last_asked and answered and self.last_asked.tick > answered[-1].tick else []
+        return [
+            NodeSilence(
+                node=self.node.name,
+                from_s=before.at_s - window_start_s,
+                to_s=after.at_s - window_start_s if after.told else None,
+            )
+            for before, after in pairwise([*answered, *last])
+            if after.at_s - before.at_s > SILENT_S and after.tick - before.tick > SILENT_ASKED
+        ]
+
+    def _answer_all(self) -> None:
+        while (tick := self._next()) is not None:
+            try:
+                self._look(tick)
+            except Exception as error:  # whatever it was: the run goes on, and its record says what it lacks
+                self.failure = f"{type(error).__name__}: {error}"
+                return
+
+    def _next(self) -> int | None:
+        with self._turn:
+            while not self._asked and not self._over:
+                self._turn.wait()
+            return self._asked.pop() if self._asked else None
+
+    def _look(self, tick: int) -> None:
+        look = Look(time.time() - self._epoch_s, tick=tick)
+        with suppress(
+            BakeoffError
+        ):  # one that is frozen or has gone tells nothing; that its figures are absent shows it
+            look.counters, look.gauges = self.node.counters(), self.node.gauges()
+            look.late_s = time.time() - self._epoch_s - look.at_s
+        if look.told:
+            self._answered_at = time.monotonic()
+        self.looks.append(look)
+
+
+@dataclass
+class Processes:
+    """Counters of a node's processes, which go on where those that ran before them ended."""
+
+    _pids: frozenset[int] = frozenset()
+    _ended: dict[str, float] = field(default_factory=dict)
+    _last: dict[str, float] = field(default_factory=dict)
+
+    def counted(self, pids: Iterable[int], counters: dict[str, float]) -> dict[str, float]:
+        """The sums, from what those that run now (if any) have counted. A server that has other processes than before
+        for its connections is the same; one of which no process is left was started again. What a process did that
+        has ended is in its parent's counters when that has waited for it; until then a sum does not fall."""
+        now = frozenset(pids)
+        if now and now.isdisjoint(self._pids):
+            for name, value in self._last.items():
+                self._ended[name] = self._ended.get(name, 0.0) + value
+            self._last = {}
+        self._pids = now or self._pids
+        self._last |= {name: max(value, self._last.get(name, 0.0)) for name, value in counters.items()}
+        names = self._ended.keys() | self._last.keys()
+        return {name: self._ended.get(name, 0.0) + self._last.get(name, 0.0) for name in names}
+
+
+#: A server that says nothing to the looks beside the load for so long is called frozen.
+SERVER_SILENCE_S = 8.0
+
+
+class FrozenNodes:
+    """Of one run. `frozen`: the nodes that are so now; told when that begins and ends."""
+
+    def __init__(self, tell: Callable[[str], None], clock_s: Callable[[], float] = time.monotonic) -> None:
+        self.frozen: set[str] = set()
+        self.all_frozen = False
+        self._tell = tell
+        self._clock_s = clock_s
+        self._excused_at: dict[str, float] = {}
+
+    def notice(self, silent_s: Mapping[str, float], away: Collection[str]) -> None:
+        """silent_s: by node, how long it has not answered. away: nodes that a planned fault keeps from answering; for
+        how long it did does not count."""
+        now_s = self._clock_s()
+        self._excused_at |= dict.fromkeys(away, now_s)
+        for node, silence_s in silent_s.items():
+            own_s = min(silence_s, now_s - self._excused_at[node]) if node in self._excused_at else silence_s
+            if (own_s > SERVER_SILENCE_S) == (node in self.frozen):
+                continue
+            self.frozen ^= {node}
+            words = f"has not answered for {own_s:.0f} s" if node in self.frozen else "answers again"
+            self._tell(f"{node if len(silent_s) > 1 else 'the server'} {words}")
+        self.all_frozen = bool(silent_s) and self.frozen >= silent_s.keys()

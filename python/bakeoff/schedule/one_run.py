@@ -26,22 +26,16 @@ from ..model.records import RunRecord, ServerSide
 from ..plan.resolved import Cell, ResolvedPlan
 from ..provision.os_metrics import wait_for_writeback
 from ..systems.base import System
-from . import run_record
-from . import run_validity as judge
-from .clients import client_records, machine_of
-from .cores import Others, cores_of, shares_cores
-from .ended import told_by_name
-from .faulted import error_ratio_beside, with_effects
-from .faults import Faults
-from .frost import SERVER_SILENCE_S, Frost
+from . import run_record, run_validity
+from .faults import Faults, error_ratio_beside, with_effects
 from .instance import Instance
-from .merge import Merged, merge_results
-from .nodes import by_node
-from .order import Slot
-from .phases import spec
-from .run_record import Measured
+from .machine_sharing import Others, cores_of, shares_cores
+from .merge import Merged, merge_intervals, merge_results
+from .nodes import SERVER_SILENCE_S, FrozenNodes, by_node
+from .phases import ended_servers_named, spec
+from .run_order import Slot
+from .run_record import Measured, client_records, machine_of
 from .sampler import Sampler
-from .timeline import merge_intervals
 
 #: Engines open their sessions before the clock starts; 2,500 of them on a slow server take a while.
 READY_TIMEOUT_S = 120.0
@@ -105,10 +99,10 @@ def make(
     record.clients = client_records(
         measured.results, measured.places, measured.intervals, plan.client_cores, open_loop=record.due is not None
     )
-    record.verdict = judge.client_verdict(record, cell)
-    record.validity = judge.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
+    record.verdict = run_validity.client_verdict(record, cell)
+    record.validity = run_validity.validity(record, cell, plan, measured.results, timeline.rows, measured.alive_after)
     if instance.started_again:
-        record.validity.append(judge.started_again(cell.record.system, instance.started_again))
+        record.validity.append(run_validity.started_again(cell.record.system, instance.started_again))
     writer.run_result(record)
     return record
 
@@ -138,7 +132,7 @@ def _measure(
     system = instance.system
     where = f"run {slot.run}, {cell.record.label}"
     intervals: list[list[Interval]] = [[] for _ in range(cell.clients)]
-    with told_by_name(system), instance.host.engines(where) as engines:
+    with ended_servers_named(system), instance.host.engines(where) as engines:
         _start_clients(engines, slot, cell, plan, instance, writer)
         ready = _wait_ready(engines, cell, watcher)
         begin_ns = time.time_ns() + int(engines.lead_s * 1e9)
@@ -149,7 +143,7 @@ def _measure(
         sampler = Sampler(system, engines.pids(), begin_ns, plan.warm_up_s, _window_s(cell), cores)
         sampler.start()
         faults.start()
-        beside, frost, whole = set(others()), Frost(lambda words: watcher.message(f"{slot.run}: {words}")), False
+        beside, nodes, whole = set(others()), FrozenNodes(lambda words: watcher.message(f"{slot.run}: {words}")), False
         try:
             for client, event in engines.events(_deadline(cell, plan), silence_s=ENGINE_SILENCE_S):
                 if isinstance(event, Interval):
@@ -160,13 +154,13 @@ def _measure(
                     beside.update(others())
                 if isinstance(event, Mark):
                     faults.marked(event.id, event.at_s - plan.warm_up_s)
-                frost.notice(sampler.silent_s(), faults.away())
-                if ends_now(frost, cell, plan, time.time() - begin_ns / 1e9):
+                nodes.notice(sampler.silent_s(), faults.away())
+                if ends_now(nodes, cell, plan, time.time() - begin_ns / 1e9):
                     engines.stop()
             whole = True
         finally:
             faults.end(at_once=not whole)
-            sampler.stop(excused=frost.frozen | faults.away())
+            sampler.stop(excused=nodes.frozen | faults.away())
         results, places = engines.results(), engines.places()
         warnings = [_in_words(*warning, cell) for warning in engines.warnings]
         if len(results) < cell.clients:
@@ -175,10 +169,10 @@ def _measure(
                 where=where,
                 hint="the engine's log is in the run's folder",
             )
-    refuse_frost(frost, plan, where)
+    refuse_frozen(nodes, plan, where)
     sampler.window_ended(max(r.window_end_s for r in results))
     faults.heal()
-    alive = not frost.all_frozen and system.answers()
+    alive = not nodes.all_frozen and system.answers()
     return Measured(ready, results, places, intervals, sampler, faults.records, warnings, alive, sorted(beside))
 
 
@@ -216,19 +210,19 @@ def _wait_ready(engines: Engines, cell: Cell, watcher: Watcher) -> list[Ready]:
     return ready
 
 
-def ends_now(frost: Frost, cell: Cell, plan: ResolvedPlan, at_s: float) -> bool:
+def ends_now(nodes: FrozenNodes, cell: Cell, plan: ResolvedPlan, at_s: float) -> bool:
     """Whether a run is ended at this second of it: as the plan says, or because all nodes are frozen and it may not end
     by itself. In a window they may wake up, and it will; a number of operations will not."""
-    if plan.ends_with_a_node and frost.frozen:
+    if plan.ends_with_a_node and nodes.frozen:
         return True
     window_s = _window_s(cell)
-    return frost.all_frozen and (window_s is None or at_s > plan.warm_up_s + window_s)
+    return nodes.all_frozen and (window_s is None or at_s > plan.warm_up_s + window_s)
 
 
-def refuse_frost(frost: Frost, plan: ResolvedPlan, where: str) -> None:
+def refuse_frozen(nodes: FrozenNodes, plan: ResolvedPlan, where: str) -> None:
     """Raises ServerError where the plan says that a run ends with a node."""
-    if plan.ends_with_a_node and frost.frozen:
-        words = f"{', '.join(sorted(frost.frozen))} did not answer for {SERVER_SILENCE_S:.0f} s"
+    if plan.ends_with_a_node and nodes.frozen:
+        words = f"{', '.join(sorted(nodes.frozen))} did not answer for {SERVER_SILENCE_S:.0f} s"
         raise ServerError(words, where=where, hint='the plan says on_node_failure = "end"; "go on" measures on')
 
 

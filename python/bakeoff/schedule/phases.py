@@ -1,10 +1,11 @@
-"""The engine's short phases beside the measured one: load, warm, check, drop. One client, no schedule, no figures."""
+"""The engine's short phases besides the measured one: load, warm, check. One client, no schedule, no figures."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from ..bundle.files import write_text
 from ..bundle.write import dumps
 from ..errors import ServerError
 from ..fleet.host import Host
+from ..fleet.lines import EngineTrouble
 from ..model.boundary import CheckSpec, ClientSpec, Phase, Progress, RoleRoute, Routing, RunResult, RunSpec
 from ..plan.resolved import Cell, ResolvedPlan
+from ..provision.server import LOG_KEPT
 from ..systems.base import System
-from .cores import shares_cores
-from .ended import told_by_name
+from .machine_sharing import shares_cores
 
 #: Nothing short may hang for ever, and a load of hours is no error: the bound is on silence, not on length. (The engine
 #: itself gives a chunk of a load up after `timeout_s`, and a step after it once the server answers nobody else.)
@@ -152,7 +154,7 @@ class Phases:
     ) -> RunResult:
         path = write_text(folder, f"{document.phase}.json", dumps(document))
         where = f"{what} of {system.name}"
-        with told_by_name(system), self.host.engines(where) as engines:
+        with ended_servers_named(system), self.host.engines(where) as engines:
             engines.start(path, env, folder / "engine.log")
             engines.wait_ready(max(30.0, document.timeout_s))
             engines.begin(time.time_ns())
@@ -162,3 +164,37 @@ class Phases:
                     on_progress(event)
             self.warned += [f"{where}: {warning.what}" for _, warning in engines.warnings]
             return engines.results()[0]
+
+
+#: The kernel closes the connections of a process a little before it says that the process has ended.
+_PATIENCE_S = 1.0
+_POLL_S = 0.02
+
+
+@contextmanager
+def ended_servers_named(system: System) -> Iterator[None]:
+    """An engine's trouble with a server is told as the end of those servers of ours that have ended by themselves.
+    Raises ServerError."""
+    try:
+        yield
+    except EngineTrouble as trouble:
+        ended = _ended(system) if trouble.kind == "server" else {}
+        if not ended:
+            raise
+        several = len(system.servers()) > 1
+        words = [f"{name if several else 'the server'} of {system.name} ended ({how})" for name, how in ended.items()]
+        raise ServerError(
+            f"{'; '.join(words)}, and not by bakeoff",
+            where=trouble.where,
+            hint=f"{LOG_KEPT}; if the machine ran out of memory, the kernel's log (`dmesg`) tells",
+        ) from trouble
+
+
+def _ended(system: System) -> dict[str, str]:
+    """How, by the names of nodes; empty if none has within `_PATIENCE_S`."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        found = {name: how for name, server in system.servers().items() if (how := server.exit_text())}
+        if found or not system.servers() or time.monotonic() > deadline:
+            return found
+        time.sleep(_POLL_S)

@@ -16,7 +16,7 @@ from ..model.records import MachineSide, NodeSilence
 from ..provision import neighbours
 from ..provision.os_metrics import cores_idle_s, sample_machine, sample_processes, swapped_out_bytes
 from ..systems.base import System
-from .node_watch import Look, NodeWatch, Processes
+from .nodes import Look, NodeWatch, Processes
 
 #: In a shorter one the kernel's ticks are too coarse to say who used the processor.
 _SHARE_WINDOW_MIN_S = 0.5

@@ -16,7 +16,7 @@ from bakeoff.model.boundary import (
     QueryCounts,
     Tenths,
 )
-from bakeoff.schedule.timeline import merge_intervals
+from bakeoff.schedule.merge import merge_intervals
 
 from tests.builders.bundles import write_bundle
 

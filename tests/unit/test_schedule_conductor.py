@@ -13,8 +13,7 @@ from bakeoff.model.attempts import runs_that_count
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.schedule import one_run, run_record
 from bakeoff.schedule.conductor import Conductor, View
-from bakeoff.schedule.order import Slot
-from bakeoff.schedule.repeats import Repeats
+from bakeoff.schedule.run_order import Repeats, Slot
 
 
 class Writer:

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from bakeoff.schedule.order import Slot, schedule
+from bakeoff.schedule.run_order import Slot, schedule
 from hypothesis import given
 from hypothesis import strategies as st
 

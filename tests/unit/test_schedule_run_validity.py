@@ -15,7 +15,7 @@ from bakeoff.model.clients import ClientRecord
 from bakeoff.model.faults import FaultRecord, PlannedFault
 from bakeoff.model.records import RunRecord
 from bakeoff.plan.read import resolve
-from bakeoff.schedule.cores import shares_cores
+from bakeoff.schedule.machine_sharing import shares_cores
 from bakeoff.schedule.phases import spec
 from bakeoff.schedule.run_validity import _before_faults, _measured_machine, client_verdict, steadiness
 from bakeoff.systems.base import System

@@ -13,8 +13,8 @@ import pytest
 from bakeoff.errors import BakeoffError, ServerError
 from bakeoff.fleet.lines import EngineTrouble
 from bakeoff.model.boundary import Trouble
-from bakeoff.schedule import ended
-from bakeoff.schedule.ended import told_by_name
+from bakeoff.schedule import phases as ended
+from bakeoff.schedule.phases import ended_servers_named
 from builders.servers import Sleepers
 
 #: For what is bound to happen: only ends a test that has failed.
@@ -31,7 +31,7 @@ def place() -> Iterator[Path]:
 def told(system: Any, kind: Literal["usage", "server", "environment"] = "server") -> BakeoffError:
     """Of a connection that broke in a load."""
     trouble = Trouble(what="Connection reset", where="row 7", hint="is the server up?", kind=kind)
-    with pytest.raises(BakeoffError) as caught, told_by_name(system):
+    with pytest.raises(BakeoffError) as caught, ended_servers_named(system):
         raise EngineTrouble(trouble, "load of sleeper")
     return caught.value
 

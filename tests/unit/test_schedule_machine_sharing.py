@@ -15,8 +15,8 @@ from bakeoff.analysis.finding import RunNumbers
 from bakeoff.analysis.validity import findings
 from bakeoff.errors import ExitCode, ServerError
 from bakeoff.plan.read import resolve
-from bakeoff.schedule import cores
-from bakeoff.schedule.cores import Claim, Manner, claim, cores_of_all
+from bakeoff.schedule import machine_sharing as cores
+from bakeoff.schedule.machine_sharing import Claim, Manner, claim, cores_of_all
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +74,7 @@ def test_waiting_ends_with_the_first_and_says_for_whom() -> None:
 
 def test_the_kernel_frees_what_a_killed_run_held_and_its_file_is_cleared_away(folder: Path) -> None:
     hold = (
-        "import sys; from bakeoff.schedule.cores import claim; c = claim([0], 't', 'refuse', print);"
+        "import sys; from bakeoff.schedule.machine_sharing import claim; c = claim([0], 't', 'refuse', print);"
         " print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bakeoff.schedule.turns import Turns
+from bakeoff.schedule.data import InsertTurns
 from builders.plans import MARIADB, OLD, SQLITE, read
 
 pytestmark = pytest.mark.usefixtures("mariadb_is_here")
@@ -13,7 +13,7 @@ WORK = {"workload": "preset = 'd'", "measure": "reset = 'none'\nrepetitions = 3"
 def by_cell(factors: str, systems: str) -> dict[str, list[int]]:
     """The turns of each cell in blocks 1 to 3."""
     cells = read(factors, systems=systems, **WORK).cells
-    turns = Turns.of(cells)
+    turns = InsertTurns.of(cells)
     return {cell.record.label: [turns.turn(cell.record.id, block) for block in (1, 2, 3)] for cell in cells}
 
 
