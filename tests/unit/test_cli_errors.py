@@ -14,7 +14,8 @@ import pytest
 from bakeoff import cli
 from bakeoff.bundle.files import write_text
 from bakeoff.bundle.write import BundleWriter
-from bakeoff.cli import run_bundle, workloads
+from bakeoff.cli import run_bundle
+from bakeoff.cli.commands import workloads
 from bakeoff.cli.output import print_json
 from bakeoff.cli.progress import CLEAR, Line
 from bakeoff.errors import ExitCode, PlanError, ServerError

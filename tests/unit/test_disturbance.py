@@ -16,7 +16,7 @@ from bakeoff.analysis.validity import findings
 from bakeoff.bundle import open_bundle
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.write import BundleWriter
-from bakeoff.cli.run import code_of
+from bakeoff.cli.commands.run import code_of
 from bakeoff.errors import ExitCode
 from bakeoff.model.records import RunRecord, Standing, Validity
 from bakeoff.provision.neighbours import Heard, listen

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bakeoff.cli.doctor import _io_uring
+from bakeoff.cli.commands.doctor import _io_uring
 from bakeoff.fleet import binary
 from bakeoff.machine import fitness
 

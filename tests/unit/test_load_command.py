@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from bakeoff.cli import load
+from bakeoff.cli.commands import load
 from bakeoff.provision.owner import OWNER_FILE
 from bakeoff.schedule import instance
 

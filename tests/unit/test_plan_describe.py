@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from bakeoff.bundle import read
 from bakeoff.cli import main
-from bakeoff.cli.dry_run import WIDTH, _one_line
+from bakeoff.cli.commands.dry_run import WIDTH, _one_line
 from bakeoff.errors import ExitCode, PlanError, ServerError
 from bakeoff.plan import describe, here
 from bakeoff.plan.describe import DryRun

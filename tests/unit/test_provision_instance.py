@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bakeoff.cli import doctor
+from bakeoff.cli.commands import doctor
 from bakeoff.errors import ServerError
 from bakeoff.locks import Held
 from bakeoff.provision import instance, owner

@@ -11,7 +11,7 @@ import pytest
 from bakeoff.analysis.wording import milliseconds_words, rate_words
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
-from bakeoff.cli.run import code_of
+from bakeoff.cli.commands.run import code_of
 from bakeoff.errors import ExitCode
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.report.answer import Answer

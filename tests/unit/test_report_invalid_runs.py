@@ -10,7 +10,7 @@ import pytest
 from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.histograms import Histogram
 from bakeoff.bundle.read import Bundle
-from bakeoff.cli.run import all_held
+from bakeoff.cli.commands.run import all_held
 from bakeoff.model.boundary import ErrorSample
 from bakeoff.model.records import RunRecord
 from bakeoff.report.conclusion import answer_of

@@ -13,7 +13,7 @@ import pytest
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
-from bakeoff.cli.compare import show_found
+from bakeoff.cli.commands.compare import show_found
 from bakeoff.errors import BakeoffError, BundleError, PlanError
 from bakeoff.model.records import AnalysisRecord, FactsRecord, Validity
 from bakeoff.report.joined import Joined

@@ -17,7 +17,7 @@ from bakeoff.analysis.looks import alpha_at
 from bakeoff.analysis.registry import metric
 from bakeoff.analysis.threshold import RunReading, alpha_of_each, judge
 from bakeoff.cli import main
-from bakeoff.cli.run import all_held, code_of
+from bakeoff.cli.commands.run import all_held, code_of
 from bakeoff.cli.run_bundle import beside_plan
 from bakeoff.errors import ExitCode, PlanError
 from bakeoff.model.records import RunRecord, Validity

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.cli import main
-from bakeoff.cli import run as command
+from bakeoff.cli.commands import run as command
 from bakeoff.errors import ExitCode, ServerError
 from bakeoff.schedule import machine_sharing as cores
 from builders.bundles import MARIADB, Story, write_bundle

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from .. import __version__, interrupts
 from ..errors import BakeoffError, ExitCode, PlanError
-from . import bundles, compare, doctor, drop, export, init, load, quick, report, run, systems, workloads
+from .commands import bundles, compare, doctor, drop, export, init, load, quick, report, run, systems, workloads
 from .output import flush, forget, open_streams, say, show
 
 COMMANDS = (run, quick, init, load, drop, report, compare, export, bundles, systems, workloads, doctor)

@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.wording import bytes_words, counted
-from ..errors import BakeoffError, BundleError, ExitCode, PlanError
-from .output import add_json, confirmed, print_json, say, show, table
-from .run_bundle import RESULTS
+from ...analysis.wording import bytes_words, counted
+from ...errors import BakeoffError, BundleError, ExitCode, PlanError
+from ..output import add_json, confirmed, print_json, say, show, table
+from ..run_bundle import RESULTS
 
 if TYPE_CHECKING:
-    from ..bundle.read import Bundle
-    from ..bundle.shelf import Listed
-    from ..report.answer import Answer
+    from ...bundle.read import Bundle
+    from ...bundle.shelf import Listed
+    from ...report.answer import Answer
 
 
 #: Names of files in a sentence; --json has all.
@@ -72,7 +72,7 @@ def _add_folder(parser: argparse.ArgumentParser, *, of_verb: bool = False) -> No
 
 
 def run_list(options: argparse.Namespace) -> int:
-    from ..bundle.shelf import bundles_in
+    from ...bundle.shelf import bundles_in
 
     found = bundles_in(options.results)
     if options.json:
@@ -117,9 +117,9 @@ def _document(one: Listed) -> dict[str, Any]:
 
 
 def run_show(options: argparse.Namespace) -> int:
-    from ..bundle.read import Bundle
-    from ..bundle.shelf import listed
-    from ..report.conclusion import analysed
+    from ...bundle.read import Bundle
+    from ...bundle.shelf import listed
+    from ...report.conclusion import analysed
 
     folder = _folder(options.bundle, options.results)
     bundle = Bundle.open(folder)
@@ -166,7 +166,7 @@ def _systems(bundle: Bundle) -> list[str]:
 
 
 def run_remove(options: argparse.Namespace) -> int:
-    from ..bundle.shelf import left_by_removal, remove
+    from ...bundle.shelf import left_by_removal, remove
 
     chosen = _chosen(options)
     words = f"{counted(len(chosen), 'bundle', 'bundles')} ({bytes_words(sum(one.size_bytes for one in chosen))})"
@@ -206,7 +206,7 @@ def _tell_removed(
 
 def _chosen(options: argparse.Namespace) -> list[Listed]:
     """What is to be removed; all of it can be, as far as can be told now. Raises BakeoffError."""
-    from ..bundle.shelf import bundles_in, is_written, listed, refuse_link
+    from ...bundle.shelf import bundles_in, is_written, listed, refuse_link
 
     if bool(options.bundle) == bool(options.older_than):
         raise PlanError("say which bundles are to be removed", hint="names of bundles, or --older-than 30d; not both")
@@ -231,7 +231,7 @@ def _chosen(options: argparse.Namespace) -> list[Listed]:
 
 
 def _age_s(text: str) -> float:
-    from ..plan.units import UnitError, parse_duration_s
+    from ...plan.units import UnitError, parse_duration_s
 
     try:
         return parse_duration_s(text)

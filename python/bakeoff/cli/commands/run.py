@@ -11,11 +11,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from .. import interrupts
-from ..errors import ExitCode, PlanError, code_of_checks
-from .dry_run import dry_run
-from .output import add_json, say
-from .run_bundle import (
+from ... import interrupts
+from ...errors import ExitCode, PlanError, code_of_checks
+from ..output import add_json, say
+from ..run_bundle import (
     RESULTS,
     beside_plan,
     finished_runs,
@@ -27,14 +26,15 @@ from .run_bundle import (
     say_repetitions,
     with_runs_there,
 )
+from .dry_run import dry_run
 
 if TYPE_CHECKING:
-    from ..bundle.read import Bundle
-    from ..bundle.write import BundleWriter
-    from ..model.records import FactsRecord, RunRecord
-    from ..plan.resolved import ResolvedPlan
-    from ..report.answer import Answer, CellAnswer
-    from ..schedule.machine_sharing import Claim, Quiet
+    from ...bundle.read import Bundle
+    from ...bundle.write import BundleWriter
+    from ...model.records import FactsRecord, RunRecord
+    from ...plan.resolved import ResolvedPlan
+    from ...report.answer import Answer, CellAnswer
+    from ...schedule.machine_sharing import Claim, Quiet
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -155,7 +155,7 @@ def _not_a_plan(words: str) -> str:
 
 
 def _fleet_key(words: str) -> str:
-    from ..plan.fleet import said_as_key
+    from ...plan.fleet import said_as_key
 
     return said_as_key(words)
 
@@ -204,8 +204,8 @@ def run(options: argparse.Namespace) -> int:
 
 def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     """Runs the plan and tells its answer, or with --dry-run what that would be."""
-    from ..plan.tables import refuse_changes
-    from ..schedule.machine_sharing import claim, cores_of_all
+    from ...plan.tables import refuse_changes
+    from ...schedule.machine_sharing import claim, cores_of_all
 
     if options.events and options.dry_run:
         raise PlanError("--events tells of runs, and --dry-run makes none", hint="leave one out, or use --json")
@@ -247,8 +247,8 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
 
 
 def _quiet(plan: ResolvedPlan, options: argparse.Namespace) -> Quiet:
-    from ..plan.units import UnitError, parse_duration_s
-    from ..schedule.machine_sharing import Quiet, cores_of_all
+    from ...plan.units import UnitError, parse_duration_s
+    from ...schedule.machine_sharing import Quiet, cores_of_all
 
     asked = options.wait_until_quiet
     try:
@@ -259,9 +259,9 @@ def _quiet(plan: ResolvedPlan, options: argparse.Namespace) -> Quiet:
 
 
 def _read(options: argparse.Namespace) -> ResolvedPlan:
-    from ..plan.read import read_plan
-    from ..plan.side_by_side import side_by_side
-    from ..plan.thresholds import refuse_unjudged
+    from ...plan.read import read_plan
+    from ...plan.side_by_side import side_by_side
+    from ...plan.thresholds import refuse_unjudged
 
     plans = [
         read_plan(path, must_run=not options.dry_run, said=options.said, only=options.only, fail_if=options.fail_if)
@@ -281,10 +281,10 @@ def _make_runs(
     quiet_cores: Quiet,
     options: argparse.Namespace,
 ) -> None:
-    from ..fleet.hosted import hosted
-    from ..schedule.conductor import Conductor
-    from .events import Events
-    from .progress import Line
+    from ...fleet.hosted import hosted
+    from ...schedule.conductor import Conductor
+    from ..events import Events
+    from ..progress import Line
 
     quiet, others = options.quiet, cores.others if cores is not None else tuple
     view = Events(plan, writer.folder, quiet=quiet) if options.events else Line(quiet=quiet)
@@ -307,8 +307,8 @@ def _make_runs(
 
 
 def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
-    from ..bundle.read import Bundle
-    from ..report.conclusion import analysed
+    from ...bundle.read import Bundle
+    from ...report.conclusion import analysed
     from .report import tell
 
     bundle = Bundle.open(writer.folder)
@@ -334,9 +334,9 @@ def _answer_so_far(writer: BundleWriter, options: argparse.Namespace) -> None:
 
 
 def _tell_answer(bundle: Bundle, answer: Answer, code: ExitCode, *, write: bool) -> None:
-    from ..report.html import write_report
-    from .events import tell
-    from .told import Compared, Done
+    from ...report.html import write_report
+    from ..events import tell
+    from ..told import Compared, Done
 
     for found in answer.comparisons:
         tell(Compared(objective=answer.objective, comparison=found))
@@ -349,8 +349,8 @@ def _tell_answer(bundle: Bundle, answer: Answer, code: ExitCode, *, write: bool)
 
 def _tell_end(writer: BundleWriter, error: BaseException) -> None:
     """Of a run that ended early, or whose report could not be made."""
-    from .events import tell
-    from .told import Done
+    from ..events import tell
+    from ..told import Done
 
     interrupted = interrupts.meant(error)
     code = ExitCode.INTERRUPTED if interrupted else getattr(error, "exit_code", ExitCode.ENVIRONMENT)

@@ -8,19 +8,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ExitCode, PlanError, code_of_checks
-from .metrics import named
-from .output import add_json, print_json, say, show, table
+from ...errors import ExitCode, PlanError, code_of_checks
+from ..metrics import named
+from ..output import add_json, print_json, say, show, table
 
 if TYPE_CHECKING:
-    from ..analysis.compare import Comparison
-    from ..analysis.fail_if import Condition, Outcome
-    from ..analysis.metric import Metric
-    from ..bundle.read import Bundle
-    from ..report.conditions import Change
-    from ..report.joined import Joined
-    from ..report.occasions import Occasions
-    from ..report.search_check import SearchCheck
+    from ...analysis.compare import Comparison
+    from ...analysis.fail_if import Condition, Outcome
+    from ...analysis.metric import Metric
+    from ...bundle.read import Bundle
+    from ...report.conditions import Change
+    from ...report.joined import Joined
+    from ...report.occasions import Occasions
+    from ...report.search_check import SearchCheck
 
 #: So many differences are listed in a text, each value cut to so many letters; --json has all.
 CHANGES_MAX = 20
@@ -79,12 +79,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..analysis import fail_if
-    from ..bundle.read import Bundle
-    from ..report.joined import Joined
-    from ..report.occasions import compared
-    from ..report.occasions_page import write_comparison
-    from ..report.search_check import check_search, is_search_against_fixed
+    from ...analysis import fail_if
+    from ...bundle.read import Bundle
+    from ...report.joined import Joined
+    from ...report.occasions import compared
+    from ...report.occasions_page import write_comparison
+    from ...report.search_check import check_search, is_search_against_fixed
 
     if options.html is not None and options.html.suffix != ".html":
         hint = "name one that ends in .html"
@@ -129,8 +129,8 @@ def _tell_check(
     options: argparse.Namespace, before: Bundle, after: Bundle, check: SearchCheck, changed: list[Change]
 ) -> int:
     """A search and fixed levels of what it sought."""
-    from ..report.conclusion import unreadable_in
-    from ..report.search_check import HEADS, check_rows
+    from ...report.conclusion import unreadable_in
+    from ...report.search_check import HEADS, check_rows
 
     _refuse_of_searches(options)
     _warn([before, after], [], changed)
@@ -181,7 +181,7 @@ def _command(options: argparse.Namespace) -> str:
 
 def _tell_same(options: argparse.Namespace, conditions: list[Condition], bundles: list[Bundle]) -> int:
     """A bundle equals itself. A check that holds it against itself does not see, and must not pass for ever."""
-    from ..report.conclusion import unreadable_in
+    from ...report.conclusion import unreadable_in
 
     outcomes = [{"condition": str(c), "status": "not judged", "words": f"{c}: not judged: {SAME}"} for c in conditions]
     unreadable = unreadable_in(bundles)
@@ -209,8 +209,8 @@ def _refuse_of_searches(options: argparse.Namespace) -> None:
 
 def _matters(said: str | None, after: list[Bundle]) -> float | None:
     """What the option says, else the plans of AFTER where they agree."""
-    from ..plan.document import MATTERS_MAX, MATTERS_MIN
-    from ..plan.units import UnitError, parse_ratio
+    from ...plan.document import MATTERS_MAX, MATTERS_MIN
+    from ...plan.units import UnitError, parse_ratio
 
     if said is None:
         sizes = {bundle.plan.matters_ratio for bundle in after}
@@ -250,7 +250,7 @@ def _objectives(
 
 
 def _conditions(texts: list[str], bundles: list[Bundle]) -> list[Condition]:
-    from ..analysis import fail_if
+    from ...analysis import fail_if
 
     rates = [rate for bundle in bundles for rate in bundle.plan.rates]
     try:
@@ -260,8 +260,8 @@ def _conditions(texts: list[str], bundles: list[Bundle]) -> list[Condition]:
 
 
 def _document(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> dict[str, object]:
-    from ..report.conclusion import unreadable_in
-    from ..report.occasion_words import answers_of, headline_words
+    from ...report.conclusion import unreadable_in
+    from ...report.occasion_words import answers_of, headline_words
 
     return {
         "headline": [*unreadable_in(joined.bundles), *headline_words(found, answers_of(found, joined))],
@@ -279,8 +279,8 @@ def _document(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> dict
 
 
 def show_found(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> None:
-    from ..report.conclusion import unreadable_in
-    from ..report.occasion_words import analysis_words, answers_of, headline_words
+    from ...report.conclusion import unreadable_in
+    from ...report.occasion_words import analysis_words, answers_of, headline_words
 
     for name, folders in joined.folders.items():
         for folder in folders:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..errors import ExitCode
-from .output import add_json, print_json, say
+from ...errors import ExitCode
+from ..output import add_json, print_json, say
 from .quick import save
 
 
@@ -25,7 +25,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..plan.starter import starter
+    from ...plan.starter import starter
 
     save(starter(str(options.file)), options.file)
     if options.json:

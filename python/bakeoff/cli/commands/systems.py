@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.wording import bytes_words
-from ..errors import ExitCode, PlanError
-from .output import add_json, print_json, say, show, table
+from ...analysis.wording import bytes_words
+from ...errors import ExitCode, PlanError
+from ..output import add_json, print_json, say, show, table
 
 if TYPE_CHECKING:
-    from ..provision.installation import Offer, Sources
-    from ..systems.base import System
+    from ...provision.installation import Offer, Sources
+    from ...systems.base import System
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,7 +43,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run_list(options: argparse.Namespace) -> int:
-    from ..systems import SYSTEMS
+    from ...systems import SYSTEMS
 
     systems = [_described(kind, system) for kind, system in SYSTEMS.items()]
     if options.json:
@@ -127,7 +127,7 @@ def run_install(options: argparse.Namespace) -> int:
 
 
 def _pull(sources: Sources, image: str, as_json: bool) -> int:
-    from ..provision.container import pull
+    from ...provision.container import pull
 
     if sources.in_images is None:
         raise PlanError(f"{sources.kind} is not started from images")
@@ -152,7 +152,7 @@ def run_remove(options: argparse.Namespace) -> int:
 
 def _asked(what: str) -> tuple[Sources, str | None]:
     """The sources of a kind, and the version wanted. Raises PlanError."""
-    from ..systems import SYSTEMS
+    from ...systems import SYSTEMS
 
     kind, _, version = what.partition("@")
     sources = SYSTEMS[kind].sources() if kind in SYSTEMS else None

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..analysis.wording import bytes_words, counted, seconds_words
-from ..errors import BakeoffError, ExitCode
-from .output import print_json, say, show, table
+from ...analysis.wording import bytes_words, counted, seconds_words
+from ...errors import BakeoffError, ExitCode
+from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
-    from ..plan.describe import DryRun
-    from ..plan.preview import WorkloadPreview
-    from ..plan.resolved import ResolvedPlan
-    from ..plan.tables import TablesLine
+    from ...plan.describe import DryRun
+    from ...plan.preview import WorkloadPreview
+    from ...plan.resolved import ResolvedPlan
+    from ...plan.tables import TablesLine
 
 #: Workloads, and lines of an operation, whose first operations are shown; --json has all.
 PREVIEWS_MAX = 3
@@ -27,9 +27,9 @@ _TABLES_HEAD = ("on", "table", "now", "size", "in a run")
 def dry_run(plan: ResolvedPlan, results: Path, there: Mapping[str, int], *, as_json: bool) -> int:
     """Prints what a run would do. there: by cell, runs of the bundle that is continued. Raises what it would
     be refused for by an existing system, when all is printed."""
-    from ..plan.describe import describe
-    from ..plan.preview import previews
-    from ..plan.tables import changes_words, look
+    from ...plan.describe import describe
+    from ...plan.preview import previews
+    from ...plan.tables import changes_words, look
 
     tables, errors = look(plan)
     errors = errors or _looked_into(plan)
@@ -52,10 +52,10 @@ def dry_run(plan: ResolvedPlan, results: Path, there: Mapping[str, int], *, as_j
 
 def _looked_into(plan: ResolvedPlan) -> list[BakeoffError]:
     """Of data that are there, whether they are what the plan says: a run begins with the same look."""
-    from ..fleet.local import LocalHost
-    from ..plan.tables import existing_loads
-    from ..provision.instance import new_instance
-    from ..schedule.instance import Instance
+    from ...fleet.local import LocalHost
+    from ...plan.tables import existing_loads
+    from ...provision.instance import new_instance
+    from ...schedule.instance import Instance
 
     errors: list[BakeoffError] = []
     for cell in existing_loads(plan):
@@ -75,11 +75,11 @@ def _looked_into(plan: ResolvedPlan) -> list[BakeoffError]:
 
 def _machines(plan: ResolvedPlan, errors: list[BakeoffError]) -> list[str]:
     """Names of load machines that only their cluster knows. errors: gets why it cannot be asked."""
-    from ..plan.fleet import missing_here
+    from ...plan.fleet import missing_here
 
     if plan.fleet is None or plan.fleet.machines is not None or missing_here(plan.fleet):
         return []
-    from ..fleet.hosted import fleet_host
+    from ...fleet.hosted import fleet_host
 
     try:
         with fleet_host(plan.fleet, say) as host:

@@ -6,14 +6,14 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..analysis.wording import seconds_words, size_words
-from ..errors import ExitCode, PlanError
-from .output import add_json, print_json, say, show, table
+from ...analysis.wording import seconds_words, size_words
+from ...errors import ExitCode, PlanError
+from ..output import add_json, print_json, say, show, table
 from .run import add_beside, add_fleet, add_plan
 
 if TYPE_CHECKING:
-    from ..model.records import LoadRecord
-    from ..plan.resolved import Cell, ResolvedPlan
+    from ...model.records import LoadRecord
+    from ...plan.resolved import Cell, ResolvedPlan
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,11 +35,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..plan.data import refuse_shared_tables
-    from ..plan.read import read_plan
-    from ..plan.source import Source
-    from ..plan.tables import existing_loads
-    from ..schedule.machine_sharing import claim, cores_of_all
+    from ...plan.data import refuse_shared_tables
+    from ...plan.read import read_plan
+    from ...plan.source import Source
+    from ...plan.tables import existing_loads
+    from ...schedule.machine_sharing import claim, cores_of_all
 
     plan = read_plan(options.plan, said=options.said)
     cells = existing_loads(plan)
@@ -61,10 +61,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _load_all(plan: ResolvedPlan, cells: list[Cell], options: argparse.Namespace) -> list[LoadRecord]:
-    from ..fleet.hosted import hosted
-    from ..provision.instance import new_instance
-    from ..schedule.instance import Instance
-    from .progress import Line
+    from ...fleet.hosted import hosted
+    from ...provision.instance import new_instance
+    from ...schedule.instance import Instance
+    from ..progress import Line
 
     view, records = Line(quiet=options.quiet), []
     # What a killed load leaves is cleared away by the next that makes such a folder.

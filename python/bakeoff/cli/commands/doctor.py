@@ -7,14 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..analysis.wording import bytes_words
-from ..errors import EngineError, ExitCode
+from ...analysis.wording import bytes_words
+from ...errors import EngineError, ExitCode
+from ..output import add_json, print_json, show, table
 from .doctor_fleet import look
-from .output import add_json, print_json, show, table
 from .run import add_fleet
 
 if TYPE_CHECKING:
-    from ..machine import Finding
+    from ...machine import Finding
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,8 +36,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.said or options.plan:
         return look(options)
-    from ..machine import fitness, machine_facts
-    from ..provision.instance import default_parent
+    from ...machine import fitness, machine_facts
+    from ...provision.instance import default_parent
 
     work = default_parent()
     engine = _engine()
@@ -55,9 +55,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _engine() -> Finding:
-    from ..fleet.binary import engine_list, engine_path
-    from ..machine import Finding
-    from ..workloads import workloads
+    from ...fleet.binary import engine_list, engine_path
+    from ...machine import Finding
+    from ...workloads import workloads
 
     try:
         workloads()  # a build of another version tells of them in another way
@@ -67,8 +67,8 @@ def _engine() -> Finding:
 
 
 def _io_uring() -> list[Finding]:
-    from ..fleet.binary import engine_list
-    from ..machine import Finding
+    from ...fleet.binary import engine_list
+    from ...machine import Finding
 
     try:
         refusal = engine_list()["io_uring_refusal"]
@@ -88,8 +88,8 @@ def _io_uring() -> list[Finding]:
 
 
 def _systems() -> list[Finding]:
-    from ..machine import Finding
-    from ..systems import SYSTEMS
+    from ...machine import Finding
+    from ...systems import SYSTEMS
 
     findings = []
     for kind, system in SYSTEMS.items():
@@ -107,8 +107,8 @@ def _systems() -> list[Finding]:
 
 
 def _left_alone(work: Path) -> list[Finding]:
-    from ..machine import Finding
-    from ..provision.instance import of_other_hosts
+    from ...machine import Finding
+    from ...provision.instance import of_other_hosts
 
     folders = of_other_hosts(work)
     if not folders:

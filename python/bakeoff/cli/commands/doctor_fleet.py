@@ -8,13 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..analysis.wording import bytes_words
-from ..errors import ExitCode, PlanError
-from .output import print_json, say, show, table
+from ...analysis.wording import bytes_words
+from ...errors import ExitCode, PlanError
+from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
-    from ..fleet.spec import FleetSpec
-    from ..fleet.visit import Servers, Visited
+    from ...fleet.spec import FleetSpec
+    from ...fleet.visit import Servers, Visited
 
 _HEADS = (
     *("", "machine", "cores", "kernel", "clock", "ahead by", "io_uring", "engine"),
@@ -25,8 +25,8 @@ CLOCK_BOUND_MAX_NS = 10_000_000
 
 
 def look(options: argparse.Namespace) -> int:
-    from ..fleet.hosted import fleet_host
-    from ..fleet.visit import visit
+    from ...fleet.hosted import fleet_host
+    from ...fleet.visit import visit
 
     fleet, servers, unstarted = _asked(options)
     with fleet_host(fleet, say) as host:
@@ -41,16 +41,16 @@ def look(options: argparse.Namespace) -> int:
 def _asked(options: argparse.Namespace) -> tuple[FleetSpec, Servers, list[str]]:
     """The machines, the servers that they are to reach, and the systems whose servers are not there yet: those of the
     plan, if one is named."""
-    from ..plan.fleet import missing_here, read_said
+    from ...plan.fleet import missing_here, read_said
 
     if options.plan is None:
         fleet = read_said(options.said, Path.cwd())
         if missing := missing_here(fleet):
             raise missing
         return fleet, {}, []
-    from ..plan.reach import servers, unstarted
-    from ..plan.read import read_plan
-    from ..systems import SYSTEMS
+    from ...plan.reach import servers, unstarted
+    from ...plan.read import read_plan
+    from ...systems import SYSTEMS
 
     plan = read_plan(options.plan, said=options.said)
     if plan.fleet is None:
@@ -103,7 +103,7 @@ def _doubts(machine: Visited) -> list[str]:
     """What a run is possible with, and is less by."""
     from importlib.metadata import version
 
-    from ..machine import busy_words
+    from ...machine import busy_words
 
     ours, bound_ns, words = version("distributed"), machine.clock_bound_ns or 0, []
     if machine.load_average is not None and (busy := busy_words(machine.load_average, machine.cores or 1)):
@@ -119,8 +119,8 @@ def _doubts(machine: Visited) -> list[str]:
 
 def _shared(found: Sequence[Visited]) -> list[str]:
     """Of workers that are on one machine, or on this one."""
-    from ..fleet.keeper import here
-    from ..report.client_places import named_words
+    from ...fleet.keeper import here
+    from ...report.client_places import named_words
 
     ours = here().partition(" ")[0]
     by_machine: dict[str, list[Visited]] = {}

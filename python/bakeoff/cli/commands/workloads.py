@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import ExitCode, PlanError
-from .output import add_json, print_json, show, table
+from ...errors import ExitCode, PlanError
+from ..output import add_json, print_json, show, table
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -42,8 +42,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..suggestions import meant
-    from ..workloads import workloads
+    from ...suggestions import meant
+    from ...workloads import workloads
 
     known = workloads()
     if options.kind is not None and options.kind not in known:
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(options: argparse.Namespace) -> int:
-    from ..workloads.hatshop import write_events
+    from ...workloads.hatshop import write_events
 
     if options.kind != "hatshop":
         hint = f"bakeoff workloads hatshop --write {options.write}"

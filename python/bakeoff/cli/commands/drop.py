@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..errors import ExitCode, PlanError
-from .output import add_json, print_json, say, show, table
+from ...errors import ExitCode, PlanError
+from ..output import add_json, print_json, say, show, table
 from .run import add_plan
 
 if TYPE_CHECKING:
-    from ..systems.base import Found
+    from ...systems.base import Found
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -29,8 +29,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..plan.read import read_plan
-    from ..plan.tables import existing_loads, ledger_of, tables_of
+    from ...plan.read import read_plan
+    from ...plan.tables import existing_loads, ledger_of, tables_of
 
     plan = read_plan(options.plan, said=options.said)
     found: dict[str, list[Found]] = {}

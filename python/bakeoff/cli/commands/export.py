@@ -6,14 +6,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ExitCode, PlanError
-from .metrics import add_metric, named
-from .output import add_json, print_json, say, show
+from ...errors import ExitCode, PlanError
+from ..metrics import add_metric, named
+from ..output import add_json, print_json, say, show
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ..bundle.read import Bundle
+    from ...bundle.read import Bundle
 
 TABLES = ("runs", "cells", "clients", "seconds", "watched")
 #: By the ending of a file.
@@ -53,8 +53,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..bundle.read import Bundle
-    from ..report.table import long, told_of
+    from ...bundle.read import Bundle
+    from ...report.table import long, told_of
 
     file_format = _format(options)
     bundle = Bundle.open(options.bundle)
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _format(options: argparse.Namespace) -> str:
     """What the table is written as. PlanError where it cannot be."""
-    from ..bundle.files import is_of_a_bundle
+    from ...bundle.files import is_of_a_bundle
 
     out: Path | None = options.out
     if out is None:
@@ -99,9 +99,9 @@ def _format(options: argparse.Namespace) -> str:
 
 
 def _table(bundle: Bundle, options: argparse.Namespace) -> pa.Table:
-    from ..analysis.registry import UnknownMetric, all_metrics
-    from ..report.client_table import clients_table
-    from ..report.table import cells_table, every_metric, runs_table, seconds_table, watched_table, without_empty
+    from ...analysis.registry import UnknownMetric, all_metrics
+    from ...report.client_table import clients_table
+    from ...report.table import cells_table, every_metric, runs_table, seconds_table, watched_table, without_empty
 
     of_each = {"clients": clients_table, "seconds": seconds_table, "watched": watched_table}
     if make := of_each.get(options.table):
@@ -118,8 +118,8 @@ def _table(bundle: Bundle, options: argparse.Namespace) -> pa.Table:
 
 
 def _bytes(table: pa.Table, file_format: str, *, units: bool) -> bytes:
-    from ..bundle.write import packed
-    from ..report.table_text import as_csv, as_markdown
+    from ...bundle.write import packed
+    from ...report.table_text import as_csv, as_markdown
 
     if file_format == "parquet":
         return packed(table)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..errors import PlanError
-from .output import say
+from ...errors import PlanError
+from ..output import say
 from .run import add_running, carry_out
 
 
@@ -43,8 +43,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..plan.quick import Quick, plan_text
-    from ..plan.read import resolve
+    from ...plan.quick import Quick, plan_text
+    from ...plan.read import resolve
 
     text = plan_text(
         Quick(
