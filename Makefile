@@ -75,11 +75,7 @@ bench-rust: setup
 
 # The command reference is made from the parser, tables of options from the engine's; tests fail when they are stale.
 docs: setup
-	$(BIN)/python -m bakeoff.cli.reference > docs/reference/cli.md
-	$(BIN)/python -m bakeoff.cli.metrics_reference > docs/reference/metrics.md
-	$(BIN)/python -m bakeoff.cli.events_reference > docs/reference/events.md
-	$(BIN)/python -m bakeoff.cli.isolation_reference > docs/method/isolation.md
-	$(BIN)/python -m bakeoff.cli.options_reference docs/reference
+	$(BIN)/python -m bakeoff.cli.reference docs
 
 clean:
 	rm -rf $(VENV) target build *.egg-info python/*.egg-info

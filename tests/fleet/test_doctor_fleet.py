@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from bakeoff.cli import main
-from bakeoff.cli.commands.doctor_fleet import _doubts, _show
+from bakeoff.cli.commands.doctor import _doubts, _show
 from bakeoff.errors import BakeoffError, ExitCode
 from bakeoff.fleet import link
 from bakeoff.fleet.cluster import Cluster

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bakeoff.cli.told import TOLD, RunEnds, Second, WarningTold
+from bakeoff.cli.event_schema import TOLD, RunEnds, Second, WarningTold
 from commands import started, wait_until
 
 E = TypeVar("E")

@@ -1,4 +1,4 @@
-"""The command line: one subcommand, one file, each with `add` (its parser) and `run` (its work, an exit code back).
+"""The command line: `main` reads the arguments, and each command of `commands` does its work.
 
 Data goes to stdout, everything else to stderr. Imports that take time sit inside `run`, so that help is instant.
 """

@@ -6,7 +6,6 @@ has gone (`| head -1`) ends the printing and nothing else: the work goes on, and
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import os
@@ -16,16 +15,6 @@ from typing import Any, TextIO
 
 from ..errors import BakeoffError
 from ..terminal import aligned, printable
-
-
-def add_json(parser: argparse._ActionsContainer, *, of_verb: bool = False) -> None:
-    """of_verb: the parser is of a verb of a command, before which it may have been said, too."""
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        default=argparse.SUPPRESS if of_verb else False,
-        help="print one JSON document and nothing else on stdout",
-    )
 
 
 def open_streams() -> BakeoffError | None:

@@ -1,21 +1,28 @@
 """What is seen while a plan runs: one line that moves on a terminal; when piped a line for each run, and between them
-one every few seconds, so that the log of a long run shows that it lives."""
+one every few seconds. With `--events`, what happens as JSON lines on stdout for other programs, too."""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable
+from pathlib import Path
 from statistics import fmean
 
+from .. import __version__
 from ..analysis.wording import duration_words, seconds_words
-from ..model.boundary import Interval, Progress
+from ..model.boundary import Document, Interval, Progress
 from ..model.records import RunRecord
-from ..plan.resolved import Cell
+from ..plan.resolved import Cell, ResolvedPlan
 from ..report.answer import time_words
 from ..schedule.conductor import View
+from ..schedule.merge import merge_intervals
 from ..schedule.run_order import Slot
-from .output import say
+from .event_schema import Begin, CellAdded, CellTold, Loading, Phase, RunBegins, RunEnds, Second, WarningTold
+from .output import flush, say, show
 
 CLEAR = "\r\x1b[K"
 #: Between two lines when piped, at least.
@@ -133,3 +140,92 @@ class Line(View):
         whole_s = fmean(map(fmean, self._lengths_s.values())) * (self._total - self._done)
         left_s = whole_s if self._loads else max(0.0, whole_s - (self._clock() - self._since))
         return f"{before}{'at most ' if self._at_most else ''}{seconds_words(left_s)} left"
+
+
+def tell(event: Document) -> None:
+    """Strict JSON in ASCII: whatever a database said, nothing in it steers a terminal."""
+    show(json.dumps(event.model_dump(mode="json"), allow_nan=False))
+    flush()
+
+
+class Events(Line):
+    """Told of everything that the progress line is."""
+
+    def __init__(self, plan: ResolvedPlan, bundle: Path, *, quiet: bool = False) -> None:
+        super().__init__(quiet=quiet)
+        self._plan = plan
+        self._bundle = bundle
+        self._run = ""
+        self._clients = 1
+        self._seconds: dict[int, list[Interval]] = defaultdict(list)
+
+    def begin(self, runs: int, done: int, *, at_most: bool = False) -> None:
+        tell(
+            Begin(
+                bakeoff_version=__version__,
+                title=self._plan.record.title,
+                bundle=os.path.abspath(self._bundle),
+                cells=[_told(cell) for cell in self._plan.cells],
+                runs=runs,
+                runs_done=done,
+            )
+        )
+        super().begin(runs, done, at_most=at_most)
+
+    def cell_added(self, cell: Cell) -> None:
+        tell(CellAdded(cell=_told(cell)))
+        super().cell_added(cell)
+
+    def loading(self, cell: Cell, progress: Progress | None) -> None:
+        done, total, elapsed_s = (progress.done, progress.total, progress.elapsed_s) if progress else (0, 0, 0.0)
+        record = cell.record
+        tell(Loading(system=record.system, cell=record.id, done=done, total=total, elapsed_s=elapsed_s))
+        super().loading(cell, progress)
+
+    def run_begins(self, slot: Slot, cell: Cell) -> None:
+        self._run, self._clients = slot.run, cell.clients
+        self._seconds.clear()
+        tell(RunBegins(run=slot.run, cell=slot.cell, block=slot.block))
+        super().run_begins(slot, cell)
+
+    def stage(self, words: str) -> None:
+        tell(Phase(run=self._run, phase=words))
+        super().stage(words)
+
+    def interval(self, interval: Interval) -> None:
+        """A second is told when every client has told of it."""
+        clients = self._seconds[interval.second]
+        clients.append(interval)
+        if len(clients) == self._clients:
+            tell(Second(run=self._run, **merge_intervals(self._seconds.pop(interval.second)).rows[0]))
+        super().interval(interval)
+
+    def run_ends(self, slot: Slot, cell: Cell, record: RunRecord) -> None:
+        tell(
+            RunEnds(
+                run=slot.run,
+                cell=slot.cell,
+                block=slot.block,
+                state=record.state,
+                failure=record.failure,
+                valid=record.valid,
+                standing=record.standing,
+                attempt=record.attempt,
+                findings=[finding for finding in record.validity if finding.ok is False],
+                rate_ops_per_s=record.rate_ops_per_s,
+                error_ratio=record.error_ratio,
+                errors=record.errors,
+                response=record.response,
+            )
+        )
+        super().run_ends(slot, cell, record)
+        self._run = ""
+
+    def message(self, words: str) -> None:
+        tell(WarningTold(run=self._run, words=words))
+        super().message(words)
+
+
+def _told(cell: Cell) -> CellTold:
+    c = cell.record
+    return CellTold(id=c.id, label=c.label, system=c.system, levels=c.levels)

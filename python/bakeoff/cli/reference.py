@@ -1,16 +1,125 @@
-"""The command reference page, made from the parser: `python -m bakeoff.cli.reference > docs/reference/cli.md`."""
+"""Pages of the documents that are made from the program itself: `python -m bakeoff.cli.reference docs` writes them."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-from collections.abc import Iterator
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
+from ..analysis.registry import METRICS
+from ..model.boundary import Described, Document
+from ..model.isolation import GALERA, MEANINGS, Meaning
+from ..systems import SYSTEMS
+from ..systems.driver import drivers
+from ..workloads import workloads
 from . import parser
+from .event_schema import EVENTS, EVENTS_FORMAT
+
+_METRICS_HEAD = """\
+# Metrics
+
+What is said of a run in one number. Made from the program's own list by `make docs`.
+
+Each can be the `objective` of a plan or of `bakeoff compare`, a threshold (`--fail-if "latency_p99 > 10%"`), a column
+of `bakeoff export`, a column and a chart of `bakeoff report --metric`.
+
+A name may end in an operation's where the last column says so: `latency_p99.read` is the p99 of reads. Any percentile
+can be asked for: `latency_p97`, and `latency_p9999` for 99.99 %. What server and machine were watched by is a metric,
+too, its mean over the window: `db.Threads_running`, `os.write_bytes_per_s` (the columns of a run's server.parquet).
+
+A workload may count some of its operations in a rate of its own (`new_orders_per_minute` of TPC-C); its
+page names them. They stand in every report of it, and serve wherever a metric does. Runs of
+other workloads have no value there, not a zero.
+
+| metric | unit | better | meaning | of one operation |
+|---|---|---|---|---|
+"""
 
 
-def page() -> str:
-    """Markdown. Help is formatted for 100 columns whatever the terminal."""
+_EVENTS_HEAD = f"""\
+# Events
+
+`bakeoff run my.toml --events` tells what happens as JSON lines on standard output, for other programs; what people see
+goes to standard error. Made from the program's own models by `make docs`.
+
+The first line is `begin`, the last one `done`; a plan that is refused before anything begins has no lines, and its
+sentence is on standard error. `format` in `begin` is {EVENTS_FORMAT}: nothing here is taken away or gets another
+meaning without a greater one. New events and new fields may come without it: pass over what you do not know. All text
+is ASCII with JSON's escapes.
+
+```text
+bakeoff run my.toml --events | jq -r 'select(.event == "interval") | [.run, .second, .rate_ops_per_s] | @tsv'
+```
+"""
+
+
+_ISOLATION_HEAD = """\
+# Isolation: what a level means in each product
+
+One name of a level is not one thing. Where systems that are compared do not mean the same by the level that they ran
+at, or ran at different ones (each at its own default, say), the report says so in a sentence: among its first lines
+where the plan names a level, or where operations failed or were aborted, else under "What this does not show". Two
+products with the same words here get no sentence. Made from the program's own table by `make docs`.
+
+The level is that of the sessions, and settings are what the server says that they are. What follows from a level is
+measured: the [comparison](comparison.md#what-failed-for-good) says what failed for good on either side.
+
+| product | level | where | a transaction there | source |
+|---|---|---|---|---|
+"""
+
+
+_GALERA = """
+*Updates can be lost*: of two transactions that read a row and write back what they computed from it, the second one
+overwrites what the first one wrote, unless they read with `FOR UPDATE`. Where one snapshot is seen the second one is
+aborted; but two that each change what only the other one read may both commit (write skew), which `serializable` alone
+prevents.
+
+A Galera cluster adds to what MariaDB's own level means: {words} ([source]({source})). So its
+`serializable` is that of one node.
+
+Own defaults: `repeatable-read` in MariaDB, MySQL, Percona Server and Galera, `read-committed` in PostgreSQL,
+`serializable` in SQLite, which has no other.
+
+*Cannot tell:* what a session did itself (`BEGIN ISOLATION LEVEL` in your own SQL), or whether your application notices.
+Transactions of one statement meet few of these differences.
+"""
+
+
+#: Tables of options in pages that are else written by hand stand between such marks.
+_MARKED = re.compile(r"(<!-- (\w+): made by `make docs` -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def pages(docs: Path) -> dict[Path, str]:
+    """Each made page, or page with made tables, and its text as it must be."""
+    reference = docs / "reference"
+    found = {
+        reference / "cli.md": commands_page(),
+        reference / "metrics.md": metrics_page(),
+        reference / "events.md": events_page(),
+        docs / "method/isolation.md": isolation_page(),
+    }
+    for kind, workload in workloads().items():
+        tables = {
+            "options": options_table(workload.options, preset=workload.preset),
+            "presets": presets_table(workload.presets),
+            "systems": systems_line(kind),
+        }
+        page = reference / "workloads" / f"{kind}.md"
+        found[page] = with_tables(page.read_text(), tables)
+    for kind, system in SYSTEMS.items():
+        page = reference / "systems" / f"{kind}.md"
+        found[page] = with_tables(page.read_text(), {"driver": options_table(drivers()[system.driver].options)})
+    return found
+
+
+def commands_page() -> str:
+    """Help is formatted for 100 columns whatever the terminal."""
     os.environ["COLUMNS"] = "100"
     parts = ["# Commands\n\nMade from the program's own help by `make docs`.\n"]
     for name, one in walk("bakeoff", parser()):
@@ -26,5 +135,87 @@ def walk(name: str, one: argparse.ArgumentParser) -> Iterator[tuple[str, argpars
                 yield from walk(f"{name} {verb}", inner)
 
 
+def metrics_page() -> str:
+    rows = [f"| `{m.name}` | {m.unit} | {m.better} | {m.about} | {'yes' if m.of_operation else ''} |" for m in METRICS]
+    return _METRICS_HEAD + "\n".join(rows) + "\n"
+
+
+def isolation_page() -> str:
+    words = _GALERA.format(words=GALERA.words, source=GALERA.source)
+    return _ISOLATION_HEAD + "\n".join(map(_meaning_row, MEANINGS)) + "\n" + words
+
+
+def _meaning_row(one: Meaning) -> str:
+    levels = ", ".join(f"`{level}`" for level in one.levels)
+    return f"| {', '.join(one.products)} | {levels} | {one.where} | {one.words} | [source]({one.source}) |"
+
+
+def events_page() -> str:
+    return "\n".join([_EVENTS_HEAD, *(line for event in EVENTS for line in _event_section(event))])
+
+
+def _event_section(event: type[Document]) -> Iterator[str]:
+    fields = event.model_json_schema()["properties"]
+    yield f"## `{fields['event']['const']}`\n"
+    yield f"{event.__doc__}\n"
+    yield "| field | type | meaning |\n|---|---|---|"
+    for name, field in fields.items():
+        if name != "event":
+            yield f"| `{name}` | {_type(field)} | {field.get('description', '')} |"
+    yield ""
+
+
+def _type(field: dict[str, object]) -> str:
+    """ "number", "list of CellTold", "string or null"."""
+    if isinstance(among := field.get("anyOf"), list):
+        return " or ".join(_type(one) for one in among)
+    if "enum" in field:
+        return " or ".join(f"`{value}`" for value in _listed(field["enum"]))
+    if isinstance(name := field.get("$ref"), str):
+        return f"object ({name.rpartition('/')[2]})"
+    if isinstance(items := field.get("items"), dict):
+        return f"list of {_type(items)}"
+    return str(field.get("type", "any"))
+
+
+def _listed(values: object) -> list[object]:
+    return values if isinstance(values, list) else []
+
+
+def with_tables(text: str, tables: dict[str, str]) -> str:
+    return _MARKED.sub(lambda mark: f"{mark[1]}{tables[mark[2]]}{mark[3]}", text)
+
+
+def options_table(options: Iterable[Described], *, preset: str = "") -> str:
+    """`preset`: the option whose names have a table of their own, above this one."""
+    rows = [
+        f"| `{o.name}` | {_default(o.default)} | {'see above' if o.name == preset else o.values} | {o.meaning} |\n"
+        for o in options
+    ]
+    return "".join(["| option | default | values | meaning |\n|---|---|---|---|\n", *rows])
+
+
+def presets_table(presets: dict[str, str]) -> str:
+    rows = [f"| `{name}` | {words} |\n" for name, words in presets.items()]
+    return "".join(["| preset | |\n|---|---|\n", *rows])
+
+
+def systems_line(workload: str) -> str:
+    """Kinds of systems that a workload runs on: whose driver takes it."""
+    found = [kind for kind, system in SYSTEMS.items() if workload in drivers()[system.driver].workloads]
+    return f"Runs on {', '.join(f'[{kind}](../systems/{kind}.md)' for kind in found)}.\n"
+
+
+def _default(value: Any) -> str:
+    """As a plan would write it."""
+    if not isinstance(value, dict):
+        return "none" if value in (None, []) else f"`{json.dumps(value)}`"
+    parts = {name: part for name, part in value.items() if part not in (None, {}, [])}
+    if parts.keys() <= {"kind"}:
+        return _default(parts.get("kind"))
+    return f"`{{ {', '.join(f'{name} = {json.dumps(part)}' for name, part in parts.items())} }}`"
+
+
 if __name__ == "__main__":
-    print(page(), end="")
+    for path, text in pages(Path(sys.argv[1])).items():
+        path.write_text(text)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...analysis.wording import bytes_words, counted
 from ...errors import BakeoffError, BundleError, ExitCode, PlanError
-from ..output import add_json, confirmed, print_json, say, show, table
+from ..arguments import add_json
+from ..output import confirmed, print_json, say, show, table
 from ..run_bundle import RESULTS
 
 if TYPE_CHECKING:

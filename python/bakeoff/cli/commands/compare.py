@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import ExitCode, PlanError, code_of_checks
-from ..metrics import named
-from ..output import add_json, print_json, say, show, table
+from ..arguments import add_json, named
+from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
     from ...analysis.compare import Comparison

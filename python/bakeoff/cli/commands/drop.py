@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ...errors import ExitCode, PlanError
-from ..output import add_json, print_json, say, show, table
-from .run import add_plan
+from ..arguments import add_json, add_plan
+from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
     from ...systems.base import Found

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import ExitCode, PlanError
-from ..metrics import add_metric, named
-from ..output import add_json, print_json, say, show
+from ..arguments import add_json, add_metric, named
+from ..output import print_json, say, show
 
 if TYPE_CHECKING:
     import pyarrow as pa

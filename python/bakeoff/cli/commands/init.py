@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from ...errors import ExitCode
-from ..output import add_json, print_json, say
+from ..arguments import add_json
+from ..output import print_json, say
 from .quick import save
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...analysis.wording import seconds_words, size_words
 from ...errors import ExitCode, PlanError
-from ..output import add_json, print_json, say, show, table
-from .run import add_beside, add_fleet, add_plan
+from ..arguments import add_beside, add_fleet, add_json, add_plan
+from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
     from ...model.records import LoadRecord

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import BakeoffError, ExitCode, PlanError
-from ..metrics import add_metric, named
-from ..output import add_json, flush, print_json, say, show
+from ..arguments import add_json, add_metric, named
+from ..output import flush, print_json, say, show
 
 if TYPE_CHECKING:
     from ...bundle.read import Bundle

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 from ... import interrupts
 from ...errors import ExitCode, PlanError, code_of_checks
-from ..output import add_json, say
+from ..arguments import add_json
+from ..output import say
 from ..run_bundle import (
     RESULTS,
     beside_plan,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ...plan.resolved import ResolvedPlan
     from ...report.answer import Answer, CellAnswer
     from ...schedule.machine_sharing import Claim, Quiet
+from ..arguments import add_beside, add_fleet, add_set, not_a_plan
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -74,7 +76,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--resume",
         nargs="?",
         const="latest",
-        type=_not_a_plan,
+        type=not_a_plan,
         metavar="BUNDLE",
         help="continue a bundle of this plan (default: the newest unfinished one); finished runs are kept",
     )
@@ -122,7 +124,7 @@ def add_running(p: argparse.ArgumentParser) -> None:
         "--wait-until-quiet",
         nargs="?",
         const="",
-        type=_not_a_plan,
+        type=not_a_plan,
         metavar="DURATION",
         help="wait until other processes leave the machine alone, before the first run and before each repeat of a"
         " disturbed one; at most so long each time (10m), then go on",
@@ -132,68 +134,6 @@ def add_running(p: argparse.ArgumentParser) -> None:
     told = p.add_mutually_exclusive_group()
     add_json(told)
     told.add_argument("--events", action="store_true", help="tell what happens as JSON lines on stdout, for programs")
-
-
-def add_fleet(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--fleet",
-        action="append",
-        default=[],
-        dest="said",
-        type=_fleet_key,
-        metavar="MACHINES",
-        help="run the clients there, whatever the plan's [fleet] says: tls://SCHEDULER:8786, ssh=load1,load2, or"
-        " local=4 (workers on this machine)",
-    )
-
-
-def _not_a_plan(words: str) -> str:
-    """Of an option that needs no value and would take the plan's name for it."""
-    if words.endswith(".toml"):
-        raise argparse.ArgumentTypeError(f"{words} is a plan: write the plan before this option")
-    return words
-
-
-def _fleet_key(words: str) -> str:
-    from ...plan.fleet import said_as_key
-
-    return said_as_key(words)
-
-
-def add_plan(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("plan", type=Path, help="the plan, a TOML file")
-    add_set(parser)
-
-
-def add_set(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="said",
-        metavar="KEY=VALUE",
-        help="say this instead of what the plan says: measure.window=5s; may be repeated",
-    )
-
-
-def add_beside(parser: argparse.ArgumentParser) -> None:
-    """What to do while another bakeoff measures on the same cores."""
-    beside = parser.add_mutually_exclusive_group()
-    beside.set_defaults(beside="refuse")
-    beside.add_argument(
-        "--wait",
-        action="store_const",
-        const="wait",
-        dest="beside",
-        help="wait while another bakeoff run measures on the same cores (default: refuse)",
-    )
-    beside.add_argument(
-        "--together",
-        action="store_const",
-        const="together",
-        dest="beside",
-        help="go on next to another run on the same cores; runs that it disturbed are no evidence",
-    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -283,8 +223,7 @@ def _make_runs(
 ) -> None:
     from ...fleet.hosted import hosted
     from ...schedule.conductor import Conductor
-    from ..events import Events
-    from ..progress import Line
+    from ..progress import Events, Line
 
     quiet, others = options.quiet, cores.others if cores is not None else tuple
     view = Events(plan, writer.folder, quiet=quiet) if options.events else Line(quiet=quiet)
@@ -335,8 +274,8 @@ def _answer_so_far(writer: BundleWriter, options: argparse.Namespace) -> None:
 
 def _tell_answer(bundle: Bundle, answer: Answer, code: ExitCode, *, write: bool) -> None:
     from ...report.html import write_report
-    from ..events import tell
-    from ..told import Compared, Done
+    from ..event_schema import Compared, Done
+    from ..progress import tell
 
     for found in answer.comparisons:
         tell(Compared(objective=answer.objective, comparison=found))
@@ -349,8 +288,8 @@ def _tell_answer(bundle: Bundle, answer: Answer, code: ExitCode, *, write: bool)
 
 def _tell_end(writer: BundleWriter, error: BaseException) -> None:
     """Of a run that ended early, or whose report could not be made."""
-    from ..events import tell
-    from ..told import Done
+    from ..event_schema import Done
+    from ..progress import tell
 
     interrupted = interrupts.meant(error)
     code = ExitCode.INTERRUPTED if interrupted else getattr(error, "exit_code", ExitCode.ENVIRONMENT)

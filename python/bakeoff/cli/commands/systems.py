@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...analysis.wording import bytes_words
 from ...errors import ExitCode, PlanError
-from ..output import add_json, print_json, say, show, table
+from ..arguments import add_json
+from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
     from ...provision.installation import Offer, Sources

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ExitCode, PlanError
-from ..output import add_json, print_json, show, table
+from ..arguments import add_json
+from ..output import print_json, show, table
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

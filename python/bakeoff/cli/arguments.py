@@ -1,0 +1,130 @@
+"""Arguments that several commands have, and reading what was said there."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import PlanError
+
+if TYPE_CHECKING:
+    from ..analysis.metric import Metric
+    from ..bundle.read import Bundle
+
+
+def add_metric(parser: argparse.ArgumentParser, words: str) -> None:
+    parser.add_argument("--metric", action="append", default=[], metavar="NAME", help=words)
+
+
+def named(names: Sequence[str], where: str, bundles: Sequence[Bundle]) -> list[Metric]:
+    """Each once; PlanError for one that does not exist, or of which none of the bundles could say anything. where: they
+    are said, an option or a plan."""
+    from ..analysis.registry import UnknownMetric, is_watched, metric
+    from ..analysis.response import same_operation
+    from ..suggestions import meant
+
+    rates = [rate for bundle in bundles for rate in bundle.plan.rates]
+    found = []
+    for name in dict.fromkeys(names):
+        try:
+            found.append(metric(name, rates))
+        except UnknownMetric as error:
+            raise PlanError(str(error), where=where, hint=error.hint) from error
+        if part := found[-1].part:
+            known = sorted({known for bundle in bundles for known in _parts(bundle, name)})
+            if part not in known and (is_watched(name) or not any(same_operation(part, each) for each in known)):
+                raise PlanError(
+                    f"no run of the bundle knows `{part}`", where=f"{where} {name}", hint=meant(part, known)
+                )
+    return found
+
+
+def _parts(bundle: Bundle, name: str) -> list[str]:
+    """What parts a name can have here: operations, or columns of what was watched."""
+    from ..analysis.registry import is_watched
+
+    if not is_watched(name):
+        return [series.operation for run in bundle.runs for series in run.series]
+    names: list[str] = []
+
+    def note(of_table: list[str]) -> list[str]:
+        names.extend(of_table)
+        return []
+
+    for run in bundle.runs:
+        bundle.server(run.id, note)
+    return names
+
+
+def add_fleet(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fleet",
+        action="append",
+        default=[],
+        dest="said",
+        type=_fleet_key,
+        metavar="MACHINES",
+        help="run the clients there, whatever the plan's [fleet] says: tls://SCHEDULER:8786, ssh=load1,load2, or"
+        " local=4 (workers on this machine)",
+    )
+
+
+def not_a_plan(words: str) -> str:
+    """Of an option that needs no value and would take the plan's name for it."""
+    if words.endswith(".toml"):
+        raise argparse.ArgumentTypeError(f"{words} is a plan: write the plan before this option")
+    return words
+
+
+def _fleet_key(words: str) -> str:
+    from ..plan.fleet import said_as_key
+
+    return said_as_key(words)
+
+
+def add_plan(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("plan", type=Path, help="the plan, a TOML file")
+    add_set(parser)
+
+
+def add_set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="said",
+        metavar="KEY=VALUE",
+        help="say this instead of what the plan says: measure.window=5s; may be repeated",
+    )
+
+
+def add_beside(parser: argparse.ArgumentParser) -> None:
+    """What to do while another bakeoff measures on the same cores."""
+    beside = parser.add_mutually_exclusive_group()
+    beside.set_defaults(beside="refuse")
+    beside.add_argument(
+        "--wait",
+        action="store_const",
+        const="wait",
+        dest="beside",
+        help="wait while another bakeoff run measures on the same cores (default: refuse)",
+    )
+    beside.add_argument(
+        "--together",
+        action="store_const",
+        const="together",
+        dest="beside",
+        help="go on next to another run on the same cores; runs that it disturbed are no evidence",
+    )
+
+
+def add_json(parser: argparse._ActionsContainer, *, of_verb: bool = False) -> None:
+    """of_verb: the parser is of a verb of a command, before which it may have been said, too."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS if of_verb else False,
+        help="print one JSON document and nothing else on stdout",
+    )
