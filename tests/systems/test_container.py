@@ -1,26 +1,33 @@
-"""A real server in a container, from an image that is built here of Debian's packages: no registry is asked."""
+"""Real servers in a container. The image is made of programs that bakeoff has fetched and of this machine's shell and C
+library: no registry is asked, and nothing else is downloaded."""
 
 from __future__ import annotations
 
 import os
-import platform
+import re
 import shutil
 import subprocess
 import tarfile
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
 import pytest
+from bakeoff.errors import BakeoffError
+from bakeoff.provision.cache import cache_dir
+from bakeoff.provision.installation import Installation
 from bakeoff.provision.instance import remove_stale
+from bakeoff.systems.mysql import mariadb_installations
 from bakeoff.systems.mysql.mariadb import MariaDb
+from bakeoff.systems.postgresql import installations as postgresql_installations
 from builders.systems import configured, node_of
 from test_mariadb_life import starter
 
 pytestmark = pytest.mark.servers
 
 IMAGE = "localhost/bakeoff-test-servers:1"
+#: What the servers' scripts call.
+TOOLS = ("sh", "cat", "chmod", "chown", "dirname", "hostname", "id", "ls", "mkdir", "rm", "sed", "true", "uname")
 
 
 def podman(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -28,45 +35,76 @@ def podman(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def image() -> Iterator[str]:
-    """Skips, with the reason, where no image can be built or no container started."""
-    for program in ("podman", "mmdebstrap"):
-        if shutil.which(program) is None:
-            pytest.skip(f"there is no {program}")
-    if os.geteuid() != 0:
-        pytest.skip("only root builds the image from the machine's packages")
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        files = Path(folder) / "files.tar"
-        packages = "--include=mariadb-server-core,mariadb-client-core,postgresql"
-        suite = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
-        done = subprocess.run(
-            ["mmdebstrap", "--variant=minbase", packages, suite, files], capture_output=True, text=True
-        )
-        if done.returncode:
-            pytest.skip(f"no image can be built here: {done.stderr.strip()[-200:]}")
-        (server,) = (name for name in _names(files) if name.endswith("/bin/postgres"))
-        path = f"ENV PATH=/{Path(server).parent}:/usr/sbin:/usr/bin:/sbin:/bin"
-        assert podman("import", "--change", path, str(files), IMAGE).returncode == 0
-        files.unlink()
-        # Where the usual runtime refuses (control groups of both versions at once), another may not.
-        config = Path(folder) / "containers.conf"
-        config.write_text('[engine]\nruntime = "runc"\n')
-        limits = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Skips, with the reason, where no container starts or no image can be made."""
+    if shutil.which("podman") is None:
+        pytest.skip("there is no podman")
+    folder = tmp_path_factory.mktemp("image")
+    with pytest.MonkeyPatch.context() as patch:
         try:
-            done = podman("run", "--rm", "--network=host", *limits, IMAGE, "true")
-            if done.returncode and shutil.which("runc"):
+            write_image(folder / "small.tar", [])
+            # Where the usual runtime refuses (control groups of both versions at once), another may not.
+            if (refusal := why_no_container_starts()) and shutil.which("runc"):
+                (config := folder / "containers.conf").write_text('[engine]\nruntime = "runc"\n')
                 patch.setenv("CONTAINERS_CONF", str(config))
-                done = podman("run", "--rm", "--network=host", *limits, IMAGE, "true")
-            if done.returncode:
-                pytest.skip(f"podman starts no container here: {done.stderr.strip()}")
+                refusal = why_no_container_starts() and refusal
+            if refusal:
+                pytest.skip(f"podman starts no container here: {refusal}")
+            try:
+                mariadb = mariadb_installations.SOURCES.source("debian").have()
+                postgresql = postgresql_installations.SOURCES.source("maven").have()
+            except BakeoffError as error:
+                pytest.skip(f"no image can be made here: {error}")
+            write_image(
+                folder / "servers.tar", [(mariadb, mariadb.base.parent, "."), (postgresql, postgresql.base, "opt")]
+            )
             yield IMAGE
         finally:
             podman("rmi", "--force", IMAGE)
 
 
-def _names(archive: Path) -> list[str]:
-    with tarfile.open(archive) as files:
-        return [name.removeprefix("./") for name in files.getnames()]
+def why_no_container_starts() -> str:
+    limits = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024")
+    done = podman("run", "--rm", "--network=host", *limits, IMAGE, "true")
+    return done.stderr.strip() if done.returncode else ""
+
+
+def write_image(archive: Path, servers: list[tuple[Installation, Path, str]]) -> None:
+    """Of these servers, each with its folder and its place in the image, and this machine's tools and libraries."""
+    libraries: set[str] = set()
+    names: set[str] = set()
+
+    def once(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        info.name = info.name.removeprefix("./")
+        if not info.isdir() and info.name in names:
+            return None
+        names.add(info.name)
+        return info
+
+    with tarfile.open(archive, "w") as files:
+        files.add("/etc/passwd")
+        for program in filter(None, map(shutil.which, TOOLS)):
+            files.add(Path(program).resolve(), f"usr/bin/{Path(program).name}", filter=once)
+            libraries |= libraries_of(program, {})
+        for one, folder, place in servers:
+            files.add(folder, place, filter=once)
+            for path in one.program.parent.iterdir():
+                libraries |= libraries_of(str(path), one.environment)
+        for path in sorted(libraries):
+            files.add(Path(path).resolve(), path.lstrip("/"), filter=once)
+        link = tarfile.TarInfo("bin")
+        link.type, link.linkname = tarfile.SYMTYPE, "usr/bin"
+        files.addfile(link)
+    done = podman("import", "--change", "ENV PATH=/usr/sbin:/usr/bin:/opt/bin", str(archive), IMAGE)
+    assert done.returncode == 0, done.stderr
+    archive.unlink()
+
+
+def libraries_of(program: str, environment: Mapping[str, str]) -> set[str]:
+    """Those of this machine alone."""
+    done = subprocess.run(["ldd", program], env={**os.environ, **environment}, capture_output=True, text=True)
+    found = set(re.findall(r"(?:^|=>)\s*(/\S+) \(0x", done.stdout, re.MULTILINE))
+    return {path for path in found if not Path(path).resolve().is_relative_to(cache_dir())}
 
 
 def containers() -> list[str]:
