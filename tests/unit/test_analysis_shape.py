@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -100,15 +100,16 @@ def test_of_shares_zero_is_a_value_and_the_best() -> None:
     assert (found.best, found.left_out) == (["a"], [])
 
 
-@pytest.mark.parametrize(("curve", "noise"), [("level", (0.005, 0.05)), ("a flat peak", (0.02, 0.02))])
-def test_the_true_best_is_named_and_none_as_good_is_called_worse(curve: str, noise: tuple[float, float]) -> None:
-    """The figures of benches/shape.py with fewer draws: at most 5 % each, and two standard errors."""
+@pytest.mark.parametrize(
+    ("curve", "noise", "draws", "at_least"),
+    # On a level curve all are as good as the best: 5 % may be wronged, and a standard error.
+    [("level", (0.005, 0.05), 400, 0.939), ("a flat peak", (0.02, 0.02), 100, 1.0)],
+)
+def test_the_true_best_is_named_and_none_as_good_is_called_worse(
+    curve: str, noise: tuple[float, float], draws: int, at_least: float
+) -> None:
+    """The figures of benches/shape.py with fewer draws."""
     rng, values = np.random.default_rng(3), bench.CURVES[curve]
-    shapes = [bench.found(rng, values, 5, noise) for _ in range(200)]
-    for told in (bench.best_is_named, bench.none_is_wronged):
-        assert _share(shapes, values, told) >= 0.92
-
-
-def _share(shapes: Sequence[Shape[int]], curve: Sequence[float], told: object) -> float:
-    assert callable(told)
-    return sum(bool(told(each, curve)) for each in shapes) / len(shapes)
+    shapes = [bench.found(rng, values, 5, noise) for _ in range(draws)]
+    assert all(bench.best_is_named(each, values) for each in shapes)
+    assert sum(bench.none_is_wronged(each, values) for each in shapes) >= at_least * draws
