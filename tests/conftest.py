@@ -5,7 +5,9 @@ import os
 import shutil
 import signal
 import tempfile
+from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A test says the same of the same code on every machine, however slow. `--hypothesis-profile explore` draws anew.
@@ -20,3 +22,13 @@ atexit.register(shutil.rmtree, os.environ["BAKEOFF_LOCK_DIR"], ignore_errors=Tru
 # What is started in the background of a script ignores Ctrl-C, and so would all that the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was left out and why, in the last line: a skipped test is easily taken for one that passed."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    counted = Counter((one.location[0], str(one.longrepr[2]).removeprefix("Skipped: ")) for one in skipped)
+    if counted:
+        words = "; ".join(f"{count} of {file} ({reason})" for (file, reason), count in counted.items())
+        terminalreporter.write_line(f"NOT TESTED: {words}", yellow=True, bold=True)
