@@ -13,12 +13,11 @@ from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
 from bakeoff.systems.base import Facts
 from bakeoff.systems.server.control import Control
-from bakeoff.systems.server.family import Family
-from bakeoff.systems.server.node import Access, ServerNode, Status
 from bakeoff.systems.server.options import ServerOptions, StartOptions
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.replication import ReplicaStart, Replicated, Replication
 from bakeoff.systems.server.started import StartedServer
+from bakeoff.systems.server.system import Access, Family, ServerNode, Status
 
 
 class Sleeper(DatabaseServer):

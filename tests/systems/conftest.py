@@ -12,10 +12,10 @@ from typing import cast
 import pytest
 from bakeoff.errors import BakeoffError
 from bakeoff.provision.installation import Installation
-from bakeoff.systems.mysql import mariadb_installations
+from bakeoff.systems.mysql import mariadb as mariadb_installations
 from bakeoff.systems.mysql.mariadb import MariaDb
-from bakeoff.systems.postgresql import installations as postgresql_installations
-from bakeoff.systems.postgresql.postgresql import PostgreSql
+from bakeoff.systems.postgresql import system as postgresql_installations
+from bakeoff.systems.postgresql.system import PostgreSql
 from builders.systems import running
 from mariadb_servers import private
 

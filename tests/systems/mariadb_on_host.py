@@ -9,8 +9,7 @@ from pathlib import Path
 
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
-from bakeoff.systems.mysql.mariadb_installations import SOURCES
-from bakeoff.systems.mysql.mariadb_process import process_of
+from bakeoff.systems.mysql.mariadb import SOURCES, process_of
 
 USER, SCHEMA = "load", "bakeoff"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.fleet.binary import engine_path
-from bakeoff.systems.postgresql.postgresql import PostgreSql
+from bakeoff.systems.postgresql.system import PostgreSql
 
 import benches.suite.client as suite_client
 from benches.suite.bench import Bench, Options

@@ -13,11 +13,11 @@ from typing import Any, cast
 import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.process import server_account
-from bakeoff.systems.cassandra import facts
-from bakeoff.systems.cassandra.cassandra import Cassandra, ExistingCassandra
+from bakeoff.systems.cassandra import node as facts
 from bakeoff.systems.cassandra.control import Control
-from bakeoff.systems.cassandra.installations import SOURCES
-from bakeoff.systems.server.login import Login
+from bakeoff.systems.cassandra.options import SOURCES
+from bakeoff.systems.cassandra.system import Cassandra, ExistingCassandra
+from bakeoff.systems.server.control import Login
 from builders.systems import configured, node_of
 from commands import bakeoff, only_bundle, write_plan
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from bakeoff.systems.cassandra.cassandra import Cassandra
-from bakeoff.systems.cassandra.cql import QUORUM
-from bakeoff.systems.cassandra.installations import SOURCES
+from bakeoff.systems.cassandra.control import QUORUM
+from bakeoff.systems.cassandra.options import SOURCES
 from bakeoff.systems.cassandra.process import SUPERUSER, CassandraProcess
+from bakeoff.systems.cassandra.system import Cassandra
 from builders.systems import running
 from commands import bakeoff, descendants, end, gone, only_bundle, started, wait_until, write_plan
 

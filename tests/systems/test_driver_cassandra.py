@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bakeoff.systems.cassandra.cassandra import Cassandra
-from bakeoff.systems.cassandra.installations import SOURCES
+from bakeoff.systems.cassandra.options import SOURCES
+from bakeoff.systems.cassandra.system import Cassandra
 from rust_tests import needs_cargo, run_driver_tests
 
 pytestmark = [pytest.mark.servers, needs_cargo]

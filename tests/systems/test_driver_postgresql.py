@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bakeoff.systems.postgresql.postgresql import PostgreSql
+from bakeoff.systems.postgresql.system import PostgreSql
 from builders.systems import configured
 from rust_tests import needs_cargo, run_driver_tests
 

@@ -11,7 +11,7 @@ import pymysql
 import pytest
 from bakeoff.errors import BakeoffError
 from bakeoff.provision.process import give_to_account
-from bakeoff.systems.mysql import galera_installations
+from bakeoff.systems.mysql import galera_process as galera_installations
 from bakeoff.systems.mysql.galera import Galera
 from builders.systems import running
 from commands import wait_until

@@ -12,8 +12,7 @@ from typing import cast
 import pymysql
 import pytest
 from bakeoff.errors import PlanError
-from bakeoff.systems.mysql.mariadb import MariaDb
-from bakeoff.systems.mysql.mariadb_installations import SOURCES
+from bakeoff.systems.mysql.mariadb import SOURCES, MariaDb
 from builders.systems import configured, fetched, node_of, running
 from commands import bakeoff, only_bundle, write_plan
 from mariadb_servers import bench_login

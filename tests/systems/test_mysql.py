@@ -12,8 +12,7 @@ from typing import Any, cast
 import pymysql
 import pytest
 from bakeoff.errors import PlanError
-from bakeoff.systems.mysql.installations import SOURCES
-from bakeoff.systems.mysql.mysql import MySql
+from bakeoff.systems.mysql.mysql import SOURCES, MySql
 from bakeoff.systems.server.existing import ExistingServer
 from builders.systems import configured, fetched, node_of, running
 from commands import bakeoff, only_bundle, write_plan

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from bakeoff.errors import ServerError
 from bakeoff.systems.mysql.control import Control
-from bakeoff.systems.mysql.facts import read_debt
-from bakeoff.systems.server.node import Status
+from bakeoff.systems.mysql.node import read_debt
+from bakeoff.systems.server.system import Status
 
 
 class Refusing:

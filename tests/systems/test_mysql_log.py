@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.provision.server import PortTaken
-from bakeoff.systems.mysql.facts import Product, detect_product, like, quoted
-from bakeoff.systems.mysql.log import adjusted_settings, explain_failed_start, refused_values
+from bakeoff.systems.mysql.node import Product, detect_product, like, quoted
+from bakeoff.systems.mysql.process import adjusted_settings, explain_failed_start, refused_values
 
 UNKNOWN = """\
 2026-11-21  2:20:11 0 [Note] Starting MariaDB 10.11.19-MariaDB

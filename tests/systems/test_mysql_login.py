@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import PlanError, ServerError
-from bakeoff.systems.mysql.control import Control
-from bakeoff.systems.mysql.login import read_server_key
-from bakeoff.systems.server.login import Address, Login
+from bakeoff.systems.mysql.control import Control, read_server_key
+from bakeoff.systems.server.control import Address, Login
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 

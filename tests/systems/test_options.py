@@ -9,7 +9,7 @@ import pytest
 from bakeoff.errors import PlanError
 from bakeoff.systems import SYSTEMS
 from bakeoff.systems.mysql.control import explain
-from bakeoff.systems.server.login import Address, Login
+from bakeoff.systems.server.control import Address, Login
 from builders.systems import Told, configured
 from pymysql.err import InternalError, OperationalError
 

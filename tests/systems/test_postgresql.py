@@ -13,11 +13,10 @@ from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.os_metrics import family, process_table
 from bakeoff.provision.process import server_account, start_ticks
 from bakeoff.systems.postgresql.control import Control
-from bakeoff.systems.postgresql.installations import SOURCES
-from bakeoff.systems.postgresql.postgresql import PostgreSql
+from bakeoff.systems.postgresql.system import SOURCES, PostgreSql
+from bakeoff.systems.server.control import Address, Login
 from bakeoff.systems.server.existing import ExistingServer
-from bakeoff.systems.server.login import Address, Login
-from bakeoff.systems.server.node import ServerNode
+from bakeoff.systems.server.system import ServerNode
 from builders.systems import configured, node_of
 
 ROWS = 20_000

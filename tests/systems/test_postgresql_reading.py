@@ -10,11 +10,11 @@ import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.server import PortTaken
 from bakeoff.systems.postgresql.control import Control, literal, quoted
-from bakeoff.systems.postgresql.installations import version_of
 from bakeoff.systems.postgresql.ledger import PostgreSqlLedger, stored
-from bakeoff.systems.postgresql.log import explain_failed_start
+from bakeoff.systems.postgresql.process import explain_failed_start
+from bakeoff.systems.postgresql.system import version_of
+from bakeoff.systems.server.control import Address, Login
 from bakeoff.systems.server.ledger import Said
-from bakeoff.systems.server.login import Address, Login
 
 LOG = "2026-11-22 02:34:07 GMT [1] "
 

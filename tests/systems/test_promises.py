@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bakeoff.systems.cassandra.installations import SOURCES as CASSANDRA
-from bakeoff.systems.mysql.installations import SOURCES as MYSQL
-from bakeoff.systems.mysql.mariadb_installations import SOURCES as MARIADB
+from bakeoff.systems.cassandra.options import SOURCES as CASSANDRA
+from bakeoff.systems.mysql.mariadb import SOURCES as MARIADB
+from bakeoff.systems.mysql.mysql import SOURCES as MYSQL
 from bakeoff.systems.postgresql.control import Control as PostgreSqlControl
-from bakeoff.systems.postgresql.installations import SOURCES as POSTGRESQL
+from bakeoff.systems.postgresql.system import SOURCES as POSTGRESQL
 from builders.systems import running
 from commands import bakeoff, write_plan
 

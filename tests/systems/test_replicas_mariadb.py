@@ -20,9 +20,8 @@ from bakeoff.provision.instance import remove_stale
 from bakeoff.provision.process import start_ticks
 from bakeoff.schedule.nodes import by_node, facts_of
 from bakeoff.systems.mysql.mariadb import MariaDb
-from bakeoff.systems.server.contents import Comparison
 from bakeoff.systems.server.process import DatabaseServer
-from bakeoff.systems.server.replication import WITHOUT_PRIMARY
+from bakeoff.systems.server.replication import WITHOUT_PRIMARY, Comparison
 from builders.systems import running
 from commands import bakeoff, only_bundle, wait_until, write_plan
 
@@ -301,9 +300,9 @@ def test_a_run_goes_on_when_a_replica_is_killed_and_the_next_has_it_again(tmp_pa
 
 STARTED_AND_KILLED = """
 import os, signal, sys
-from bakeoff.systems.server.contents import Comparison
+from bakeoff.systems.server.replication import Comparison
 from bakeoff.systems.server.process import DatabaseServer
-from bakeoff.systems.mysql.mariadb_process import MariaDbProcess
+from bakeoff.systems.mysql.mariadb import MariaDbProcess
 from bakeoff.systems import SYSTEMS
 from pathlib import Path
 make_data = MariaDbProcess.make_data

@@ -13,10 +13,9 @@ from bakeoff.provision.installation import Installation
 from bakeoff.provision.instance import remove_stale
 from bakeoff.schedule.nodes import by_node, facts_of
 from bakeoff.systems.postgresql.control import Control
-from bakeoff.systems.postgresql.postgresql import PostgreSql
-from bakeoff.systems.server.contents import Comparison
+from bakeoff.systems.postgresql.system import PostgreSql
 from bakeoff.systems.server.process import DatabaseServer
-from bakeoff.systems.server.replication import WITHOUT_PRIMARY
+from bakeoff.systems.server.replication import WITHOUT_PRIMARY, Comparison
 from builders.systems import running
 from commands import descendants, gone, started, wait_until, write_plan
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.provision.installation import Installation
-from bakeoff.systems.postgresql.postgresql import PostgreSql
+from bakeoff.systems.postgresql.system import PostgreSql
 from commands import bakeoff, descendants, end, finish, gone, only_bundle, started, wait_until, write_plan
 
 pytestmark = pytest.mark.servers

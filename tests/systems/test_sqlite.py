@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision.instance import InstanceFolder
-from bakeoff.systems.sqlite.file import Sqlite
+from bakeoff.systems.sqlite import Sqlite
 from builders.pages import cached_pages
 from builders.systems import configured, node_of
 

@@ -16,8 +16,8 @@ from bakeoff.model.durability import NOTHING, read
 from bakeoff.systems.durability import of_sqlite
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.postgresql.control import Control as PostgreSqlControl
-from bakeoff.systems.postgresql.postgresql import PostgreSql
-from bakeoff.systems.sqlite.file import DURABILITY as SQLITE_LEVELS
+from bakeoff.systems.postgresql.system import PostgreSql
+from bakeoff.systems.sqlite import DURABILITY as SQLITE_LEVELS
 from builders.systems import configured, node_of
 
 COMMITS = 200

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from bakeoff.systems.postgresql.postgresql import PostgreSql
+from bakeoff.systems.postgresql.system import PostgreSql
 from commands import engine_phase
 
 pytestmark = pytest.mark.servers

@@ -9,8 +9,7 @@ import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.errors import ExitCode
 from bakeoff.provision.installation import Installation
-from bakeoff.systems.mysql.mariadb import MariaDb
-from bakeoff.systems.mysql.mariadb_installations import SOURCES
+from bakeoff.systems.mysql.mariadb import SOURCES, MariaDb
 from commands import bakeoff, only_bundle, write_plan
 from mariadb_servers import bench_login
 

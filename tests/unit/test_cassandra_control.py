@@ -8,12 +8,10 @@ from contextlib import closing
 
 import pytest
 from bakeoff.errors import ServerError
-from bakeoff.systems.cassandra.control import Control, NotNow
-from bakeoff.systems.cassandra.cql import listens
+from bakeoff.systems.cassandra.control import Control, NotNow, listens
 from bakeoff.systems.cassandra.node import CassandraNode
-from bakeoff.systems.server.control import Refused
-from bakeoff.systems.server.login import Address, Login
-from bakeoff.systems.server.node import Access
+from bakeoff.systems.server.control import Address, Login, Refused
+from bakeoff.systems.server.system import Access
 from builders import cql
 from builders.cql import BIGINT, BOOLEAN, DOUBLE, INT, TEXT, Said, kind, rows, serving, value
 

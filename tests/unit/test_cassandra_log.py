@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.provision.server import PortTaken
-from bakeoff.systems.cassandra.log import explain_failed_start
+from bakeoff.systems.cassandra.process import explain_failed_start
 
 UNKNOWN = """Exception (ConfigurationException) encountered during startup: Invalid yaml.
 Please remove properties [concurent_writes] from your cassandra.yaml

@@ -12,8 +12,7 @@ from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.java import JavaInstallation
 from bakeoff.provision.process import free_port_on, port_is_free
 from bakeoff.provision.server import ServerSpec
-from bakeoff.systems.cassandra.member import TOKENS, Member, members
-from bakeoff.systems.cassandra.process import CassandraProcess
+from bakeoff.systems.cassandra.process import TOKENS, CassandraProcess, Member, members
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 from bakeoff.errors import PlanError
-from bakeoff.systems.cassandra.cassandra import Cassandra
+from bakeoff.systems.cassandra.system import Cassandra
 from builders.systems import configured
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from bakeoff.errors import PlanError
 from bakeoff.provision.installation import Installation, Sources
-from bakeoff.systems.cassandra.cassandra import Cassandra
+from bakeoff.systems.cassandra.options import RUN_TIME, names_of
 from bakeoff.systems.cassandra.process import DEFAULTS, OURS
-from bakeoff.systems.cassandra.settings import RUN_TIME, names_of
+from bakeoff.systems.cassandra.system import Cassandra
 
 VERSIONS = ("4.1.10", "5.0.9")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
-from bakeoff.systems.server.contents import WHOLE_BYTES_MAX, Comparison, Contents
 from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.server.replication import WHOLE_BYTES_MAX, Comparison, Contents
 
 ONE, OTHER = (cast(DatabaseServer, name) for name in ("one", "other"))
 LARGE = WHOLE_BYTES_MAX

@@ -14,9 +14,7 @@ import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems.durability import of_galera, of_innodb
 from bakeoff.systems.mysql.galera import Galera
-from bakeoff.systems.mysql.galera_installations import SOURCES
-from bakeoff.systems.mysql.galera_node import kind_of, provider_options
-from bakeoff.systems.mysql.galera_process import Position, transfer
+from bakeoff.systems.mysql.galera_process import SOURCES, Position, kind_of, provider_options, transfer
 from builders.systems import configured
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from bakeoff.systems.mysql.replication import transactions
-from bakeoff.systems.server.lag import Lag
+from bakeoff.systems.server.replication import Lag
 
 
 def test_who_has_applied_all_is_not_behind() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import PlanError
-from bakeoff.systems.mysql import installations as mysql_installations
-from bakeoff.systems.mysql import mariadb_installations
-from bakeoff.systems.mysql.facts import Product, detect_product
-from bakeoff.systems.mysql.mariadb_process import MariaDb101Process, MariaDb102Process, MariaDbProcess
-from bakeoff.systems.mysql.mariadb_process import process_of as mariadb_process_of
-from bakeoff.systems.mysql.versions import MySql5Process, MySql8Process, process_of
+from bakeoff.systems.mysql import mariadb as mariadb_installations
+from bakeoff.systems.mysql import mysql as mysql_installations
+from bakeoff.systems.mysql.mariadb import MariaDb101Process, MariaDb102Process, MariaDbProcess
+from bakeoff.systems.mysql.mariadb import process_of as mariadb_process_of
+from bakeoff.systems.mysql.mysql import MySql5Process, MySql8Process, process_of
+from bakeoff.systems.mysql.node import Product, detect_product
 
 MARIADB = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
 MYSQL = "/usr/sbin/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.provision.installation import Installation, Offer, Source, Sources
-from bakeoff.systems.postgresql.postgresql import PostgreSql
+from bakeoff.systems.postgresql.system import PostgreSql
 from builders.plans import read, refused
 
 POSTGRESQL = "[systems.postgresql]\nstart = {}"

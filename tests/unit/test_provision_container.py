@@ -13,7 +13,7 @@ from bakeoff.errors import PlanError, ServerError
 from bakeoff.provision import container, instance
 from bakeoff.provision.container import ImageInstallation, _pull_hint, installation_for
 from bakeoff.provision.instance import new_instance, remove_stale
-from bakeoff.systems.mysql.mariadb_installations import SOURCES
+from bakeoff.systems.mysql.mariadb import SOURCES
 from builders.systems import configured
 
 DIGEST = "sha256:feed"

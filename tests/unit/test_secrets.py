@@ -10,7 +10,7 @@ from bakeoff.errors import PlanError
 from bakeoff.plan.read import resolve
 from bakeoff.plan.secrets import names_a_secret
 from bakeoff.systems.mysql.control import Control
-from bakeoff.systems.mysql.facts import DECISIVE, Product, read_settings
+from bakeoff.systems.mysql.node import DECISIVE, Product, read_settings
 from bakeoff.systems.mysql.settings import SHAPING
 
 PLAN = 'title = "t"\n[systems.sqlite]\n{}\n[workload]\nkind = "ycsb"\n{}\n[factors]\nthreads = [1]\n{}\n'

@@ -13,7 +13,7 @@ from bakeoff.systems.cassandra.control import Control as CassandraControl
 from bakeoff.systems.mysql.control import Control as MySqlControl
 from bakeoff.systems.postgresql.control import Control as PostgreSqlControl
 from bakeoff.systems.server import control
-from bakeoff.systems.server.login import Address, Login
+from bakeoff.systems.server.control import Address, Login
 
 #: The beginning of a long message in each protocol.
 MYSQL, POSTGRESQL, CASSANDRA = b"\xff\xff\x00\x00\x0a", b"S\x00\x01\x00\x00", b"\x84\x00\x00\x00\x06\x00\x01\x00\x00"

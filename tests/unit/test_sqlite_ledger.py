@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from bakeoff.systems.sqlite.ledger import SqliteLedger
+from bakeoff.systems.sqlite import SqliteLedger
 
 MADE = ("CREATE TABLE mine (id TEXT PRIMARY KEY, x)", "CREATE TABLE mine (id TEXT PRIMARY KEY) WITHOUT ROWID -- a note")
 

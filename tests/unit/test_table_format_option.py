@@ -11,7 +11,7 @@ from bakeoff.errors import PlanError
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.provision.installation import Installation
-from bakeoff.systems.mysql.formats import MariaDbStored, MySqlStored
+from bakeoff.systems.mysql.formats import MariaDbFormats, MySqlFormats
 from bakeoff.systems.server import started
 from bakeoff.systems.server.control import Control
 from bakeoff.systems.table_format import read_format
@@ -52,7 +52,7 @@ def server(**said: list[tuple[Any, ...]]) -> Control:
     return cast(Control, Server(**said))
 
 
-def stored(kind: type[MySqlStored], text: str) -> MySqlStored:
+def format_of(kind: type[MySqlFormats], text: str) -> MySqlFormats:
     return kind(read_format(text, "systems.m"), "bakeoff", "systems.m")
 
 
@@ -101,19 +101,19 @@ def test_tables_that_stand_alone_have_any_format(options: str) -> None:
     ],
 )
 def test_each_server_is_told_in_its_own_words(text: str, mariadb: str, mysql: str) -> None:
-    assert stored(MariaDbStored, text).options == mariadb
-    assert stored(MySqlStored, text).options == mysql
+    assert format_of(MariaDbFormats, text).options == mariadb
+    assert format_of(MySqlFormats, text).options == mysql
 
 
 def test_mariadb_is_set_to_the_algorithm_and_loads_what_has_it() -> None:
-    assert stored(MariaDbStored, "page-compressed").settings({}) == {"innodb_compression_algorithm": "zlib"}
+    assert format_of(MariaDbFormats, "page-compressed").settings({}) == {"innodb_compression_algorithm": "zlib"}
     lz4 = {"innodb_compression_algorithm": "lz4", "plugin_load_add": "provider_lz4"}
-    assert stored(MariaDbStored, "page-compressed:lz4").settings({}) == lz4
+    assert format_of(MariaDbFormats, "page-compressed:lz4").settings({}) == lz4
 
 
 @pytest.mark.parametrize(("said", "flush"), [({}, "1"), ({"innodb_flush_log_at_trx_commit": "2"}, "2")])
 def test_a_commit_in_rocksdb_survives_what_one_in_innodb_would(said: dict[str, str], flush: str) -> None:
-    assert stored(MariaDbStored, "rocksdb").settings(said)["rocksdb_flush_log_at_trx_commit"] == flush
+    assert format_of(MariaDbFormats, "rocksdb").settings(said)["rocksdb_flush_log_at_trx_commit"] == flush
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_a_format_that_nobody_knows_is_refused_with_those_that_there_are(text: s
 
 def test_mysql_is_not_asked_for_what_mariadb_alone_has(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="MySQL compresses no pages with lzma"):
-        stored(MySqlStored, "page-compressed:lzma")
+        format_of(MySqlFormats, "page-compressed:lzma")
     with pytest.raises(PlanError, match="MySQL has no RocksDB") as refused:
-        stored(MySqlStored, "rocksdb").refuse_installation(installation("9.7.4", tmp_path))
+        format_of(MySqlFormats, "rocksdb").refuse_installation(installation("9.7.4", tmp_path))
     assert "Percona Server by `address`" in refused.value.hint
 
 
@@ -151,17 +151,17 @@ def installation(version: str, root: Path, plugin: str = "") -> Installation:
 @pytest.mark.parametrize(
     ("kind", "version", "text", "what"),
     [
-        (MariaDbStored, "10.1.23", "page-compressed", r"MariaDB 10\.1\.23 does not give back the space"),
-        (MySqlStored, "5.5.9", "page-compressed", r"MySQL 5\.5\.9 does not give back the space"),
+        (MariaDbFormats, "10.1.23", "page-compressed", r"MariaDB 10\.1\.23 does not give back the space"),
+        (MySqlFormats, "5.5.9", "page-compressed", r"MySQL 5\.5\.9 does not give back the space"),
     ],
 )
 def test_a_version_that_cannot_is_refused_before_it_starts(
-    kind: type[MySqlStored], version: str, text: str, what: str
+    kind: type[MySqlFormats], version: str, text: str, what: str
 ) -> None:
     with pytest.raises(PlanError, match=what):
-        stored(kind, text).refuse_version(version)
-    stored(kind, text).refuse_version("10.2.11")
-    stored(kind, "row-compressed").refuse_version(version)
+        format_of(kind, text).refuse_version(version)
+    format_of(kind, text).refuse_version("10.2.11")
+    format_of(kind, "row-compressed").refuse_version(version)
 
 
 @pytest.mark.parametrize(("text", "plugin"), [("page-compressed:lz4", "provider_lz4"), ("rocksdb", "ha_rocksdb")])
@@ -169,8 +169,8 @@ def test_a_server_without_the_plugin_is_refused_before_it_starts(tmp_path: Path,
     for folder in ("with", "without"):
         (tmp_path / folder).mkdir()
     with pytest.raises(PlanError, match=rf"MariaDB 11\.4\.5 here has no {plugin}, which {text} needs \(a package\)"):
-        stored(MariaDbStored, text).refuse_installation(installation("11.4.5", tmp_path / "without"))
-    stored(MariaDbStored, text).refuse_installation(installation("11.8.6", tmp_path / "with", plugin))
+        format_of(MariaDbFormats, text).refuse_installation(installation("11.4.5", tmp_path / "without"))
+    format_of(MariaDbFormats, text).refuse_installation(installation("11.8.6", tmp_path / "with", plugin))
 
 
 @pytest.mark.parametrize(
@@ -207,8 +207,8 @@ def test_a_server_that_cannot_is_refused_before_anything_is_written(
     text: str, said: dict[str, list[tuple[Any, ...]]], what: str
 ) -> None:
     with pytest.raises(PlanError, match=what):
-        stored(MariaDbStored, text).refuse_server(server(**said))
-    stored(MariaDbStored, "page-compressed:lz4").refuse_server(server(**PAGES))
+        format_of(MariaDbFormats, text).refuse_server(server(**said))
+    format_of(MariaDbFormats, "page-compressed:lz4").refuse_server(server(**PAGES))
 
 
 @pytest.mark.parametrize(
@@ -227,10 +227,10 @@ def test_a_server_that_cannot_is_refused_before_anything_is_written(
 def test_a_format_that_was_taken_and_not_done_ends_the_load(text: str, told: tuple[str, ...], done: bool) -> None:
     tables = server(TABLES=[("UserTable", *told), ("another", "InnoDB", "Dynamic", "")])
     if done:
-        stored(MariaDbStored, text).refuse_tables(tables, ["usertable"])
+        format_of(MariaDbFormats, text).refuse_tables(tables, ["usertable"])
         return
     with pytest.raises(PlanError, match=f"`UserTable` was to be {text}.*, and the server made it {told[0]}"):
-        stored(MariaDbStored, text).refuse_tables(tables, ["usertable"])
+        format_of(MariaDbFormats, text).refuse_tables(tables, ["usertable"])
 
 
 def test_a_format_is_a_factor_of_all_systems_and_has_data_of_its_own() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bakeoff.systems.mysql.control import Control
-from bakeoff.systems.mysql.mariadb import MariaDb
-from bakeoff.systems.mysql.mariadb_installations import SOURCES
+from bakeoff.systems.mysql.mariadb import SOURCES, MariaDb
 
 from ..rows import Counting, Work
 from ..server import LOOK_TIMEOUT_S, SCHEMA, Server

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import ClassVar, cast
 
-from bakeoff.systems.postgresql.installations import SOURCES
-from bakeoff.systems.postgresql.postgresql import PostgreSql
 from bakeoff.systems.postgresql.process import PostgreSqlProcess
+from bakeoff.systems.postgresql.system import SOURCES, PostgreSql
 
 from ..rows import Counting, Work
 from ..server import LOOK_TIMEOUT_S, SCHEMA, Server

@@ -4,7 +4,7 @@ each system (systems/storage.py) and of bundles (`benches/sizes.py`, docs/method
 from __future__ import annotations
 
 from ..systems import SYSTEMS
-from ..systems.storage import Storage
+from ..systems.size_on_disk import SizeOnDisk
 from .resolved import Cell, ResolvedPlan
 
 _BUNDLE_BYTES = 400_000  # plan, machine and report
@@ -55,7 +55,7 @@ def loads(cells: list[Cell]) -> list[list[Cell]]:
     return list(groups.values())
 
 
-def _storage(cell: Cell) -> Storage:
+def _storage(cell: Cell) -> SizeOnDisk:
     return SYSTEMS[cell.record.kind].storage
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bakeoff.systems.base import System
-from bakeoff.systems.cassandra.cassandra import Cassandra
+from bakeoff.systems.cassandra.system import Cassandra
 from bakeoff.systems.mysql.galera import Galera
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.systems.mysql.mysql import MySql
 from bakeoff.systems.null import Null
-from bakeoff.systems.postgresql.postgresql import PostgreSql
-from bakeoff.systems.sqlite.file import Sqlite
+from bakeoff.systems.postgresql.system import PostgreSql
+from bakeoff.systems.sqlite import Sqlite
 
 SYSTEMS: dict[str, type[System]] = {
     "mariadb": MariaDb,

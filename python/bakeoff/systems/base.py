@@ -29,7 +29,7 @@ from bakeoff.model.boundary import Check
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Sources
 from bakeoff.provision.server import PrivateServer
-from bakeoff.systems.storage import Storage
+from bakeoff.systems.size_on_disk import SizeOnDisk
 
 #: Portable isolation levels; the engine sets them per session and reads them back.
 ISOLATION_LEVELS = ("read-uncommitted", "read-committed", "repeatable-read", "snapshot", "serializable")
@@ -162,7 +162,7 @@ class System(ABC):
     #: Whether a plan may say how it stores tables; else it does so in one way, which is called "plain".
     has_table_formats: ClassVar[bool] = False
     #: What it makes of rows on disk.
-    storage: ClassVar[Storage] = Storage()
+    storage: ClassVar[SizeOnDisk] = SizeOnDisk()
     #: About how long a private server of it takes to stop, start and be ready, on two cores: for a dry run.
     restart_s: ClassVar[float] = 0.8
     #: Whether a first plan compares it with what else is here.

@@ -1,16 +1,226 @@
-"""The control connection to a node of a Cassandra cluster."""
+"""The part of CQL's own protocol (version 4) that statements of ours beside the load need.
+
+A frame is a header of nine bytes (version, flags, stream, opcode, length) and a body; one statement at a time, so there
+is one stream. Source: "CQL binary protocol v4", in Cassandra's documentation.
+"""
 
 from __future__ import annotations
 
+import ipaddress
+import socket
 import ssl
-from collections.abc import Callable
-from typing import ClassVar
+import struct
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from bakeoff.errors import BakeoffError
-from bakeoff.systems.cassandra.cql import LOCAL_ONE, Connection, NotCql, SaidError
 from bakeoff.systems.server import control
-from bakeoff.systems.server.control import login_bound, open_socket
-from bakeoff.systems.server.login import Login
+from bakeoff.systems.server.control import Login, login_bound, open_socket
+
+_VERSION = 4
+_ERROR, _STARTUP, _READY, _AUTHENTICATE, _QUERY, _RESULT = 0x00, 0x01, 0x02, 0x03, 0x07, 0x08
+_OPTIONS, _SUPPORTED, _AUTH_RESPONSE, _AUTH_SUCCESS = 0x05, 0x06, 0x0F, 0x10
+_ROWS = 2
+_WITH_VALUES = 0x01
+#: Of a frame.
+_WITH_WARNINGS = 0x08
+#: Longer than any answer to a question of ours.
+_FRAME_MAX_BYTES = 64 << 20
+#: Of a statement: how many of the nodes that hold a row have to answer.
+LOCAL_ONE, QUORUM, ALL = 0x000A, 0x0004, 0x0005
+
+
+class SaidError(Exception):
+    """What the server says. code: as the protocol has it."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class NotCql(Exception):
+    """What answers there speaks something else."""
+
+
+class Wire:
+    """Frames over a socket, one question at a time."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+
+    def ask(self, opcode: int, body: bytes = b"") -> tuple[int, bytes]:
+        """Opcode and body of the answer. Raises SaidError, NotCql, OSError."""
+        self._socket.sendall(struct.pack(">BBhBi", _VERSION, 0, 0, opcode, len(body)) + body)
+        version, flags, _, answered, length = struct.unpack(">BBhBi", self._receive(9))
+        if version != 0x80 | _VERSION or not 0 <= length <= _FRAME_MAX_BYTES:
+            raise NotCql("no frame of CQL's protocol, version 4")
+        answer = self._receive(length)
+        if answered == _ERROR:
+            said = _Reader(answer)
+            raise SaidError(said.number(">i"), said.string())
+        return answered, _without_warnings(answer) if flags & _WITH_WARNINGS else answer
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _receive(self, size: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            part = self._socket.recv(size - len(parts))
+            if not part:
+                raise ConnectionResetError("the server closed the connection")
+            parts += part
+        return bytes(parts)
+
+
+def listens(host: str, port: int, timeout_s: float) -> bool:
+    """Whether a server there takes clients, whoever they are."""
+    try:
+        with socket.create_connection((host, port), timeout_s) as connected:
+            return Wire(connected).ask(_OPTIONS)[0] == _SUPPORTED
+    except (OSError, SaidError, NotCql):
+        return False
+
+
+class Connection:
+    """Logged in. consistency: of every statement."""
+
+    def __init__(self, connected: socket.socket, user: str, password: str, consistency: int = LOCAL_ONE) -> None:
+        self._wire = Wire(connected)
+        self._consistency = consistency
+        opcode, _ = self._wire.ask(_STARTUP, _short_string_map({"CQL_VERSION": "3.0.0"}))
+        if opcode == _AUTHENTICATE:
+            opcode, _ = self._wire.ask(_AUTH_RESPONSE, _bytes(f"\0{user}\0{password}".encode()))
+        if opcode not in (_READY, _AUTH_SUCCESS):
+            raise NotCql(f"answer {opcode:#04x} to a login")
+
+    def rows(self, cql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Parameters are `?` in the statement; all are texts."""
+        text = cql.encode()
+        body = struct.pack(f">i{len(text)}sHB", len(text), text, self._consistency, _WITH_VALUES if parameters else 0)
+        if parameters:
+            body += struct.pack(">H", len(parameters)) + b"".join(_bytes(str(one).encode()) for one in parameters)
+        opcode, answer = self._wire.ask(_QUERY, body)
+        if opcode != _RESULT:
+            raise NotCql(f"answer {opcode:#04x} to a statement")
+        return _Reader(answer).rows()
+
+    def close(self) -> None:
+        self._wire.close()
+
+
+def _short_string_map(pairs: dict[str, str]) -> bytes:
+    texts = [text.encode() for pair in pairs.items() for text in pair]
+    return struct.pack(">H", len(pairs)) + b"".join(struct.pack(">H", len(text)) + text for text in texts)
+
+
+def _bytes(value: bytes) -> bytes:
+    return struct.pack(">i", len(value)) + value
+
+
+Decode = Callable[[bytes], Any]
+
+
+class _Reader:
+    """A body, read from its beginning on."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self._at = 0
+
+    def number(self, layout: str) -> int:
+        (value,) = struct.unpack(layout, self.take(struct.calcsize(layout)))
+        return int(value)
+
+    def take(self, size: int) -> bytes:
+        taken = self._body[self._at : self._at + size]
+        self._at += size
+        return taken
+
+    def rest(self) -> bytes:
+        return self._body[self._at :]
+
+    def string(self) -> str:
+        return self.take(self.number(">H")).decode()
+
+    def value(self, decode: Decode) -> Any:
+        size = self.number(">i")
+        return None if size < 0 else decode(self.take(size))
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Of an answer to a statement; none where it gives no rows."""
+        if self.number(">i") != _ROWS:
+            return []
+        flags, columns = self.number(">i"), self.number(">i")
+        if flags & 0x02:  # further pages, which nobody asked for
+            self.take(self.number(">i"))
+        of_one_table = flags & 0x01
+        for _ in range(2 if of_one_table else 0):
+            self.string()
+        decoders = [self._column(named=not of_one_table) for _ in range(columns)]
+        return [tuple(self.value(decode) for decode in decoders) for _ in range(self.number(">i"))]
+
+    def _column(self, *, named: bool) -> Decode:
+        for _ in range(3 if named else 1):
+            self.string()
+        return self._type()
+
+    def _type(self) -> Decode:
+        kind = self.number(">H")
+        if kind in (0x20, 0x22):
+            return _list_of(self._type())
+        if kind == 0x21:
+            return _map_of(self._type(), self._type())
+        if kind == 0x00:
+            self.string()  # the name of its class
+        if kind in (0x30, 0x31):
+            raise NotCql("a type of a user's own, which no question of ours asks for")
+        return _DECODE.get(kind, bytes)
+
+
+def _without_warnings(body: bytes) -> bytes:
+    reader = _Reader(body)
+    for _ in range(reader.number(">H")):
+        reader.string()
+    return reader.rest()
+
+
+def _list_of(decode: Decode) -> Decode:
+    def decoded(value: bytes) -> list[Any]:
+        reader = _Reader(value)
+        return [reader.value(decode) for _ in range(reader.number(">i"))]
+
+    return decoded
+
+
+def _map_of(key: Decode, value: Decode) -> Decode:
+    def decoded(found: bytes) -> dict[Any, Any]:
+        reader = _Reader(found)
+        return {reader.value(key): reader.value(value) for _ in range(reader.number(">i"))}
+
+    return decoded
+
+
+def _packed(layout: str) -> Decode:
+    return lambda value: struct.unpack(layout, value)[0]
+
+
+def _integer(value: bytes) -> int:
+    return int.from_bytes(value, signed=True)
+
+
+#: By the number of the type. Counters, times (ms since 1970) and whole numbers of any width are one thing here.
+_DECODE: dict[int, Decode] = {
+    **dict.fromkeys((0x02, 0x05, 0x09, 0x0B, 0x0E, 0x13, 0x14), _integer),
+    **dict.fromkeys((0x01, 0x0D), bytes.decode),
+    **dict.fromkeys((0x0C, 0x0F), lambda value: uuid.UUID(bytes=value)),
+    0x04: lambda value: value != b"\0",
+    0x07: _packed(">d"),
+    0x08: _packed(">f"),
+    0x10: lambda value: str(ipaddress.ip_address(value)),
+}
+
 
 _PRODUCT = "Cassandra"
 #: Codes of what the server says.

@@ -14,12 +14,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from bakeoff.errors import PlanError, ServerError
-from bakeoff.systems.cassandra import facts
-from bakeoff.systems.cassandra.control import Control, quoted
-from bakeoff.systems.cassandra.cql import QUORUM
-from bakeoff.systems.server.control import Connection
+from bakeoff.systems.cassandra.control import QUORUM, Control, quoted
+from bakeoff.systems.cassandra.node import read_copies
+from bakeoff.systems.server.control import Connection, Login
 from bakeoff.systems.server.ledger import TABLE, ServerLedger
-from bakeoff.systems.server.login import Login
 
 _CLAIM = "bakeoff_claim"
 _LEASE_S = 30
@@ -82,7 +80,7 @@ class CassandraLedger(ServerLedger):
         """A lease takes it itself."""
 
     def absent_place(self) -> str:
-        return "" if facts.read_copies(self._looking, self._keyspace) else f"keyspace `{self._keyspace}`"
+        return "" if read_copies(self._looking, self._keyspace) else f"keyspace `{self._keyspace}`"
 
     def make_place(self) -> None:
         if not self.absent_place():

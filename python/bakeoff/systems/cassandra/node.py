@@ -1,16 +1,162 @@
-"""One node of a Cassandra cluster, asked over its control connection."""
+"""What a node says about itself, in its virtual tables (keyspace system_views, since 4.0) and the schema. Everything
+here only reads.
+
+Each table is asked for as a whole, and those that a version lacks are left out. Counters of tables (`coordinator_*`)
+are those of the plan's keyspace; what a node coordinated is counted there, not what it stored for another.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
 
+from bakeoff.errors import ServerError
 from bakeoff.provision.files import allocated_bytes
 from bakeoff.systems.base import Facts
-from bakeoff.systems.cassandra import facts
-from bakeoff.systems.cassandra.control import Control
+from bakeoff.systems.cassandra.control import Control, literal
 from bakeoff.systems.server import control as server
-from bakeoff.systems.server.node import Access, ServerNode, Status
+from bakeoff.systems.server.system import Access, ServerNode, Status
+
+#: Settings that decide comparisons. An existing cluster's others may hold secrets, and are not copied.
+DECISIVE = (
+    "auto_snapshot",
+    "batch_size_fail_threshold",
+    "column_index_size",
+    "commitlog_compression.class_name",
+    "commitlog_segment_size",
+    "commitlog_sync",
+    "commitlog_sync_group_window",
+    "commitlog_sync_period",
+    "compaction_throughput",
+    "concurrent_compactors",
+    "concurrent_reads",
+    "concurrent_writes",
+    "default_compaction.class_name",
+    "disk_access_mode",
+    "file_cache_size",
+    "hinted_handoff_enabled",
+    "key_cache_size",
+    "memtable_allocation_type",
+    "memtable_flush_writers",
+    "memtable_heap_space",
+    "memtable_offheap_space",
+    "native_transport_max_threads",
+    "num_tokens",
+    "paxos_variant",
+    "read_request_timeout",
+    "row_cache_size",
+    "sstable.selected_format",
+    "storage_compatibility_mode",
+    "trickle_fsync",
+    "write_request_timeout",
+)
+#: What is there to be waited for, by pool of threads.
+FLUSHING = ("MemtableFlushWriter", "MemtablePostFlush")
+COMPACTING = ("CompactionExecutor",)
+_LATENCIES = ("coordinator_read_latency", "coordinator_write_latency", "coordinator_scan_latency")
+
+
+def read_version(control: server.Control) -> str:
+    return str(control.value("SELECT release_version FROM system.local"))
+
+
+def read_settings(control: server.Control, further: Collection[str] = ()) -> dict[str, str]:
+    """Those that decide comparisons, and `further`, as the node has them; without a value they are left out."""
+    wanted = {*DECISIVE, *further}
+    rows = control.rows("SELECT name, value FROM system_views.settings")
+    return {str(name): str(value) for name, value in sorted(rows) if name in wanted and value is not None}
+
+
+def read_copies(control: server.Control, keyspace: str) -> tuple[int, str] | None:
+    """How many copies of a row a keyspace keeps, and in words how they are placed; None where it is not there."""
+    rows = control.rows("SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?", keyspace)
+    if not rows:
+        return None
+    replication = {str(name): str(value) for name, value in rows[0][0].items()}
+    strategy = replication.pop("class", "").rpartition(".")[2]
+    copies = sum(int(value) for value in replication.values() if value.isdigit())
+    placed = ", ".join(f"{name} {value}" for name, value in replication.items())
+    return copies, f"{strategy}, {placed}" if placed else strategy
+
+
+def read_tables(control: server.Control, keyspace: str) -> list[str]:
+    rows = control.rows("SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?", keyspace)
+    return sorted(str(name) for (name,) in rows)
+
+
+def read_form(control: server.Control, keyspace: str) -> dict[str, str]:
+    """How the tables of a keyspace are kept, where they all are alike."""
+    rows = control.rows("SELECT compaction, compression FROM system_schema.tables WHERE keyspace_name = ?", keyspace)
+    forms = {
+        (
+            str(compaction.get("class", "")).rpartition(".")[2],
+            str(compression.get("class", "off")).rpartition(".")[2],
+        )
+        for compaction, compression in rows
+    }
+    if len(forms) != 1:
+        return {}
+    ((compaction, compression),) = forms
+    return {"compaction": compaction, "compression": compression}
+
+
+def read_status(control: server.Control, keyspace: str) -> Status:
+    counters: dict[str, float] = {}
+    gauges: dict[str, float] = {}
+    for name, active, pending, blocked, completed in control.rows(
+        "SELECT name, active_tasks, pending_tasks, blocked_tasks_all_time, completed_tasks"
+        " FROM system_views.thread_pools"
+    ):
+        counters |= {f"{name}.completed_tasks": float(completed), f"{name}.blocked_tasks": float(blocked)}
+        gauges |= {f"{name}.active_tasks": float(active), f"{name}.pending_tasks": float(pending)}
+    for name, hits, requests, size in control.rows(
+        "SELECT name, hit_count, request_count, size_bytes FROM system_views.caches"
+    ):
+        counters |= {f"{name}_cache.hits": float(hits), f"{name}_cache.requests": float(requests)}
+        gauges[f"{name}_cache.size_bytes"] = float(size)
+    for table in _LATENCIES:
+        rows = control.rows(
+            f"SELECT count FROM system_views.{table} WHERE keyspace_name = {literal(keyspace)} ALLOW FILTERING"
+        )
+        counters[table.replace("latency", "count")] = float(sum(count for (count,) in rows))
+    gauges["clients"] = float(len(control.rows("SELECT port FROM system_views.clients")))
+    return Status(counters, gauges)
+
+
+def read_debt(control: server.Control) -> dict[str, float]:
+    """What the node still has to merge, and what it keeps for others that were away."""
+    remaining = control.rows("SELECT progress, total, unit FROM system_views.sstable_tasks")
+    return {
+        "compaction_tasks": float(sum(_waiting(control, COMPACTING))),
+        "compaction_bytes": float(sum(max(0, total - done) for done, total, unit in remaining if unit == "bytes")),
+        "hint_files": float(hint_files(control)),
+    }
+
+
+def busy(control: server.Control, pools: Collection[str]) -> bool:
+    """Whether any of these pools of threads has work."""
+    return sum(_waiting(control, pools)) > 0
+
+
+def hint_files(control: server.Control) -> int:
+    """Of writes that are kept for nodes that were away; 0 where the version does not say."""
+    try:
+        return int(sum(files for (files,) in control.rows("SELECT files FROM system_views.pending_hints")))
+    except ServerError:
+        return 0
+
+
+def disk_usage_bytes(control: server.Control, keyspace: str) -> int:
+    """Of the files of all tables of a keyspace on this node, in steps of 1 MiB for each table."""
+    rows = control.rows(
+        f"SELECT mebibytes FROM system_views.disk_usage WHERE keyspace_name = {literal(keyspace)} ALLOW FILTERING"
+    )
+    return int(sum(mebibytes for (mebibytes,) in rows)) << 20
+
+
+def _waiting(control: server.Control, pools: Collection[str]) -> list[int]:
+    rows = control.rows("SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools")
+    return [active + pending for name, active, pending in rows if name in pools]
 
 
 class CassandraNode(ServerNode):
@@ -37,23 +183,23 @@ class CassandraNode(ServerNode):
         return control
 
     def read_facts(self) -> Facts:
-        replication = facts.read_copies(self.control, self.control.keyspace)
+        replication = read_copies(self.control, self.control.keyspace)
         return Facts(
             product="Cassandra",
-            version=facts.read_version(self.control),
-            settings=facts.read_settings(self.control, self._further),
+            version=read_version(self.control),
+            settings=read_settings(self.control, self._further),
             portable={
                 "isolation": "each row by itself, no transactions",
-                **facts.read_form(self.control, self.control.keyspace),
+                **read_form(self.control, self.control.keyspace),
                 **({"replication": replication[1]} if replication else {}),
             },
         )
 
     def read_status(self) -> Status:
-        return facts.read_status(self.control, self.control.keyspace)
+        return read_status(self.control, self.control.keyspace)
 
     def read_debt(self) -> dict[str, float]:
-        debt = facts.read_debt(self.control)
+        debt = read_debt(self.control)
         if self._data is not None:
             debt["commitlog_bytes"] = float(allocated_bytes(self._data / "commitlog"))
         return debt

@@ -1,13 +1,98 @@
-"""What a plan may say about a Cassandra, beside the options of its driver."""
+"""Where Cassandra comes from, and what a plan may say about it: options beside those of its driver, and settings."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from bakeoff.errors import PlanError
+from bakeoff.provision.closure import MavenClosure
+from bakeoff.provision.installation import Source, Sources
+from bakeoff.provision.java import JavaInstallation, JavaNeed
+from bakeoff.provision.on_path import OWN
+from bakeoff.suggestions import meant
 from bakeoff.systems.server.options import ServerOptions, StartOptions
+from bakeoff.systems.size_on_disk import SizeOnDisk, TableSize
+
+#: 5.0 does not start on Java 25, which has no security manager any more.
+JAVA = JavaNeed("Cassandra", (17, 11))
+_LISTS = Path(__file__).parent / "jars"
+
+
+class Unpacked(Source):
+    """A distribution that was unpacked: that of the `cassandra` on the PATH, or $CASSANDRA_HOME. Of it the jars alone
+    are used."""
+
+    name = "path"
+
+    def here(self) -> list[JavaInstallation]:
+        started = shutil.which("cassandra")
+        homes = [os.environ.get("CASSANDRA_HOME"), started and str(Path(started).resolve().parent.parent)]
+        return [
+            one
+            for home in dict.fromkeys(filter(None, homes))
+            if (version := _version_in(Path(home)))
+            for one in JAVA.installation(version, self.name, f"{OWN} {home}", Path(home, "lib"), OWN)
+        ]
+
+
+def _version_in(home: Path) -> str | None:
+    names = (jar.name for jar in home.glob("lib/apache-cassandra-*.jar"))
+    return next((found[1] for name in names if (found := re.fullmatch(r"apache-cassandra-([\d.]+)\.jar", name))), None)
+
+
+SOURCES = Sources(
+    "cassandra",
+    "Cassandra",
+    (Unpacked(), MavenClosure("cassandra", _LISTS, JAVA, {"4.1.10": 47, "5.0.9": 62})),
+    requires=JAVA.find,
+)
+
+
+STORAGE = SizeOnDisk(usual=TableSize(ratio=1.1, row_bytes=40), own_bytes=70_000_000)
+
+
+# The names of settings that a series of versions knows lie in a file of the folder setting_names, those of before they
+# were renamed included. Such a file is made, with a JDK, from the jars of one of the series:
+#
+#   javap -v -public -cp '.../lib/*' org.apache.cassandra.config.Config |
+#       grep -oP '^  public (?!static).* \K\w+(?=;$)|oldName="\K\w+' | sort -u > .../cassandra/setting_names/5.0.txt
+_NAMES = Path(__file__).parent / "setting_names"
+_RUN_TIME_NAMES = """
+    batch_size_fail_threshold batch_size_warn_threshold cas_contention_timeout commitlog_segment_size commitlog_sync
+    commitlog_sync_group_window commitlog_sync_period commitlog_total_space concurrent_compactors
+    concurrent_counter_writes concurrent_reads concurrent_writes counter_cache_size disk_access_mode
+    file_cache_enabled file_cache_size file_cache_round_up heap hinted_handoff_enabled hints_flush_period
+    key_cache_save_period key_cache_size max_hint_window native_transport_max_frame_size
+    native_transport_max_threads paxos_variant periodic_commitlog_sync_lag_block prepared_statements_cache_size
+    range_request_timeout read_request_timeout request_timeout row_cache_save_period row_cache_size
+    slow_query_log_timeout truncate_request_timeout write_request_timeout
+"""
+#: Those, as of a start's options, that leave what is stored as it is:
+#: systems which differ in them can share one copy of a loaded data set.
+RUN_TIME = frozenset(_RUN_TIME_NAMES.split())
+
+
+def names_of(version: str) -> list[str]:
+    """Of the settings that this version knows; empty for a series that nobody has listed."""
+    path = _NAMES / f"{'.'.join(version.split('.')[:2])}.txt"
+    return path.read_text().split() if path.is_file() else []
+
+
+def refuse_unknown(names: Iterable[str], version: str, where: str) -> None:
+    """Settings of a plan, some of them by a place inside them (`memtable.configurations`). Raises PlanError."""
+    known = names_of(version)
+    for name in names if known else ():
+        if name.partition(".")[0] not in known:
+            what = f"Cassandra {version} does not know the setting {name!r}"
+            raise PlanError(what, where=f"{where}.start.settings", hint=meant(name, known))
+
 
 _HEAP = re.compile(r"(\d+) ?([MG])(?:iB|B)?", re.IGNORECASE)
 #: A node of less does not start.

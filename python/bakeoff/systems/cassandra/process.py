@@ -7,24 +7,151 @@ in tables that the nodes share: see cluster.py, which makes the accounts once th
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.errors import BakeoffError
+from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.provision.files import allocated_bytes, write_private
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.java import JavaInstallation
-from bakeoff.provision.server import ServerSpec
-from bakeoff.systems.cassandra import facts
-from bakeoff.systems.cassandra.control import Control, quoted
-from bakeoff.systems.cassandra.cql import LOCAL_ONE, listens
-from bakeoff.systems.cassandra.java_options import java_options
-from bakeoff.systems.cassandra.log import explain_failed_start
-from bakeoff.systems.cassandra.member import TOKENS, Member
-from bakeoff.systems.server.login import Address, Login
+from bakeoff.provision.process import free_port_on
+from bakeoff.provision.server import LOG_KEPT, PortTaken, ServerSpec
+from bakeoff.systems.cassandra.control import LOCAL_ONE, Control, listens, quoted
+from bakeoff.systems.cassandra.node import COMPACTING, FLUSHING, busy, read_tables
+from bakeoff.systems.server.control import Address, Login
 from bakeoff.systems.server.process import DatabaseServer
+
+#: Ranges of rows that each node has first hand; a distribution's own number.
+TOKENS = 16
+_RING = 1 << 64
+
+
+@dataclass(frozen=True)
+class Member:
+    """One node, at an address of loopback's own; all have the same two ports. hosts: of all of them, in their order.
+    port: for clients; storage_port: between nodes."""
+
+    place: int
+    hosts: tuple[str, ...]
+    port: int
+    storage_port: int
+    heap_mib: int
+
+    @property
+    def host(self) -> str:
+        return self.hosts[self.place]
+
+    @property
+    def tokens(self) -> list[int]:
+        """Where its ranges end: evenly over the ring, its neighbours' between them. Nodes whose ranges are known before
+        they meet need not ask each other for any."""
+        all_of_them = TOKENS * len(self.hosts)
+        return [
+            -(_RING >> 1) + (number * len(self.hosts) + self.place) * _RING // all_of_them for number in range(TOKENS)
+        ]
+
+
+def members(count: int, heap_mib: int, port: int | None) -> list[Member]:
+    """port: for clients; None: a free one."""
+    hosts = tuple(f"127.0.0.{number}" for number in range(1, count + 1))
+    port = port or free_port_on(hosts)
+    storage_port = free_port_on(hosts, but=port)
+    return [Member(place, hosts, port, storage_port, heap_mib) for place in range(count)]
+
+
+#: Packages of Java's own that Cassandra looks into.
+_OPENED = """
+    java.base/java.io java.base/java.lang java.base/java.lang.reflect java.base/java.net java.base/java.nio
+    java.base/java.util java.base/java.util.concurrent java.base/java.util.concurrent.atomic
+    java.base/jdk.internal.loader java.base/jdk.internal.math java.base/jdk.internal.misc
+    java.base/jdk.internal.module java.base/jdk.internal.perf java.base/jdk.internal.ref
+    java.base/jdk.internal.reflect java.base/jdk.internal.util.jar java.base/sun.nio.ch
+    java.management/sun.management java.management.rmi/com.sun.jmx.remote.internal.rmi
+    java.rmi/sun.rmi.registry java.rmi/sun.rmi.server java.rmi/sun.rmi.transport java.rmi/sun.rmi.transport.tcp
+    java.sql/java.sql jdk.management/com.sun.management.internal
+"""
+_EXPORTED = """
+    java.base/java.lang.ref java.base/jdk.internal.misc java.base/jdk.internal.perf java.base/jdk.internal.ref
+    java.base/sun.nio.ch java.management.rmi/com.sun.jmx.remote.internal.rmi java.rmi/sun.rmi.registry
+    java.rmi/sun.rmi.server java.rmi/sun.rmi.transport java.rmi/sun.rmi.transport.tcp java.sql/java.sql
+    jdk.unsupported/sun.misc
+"""
+
+
+def java_options(jars: Path, heap_mib: int, temporary: Path) -> list[str]:
+    """What the distribution's own scripts say (conf/jvm17-server.options, cassandra-env.sh), without what only a server
+    for years needs. Raises ServerError."""
+    return [
+        f"-Xms{heap_mib}m",
+        f"-Xmx{heap_mib}m",
+        f"-XX:MaxDirectMemorySize={heap_mib // 2}m",
+        "-Xss512k",
+        "-XX:+UseG1GC",
+        "-XX:MaxGCPauseMillis=300",
+        "-XX:+ExitOnOutOfMemoryError",
+        "-XX:+PerfDisableSharedMem",  # no file in /tmp that a killed one would leave
+        "-Djava.net.preferIPv4Stack=true",
+        f"-Djava.io.tmpdir={temporary}",
+        f"-Djna.tmpdir={temporary}",
+        "-Djdk.attach.allowAttachSelf=true",
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        f"-javaagent:{_agent(jars)}",
+        *(word for package in _OPENED.split() for word in ("--add-opens", f"{package}=ALL-UNNAMED")),
+        *(word for package in _EXPORTED.split() for word in ("--add-exports", f"{package}=ALL-UNNAMED")),
+        "-cp",
+        f"{jars}/*",
+    ]
+
+
+def _agent(jars: Path) -> Path:
+    """It tells Cassandra how much memory an object takes."""
+    for jar in sorted(jars.glob("jamm-*.jar")):
+        return jar
+    raise ServerError(f"there is no jamm-*.jar in {jars}", hint="is this a whole distribution of Cassandra?")
+
+
+_UNKNOWN = re.compile(r"Please remove properties \[([^\]]+)\]")
+#: What it says first names the place in the file, and what follows the reason.
+_BAD_VALUE = re.compile(
+    r"Cannot create property=(?P<name>\w+) for JavaBean=[^\n]*\n in 'reader'[^\n]*\n[^\n]*\n\s*\^\n"
+    r"(?P<why>[^\n]+?)(?: for enum class[^\n]*)?\n"
+)
+_REFUSED = re.compile(r"Exception encountered during startup: (?P<why>[^\n]+)")
+_ERROR_LINE = re.compile(r"^(?:ERROR +\S+ \S+ |Error: )(?P<text>.+)$", re.MULTILINE)
+
+
+def explain_failed_start(
+    log: str, how_it_ended: str, *, where: str, ports: tuple[int, int], settings: Collection[str]
+) -> BakeoffError:
+    """ports: of clients, and between nodes. settings: names of those that the plan has."""
+    place = f"{where}.start.settings"
+    if found := _UNKNOWN.search(log):
+        return PlanError(
+            f"the server does not know the setting {found[1]!r}",
+            where=place,
+            hint="its names are those of cassandra.yaml in the documentation of this version",
+        )
+    if found := _BAD_VALUE.search(log):
+        return PlanError(f"the server does not take the setting {found['name']}: {found['why']}", where=place)
+    if (found := _REFUSED.search(log)) and any(name in found["why"] for name in settings):
+        return PlanError(f"the server does not take its settings: {found['why']}", where=place)
+    if "Address already in use" in log or "is in use by another process" in log:
+        client, between = ports
+        return PortTaken(between if f":{between}" in log else client, where)
+    if re.search(r"Could not reserve enough space|insufficient memory|OutOfMemoryError|Cannot allocate memory", log):
+        return ServerError(
+            "the server could not get the memory it was told to use", where=where, hint="lower `heap`, or `nodes`"
+        )
+    if "No space left on device" in log:
+        return ServerError("the disk is full", where=where, hint="free some space, or run in a folder on another disk")
+    lines = [found["text"].strip() for found in _ERROR_LINE.finditer(log)]
+    said = "; ".join(list(dict.fromkeys(lines))[:3]) or " ".join(log.strip().splitlines()[-3:]) or "it said nothing"
+    return ServerError(f"the server did not start ({how_it_ended}): {said}", where=where, hint=LOG_KEPT)
+
 
 #: Our account. The one that Cassandra makes by itself, with a password that everybody knows, is dropped.
 SUPERUSER = "bakeoff"
@@ -98,7 +225,7 @@ class CassandraProcess(DatabaseServer):
     def drain_debt(self, timeout_s: float) -> bool:
         """All merging is done that what was flushed leads to."""
         deadline = time.monotonic() + timeout_s
-        while facts.busy(self.control, facts.COMPACTING):
+        while busy(self.control, COMPACTING):
             if time.monotonic() > deadline:
                 return False
             time.sleep(_POLL_S)
@@ -108,7 +235,7 @@ class CassandraProcess(DatabaseServer):
         """Writes what is in memory of the plan's tables to disk, on every node. No statement asks for that; but a table
         may be told for how long it may stay in memory."""
         keyspace, control = self.spec.schema, self.control
-        tables = [f"{quoted(keyspace)}.{quoted(name)}" for name in facts.read_tables(control, keyspace)]
+        tables = [f"{quoted(keyspace)}.{quoted(name)}" for name in read_tables(control, keyspace)]
         for table in tables:
             control.rows(f"ALTER TABLE {table} WITH memtable_flush_period_in_ms = {_FLUSH_PERIOD_MS}")
         time.sleep(2 * _FLUSH_PERIOD_MS / 1e3)  # on the clocks of the nodes
@@ -116,7 +243,7 @@ class CassandraProcess(DatabaseServer):
             control.rows(f"ALTER TABLE {table} WITH memtable_flush_period_in_ms = 0")
 
     def has_flushed(self) -> bool:
-        return not facts.busy(self.control, facts.FLUSHING)
+        return not busy(self.control, FLUSHING)
 
     def size_on_disk_bytes(self) -> int | None:
         return allocated_bytes(self.data / "data" / self.spec.schema)

@@ -8,23 +8,63 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
+from pydantic import Field, model_validator
 from pymysql.constants import ER
 
 from bakeoff.errors import PlanError
 from bakeoff.systems.durability import of_innodb
-from bakeoff.systems.mysql import facts
 from bakeoff.systems.mysql.control import Control
-from bakeoff.systems.mysql.formats import MariaDbStored, MySqlStored
+from bakeoff.systems.mysql.formats import MariaDbFormats, MySqlFormats
 from bakeoff.systems.mysql.ledger import MySqlLedger
-from bakeoff.systems.mysql.node import MySqlNode
-from bakeoff.systems.mysql.options import MariaDbOptions, MySqlOptions
+from bakeoff.systems.mysql.node import MySqlNode, quoted, read_product, read_variables, schema_size_bytes
 from bakeoff.systems.mysql.settings import RUN_TIME
 from bakeoff.systems.server.control import Control as ServerControl
-from bakeoff.systems.server.control import Refused
-from bakeoff.systems.server.family import Family
-from bakeoff.systems.server.login import Login
-from bakeoff.systems.server.node import Access
+from bakeoff.systems.server.control import Login, Refused
+from bakeoff.systems.server.options import ServerOptions
+from bakeoff.systems.server.replication import ReplicaStart
+from bakeoff.systems.server.system import Access, Family
+from bakeoff.systems.size_on_disk import SizeOnDisk, TableSize
 from bakeoff.systems.table_format import read_format
+
+_USUAL = TableSize(
+    ratio=1.5, row_bytes=30, table_bytes=4e6
+)  # a file grows in steps of up to four extents for each index
+_MEASURED = {
+    "ycsb": TableSize(ratio=1.74, row_bytes=33, table_bytes=9.5e6),  # keys come in an order of chance: pages 60 % full
+    "sysbench": TableSize(ratio=1.25, table_bytes=8.1e6),
+    "tpcc": TableSize(ratio=1.46, table_bytes=5e6),
+    # Each link twice, in an order of chance. An index takes whole extents from its 33rd page on, in each part's file.
+    "linkbench": TableSize(ratio=2.77, table_bytes=5e6, part_bytes=4.7e6, part_from_bytes=5.3e5),
+    "pgbench": TableSize(ratio=5.6, table_bytes=2.2e6),  # CHAR is filled up, which its values do not tell
+}
+#: Beside the tables: redo and undo logs, catalogs.
+MARIADB_STORAGE = SizeOnDisk(_USUAL, _MEASURED, own_bytes=150_000_000)
+MYSQL_STORAGE = SizeOnDisk(_USUAL, _MEASURED, own_bytes=195_000_000)
+
+
+class MySqlOptions(ServerOptions):
+    user: str = "root"
+    schema_: str = Field(default="bakeoff", alias="schema", min_length=1, max_length=64)
+    table_format: str | None = None  # None: whatever the server makes
+
+    @property
+    def tables_in(self) -> str:
+        return self.schema_
+
+
+class MariaDbStart(ReplicaStart):
+    semi_sync: bool = False  # a commit is acknowledged once a replica has received it
+
+    @model_validator(mode="after")
+    def _somebody_to_wait_for(self) -> MariaDbStart:
+        if self.semi_sync and not self.replicas:
+            raise ValueError("`semi_sync` waits for a replica, and there is none: set replicas = 1 or more")
+        return self
+
+
+class MariaDbOptions(MySqlOptions):
+    start: MariaDbStart | None = None
+
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -39,7 +79,7 @@ class MySqlFamily(Family[MySqlOptions]):
         "none": {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"},
     }
     run_time = RUN_TIME
-    formats: ClassVar[type[MySqlStored]] = MySqlStored
+    formats: ClassVar[type[MySqlFormats]] = MySqlFormats
     ours = frozenset(
         {
             "basedir", "bind_address", "datadir", "init_file", "log_error", "pid_file", "port", "skip_grant_tables",
@@ -62,10 +102,10 @@ class MySqlFamily(Family[MySqlOptions]):
                 where=f"{where}.client",
                 hint="set `tls`, connect over a unix socket, or leave `client` out",
             )
-        self.stored(read, where)
+        self.table_format(read, where)
         return read
 
-    def stored(self, options: MySqlOptions, where: str) -> MySqlStored | None:
+    def table_format(self, options: MySqlOptions, where: str) -> MySqlFormats | None:
         if options.table_format is None:
             return None
         return self.formats(read_format(options.table_format, where), options.schema_, where)
@@ -79,11 +119,11 @@ class MySqlFamily(Family[MySqlOptions]):
 
     def document(self, login: Login, options: MySqlOptions) -> dict[str, Any]:
         key_file = login.server_key_file
-        stored = self.stored(options, "")
+        asked = self.table_format(options, "")
         return {
             "schema": options.schema_,
             "server_public_key_file": key_file and str(key_file),
-            **({"table_options": stored.options} if stored else {}),
+            **({"table_options": asked.options} if asked else {}),
         }
 
     def control(self, login: Login, options: MySqlOptions, where: str, timeout_s: float) -> Control:
@@ -100,7 +140,7 @@ class MySqlFamily(Family[MySqlOptions]):
 
     def set_variable(self, control: ServerControl, name: str, value: str) -> None:
         """As the engine sets it, which refuses a value that the server has changed."""
-        control.rows(f"SET @@SESSION.{facts.quoted(name)} = {_literal(value)}")
+        control.rows(f"SET @@SESSION.{quoted(name)} = {_literal(value)}")
         for _, code, message in control.rows("SHOW WARNINGS"):
             if code == ER.TRUNCATED_WRONG_VALUE:
                 raise Refused(str(message))
@@ -120,10 +160,10 @@ class MySqlFamily(Family[MySqlOptions]):
             )
 
     def level(self, control: ServerControl) -> str:
-        return of_innodb(facts.read_variables(control)).level
+        return of_innodb(read_variables(control)).level
 
     def size_on_disk_bytes(self, control: ServerControl, options: MySqlOptions) -> int | None:
-        return facts.schema_size_bytes(control, facts.read_product(control), options.schema_)
+        return schema_size_bytes(control, read_product(control), options.schema_)
 
 
 def _literal(value: str) -> str:
@@ -137,7 +177,7 @@ class MariaDbFamily(MySqlFamily):
     """It is started with replicas, too, and knows more formats of tables."""
 
     options = MariaDbOptions
-    formats = MariaDbStored
+    formats = MariaDbFormats
 
 
-FAMILY, MARIADB = MySqlFamily(), MariaDbFamily()
+FAMILY, MARIADB_FAMILY = MySqlFamily(), MariaDbFamily()

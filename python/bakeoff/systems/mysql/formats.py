@@ -13,10 +13,10 @@ from typing import ClassVar
 from bakeoff.errors import PlanError
 from bakeoff.model.said import TABLE_FORMAT
 from bakeoff.provision.installation import Installation, version_key
-from bakeoff.systems.mysql.facts import read_product
+from bakeoff.systems.mysql.node import read_product
 from bakeoff.systems.server.control import Control
 from bakeoff.systems.server.ledger import TABLE
-from bakeoff.systems.server.stored import Stored
+from bakeoff.systems.server.system import TableFormats
 from bakeoff.systems.table_format import TableFormat
 
 _PLUGINS = ("lib/mysql/plugin", "lib/plugin")
@@ -25,7 +25,7 @@ _NOT_PLAIN = re.compile(
 )
 
 
-class MySqlStored(Stored):
+class MySqlFormats(TableFormats):
     """MySQL's own; MariaDB's derives from it."""
 
     product: ClassVar[str] = "MySQL"
@@ -105,7 +105,7 @@ class MySqlStored(Stored):
         return PlanError(what, where=f"{self._where}.{TABLE_FORMAT}", hint=hint)
 
 
-class MariaDbStored(MySqlStored):
+class MariaDbFormats(MySqlFormats):
     product = "MariaDB"
     algorithms = ("zlib", "lz4", "lzo", "lzma", "bzip2", "snappy")
     pages_since = "10.2"  # 10.1 turns off what gives the space back as soon as it uses it (10.1.23 on ext4, 2026-11)

@@ -25,20 +25,23 @@ from bakeoff.model.boundary import Check
 from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import ServerSpec
-from bakeoff.systems.mysql.contents import MySqlContents
-from bakeoff.systems.mysql.family import MySqlFamily
-from bakeoff.systems.mysql.galera_installations import SOURCES
-from bakeoff.systems.mysql.galera_node import GaleraNode, provider_options
-from bakeoff.systems.mysql.galera_process import OWN_PROVIDER_OPTIONS, PROVIDER_OPTIONS, GaleraProcess
-from bakeoff.systems.mysql.options import MySqlOptions
+from bakeoff.systems.mysql.family import MARIADB_STORAGE, MySqlFamily, MySqlOptions
+from bakeoff.systems.mysql.galera_process import (
+    OWN_PROVIDER_OPTIONS,
+    PROVIDER_OPTIONS,
+    SOURCES,
+    GaleraNode,
+    GaleraProcess,
+    provider_options,
+)
+from bakeoff.systems.mysql.replication import MySqlContents
 from bakeoff.systems.mysql.settings import RUN_TIME
-from bakeoff.systems.mysql.storage import MARIADB
-from bakeoff.systems.server.contents import Comparison
 from bakeoff.systems.server.existing import ExistingServer
-from bakeoff.systems.server.node import Access
 from bakeoff.systems.server.options import StartOptions, normal
 from bakeoff.systems.server.process import DatabaseServer
+from bakeoff.systems.server.replication import Comparison
 from bakeoff.systems.server.started import StartedServer
+from bakeoff.systems.server.system import Access
 
 _POLL_S = 0.02
 #: A node that was cut off joins again by itself, once it has seen that.
@@ -106,7 +109,7 @@ class Galera(StartedServer):
     driver: ClassVar[str] = FAMILY.driver
     family = FAMILY
     summary: ClassVar[str] = "Galera cluster of MariaDB servers: private nodes, or an existing cluster by `address`"
-    storage = MARIADB
+    storage = MARIADB_STORAGE
     in_first_plan: ClassVar[bool] = False
     setting_example: ClassVar[str] = 'innodb_buffer_pool_size = "1G"'
     existing: ClassVar[type[ExistingServer]] = ExistingGalera

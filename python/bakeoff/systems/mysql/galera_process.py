@@ -11,19 +11,56 @@ import re
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from bakeoff.errors import ServerError
+from bakeoff.provision.debian import Debian, PackageSet
+from bakeoff.provision.installation import Installation, Size, Sources
 from bakeoff.provision.instance import InstanceFolder
+from bakeoff.provision.on_path import OnPath
 from bakeoff.provision.process import free_port, groups_of, port_is_free
 from bakeoff.provision.server import ServerSpec
+from bakeoff.systems.base import Facts
+from bakeoff.systems.durability import of_galera
 from bakeoff.systems.mysql.control import Control
-from bakeoff.systems.mysql.galera_installations import provider_of
-from bakeoff.systems.mysql.mariadb_process import MariaDbProcess
-from bakeoff.systems.server.control import Connection
-from bakeoff.systems.server.login import Login
+from bakeoff.systems.mysql.mariadb import SERIES, MariaDbProcess, version_of
+from bakeoff.systems.mysql.node import MySqlNode, kind_of, read_debt, read_status, read_variables
+from bakeoff.systems.server.control import Connection, Login
+from bakeoff.systems.server.system import Status
+
+#: mariadb-backup and socat hand a node its data, by scripts that look at processes and ports.
+_PACKAGES = PackageSet(
+    ("mariadb-server-core", "mariadb-client-core", "galera-4", "mariadb-backup", "socat", "lsof", "libproc2-0", "mawk"),
+    "usr/sbin/mariadbd",
+    alone=("mariadb-server", "procps"),  # the scripts, and ps; their packages depend on much that neither needs
+    series=SERIES,
+    environment={"PATH": "{root}/usr/sbin:{root}/usr/bin:{root}/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+)
+
+
+def provider_of(installation: Installation) -> Path:
+    return installation.base / "lib" / "galera" / "libgalera_smm.so"
+
+
+class _OnPath(OnPath):
+    """MariaDB servers that this machine has by itself, with all that a cluster needs beside them."""
+
+    def here(self) -> list[Installation]:
+        return [one for one in super().here() if provider_of(one).exists() and one.tool("wsrep_sst_mariabackup")]
+
+
+SOURCES = Sources(
+    "galera",
+    "MariaDB server with Galera",
+    (
+        _OnPath("mariadbd", version_of, ("/usr/local/mysql/bin", "/opt/mariadb/bin"), flags="--no-defaults"),
+        Debian("galera", _PACKAGES, size=Size(29, 164)),
+        Debian("galera", _PACKAGES, suite="trixie", size=Size(33, 195)),
+    ),
+)
+
 
 #: One setting of the server that holds those of the provider, as `name=value; ...`.
 PROVIDER_OPTIONS = "wsrep_provider_options"
@@ -226,3 +263,67 @@ def _wait_for_nobody(opened: Connection) -> None:
 def _still_free(port: int) -> int:
     """The same again where it can be."""
     return port if port and port_is_free(port) else free_port()
+
+
+#: Of the server's variables those that shape what a cluster does.
+_DECISIVE = (
+    "wsrep_sync_wait", "wsrep_slave_threads", "wsrep_retry_autocommit", "wsrep_max_ws_size", "wsrep_trx_fragment_size",
+    "wsrep_certification_rules", "wsrep_sst_method",
+)  # fmt: skip
+#: And of the provider's.
+_PROVIDER = (
+    "cert.optimistic_pa", "evs.inactive_timeout", "evs.keepalive_period", "evs.suspect_timeout", "gcache.size",
+    "gcs.fc_factor", "gcs.fc_limit", "gcs.fc_master_slave", "gcs.fc_single_primary", "repl.causal_read_timeout",
+    "repl.commit_order",
+)  # fmt: skip
+#: Where the node is, and the provider's options as one text.
+_PASSED_BY = frozenset(
+    {
+        "wsrep_cluster_address", "wsrep_cluster_name", "wsrep_node_address", "wsrep_node_incoming_address",
+        "wsrep_node_name", "wsrep_provider", PROVIDER_OPTIONS, "wsrep_sst_auth", "wsrep_sst_receive_address",
+        "wsrep_start_position",
+    }
+)  # fmt: skip
+_GAUGES = re.compile(r"wsrep_(local_(recv_queue|send_queue|state)|cluster_size)")
+_COUNTERS = re.compile(
+    r"wsrep_(local_(bf_aborts|cert_failures|commits|replays)|flow_control_(paused_ns|recv|sent)|last_committed|"
+    r"received|received_bytes|replicated|replicated_bytes)"
+)
+_QUEUE = "wsrep_local_recv_queue"
+
+
+class GaleraNode(MySqlNode):
+    def read_facts(self) -> Facts:
+        read = super().read_facts()
+        variables = read_variables(self.control)
+        provider = provider_options(variables.get(PROVIDER_OPTIONS, ""))
+        (version,) = self.control.rows("SHOW GLOBAL STATUS LIKE 'wsrep_provider_version'")
+        settings = {
+            **{name: value for name, value in read.settings.items() if name not in _PASSED_BY},
+            **{name: variables[name] for name in _DECISIVE if name in variables},
+            **{name: provider[name] for name in _PROVIDER if name in provider},
+            "wsrep_provider_version": str(version[1]),
+        }
+        return replace(read, settings=settings, portable={**read.portable, **of_galera(variables).facts()})
+
+    def read_status(self) -> Status:
+        return read_status(self.control, _kind_of)
+
+    def read_debt(self) -> dict[str, float]:
+        status = self.read_status()
+        return {
+            **read_debt(self.control, status, self._page_size_bytes),
+            "recv_queue_write_sets": status.gauges[_QUEUE],
+        }
+
+
+def _kind_of(name: str) -> Literal["gauge", "counter"] | None:
+    if name.startswith("wsrep_"):
+        return "gauge" if _GAUGES.fullmatch(name) else "counter" if _COUNTERS.fullmatch(name) else None
+    return kind_of(name)
+
+
+def provider_options(text: str) -> dict[str, str]:
+    """From `name = value; name = value; ...`."""
+    pairs = (part.partition("=") for part in text.split(";"))
+    return {name.strip(): value.strip() for name, _, value in pairs if name.strip()}

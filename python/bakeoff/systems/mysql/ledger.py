@@ -17,10 +17,9 @@ from functools import cached_property
 
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems.mysql.control import Control
-from bakeoff.systems.mysql.facts import quoted
-from bakeoff.systems.server.control import Connection, Refused
+from bakeoff.systems.mysql.node import quoted
+from bakeoff.systems.server.control import Connection, Login, Refused
 from bakeoff.systems.server.ledger import ServerLedger
-from bakeoff.systems.server.login import Login
 
 #: The longest that a server keeps an idle connection.
 _IDLE_MAX_S = 31_536_000

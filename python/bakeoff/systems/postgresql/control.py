@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
 from bakeoff.systems.server import control
-from bakeoff.systems.server.control import login_bound, open_socket
-from bakeoff.systems.server.login import Login
+from bakeoff.systems.server.control import Login, login_bound, open_socket
 
 if TYPE_CHECKING:
     from bakeoff.systems.postgresql.login import Connection

@@ -13,9 +13,8 @@ from contextlib import closing
 from bakeoff.errors import ServerError
 from bakeoff.systems.base import Found
 from bakeoff.systems.postgresql.control import MAINTENANCE, Control, NoDatabase, quoted
-from bakeoff.systems.server.control import Connection
+from bakeoff.systems.server.control import Connection, Login
 from bakeoff.systems.server.ledger import ServerLedger
-from bakeoff.systems.server.login import Login
 
 #: Numbers are 32 bits wide and begin anew when they are used up.
 _HALF_OF_ALL_NUMBERS = 1 << 31

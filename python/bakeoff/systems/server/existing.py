@@ -19,11 +19,9 @@ from typing import Any
 
 from bakeoff.errors import PlanError
 from bakeoff.systems.base import Ledger, System
-from bakeoff.systems.server.control import Control
-from bakeoff.systems.server.login import Address, Login
-from bakeoff.systems.server.node import Access, ServerNode
+from bakeoff.systems.server.control import Address, Control, Login
 from bakeoff.systems.server.options import NodeOptions, ServerOptions
-from bakeoff.systems.server.system import Server
+from bakeoff.systems.server.system import Access, Server, ServerNode
 
 
 class ExistingServer(Server):

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from bakeoff.errors import PlanError
 from bakeoff.systems.driver import option_names
 from bakeoff.systems.options import Options, Password, Settings, read_options
-from bakeoff.systems.server.login import Tls
+from bakeoff.systems.server.control import Tls
 
 #: Options that say how to reach a server, not what it stores. Those of the driver are others of that kind, but for the
 #: variables of its sessions.

@@ -9,8 +9,7 @@ from pathlib import Path
 from bakeoff.provision.certificate import Certificate, make_certificate
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import PrivateServer, ServerSpec
-from bakeoff.systems.server.control import Control
-from bakeoff.systems.server.login import Address, Login, Tls
+from bakeoff.systems.server.control import Address, Control, Login, Tls
 
 #: The account that makes the load.
 BENCH_USER = "bench"

@@ -10,21 +10,124 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from bakeoff.errors import ServerError
 from bakeoff.model.boundary import Check
-from bakeoff.systems.server.contents import Comparison, Contents
-from bakeoff.systems.server.lag import Lag
-from bakeoff.systems.server.node import Access
 from bakeoff.systems.server.options import StartOptions
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.started import StartedServer
+from bakeoff.systems.server.system import Access
+
+
+class Lag:
+    """How far a replica is behind, from positions of its primary and its own. A server's own idea of it
+    is not asked (MariaDB's Seconds_Behind_Master is 0 while the applier waits for a primary that it cannot reach, and
+    jumps with the age of a single event)."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[float, int]] = []
+
+    def age_s(self, at_s: float, committed: int, applied: int) -> float:
+        """How long ago the oldest commit that is not applied yet was made, at the time `at_s`; 0.0: all is applied.
+
+        committed, applied: positions that count up with each commit, at that time. Between two times at which it was
+        asked the primary is taken to have committed evenly, so the age is right to a fraction of that interval. Of
+        commits that were made before the first time it is a lower bound.
+        """
+        if self._seen and committed < self._seen[-1][1]:
+            self._seen.clear()  # another beginning: data were put back
+        self._seen.append((at_s, committed))
+        first = bisect_right(self._seen, applied, key=itemgetter(1))
+        del self._seen[: max(0, first - 1)]  # all that was seen before is applied
+        if committed <= applied:
+            return 0.0
+        if first == 0:
+            return at_s - self._seen[0][0]
+        (before_s, before), (after_s, after) = self._seen[:2]
+        made_s = before_s + (after_s - before_s) * (applied + 1 - before) / (after - before)
+        return max(0.0, at_s - made_s)
+
+
+WHOLE_BYTES_MAX = 1 << 30
+#: At each end.
+ENDS_ROWS = 10_000
+
+
+class Contents(ABC):
+    """Of tables, asked of single servers. All raise ServerError."""
+
+    @abstractmethod
+    def size_bytes(self, server: DatabaseServer, table: str) -> int:
+        """About, without reading it."""
+
+    @abstractmethod
+    def whole(self, server: DatabaseServer, table: str) -> str:
+        """Rows of a table and a checksum of what is in them: the same words where the same is in it."""
+
+    @abstractmethod
+    def ends(self, server: DatabaseServer, table: str, rows: int) -> str:
+        """The same of its first and last `rows` by primary key; "" where it has none."""
+
+
+class Comparison:
+    """Whether several servers hold the same as the first of them in the tables of a plan.
+
+    To read all of large ones would take as long as to load them. So the smallest are read whole, up to WHOLE_BYTES_MAX
+    together, and of each other the rows at both ends of its primary key, where old and new rows are if keys count up.
+    """
+
+    whole_bytes_max: ClassVar[int] = WHOLE_BYTES_MAX
+    ends_rows: ClassVar[int] = ENDS_ROWS
+
+    def __init__(self, contents: Contents, first: DatabaseServer, tables: Sequence[str]) -> None:
+        self._contents = contents
+        self._tables = tables
+        self._whole = self._read_whole({table: contents.size_bytes(first, table) for table in tables})
+        self._held = self._read(first)
+
+    def _read_whole(self, sizes: dict[str, int]) -> set[str]:
+        found, together = set(), 0
+        for table in sorted(sizes, key=lambda table: sizes[table]):
+            together += sizes[table]
+            if together <= self.whole_bytes_max:
+                found.add(table)
+        return found
+
+    def _read(self, server: DatabaseServer) -> dict[str, str]:
+        return {
+            table: self._contents.whole(server, table)
+            if table in self._whole
+            else self._contents.ends(server, table, self.ends_rows)
+            for table in self._tables
+        }
+
+    def difference(self, server: DatabaseServer) -> tuple[str, str] | None:
+        """What the first holds and what this one holds of the first table in which they differ; None: in none."""
+        found = self._read(server)
+        for table, held in self._held.items():
+            if found[table] != held:
+                return f"{table}: {held}", f"{table}: {found[table]}"
+        return None
+
+    @property
+    def extent(self) -> str:
+        """What of large tables was compared, as clauses that go on; "" if all was."""
+        large = [table for table in self._tables if table not in self._whole]
+        keyed = [table for table in large if self._held[table]]
+        others = [table for table in large if not self._held[table]]
+        rows = f"the first and last {self.ends_rows:,} rows by primary key"
+        ends = f"; of {', '.join(keyed)} (large) only {rows} were compared" if keyed else ""
+        nothing = f"; not compared: {', '.join(others)} (large, without a primary key)" if others else ""
+        return ends + nothing
+
 
 PRIMARY = "primary"
 REPLICA = "replica"

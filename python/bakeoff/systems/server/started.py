@@ -35,7 +35,6 @@ from bakeoff.systems.base import System
 from bakeoff.systems.options import read_own
 from bakeoff.systems.server.control import Control
 from bakeoff.systems.server.existing import ExistingServer
-from bakeoff.systems.server.node import Access, ServerNode
 from bakeoff.systems.server.options import (
     PORT_MAX,
     ServerOptions,
@@ -46,7 +45,7 @@ from bakeoff.systems.server.options import (
     refuse_impossible_tls,
 )
 from bakeoff.systems.server.process import DatabaseServer
-from bakeoff.systems.server.system import Server
+from bakeoff.systems.server.system import Access, Server, ServerNode
 
 
 class StartedServer(Server):
@@ -93,8 +92,8 @@ class StartedServer(Server):
         for setting, why in cls.breaking(read.start, settings).items():
             what = f"{setting} cannot be set here: {why}"
             raise PlanError(what, where=f"{where}.start.settings", hint=f"leave {setting} out")
-        if stored := cls.family.stored(read, where):
-            settings = add_settings(settings, stored.settings(settings), f"`{TABLE_FORMAT}`", where)
+        if asked := cls.family.table_format(read, where):
+            settings = add_settings(settings, asked.settings(settings), f"`{TABLE_FORMAT}`", where)
         made = cls(name, read, read.start, settings, isolation, workdir, base_dir)
         made._refuse_ports()
         return made
@@ -104,16 +103,16 @@ class StartedServer(Server):
         read = read_own(cls.family.options, options, cls.kind)
         if read.address is not None:
             return None
-        stored = cls.family.stored(read, f"systems.{cls.kind}")
+        asked = cls.family.table_format(read, f"systems.{cls.kind}")
         start = read.start or StartOptions()
         cls.sources().refuse_unknown(start.source, f"systems.{cls.kind}.start.source")
         try:
             found = installation_for(cls.sources(), start.version, start.image, start.source)
         except BakeoffError as error:
             return f"{error.what} ({error.hint})" if error.hint else error.what
-        if stored:
-            stored.refuse_installation(found)
-            stored.refuse_version(found.version)
+        if asked:
+            asked.refuse_installation(found)
+            asked.refuse_version(found.version)
         cls.refuse_settings(map(normal, start.settings), found.version, f"systems.{cls.kind}")
         return None
 

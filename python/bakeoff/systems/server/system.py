@@ -1,19 +1,233 @@
-"""A server as a system of a plan: what private and existing ones share."""
+"""A server as a system of a plan: what private and existing ones share.
+
+ServerNode      one server, asked over its control connection
+TableFormats    what a family does about the format of tables that a plan asks for
+Family          what one family of servers does in its own way
+Server          the system; StartedServer and ExistingServer derive from it
+"""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
 
+from bakeoff.errors import PlanError, ServerError
 from bakeoff.model.said import TABLE_FORMAT
-from bakeoff.systems.base import Capabilities, System
-from bakeoff.systems.server.control import Control
-from bakeoff.systems.server.family import Family
-from bakeoff.systems.server.login import Login
-from bakeoff.systems.server.node import ServerNode
-from bakeoff.systems.server.options import ServerOptions, in_one_spelling, shaping
-from bakeoff.systems.server.stored import Stored
+from bakeoff.provision.installation import Installation
+from bakeoff.systems.base import Capabilities, Facts, Ledger, Node, System
+from bakeoff.systems.server.control import Address, Control, Login, Refused
+from bakeoff.systems.server.options import ServerOptions, in_one_spelling, read_server_options, shaping
+
+#: A counter of every product: those that ended, committed and rolled back, whoever asked for them.
+TRANSACTIONS = "transactions"
+#: One status answer serves counters and gauges asked for in the same second.
+_STATUS_AGE_MAX_S = 0.3
+
+
+@dataclass(frozen=True)
+class Status:
+    """What grows, and what comes and goes."""
+
+    counters: dict[str, float]
+    gauges: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Access:
+    """How a node is reached and watched. control: a connection of ours that lasts. own: portable facts that whoever
+    made the node knows and it cannot say itself, or not as well. behind: of a node that follows another, how far it is
+    behind, as gauges that are debt, too."""
+
+    control: Callable[[], Control]
+    pids: Callable[[], list[int]] = list
+    own: Callable[[], Mapping[str, str]] = dict
+    behind: Callable[[], Mapping[str, float]] = dict
+    private: bool = False
+
+
+class ServerNode(Node):
+    """A product's own says what its server is asked. What a server that has gone would say is absent; that it has gone
+    shows elsewhere."""
+
+    def __init__(self, name: str, role: str, address: str, access: Access) -> None:
+        super().__init__(name, role, address)
+        self.access = access
+        self._status: Status | None = None
+        self._status_at = -math.inf  # monotonic
+
+    @property
+    def control(self) -> Control:
+        return self.access.control()
+
+    @abstractmethod
+    def read_facts(self) -> Facts:
+        """Raises ServerError."""
+
+    @abstractmethod
+    def read_status(self) -> Status:
+        """Raises ServerError."""
+
+    @abstractmethod
+    def read_debt(self) -> dict[str, float]:
+        """Raises ServerError."""
+
+    @abstractmethod
+    def cipher(self, control: Control) -> str:
+        """That a connection has; "" without TLS. Raises ServerError."""
+
+    def pids(self) -> list[int]:
+        return self.access.pids()
+
+    def facts(self) -> Facts:
+        read = self.read_facts()
+        return replace(read, portable={**read.portable, **self.access.own()})
+
+    def counters(self) -> dict[str, float]:
+        status = self._recent_status()
+        return dict(status.counters) if status else {}
+
+    def gauges(self) -> dict[str, float]:
+        status = self._recent_status()
+        return {**status.gauges, **self.access.behind()} if status else {}
+
+    def debt(self) -> dict[str, float]:
+        try:
+            return {**self.read_debt(), **self.access.behind()}
+        except ServerError:
+            return {}
+
+    def _recent_status(self) -> Status | None:
+        """None: the server did not answer. It is asked once for both, whatever came of it."""
+        if time.monotonic() - self._status_at > _STATUS_AGE_MAX_S:
+            try:
+                self._status = self.read_status()
+            except ServerError:
+                self._status = None
+            self._status_at = time.monotonic()
+        return self._status
+
+
+class TableFormats(ABC):
+    """What a family of servers does about the format of tables that a plan asks for: how servers are told, what refuses
+    one that cannot, and what shows that it was done. What refuses raises PlanError where nothing else is said."""
+
+    #: Appended to CREATE TABLE.
+    options: str
+
+    @abstractmethod
+    def settings(self, said: Mapping[str, str]) -> dict[str, str]:
+        """Of a private server, beside those that the plan says or means."""
+
+    @abstractmethod
+    def refuse_version(self, version: str) -> None:
+        """Before it is started."""
+
+    @abstractmethod
+    def refuse_installation(self, installation: Installation) -> None:
+        """The same, where what the format needs did not come with it."""
+
+    @abstractmethod
+    def refuse_server(self, control: Control) -> None:
+        """Started, before anything is written."""
+
+    @abstractmethod
+    def refuse_tables(self, control: Control, tables: Collection[str]) -> None:
+        """Made and loaded, where one is in another format."""
+
+    @abstractmethod
+    def words(self, control: Control) -> str:
+        """The format in the server's own words, as tables have it; "" where there is none yet."""
+
+
+Read = TypeVar("Read", bound=ServerOptions)
+
+
+class Family(ABC, Generic[Read]):
+    """What one family of servers does in its own way: everything that its private and its existing servers share. It is
+    one object, which knows nothing of single servers: it makes what does. The kinds of the family (a family of MySQL's
+    has MariaDB's and MySQL's) derive from `StartedServer` and `ExistingServer` and name it."""
+
+    driver: ClassVar[str]  # kind of the engine's driver
+    default_port: ClassVar[int]
+    #: The settings that each level means.
+    durability: ClassVar[Mapping[str, Mapping[str, str]]]
+    #: Settings that leave the bytes of a loaded data set as they are.
+    run_time: ClassVar[Collection[str]]
+    #: Settings of a private server that are set by us: it could not be kept private or found again otherwise.
+    ours: ClassVar[Collection[str]]
+    options: type[Read]
+
+    def read(self, options: dict[str, Any], isolation: str | None, where: str) -> Read:
+        """Checks all. Raises PlanError."""
+        return read_server_options(self.options, options, where, driver=self.driver, isolation=isolation)
+
+    def address(self, text: str, where: str) -> Address:
+        """Raises PlanError."""
+        return Address.parse(text, where, default_port=self.default_port)
+
+    def table_format(self, options: Read, where: str) -> TableFormats | None:
+        """The format of tables that a plan asks for; None: it does not. Raises PlanError."""
+        return None
+
+    @abstractmethod
+    def place(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Where in a server the tables are, by options that are not checked yet."""
+
+    def key_file(self, options: Read, base_dir: Path) -> Path | None:
+        """PEM, of an existing server: to which the password may be encrypted over plain TCP."""
+        return None
+
+    @abstractmethod
+    def document(self, login: Login, options: Read) -> dict[str, Any]:
+        """What the engine's driver is told beside what all are."""
+
+    @abstractmethod
+    def control(self, login: Login, options: Read, where: str, timeout_s: float) -> Control:
+        """A connection as the load's are."""
+
+    @abstractmethod
+    def node(self, name: str, role: str, address: str, access: Access) -> ServerNode: ...
+
+    @abstractmethod
+    def ledger(self, login: Login, options: Read, where: str) -> Ledger: ...
+
+    @abstractmethod
+    def level(self, control: Control) -> str:
+        """Of durability, that an existing server runs with. Raises ServerError."""
+
+    @abstractmethod
+    def size_on_disk_bytes(self, control: Control, options: Read) -> int | None:
+        """Of an existing server."""
+
+    @abstractmethod
+    def trial(self, login: Login, options: Read, where: str) -> Control:
+        """A connection with no variable set, whether what the plan's tables lie in is there or not."""
+
+    @abstractmethod
+    def set_variable(self, control: Control, name: str, value: str) -> None:
+        """Of this session. Raises Refused."""
+
+    def refuse_session(self, login: Login, options: Read, where: str) -> None:
+        """What a plan says of the load's sessions and the server does not take; tried before anything is changed, on a
+        connection of its own. Raises PlanError."""
+        if not options.session:
+            return
+        with closing(self.trial(login, options, where)) as control:
+            for name, value in options.session.items():
+                try:
+                    self.set_variable(control, name, value)
+                except Refused as error:
+                    raise PlanError(
+                        f"the server does not take the session variable {name} = {value!r}: {error.what}",
+                        where=f"{where}.session",
+                        hint=f"correct `{name}`, or leave it out",
+                    ) from error
 
 
 class Server(System):
@@ -64,20 +278,20 @@ class Server(System):
 
     def refuse_format(self) -> None:
         """Of tables, if the server cannot make it. Raises PlanError."""
-        if stored := self._stored():
-            stored.refuse_server(self.control)
+        if asked := self._asked_format():
+            asked.refuse_server(self.control)
 
     def check_tables(self, tables: Sequence[str]) -> None:
-        if stored := self._stored():
-            stored.refuse_tables(self.control, tables)
+        if asked := self._asked_format():
+            asked.refuse_tables(self.control, tables)
 
     def table_facts(self, control: Control) -> dict[str, str]:
-        stored = self._stored()
-        words = stored.words(control) if stored else ""
+        asked = self._asked_format()
+        words = asked.words(control) if asked else ""
         return {TABLE_FORMAT: words} if words else {}
 
-    def _stored(self) -> Stored | None:
-        return self.family.stored(self._options, self._where)
+    def _asked_format(self) -> TableFormats | None:
+        return self.family.table_format(self._options, self._where)
 
     def answers(self) -> bool:
         return self.alive() and any(node.control.answers() for node in self.nodes())

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Stored:
+class TableSize:
     """Of one workload's tables: ratio x bytes of the values + row_bytes x rows + table_bytes x tables;
     and part_bytes for each part of a divided table, if there are part_from_bytes of values for each."""
 
@@ -23,13 +23,13 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Storage:
+class SizeOnDisk:
     """Of one kind of system."""
 
     #: Of workloads that were not measured.
-    usual: Stored = Stored(ratio=1.6)
+    usual: TableSize = TableSize(ratio=1.6)
     #: By the workload's kind.
-    measured: Mapping[str, Stored] = field(default_factory=dict)
+    measured: Mapping[str, TableSize] = field(default_factory=dict)
     #: Of a database without tables.
     database_bytes: int = 0
     #: Catalogs and logs that a private server has, whatever is in it.

@@ -26,22 +26,74 @@ from bakeoff.provision.installation import Installation, Sources
 from bakeoff.provision.instance import InstanceFolder
 from bakeoff.provision.server import Passwords, ServerSpec
 from bakeoff.systems.base import System
-from bakeoff.systems.cassandra import accounts, facts
-from bakeoff.systems.cassandra.family import FAMILY
-from bakeoff.systems.cassandra.installations import SOURCES
-from bakeoff.systems.cassandra.member import Member, members
-from bakeoff.systems.cassandra.node import CassandraNode
-from bakeoff.systems.cassandra.options import CassandraOptions, CassandraStart, acknowledging
-from bakeoff.systems.cassandra.process import CassandraProcess
-from bakeoff.systems.cassandra.settings import refuse_unknown
-from bakeoff.systems.cassandra.storage import STORAGE
+from bakeoff.systems.cassandra.cluster import make, wait_until_one
+from bakeoff.systems.cassandra.control import Control
+from bakeoff.systems.cassandra.ledger import CassandraLedger
+from bakeoff.systems.cassandra.node import CassandraNode, disk_usage_bytes, hint_files, read_copies, read_settings
+from bakeoff.systems.cassandra.options import (
+    RUN_TIME,
+    SOURCES,
+    STORAGE,
+    CassandraOptions,
+    CassandraStart,
+    acknowledging,
+    refuse_unknown,
+)
+from bakeoff.systems.cassandra.process import OURS, CassandraProcess, Member, members
 from bakeoff.systems.durability import of_cassandra
+from bakeoff.systems.server.control import Control as ServerControl
+from bakeoff.systems.server.control import Login
 from bakeoff.systems.server.existing import ExistingServer
-from bakeoff.systems.server.login import Login
-from bakeoff.systems.server.node import Access
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.started import StartedServer
-from bakeoff.systems.server.system import Server
+from bakeoff.systems.server.system import Access, Family, Server
+
+_PERIODIC = {"commitlog_sync": "periodic", "commitlog_sync_period": "10000ms"}
+
+
+class CassandraFamily(Family[CassandraOptions]):
+    driver = "cassandra"
+    default_port = 9042
+    options = CassandraOptions
+    #: What `periodic` keeps depends on how many copies acknowledge a write: see cassandra.py, which knows.
+    durability: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "full": {"commitlog_sync": "batch"},
+        "relaxed": _PERIODIC,
+        "none": _PERIODIC,
+    }
+    run_time = RUN_TIME
+    ours = OURS
+
+    def place(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        return (str(options.get("keyspace", "")),)
+
+    def document(self, login: Login, options: CassandraOptions) -> dict[str, Any]:
+        return {"keyspace": options.keyspace, "replication_factor": options.copies}
+
+    def control(self, login: Login, options: CassandraOptions, where: str, timeout_s: float) -> Control:
+        return Control(login, options.keyspace, where=where, timeout_s=timeout_s)
+
+    def node(self, name: str, role: str, address: str, access: Access) -> CassandraNode:
+        return CassandraNode(name, role, address, access)
+
+    def ledger(self, login: Login, options: CassandraOptions, where: str) -> CassandraLedger:
+        return CassandraLedger(login, options.keyspace, options.copies, where)
+
+    def trial(self, login: Login, options: CassandraOptions, where: str) -> Control:
+        return Control(login, options.keyspace, where=where)
+
+    def set_variable(self, control: ServerControl, name: str, value: str) -> None:
+        raise NotImplementedError("a connection has no variables")  # its options have no `session`, so none is set
+
+    def level(self, control: ServerControl) -> str:
+        return of_cassandra(read_settings(control), acknowledging=1).level
+
+    def size_on_disk_bytes(self, control: ServerControl, options: CassandraOptions) -> int | None:
+        return disk_usage_bytes(control, options.keyspace)
+
+
+FAMILY = CassandraFamily()
+
 
 #: Who may log in is in the data, which other clusters of this process may begin with.
 _PASSWORDS = Passwords()
@@ -68,9 +120,9 @@ class _Cluster(Server):
     def _survival(self) -> Survival:
         """Of the first node, at the level that the load asks for."""
         control = self.nodes()[0].control
-        found = facts.read_copies(control, self._options.keyspace)
+        found = read_copies(control, self._options.keyspace)
         copies = found[0] if found else self._options.copies or 1
-        return of_cassandra(facts.read_settings(control), acknowledging=self._options.acknowledging(copies))
+        return of_cassandra(read_settings(control), acknowledging=self._options.acknowledging(copies))
 
     def _asked(self) -> dict[str, str]:
         """Portable facts of what the load asks for."""
@@ -97,7 +149,7 @@ class ExistingCassandra(_Cluster, ExistingServer):
 
     def size_on_disk_bytes(self) -> int | None:
         """Of the nodes that the plan names."""
-        return sum(facts.disk_usage_bytes(node.control, self._options.keyspace) for node in self.nodes())
+        return sum(disk_usage_bytes(node.control, self._options.keyspace) for node in self.nodes())
 
 
 class Cassandra(_Cluster, StartedServer):
@@ -176,15 +228,15 @@ class Cassandra(_Cluster, StartedServer):
         super()._start_those_that_do_not_run(cold=cold)
         nodes = self._processes()
         if any(node.is_new for node in nodes):
-            accounts.make(nodes[0], self._options.copies or 1, _TIMEOUT_S)
-        accounts.wait_until_one(nodes, _TIMEOUT_S)
+            make(nodes[0], self._options.copies or 1, _TIMEOUT_S)
+        wait_until_one(nodes, _TIMEOUT_S)
         for node in nodes:
             node.is_new = False
 
     def caught_up(self, timeout_s: float) -> bool:
         """No node keeps writes for another that was away."""
         deadline = time.monotonic() + timeout_s
-        while any(facts.hint_files(node.control) for node in self._processes() if node.alive()):
+        while any(hint_files(node.control) for node in self._processes() if node.alive()):
             if time.monotonic() > deadline:
                 return False
             time.sleep(_POLL_S)

@@ -13,8 +13,7 @@ from functools import partial
 
 from bakeoff.errors import ServerError
 from bakeoff.provision.server import LOG_KEPT
-from bakeoff.systems.cassandra.control import literal
-from bakeoff.systems.cassandra.cql import ALL
+from bakeoff.systems.cassandra.control import ALL, literal
 from bakeoff.systems.cassandra.ledger import create_keyspace
 from bakeoff.systems.cassandra.process import SUPERUSER, CassandraProcess
 from bakeoff.systems.server.process import BENCH_USER

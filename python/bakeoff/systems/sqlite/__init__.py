@@ -1,1 +1,0 @@
-"""SQLite, which lives in the engine."""
