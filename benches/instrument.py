@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.analysis.histograms import Histogram
-from bakeoff.fleet.binary import engine_path
+from bakeoff.fleet.engine_program import engine_path
 
 READS = {
     "kind": "ycsb",

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from bakeoff.analysis.client import cpu_share
 from bakeoff.bundle.read import Bundle
-from bakeoff.fleet.binary import engine_path
+from bakeoff.fleet.engine_program import engine_path
 from bakeoff.model.records import RunRecord
 from scipy.stats import binomtest
 

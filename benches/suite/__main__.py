@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.errors import BakeoffError
-from bakeoff.fleet.binary import engine_path
+from bakeoff.fleet.engine_program import engine_path
 from bakeoff.machine import fitness, machine_facts
 
 from . import special

@@ -11,7 +11,7 @@ from typing import Literal
 from .analysis.disturbance import OTHER_PROCESSES, STEAL
 from .analysis.wording import bytes_words
 from .errors import EngineError
-from .fleet.binary import engine_list
+from .fleet.engine_program import engine_list
 from .model.records import MachineFacts
 from .provision import neighbours
 from .provision.files import MEMORY_FILE_SYSTEMS, can_hold_files, file_system

@@ -17,7 +17,7 @@ from bakeoff.fleet.cluster import Cluster
 from bakeoff.fleet.clusters import local
 from bakeoff.fleet.dask import DaskHost
 from bakeoff.fleet.keeper import here
-from bakeoff.fleet.visit import Servers, Visited, visit
+from bakeoff.fleet.machine_check import Servers, Visited, visit
 from bakeoff.plan.fleet import read_said
 from bakeoff.plan.reach import servers, unstarted
 from bakeoff.plan.read import resolve
@@ -76,11 +76,11 @@ def test_the_command_says_so_with_its_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     unfit = Visited("load2", unfit="load2 does not reach db at db1:3306", hint="open it")
-    monkeypatch.setattr("bakeoff.fleet.visit.visit", lambda host, servers: [Visited("load1", cores=4), unfit])
+    monkeypatch.setattr("bakeoff.fleet.machine_check.visit", lambda host, servers: [Visited("load1", cores=4), unfit])
     assert main(["doctor", "--fleet", "local=1", "--json"]) == ExitCode.ENVIRONMENT
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert [machine["unfit"] for machine in told["fleet"]] == ["", "load2 does not reach db at db1:3306"]
-    monkeypatch.setattr("bakeoff.fleet.visit.visit", lambda host, servers: [Visited("load1")])
+    monkeypatch.setattr("bakeoff.fleet.machine_check.visit", lambda host, servers: [Visited("load1")])
     assert main(["doctor", "--fleet", "local=1"]) == ExitCode.DONE
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import forked
-from bakeoff.bundle import shelf
+from bakeoff.bundle import results_folder
 from bakeoff.bundle.read import Bundle
-from bakeoff.fleet.binary import engine_path
+from bakeoff.fleet.engine_program import engine_path
 from bakeoff.systems.base import System
 
 SQLITE = """
@@ -146,9 +146,9 @@ def write_plan(folder: Path, text: str, name: str = "plan.toml") -> Path:
 def only_bundle(folder: Path) -> Bundle:
     found = list((folder / "bakeoff-results").iterdir())
     assert len(found) == 1, found
-    left = shelf.left_by_removal(found[0])
+    left = results_folder.left_by_removal(found[0])
     unknown = [name for name in left if "/run.json." not in name]  # of scripts of `engine_through`
-    assert not unknown, f"bundle/layout.py lacks {unknown}"
+    assert not unknown, f"bundle/files.py lacks {unknown}"
     return Bundle.open(found[0])
 
 

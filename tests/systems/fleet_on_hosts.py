@@ -17,8 +17,8 @@ from typing import Any
 
 import bakeoff
 from bakeoff.bundle.read import Bundle
-from bakeoff.fleet.binary import engine_path
 from bakeoff.fleet.cluster import QUIET
+from bakeoff.fleet.engine_program import engine_path
 from bakeoff.model.clients import ClientRecord
 from bakeoff.model.records import RunRecord
 from bakeoff.provision.cache import cache_dir

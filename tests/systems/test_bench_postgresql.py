@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bakeoff.fleet.binary import engine_path
+from bakeoff.fleet.engine_program import engine_path
 from bakeoff.systems.postgresql.system import PostgreSql
 
 import benches.suite.client as suite_client

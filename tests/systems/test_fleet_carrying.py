@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import ExitCode
-from bakeoff.fleet.binary import engine_sha256
+from bakeoff.fleet.engine_program import engine_sha256
 from bakeoff.provision.certificate import make_certificate
 from builders.hosts import Host, lacks
 from commands import Done, bakeoff, engine_through, only_bundle, wait_until, write_plan

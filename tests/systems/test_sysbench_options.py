@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bakeoff.fleet.binary import engine_path
+from bakeoff.fleet.engine_program import engine_path
 from bakeoff.model.boundary import EVENT, CheckSpec, OperationsLimit, RunResult, RunSpec
 from bakeoff.systems.mysql.mariadb import MariaDb
 from bakeoff.workloads import workloads

@@ -7,7 +7,7 @@ import pytest
 from bakeoff.analysis.finding import Finding, IntegrityCheck, RunNumbers
 from bakeoff.analysis.steady import judge
 from bakeoff.analysis.validity import COULD_BE_CHECKED, findings, overloaded
-from bakeoff.bundle.agreement import bad_number
+from bakeoff.bundle.consistency import bad_number
 
 GOOD = RunNumbers(
     error_ratio=0.0,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from bakeoff import cli
-from bakeoff.bundle import shelf
+from bakeoff.bundle import results_folder
 from bakeoff.bundle.write import hold
 from bakeoff.errors import BundleError, ExitCode
 from builders.bundles import Story, invalid, write_bundle
@@ -128,7 +128,7 @@ def test_removing_says_what_is_free_again_and_leaves_what_others_made(
 ) -> None:
     (results / "new" / "notes.md").write_text("mine")
     (results / "new" / ".bundle.json.0a1b2c3d4e5f.part").write_text("of one that was killed")
-    size_bytes = shelf.listed(results / "old").size_bytes
+    size_bytes = results_folder.listed(results / "old").size_bytes
     assert bundles("remove", results / "old", "new", "--results", results, "--yes", "--json") == ExitCode.DONE
     told = json.loads(capsys.readouterr().out)
     assert told["freed_bytes"] >= 2 * size_bytes - 8192
@@ -211,7 +211,7 @@ def test_a_folder_that_only_looks_like_a_bundle_is_not_touched(
     assert (results / "new" / "bundle.json").is_file()
     assert sorted(path.name for path in mine.rglob("*")) == ["bundle.json", "monday.txt", "plan.toml", "runs"]
     with pytest.raises(BundleError):
-        shelf.remove(mine)
+        results_folder.remove(mine)
 
 
 def test_old_ones_are_removed_by_their_age(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from bakeoff.cli.commands.doctor import _io_uring
-from bakeoff.fleet import binary
+from bakeoff.fleet import engine_program
 from bakeoff.machine import fitness
 
 
@@ -20,7 +20,7 @@ from bakeoff.machine import fitness
 def test_io_uring_is_good_unless_the_engine_may_not_use_it(
     monkeypatch: pytest.MonkeyPatch, listing: dict[str, Any], states: list[str]
 ) -> None:
-    monkeypatch.setattr(binary, "engine_list", lambda: listing)
+    monkeypatch.setattr(engine_program, "engine_list", lambda: listing)
     found = _io_uring()
     assert [finding.state for finding in found] == states
     assert all(str(listing["io_uring_refusal"]) in finding.words for finding in found if finding.state == "warning")

@@ -9,7 +9,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from bakeoff.fleet.errand import errand
+from bakeoff.fleet.dask import errand
 
 ERRAND = json.dumps({"address": ["127.0.0.1", 1], "token": "t"})
 #: After the errand it beats twice, and ends in its own words when its worker has beaten twice.

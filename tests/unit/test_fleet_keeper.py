@@ -23,10 +23,10 @@ import psutil
 import pytest
 from bakeoff.errors import BakeoffError, EngineError
 from bakeoff.fleet import keeper, link
-from bakeoff.fleet.carried import Carried
+from bakeoff.fleet.engine_events import EngineLines
 from bakeoff.fleet.host import MachineLost
-from bakeoff.fleet.lines import EngineLines
 from bakeoff.fleet.link import Link, Machine, Switchboard
+from bakeoff.fleet.portable_spec import Carried
 from bakeoff.model.boundary import Event, Warning
 from bakeoff.provision.certificate import make_certificate
 

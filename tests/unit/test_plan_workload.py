@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bakeoff.fleet import resolve as answers
+from bakeoff.fleet import engine_program as answers
 from bakeoff.model.boundary import Closed, Open, OperationsLimit, Refused, Resolved, ResolvedDriver, TimeLimit
 from bakeoff.plan.read import resolve
 from builders.plans import MARIADB, SQLITE, read, refused

@@ -14,7 +14,7 @@ from bakeoff.analysis.registry import UnknownMetric, metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import ExitCode
-from bakeoff.fleet.resolve import resolve
+from bakeoff.fleet.engine_program import resolve
 from bakeoff.model.boundary import Answer, Rate, Request, Resolved
 from bakeoff.plan import workload
 from bakeoff.report.conclusion import answer_of

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .opened import OpenBundle
+    from ..notebook import OpenBundle
 
 __all__ = ["open_bundle"]
 
 
 def open_bundle(path: Path | str) -> OpenBundle:
     """The bundle in this folder. BundleError where it is none, or cannot be read."""
-    from .opened import OpenBundle  # commands, which do without it, start at once
+    from ..notebook import OpenBundle  # commands, which do without it, start at once
     from .read import Bundle
 
     return OpenBundle(Bundle.open(path))

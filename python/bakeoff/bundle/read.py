@@ -29,8 +29,8 @@ from ..model.records import (
     PlanRecord,
     RunRecord,
 )
-from . import analyses, files
-from .agreement import bad_number, contradiction
+from . import analysis_log, files
+from .consistency import bad_number, contradiction
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,11 +123,11 @@ class Bundle:
     @property
     def analyses(self) -> list[AnalysisRecord]:
         """The answers that were given of it, read from disk each time."""
-        return analyses.read(self.folder)
+        return analysis_log.read(self.folder)
 
     def record(self, records: list[AnalysisRecord], known: int) -> bool:
         """Adds them; False where another command recorded one since `known` were read. BakeoffError: it cannot."""
-        return analyses.add(self.folder, records, known)
+        return analysis_log.add(self.folder, records, known)
 
     def plan_text(self) -> str:
         """The plan as its author wrote it."""

@@ -29,10 +29,10 @@ def open_bundle(
     """The bundle to write into, held, with the runs and the facts of systems that it has already."""
     from .. import __version__
     from ..bundle.read import Bundle
+    from ..bundle.results_folder import empty, has_no_run
     from ..bundle.resume import Present, hashes
-    from ..bundle.shelf import empty, has_no_run
     from ..bundle.write import BundleWriter, folder_at, hold, new_folder, utc_now
-    from ..fleet.binary import engine_sha256
+    from ..fleet.engine_program import engine_sha256
     from ..machine import machine_facts
     from ..model.records import BundleInfo
     from ..plan.here import check_disk
@@ -162,7 +162,7 @@ def _to_continue(plan: ResolvedPlan, options: argparse.Namespace, *, lacking: bo
 @contextmanager
 def _gone_if_refused(writer: BundleWriter) -> Iterator[None]:
     """A new bundle of a plan that is refused before anything was done is removed."""
-    from ..bundle.shelf import discard
+    from ..bundle.results_folder import discard
 
     try:
         yield
@@ -185,7 +185,7 @@ def refused(error: BaseException, writer: BundleWriter) -> bool:
 def _newest(parent: Path, plan: ResolvedPlan, *, lacking: bool) -> Path:
     """The newest bundle of this plan, which may have grown since. lacking: of those that lack runs of it."""
     from ..bundle.read import Bundle
-    from ..bundle.shelf import has_no_run
+    from ..bundle.results_folder import has_no_run
     from ..plan.search import with_levels_of
 
     for info in sorted(parent.glob("*/bundle.json"), key=lambda p: p.stat().st_mtime, reverse=True):

@@ -17,12 +17,12 @@ from typing import Any, Protocol
 
 from ..errors import BakeoffError, EngineError
 from . import keeper
-from .binary import engine_list, engine_path, engine_sha256
-from .carried import Carried
-from .clock import Exchange, Offset, bound_over, offset
+from .clock_offset import Exchange, Offset, bound_over, offset
+from .engine_events import LAST_WORDS_CHARS
+from .engine_program import engine_list, engine_path, engine_sha256
 from .host import MachineLost, Place, StoodStill
-from .lines import LAST_WORDS_CHARS
 from .local import not_through_a_link
+from .portable_spec import Carried
 
 #: Exchanges of time stamps in a row, of which the one that took least counts; of so many clients at a time, so that
 #: they do not wait for each other.

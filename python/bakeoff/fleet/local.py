@@ -12,9 +12,9 @@ from pathlib import Path
 from time import monotonic
 from typing import IO
 
-from .binary import engine_path
+from .engine_events import LAST_WORDS_CHARS, EngineLines
+from .engine_program import engine_path
 from .host import Place
-from .lines import LAST_WORDS_CHARS, EngineLines
 
 #: Between asking clients to end and insisting, which is done twice.
 GRACE_S = 2.0

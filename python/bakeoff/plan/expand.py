@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ..errors import PlanError
-from ..fleet.resolve import resolve
+from ..fleet.engine_program import resolve
 from ..model.boundary import (
     Closed,
     IoName,

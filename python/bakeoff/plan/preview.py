@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from ..errors import PlanError
-from ..fleet.resolve import resolve
+from ..fleet.engine_program import resolve
 from ..model.boundary import Preview, Previewed, PreviewRequest, Refused
 from .resolved import Cell, ResolvedPlan
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PlanError
-from ..fleet.build import refuse_other_build
+from ..fleet.engine_program import refuse_other_build
 from ..input_files import read_text
 from ..model.records import Scalar
 from ..suggestions import meant

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import PlanError
-from ..fleet.resolve import resolve
+from ..fleet.engine_program import resolve
 from ..model.boundary import DriverRequest, Refused, Resolved, WorkloadRequest
 from ..model.records import Scalar
 from ..suggestions import meant

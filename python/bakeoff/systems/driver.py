@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from bakeoff.errors import EngineError, PlanError
-from bakeoff.fleet.binary import engine_list, engine_path
-from bakeoff.fleet.resolve import resolve
 from bakeoff.model.boundary import DriverRequest, ListedDriver, Refused, ResolvedDriver
+
+from ..fleet.engine_program import engine_list, engine_path, resolve
 
 _LISTED = TypeAdapter(list[ListedDriver])
 

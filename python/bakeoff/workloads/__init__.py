@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from ..errors import EngineError
-from ..fleet.binary import engine_list, engine_path
+from ..fleet.engine_program import engine_list, engine_path
 from ..model.boundary import Described, Listed
 from . import hatshop, linkbench, sql, sysbench, ycsb
 from .base import Asked

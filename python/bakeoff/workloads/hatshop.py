@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PlanError
-from ..fleet.resolve import resolve
+from ..fleet.engine_program import resolve
 from ..model.boundary import Refused, Resolved, WorkloadRequest, WriteEventsRequest, Written
 from .base import Asked, locate
 

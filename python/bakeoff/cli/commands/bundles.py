@@ -16,7 +16,7 @@ from ..run_bundle import RESULTS
 
 if TYPE_CHECKING:
     from ...bundle.read import Bundle
-    from ...bundle.shelf import Listed
+    from ...bundle.results_folder import Listed
     from ...report.answer import Answer
 
 
@@ -73,7 +73,7 @@ def _add_folder(parser: argparse.ArgumentParser, *, of_verb: bool = False) -> No
 
 
 def run_list(options: argparse.Namespace) -> int:
-    from ...bundle.shelf import bundles_in
+    from ...bundle.results_folder import bundles_in
 
     found = bundles_in(options.results)
     if options.json:
@@ -119,7 +119,7 @@ def _document(one: Listed) -> dict[str, Any]:
 
 def run_show(options: argparse.Namespace) -> int:
     from ...bundle.read import Bundle
-    from ...bundle.shelf import listed
+    from ...bundle.results_folder import listed
     from ...report.conclusion import analysed
 
     folder = _folder(options.bundle, options.results)
@@ -167,7 +167,7 @@ def _systems(bundle: Bundle) -> list[str]:
 
 
 def run_remove(options: argparse.Namespace) -> int:
-    from ...bundle.shelf import left_by_removal, remove
+    from ...bundle.results_folder import left_by_removal, remove
 
     chosen = _chosen(options)
     words = f"{counted(len(chosen), 'bundle', 'bundles')} ({bytes_words(sum(one.size_bytes for one in chosen))})"
@@ -207,7 +207,7 @@ def _tell_removed(
 
 def _chosen(options: argparse.Namespace) -> list[Listed]:
     """What is to be removed; all of it can be, as far as can be told now. Raises BakeoffError."""
-    from ...bundle.shelf import bundles_in, is_written, listed, refuse_link
+    from ...bundle.results_folder import bundles_in, is_written, listed, refuse_link
 
     if bool(options.bundle) == bool(options.older_than):
         raise PlanError("say which bundles are to be removed", hint="names of bundles, or --older-than 30d; not both")

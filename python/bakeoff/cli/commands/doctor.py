@@ -14,8 +14,8 @@ from ..arguments import add_fleet, add_json
 from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
+    from ...fleet.machine_check import Servers, Visited
     from ...fleet.spec import FleetSpec
-    from ...fleet.visit import Servers, Visited
     from ...machine import Finding
 
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _engine() -> Finding:
-    from ...fleet.binary import engine_list, engine_path
+    from ...fleet.engine_program import engine_list, engine_path
     from ...machine import Finding
     from ...workloads import workloads
 
@@ -69,7 +69,7 @@ def _engine() -> Finding:
 
 
 def _io_uring() -> list[Finding]:
-    from ...fleet.binary import engine_list
+    from ...fleet.engine_program import engine_list
     from ...machine import Finding
 
     try:
@@ -136,7 +136,7 @@ CLOCK_BOUND_MAX_NS = 10_000_000
 
 def look(options: argparse.Namespace) -> int:
     from ...fleet.hosted import fleet_host
-    from ...fleet.visit import visit
+    from ...fleet.machine_check import visit
 
     fleet, servers, unstarted = _asked(options)
     with fleet_host(fleet, say) as host:

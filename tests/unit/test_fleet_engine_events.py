@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from bakeoff.errors import EngineError
-from bakeoff.fleet.lines import EngineLines, EngineTrouble
+from bakeoff.fleet.engine_events import EngineLines, EngineTrouble
 from bakeoff.model.boundary import Ready
 
 READY = (

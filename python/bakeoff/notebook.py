@@ -1,28 +1,31 @@
 """What notebooks see of a bundle: tables, response times, judged comparisons and charts. docs/reference/python.md
-promises what stays as it is; what begins with an underscore is nobody else's.
-
-This is the one file of its folder that uses `report`: it gives what a report shows, to other programs.
+promises what stays as it is; what begins with an underscore is nobody else's. It gives what a report shows, to other
+programs.
 """
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..analysis.metric import Metric
-from ..analysis.percentiles import Distribution
-from ..analysis.registry import all_metrics, metric
-from ..analysis.response import merged_distribution, operation_distribution
-from ..model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord, Scalar
-from ..report import table
-from ..report.answer import Answer
-from ..report.conclusion import analysed, answer_of
-from ..report.runs import used_runs
-from .histograms import OfSecond, read_histograms
-from .read import Bundle
+from .analysis.histograms import Histogram, HistogramError
+from .analysis.metric import Metric
+from .analysis.percentiles import Distribution
+from .analysis.registry import all_metrics, metric
+from .analysis.response import merged_distribution, operation_distribution
+from .bundle import files
+from .bundle.read import PACKED_MAX_BYTES, UNPACKED_MAX_BYTES, Bundle
+from .errors import BundleError
+from .model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord, Scalar
+from .report import table
+from .report.answer import Answer
+from .report.conclusion import analysed, answer_of
+from .report.runs import used_runs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -149,7 +152,7 @@ class OpenBundle:
     @cached_property
     def charts(self) -> dict[str, Chart]:
         """Those of the report, by name."""
-        from ..report.figures import figures_of
+        from .report.figures import figures_of
 
         drawn = figures_of(self._bundle, self.answer()).files()
         return {one.name: Chart(one.name, one.label, one.canvas.standalone(one.label)) for one in drawn}
@@ -168,3 +171,33 @@ class OpenBundle:
             names = dict.fromkeys(name for levels in known.values() for name in levels)
             raise ValueError(f"no finished run is of {dict(where)}; cells are chosen by {', '.join(names)}")
         return runs
+
+
+@dataclass(frozen=True, slots=True)
+class OfSecond:
+    """second: since the warm-up began. outcome: "ok", "fail_conflict", "unknown", ..."""
+
+    second: int
+    operation: str
+    outcome: str
+    response: Histogram
+
+
+def read_histograms(folder: Path, run: str) -> list[OfSecond]:
+    """Second by second, all clients merged; BundleError where they are missing or damaged."""
+    name = f"runs/{run}/histograms.json.gz"
+    try:
+        unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        data = unpacking.decompress(files.read_bytes(folder, name, PACKED_MAX_BYTES), UNPACKED_MAX_BYTES)
+        if not unpacking.eof:
+            raise ValueError("it ends too early, or unpacks to more than can be read")
+        return [
+            OfSecond(int(one["second"]), str(one["operation"]), str(one["outcome"]), Histogram.from_hdr(one["hdr"]))
+            for one in json.loads(data)["intervals"]
+        ]
+    except FileNotFoundError as error:
+        raise BundleError(f"{name} is missing", where=str(folder), hint="copy the bundle again") from error
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, zlib.error, HistogramError) as error:
+        raise BundleError(
+            f"{name} cannot be read: {error}", where=str(folder), hint="it was changed or cut short; copy it again"
+        ) from error

@@ -1,24 +1,133 @@
-"""The engine's answers to what a plan asks of drivers and workloads: one process for any number of questions, and no
-question asked twice."""
+"""The engine's program: where it is, whether it is of one build with this package, and its answers to what a plan asks
+of drivers and workloads (one process for any number of questions, and no question asked twice)."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import sysconfig
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from ..analysis.wording import bytes_words, count_words, seconds_words
 from ..errors import EngineError
-from ..model.boundary import ANSWER, Answer, PreviewRequest, Request, WorkloadRequest, WriteEventsRequest
+from ..model.boundary import (
+    ANSWER,
+    Answer,
+    Document,
+    Interval,
+    IntervalNode,
+    NodeResult,
+    PreviewRequest,
+    Ready,
+    Request,
+    RunResult,
+    RunSpec,
+    WorkloadRequest,
+    WriteEventsRequest,
+)
 from ..provision.process import exit_words
 from ..terminal import printable, said_if_slow
-from .binary import engine_path
+
+NAME = "bakeoff-engine"
+
+
+def candidates() -> list[Path]:
+    """Where the binary may be, in order: override, this environment, user scheme, `pip --target`, a source checkout."""
+    package = Path(__file__).resolve().parent.parent
+    override = os.environ.get("BAKEOFF_ENGINE")
+    if override:
+        return [Path(override)]
+    return [
+        Path(sysconfig.get_path("scripts")) / NAME,
+        Path(sysconfig.get_path("scripts", f"{os.name}_user")) / NAME,
+        package.parent / "bin" / NAME,
+        package.parent.parent / "target" / "release" / NAME,
+    ]
+
+
+def engine_path() -> Path:
+    for path in candidates():
+        if path.is_file() and os.access(path, os.X_OK):
+            return path
+    raise EngineError(
+        f"the measuring program {NAME} was not found",
+        where=", ".join(str(p) for p in candidates()),
+        hint="reinstall with `pip install .` (needs Rust), or set BAKEOFF_ENGINE to its path",
+    )
+
+
+@cache
+def engine_sha256() -> str:
+    """Of the binary: two builds of one version are two instruments."""
+    try:
+        with engine_path().open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise EngineError(
+            f"the measuring program cannot be read: {error.strerror}", where=str(engine_path())
+        ) from error
+
+
+@cache
+def engine_list() -> dict[str, Any]:
+    """What the engine can do: `bakeoff-engine list`."""
+    try:
+        done = subprocess.run([str(engine_path()), "list"], capture_output=True, text=True, timeout=20, check=True)
+        listing: dict[str, Any] = json.loads(done.stdout)
+        return listing
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise EngineError(
+            f"the measuring program does not answer: {error}",
+            where=str(engine_path()),
+            hint="reinstall it with `pip install .`",
+        ) from error
+
+
+_TOLD: tuple[type[Document], ...] = (Ready, Interval, IntervalNode, RunResult, NodeResult)
+_HINT = "install both together with `pip install .`"
+
+
+def refuse_other_build() -> None:
+    """Raises EngineError. Before anything starts: a cluster takes half a minute."""
+    engine = engine_path()
+    if differing := _differing(engine):
+        raise EngineError(differing, where=str(engine), hint=_HINT)
+
+
+@cache
+def _differing(engine: Path) -> str:
+    try:
+        done = subprocess.run([engine, "schema"], capture_output=True, text=True, timeout=20, check=True)
+        return first_difference(json.loads(done.stdout))
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
+        return f"the measuring program does not say what it reads and tells: {error}"
+
+
+def first_difference(schemas: Mapping[str, Any]) -> str:
+    """In words; "" if there is none. schemas: as `bakeoff-engine schema` prints them."""
+    what = "the measuring program is of another build than this bakeoff"
+    told = schemas["event"]["$defs"]
+    if unread := sorted(RunSpec.model_fields.keys() - _fields(schemas["run"])):
+        return f"{what}: it does not know `{unread[0]}` of a run"
+    for model in _TOLD:
+        if untold := sorted(_fields(told[model.__name__]) - model.model_fields.keys()):
+            return f"{what}: it tells `{untold[0]}`, which is not known here"
+    return ""
+
+
+def _fields(schema: Mapping[str, Any]) -> set[str]:
+    return set(schema["properties"])
+
 
 #: For thousands of questions of a fraction of a millisecond each, beside what they read and write.
 _PATIENCE_S = 60

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from bakeoff.errors import EngineError
-from bakeoff.fleet.binary import engine_path
-from bakeoff.fleet.build import first_difference
+from bakeoff.fleet.engine_program import engine_path, first_difference
 from builders.plans import read
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from ..errors import BakeoffError
 from . import keeper
-from .carried import Carried
-from .clock import offset
+from .clock_offset import offset
 from .dask import DaskHost
 from .link import Link, Machine, Switchboard
+from .portable_spec import Carried
 
 _EXCHANGES = 16
 _BANDWIDTH_BYTES = 8 << 20

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import EngineError
-from bakeoff.fleet.resolve import resolve
+from bakeoff.fleet.engine_program import resolve
 from bakeoff.model.boundary import WorkloadRequest
 from bakeoff.systems.driver import request
 from bakeoff.workloads.hatshop import write_events
@@ -40,7 +40,7 @@ def test_an_engine_that_crashed_is_not_told_to_have_met_a_full_memory(
 
 
 def test_an_engine_that_takes_too_long_is_told_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bakeoff.fleet.resolve._PATIENCE_S", 0.01)
+    monkeypatch.setattr("bakeoff.fleet.engine_program._PATIENCE_S", 0.01)
     error = refused("exec sleep 600", tmp_path, monkeypatch)
     assert error.what == "the measuring program did not decide the plan's options within 0.01 s"
 
@@ -58,7 +58,7 @@ def test_a_long_file_of_events_is_announced_and_waited_for(
         waited.append(timeout)
         raise subprocess.TimeoutExpired("engine", timeout)
 
-    monkeypatch.setattr("bakeoff.fleet.resolve.subprocess.run", run)
+    monkeypatch.setattr("bakeoff.fleet.engine_program.subprocess.run", run)
     with pytest.raises(EngineError):
         resolve([asked])
     assert capsys.readouterr().err == "reading events.jsonl (41.9 GiB): about 5 min 00 s\n"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from bakeoff.fleet.carried import carried
+from bakeoff.fleet.portable_spec import carried
 
 EXAMPLES = Path(__file__).parents[2] / "schema" / "examples"
 

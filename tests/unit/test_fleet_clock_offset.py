@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bakeoff.fleet.clock import Exchange, Offset, bound_over, offset
+from bakeoff.fleet.clock_offset import Exchange, Offset, bound_over, offset
 from hypothesis import given
 from hypothesis import strategies as st
 
