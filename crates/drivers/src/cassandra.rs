@@ -9,30 +9,44 @@ mod choice;
 mod cluster;
 mod errors;
 mod load;
+mod options;
 mod session;
 mod values;
 
 use crate::records::SqlRecords;
+use crate::registration::{self, ClientLibrary, Options, Registration};
 use crate::server::target::{Protocol, Target, usage};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::endpoint::Routing;
-use bakeoff_model::needs::{Capabilities, Needs};
+use bakeoff_model::needs::{Needs, Offers};
 use bakeoff_model::outcome::{OpError, Trouble};
-use bakeoff_model::run::{CassandraSpec, RunnerKind};
+use bakeoff_model::run::{RunSpec, RunnerKind};
 use bakeoff_model::sql::{Dialect, Partitioning, Upsert};
 use cluster::Cluster;
+pub use options::{CassandraBatch, CassandraSpec};
 pub use session::CassandraSession;
 use std::rc::Rc;
 use std::time::Duration;
 
-pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio];
-pub const LIBRARY: &str = "scylla (on tokio)";
+pub const DRIVER: Registration = Registration {
+    kind: "cassandra",
+    options: Options::of::<CassandraSpec>(),
+    library: || "scylla (on tokio)".into(),
+    isolation: &[],
+    clients: &[ClientLibrary {
+        name: "cassandra",
+        driver: "cassandra",
+        runners: CassandraDriver::RUNNERS,
+        // Rows lie in the order of a hash of their keys, so there are no scans.
+        offers: Offers::NONE,
+    }],
+};
 
 /// Where troubles lie that no endpoint has.
-const DRIVER: &str = "cassandra driver";
+const PLACE: &str = "cassandra driver";
 
 static PROTOCOL: Protocol = Protocol {
-    driver: DRIVER,
+    driver: PLACE,
     server: "Cassandra",
     default_port: 9042,
     denied: &["AuthenticationError"],
@@ -72,19 +86,8 @@ static DIALECT: Dialect = Dialect {
     by_token: true,
 };
 
-pub fn capabilities() -> Capabilities {
-    Capabilities {
-        transactions: false,
-        // Rows lie in the order of a hash of their keys.
-        scan: false,
-        affected: vec![],
-        batch_insert: true,
-        plain_index: false,
-        pipeline: false,
-        isolation: vec![],
-        cancel: true,
-        tls: false,
-    }
+pub fn driver(spec: &RunSpec) -> Result<CassandraDriver, Trouble> {
+    CassandraDriver::new(&registration::options(spec)?, &spec.routing, spec.timeout())
 }
 
 pub struct CassandraDriver {
@@ -128,12 +131,12 @@ impl CassandraDriver {
 }
 
 impl Driver for CassandraDriver {
-    const RUNNERS: &'static [RunnerKind] = RUNNERS;
+    const RUNNERS: &'static [RunnerKind] = &[RunnerKind::Tokio];
     type Client = Rc<Cluster>;
     type Session = SqlRecords<CassandraSession>;
 
-    fn capabilities(&self) -> Capabilities {
-        capabilities()
+    fn offers(&self) -> Offers {
+        Offers::NONE
     }
     fn client(&self) -> &'static str {
         "scylla"

@@ -1,9 +1,8 @@
-//! Drivers: our files that speak to kinds of systems. One kind, one file, and a Cargo feature of the same name where
-//! the client library is heavy.
+//! Drivers: our files that speak to kinds of systems. One kind, one file (or folder), and a Cargo feature of the same name
+//! where the client library is heavy.
 //!
 //! Copy [`null`] to begin a new one: it is the smallest complete driver. SQL systems implement
-//! [`bakeoff_model::sql::SqlSession`] and get records from [`records::SqlRecords`]. Then add its entry
-//! in [`resolve::KINDS`].
+//! [`bakeoff_model::sql::SqlSession`] and get records from [`records::SqlRecords`]. Its [`Registration`] says the rest.
 
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
@@ -13,9 +12,26 @@ pub mod null;
 #[cfg(feature = "postgresql")]
 pub mod postgresql;
 pub mod records;
+pub mod registration;
 pub mod resolve;
-#[cfg(any(feature = "cassandra", feature = "mysql", feature = "postgresql"))]
+#[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
-pub mod way;
+
+use registration::Registration;
+#[cfg(feature = "server")]
+pub use server::account::{Secret, TlsSpec};
+
+/// The drivers in this build.
+pub const DRIVERS: &[&Registration] = &[
+    &null::DRIVER,
+    #[cfg(feature = "sqlite")]
+    &sqlite::DRIVER,
+    #[cfg(feature = "mysql")]
+    &mysql::DRIVER,
+    #[cfg(feature = "postgresql")]
+    &postgresql::DRIVER,
+    #[cfg(feature = "cassandra")]
+    &cassandra::DRIVER,
+];

@@ -13,30 +13,33 @@ pub(crate) mod table;
 pub(crate) mod values;
 pub mod wire;
 
-use crate::way::Way;
-use bakeoff_model::needs::{Affected, Capabilities};
+use crate::registration::{Options, Registration};
+use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{Dialect, Partitioning, Upsert};
+pub use options::{MysqlClient, MysqlSpec};
 
-pub const LIBRARY: &str = "wire (our own, on the reactor) or mysql_async (on tokio)";
+pub const DRIVER: Registration = Registration {
+    kind: "mysql",
+    options: Options::of::<MysqlSpec>(),
+    library: || "wire (our own, on the reactor) or mysql_async (on tokio)".into(),
+    isolation: &[
+        Isolation::ReadUncommitted,
+        Isolation::ReadCommitted,
+        Isolation::RepeatableRead,
+        Isolation::Serializable,
+    ],
+    clients: &[wire::CLIENT, library::CLIENT],
+};
 
-/// Our own wire client is preferred.
-pub(crate) fn ways() -> Vec<Way> {
-    vec![
-        Way {
-            client: "wire",
-            driver: "mysql",
-            runners: wire::RUNNERS,
-            offers: wire::offers(),
-        },
-        Way {
-            client: "mysql_async",
-            driver: "mysql_async",
-            runners: library::RUNNERS,
-            offers: library::offers(),
-        },
-    ]
-}
+/// Of both clients.
+const OFFERS: Offers = Offers::of(&[
+    Offer::Transactions,
+    Offer::Scan,
+    Offer::CountsFound,
+    Offer::CountsChanged,
+    Offer::PlainIndex,
+]);
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "mysql",
@@ -85,26 +88,6 @@ fn dialect(table_options: &str) -> &'static Dialect {
         table_suffix,
         ..DIALECT.clone()
     }))
-}
-
-/// Of both clients.
-fn capabilities() -> Capabilities {
-    Capabilities {
-        transactions: true,
-        scan: true,
-        affected: vec![Affected::Found, Affected::Changed],
-        batch_insert: true,
-        plain_index: true,
-        pipeline: false,
-        isolation: vec![
-            Isolation::ReadUncommitted,
-            Isolation::ReadCommitted,
-            Isolation::RepeatableRead,
-            Isolation::Serializable,
-        ],
-        cancel: true,
-        tls: false,
-    }
 }
 
 #[cfg(test)]

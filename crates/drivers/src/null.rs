@@ -6,34 +6,47 @@
 mod faults;
 mod kept;
 mod memory;
+mod options;
 mod random;
 mod session;
 
+use crate::registration::{self, ClientLibrary, Options, Registration};
 use bakeoff_model::driver::Driver;
-use bakeoff_model::needs::{Affected, Capabilities, Needs};
+use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
-use bakeoff_model::run::{NullSpec, RunnerKind};
+use bakeoff_model::run::{Phase, RunSpec, RunnerKind};
 use faults::Orders;
+pub use options::{NullLatency, NullSpec, NullStall};
 use random::Random;
 pub use session::NullSession;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio, RunnerKind::Thread, RunnerKind::Reactor];
+pub const DRIVER: Registration = Registration {
+    kind: "null",
+    options: Options::of::<NullSpec>(),
+    library: String::new,
+    isolation: &[],
+    clients: &[ClientLibrary {
+        name: "null",
+        driver: "null",
+        runners: NullDriver::RUNNERS,
+        offers: OFFERS,
+    }],
+};
 
-pub fn capabilities() -> Capabilities {
-    Capabilities {
-        transactions: true,
-        scan: true,
-        affected: vec![Affected::Found],
-        batch_insert: true,
-        plain_index: false,
-        pipeline: false,
-        isolation: Vec::new(),
-        cancel: true,
-        tls: false,
-    }
+const OFFERS: Offers = Offers::of(&[Offer::Transactions, Offer::Scan, Offer::CountsFound]);
+
+pub fn driver(spec: &RunSpec) -> Result<NullDriver, Trouble> {
+    let options: NullSpec = registration::options(spec)?;
+    let options = match spec.phase {
+        Phase::Run => options,
+        _ => faultless(&options),
+    };
+    // Every client draws faults of its own.
+    let seed = spec.seed.wrapping_add(u64::from(spec.client.index));
+    Ok(NullDriver::new(options, seed))
 }
 
 pub struct NullDriver {
@@ -63,7 +76,7 @@ impl NullDriver {
 
 /// What lies, fails or loses does so in the measured run alone: with the rest of it a run would not be reached, or begin
 /// from other data than it says. Time is kept in every phase.
-pub fn faultless(spec: &NullSpec) -> NullSpec {
+fn faultless(spec: &NullSpec) -> NullSpec {
     NullSpec {
         error_ratio: 0.0,
         wrong_ratio: 0.0,
@@ -82,12 +95,12 @@ fn not_kept(error: &std::io::Error, folder: &Path) -> Trouble {
 }
 
 impl Driver for NullDriver {
-    const RUNNERS: &'static [RunnerKind] = RUNNERS;
+    const RUNNERS: &'static [RunnerKind] = &[RunnerKind::Tokio, RunnerKind::Thread, RunnerKind::Reactor];
     type Client = ();
     type Session = NullSession;
 
-    fn capabilities(&self) -> Capabilities {
-        capabilities()
+    fn offers(&self) -> Offers {
+        OFFERS
     }
     fn client(&self) -> &'static str {
         "null"

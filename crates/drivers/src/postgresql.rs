@@ -12,34 +12,34 @@ pub(crate) mod options;
 pub(crate) mod settings;
 pub mod wire;
 
-use crate::way::Way;
-use bakeoff_model::needs::{Affected, Capabilities};
+use crate::registration::{Options, Registration};
+use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{Dialect, Partitioning, Upsert};
+pub use options::{PostgresqlClient, PostgresqlSpec};
 
-pub const LIBRARY: &str = match cfg!(feature = "tokio_postgres") {
-    true => "wire (our own, on the reactor) or tokio-postgres (on tokio)",
-    false => "wire (our own, on the reactor)",
+pub const DRIVER: Registration = Registration {
+    kind: "postgresql",
+    options: Options::of::<PostgresqlSpec>(),
+    library: || match cfg!(feature = "tokio_postgres") {
+        true => "wire (our own, on the reactor) or tokio-postgres (on tokio)".into(),
+        false => "wire (our own, on the reactor)".into(),
+    },
+    isolation: &[
+        Isolation::ReadCommitted,
+        Isolation::RepeatableRead,
+        Isolation::Snapshot,
+        Isolation::Serializable,
+    ],
+    clients: &[
+        wire::CLIENT,
+        #[cfg(feature = "tokio_postgres")]
+        library::CLIENT,
+    ],
 };
 
-/// Our own wire client is preferred.
-pub(crate) fn ways() -> Vec<Way> {
-    vec![
-        Way {
-            client: "wire",
-            driver: "postgresql",
-            runners: wire::RUNNERS,
-            offers: wire::offers(),
-        },
-        #[cfg(feature = "tokio_postgres")]
-        Way {
-            client: "tokio_postgres",
-            driver: "tokio_postgres",
-            runners: library::RUNNERS,
-            offers: library::offers(),
-        },
-    ]
-}
+/// Of all clients.
+const OFFERS: Offers = Offers::of(&[Offer::Transactions, Offer::Scan, Offer::CountsFound]);
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "postgresql",
@@ -76,23 +76,3 @@ pub(crate) static DIALECT: Dialect = Dialect {
     star_as_declared: true,
     by_token: false,
 };
-
-/// Of all clients.
-fn capabilities() -> Capabilities {
-    Capabilities {
-        transactions: true,
-        scan: true,
-        affected: vec![Affected::Found],
-        batch_insert: true,
-        plain_index: false,
-        pipeline: false,
-        isolation: vec![
-            Isolation::ReadCommitted,
-            Isolation::RepeatableRead,
-            Isolation::Snapshot,
-            Isolation::Serializable,
-        ],
-        cancel: true,
-        tls: false,
-    }
-}

@@ -1,175 +1,82 @@
-//! From what a plan says of a driver to its options decided, the client library that is taken, and what that offers. One
-//! kind, one entry in [`KINDS`]; what each client can do stands with it.
-#[cfg(feature = "cassandra")]
-use crate::cassandra;
-#[cfg(feature = "mysql")]
-use crate::mysql;
-use crate::null;
-#[cfg(feature = "postgresql")]
-use crate::postgresql;
-#[cfg(feature = "sqlite")]
-use crate::sqlite;
-use crate::way::Way;
-use bakeoff_model::needs::{Capabilities, Needs};
-use bakeoff_model::options::{Described, Said, Table, decide};
+//! From what a plan says of a driver to its options decided, the client library that is taken, and what that offers.
+use crate::registration::{ClientLibrary, Registration, runners};
+use bakeoff_model::needs::{Needs, Offer};
+use bakeoff_model::options::unreadable;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{DriverRequest, ResolvedDriver};
-#[cfg(feature = "cassandra")]
-use bakeoff_model::run::CassandraSpec;
-#[cfg(feature = "mysql")]
-use bakeoff_model::run::MysqlSpec;
-use bakeoff_model::run::NullSpec;
-#[cfg(feature = "postgresql")]
-use bakeoff_model::run::PostgresqlSpec;
-#[cfg(feature = "sqlite")]
-use bakeoff_model::run::SqliteSpec;
-use bakeoff_model::run::{DriverSpec, RunnerKind};
+use bakeoff_model::run::{DriverSpec, Isolation, RunSpec, RunnerKind};
 
-pub struct Kind {
-    /// As in the run's `driver.kind`.
-    pub kind: &'static str,
-    pub library: fn() -> String,
-    /// Preferred one first.
-    pub ways: fn() -> Vec<Way>,
-    pub describe: fn() -> Vec<Described>,
-    decide: fn(&Said) -> Result<(DriverSpec, Said), Trouble>,
-}
-
-/// The drivers in this build.
-pub const KINDS: &[Kind] = &[
-    Kind {
-        kind: "null",
-        library: String::new,
-        ways: || vec![alone("null", null::RUNNERS, null::capabilities())],
-        describe: || Table::of_plan::<NullSpec>().describe(),
-        decide: |said| decide(said, "driver").map(|(spec, said)| (DriverSpec::Null(spec), said)),
-    },
-    #[cfg(feature = "sqlite")]
-    Kind {
-        kind: "sqlite",
-        library: || format!("SQLite {}", rusqlite::version()),
-        ways: || vec![alone("sqlite", sqlite::RUNNERS, sqlite::capabilities())],
-        describe: || Table::of_plan::<SqliteSpec>().describe(),
-        decide: |said| decide(said, "driver").map(|(spec, said)| (DriverSpec::Sqlite(spec), said)),
-    },
-    #[cfg(feature = "mysql")]
-    Kind {
-        kind: "mysql",
-        library: || mysql::LIBRARY.into(),
-        ways: mysql::ways,
-        describe: || Table::of_plan::<MysqlSpec>().describe(),
-        decide: |said| decide(said, "driver").map(|(spec, said)| (DriverSpec::Mysql(spec), said)),
-    },
-    #[cfg(feature = "postgresql")]
-    Kind {
-        kind: "postgresql",
-        library: || postgresql::LIBRARY.into(),
-        ways: postgresql::ways,
-        describe: || Table::of_plan::<PostgresqlSpec>().describe(),
-        decide: |said| decide(said, "driver").map(|(spec, said)| (DriverSpec::Postgresql(spec), said)),
-    },
-    #[cfg(feature = "cassandra")]
-    Kind {
-        kind: "cassandra",
-        library: || cassandra::LIBRARY.into(),
-        ways: || vec![alone("cassandra", cassandra::RUNNERS, cassandra::capabilities())],
-        describe: || Table::of_plan::<CassandraSpec>().describe(),
-        decide: |said| decide(said, "driver").map(|(spec, said)| (DriverSpec::Cassandra(spec), said)),
-    },
-];
-
-/// Of a kind with one client.
-fn alone(kind: &'static str, runners: &'static [RunnerKind], offers: Capabilities) -> Way {
-    Way {
-        client: kind,
-        driver: kind,
-        runners,
-        offers,
-    }
-}
-
-impl Kind {
-    pub fn of(kind: &str) -> Result<&'static Kind, Trouble> {
-        KINDS.iter().find(|known| known.kind == kind).ok_or_else(|| {
-            refuse(
-                "",
-                format!("this engine was built without {kind}"),
-                format!("build it with the feature `{kind}`; `bakeoff-engine list` shows what it has"),
-            )
-        })
-    }
-
-    /// Of all ways, preferred one first.
-    pub fn runners(&self) -> Vec<RunnerKind> {
-        (self.ways)()
-            .iter()
-            .flat_map(|way| way.runners)
-            .copied()
-            .collect()
-    }
-}
-
-/// The options of a plan decided, and the way that they leave.
+/// The options of a plan decided, and the client library that is taken.
 pub struct Decided {
     pub resolved: ResolvedDriver,
     spec: DriverSpec,
-    ways: Vec<Way>,
+    kind: &'static Registration,
 }
 
 pub fn resolve(request: &DriverRequest) -> Result<Decided, Trouble> {
-    let kind = Kind::of(&request.kind)?;
-    let (spec, options) = (kind.decide)(&request.options)?;
-    let ways = left(&spec, request.runner)?;
-    let taken = &ways[0];
-    if let Some(level) = request.isolation
-        && !taken.offers.isolation.contains(&level)
-    {
-        let what = format!("{} has no isolation level {}", request.kind, level.name());
-        let levels: Vec<&str> = taken.offers.isolation.iter().map(|level| level.name()).collect();
-        let hint = match levels.as_slice() {
-            [] => "leave `isolation` out".into(),
-            levels => format!("it has {}", levels.join(", ")),
-        };
-        return Err(refuse("isolation", what, hint));
-    }
+    let kind = Registration::of(&request.kind)?;
+    let options = (kind.options.decide)(&request.options)?;
+    let spec = DriverSpec::new(kind.kind, options).map_err(|error| unreadable(&error, "driver"))?;
+    let clients = left(kind, &spec, request.runner)?;
+    has_level(kind, request.isolation)?;
     Ok(Decided {
         resolved: ResolvedDriver {
-            options,
-            client: taken.client.into(),
-            runners: ways.iter().flat_map(|way| way.runners).copied().collect(),
-            offers: taken.offers.clone(),
+            options: spec.options.clone(),
+            client: clients[0].name.into(),
+            runners: runners(clients.iter().copied()),
+            offers: kind.capabilities(clients[0]),
         },
         spec,
-        ways: (kind.ways)(),
+        kind,
     })
 }
 
-/// The driver that a run's document asks for: a kind may have more than one client.
-pub fn driver(spec: &DriverSpec, runner: Option<RunnerKind>) -> Result<&'static str, Trouble> {
-    left(spec, runner).map(|ways| ways[0].driver)
+/// The client library that a run's document asks for.
+pub fn client(spec: &RunSpec) -> Result<&'static ClientLibrary, Trouble> {
+    let kind = Registration::of(&spec.driver.kind)?;
+    has_level(kind, spec.isolation)?;
+    left(kind, &spec.driver, spec.runner).map(|clients| clients[0])
 }
 
-/// The ways that are left with these options, preferred one first; at least one.
-fn left(spec: &DriverSpec, runner: Option<RunnerKind>) -> Result<Vec<Way>, Trouble> {
-    let kind = Kind::of(spec.kind())?;
-    let mut ways = (kind.ways)();
+fn has_level(kind: &Registration, asked: Option<Isolation>) -> Result<(), Trouble> {
+    let Some(level) = asked.filter(|level| !kind.isolation.contains(level)) else {
+        return Ok(());
+    };
+    let what = format!("{} has no isolation level {}", kind.kind, level.name());
+    let levels: Vec<&str> = kind.isolation.iter().map(|level| level.name()).collect();
+    let hint = match levels.as_slice() {
+        [] => "leave `isolation` out".into(),
+        levels => format!("it has {}", levels.join(", ")),
+    };
+    Err(refuse("isolation", what, hint))
+}
+
+/// The clients that are left with these options, preferred one first; at least one.
+fn left(
+    kind: &'static Registration,
+    spec: &DriverSpec,
+    runner: Option<RunnerKind>,
+) -> Result<Vec<&'static ClientLibrary>, Trouble> {
+    let mut clients: Vec<_> = kind.clients.iter().collect();
+    let speaks_tls = |client: &ClientLibrary| client.offers.has(Offer::Tls);
     if let Some(client) = spec.client() {
-        ways.retain(|way| way.client == client);
-        if ways.is_empty() {
+        clients.retain(|known| known.name == client);
+        if clients.is_empty() {
             let what = format!("this engine was built without the client {client}");
             return Err(refuse("client", what, "leave `client` out"));
         }
     }
-    if spec.tls() && !ways.iter().any(|way| way.offers.tls) {
-        return Err(no_tls(kind, spec));
+    if spec.tls() {
+        clients.retain(|client| speaks_tls(client));
+        if clients.is_empty() {
+            return Err(no_tls(kind, spec));
+        }
     }
-    ways.retain(|way| way.offers.tls || !spec.tls());
     let Some(runner) = runner else {
-        return Ok(ways);
+        return Ok(clients);
     };
-    let possible: Vec<&str> = ways
+    let possible: Vec<&str> = runners(clients.iter().copied())
         .iter()
-        .flat_map(|way| way.runners)
         .map(|runner| runner.name())
         .collect();
     let all = possible.len() == kind.runners().len();
@@ -182,8 +89,8 @@ fn left(spec: &DriverSpec, runner: Option<RunnerKind>) -> Result<Vec<Way>, Troub
         },
         possible.join(" or ")
     );
-    ways.retain(|way| way.runners.contains(&runner));
-    if ways.is_empty() {
+    clients.retain(|client| client.runners.contains(&runner));
+    if clients.is_empty() {
         let what = format!(
             "the driver {} does not run on the runner {}",
             kind.kind,
@@ -191,16 +98,16 @@ fn left(spec: &DriverSpec, runner: Option<RunnerKind>) -> Result<Vec<Way>, Troub
         );
         return Err(refuse("runner", what, hint));
     }
-    Ok(ways)
+    Ok(clients)
 }
 
-fn no_tls(kind: &Kind, spec: &DriverSpec) -> Trouble {
-    let able = (kind.ways)().into_iter().find(|way| way.offers.tls);
+fn no_tls(kind: &Registration, spec: &DriverSpec) -> Trouble {
+    let able = kind.clients.iter().find(|client| client.offers.has(Offer::Tls));
     match (spec.client(), able) {
         (Some(client), Some(able)) => refuse(
             "client",
             format!("the client `{client}` speaks no TLS"),
-            format!("leave `client` out, or write client = \"{}\"", able.client),
+            format!("leave `client` out, or write client = \"{}\"", able.name),
         ),
         _ => refuse(
             "tls",
@@ -214,23 +121,22 @@ impl Decided {
     /// Holds what a workload needs against what this driver offers with its options. A refusal names both, and the client
     /// that would do where there is one.
     pub fn meet(&self, needs: &Needs, workload: &str) -> Result<(), Trouble> {
-        let kind = self.spec.kind();
-        let several = self.ways.len() > 1;
-        let name = match several {
-            true => format!("{kind} with the client {}", self.resolved.client),
-            false => kind.to_owned(),
+        let Registration { kind, clients, .. } = self.kind;
+        let name = match clients.len() {
+            1 => (*kind).to_owned(),
+            _ => format!("{kind} with the client {}", self.resolved.client),
         };
         let meets = |offers| needs.check(workload, offers, &name);
-        meets(&self.resolved.offers).map_err(|refused| {
-            let other = self.ways.iter().find(|way| meets(&way.offers).is_ok());
+        meets(self.resolved.offers.offers).map_err(|refused| {
+            let other = clients.iter().find(|client| meets(client.offers).is_ok());
             let Some(other) = other else {
                 return refused;
             };
-            let without = match self.spec.tls() && !other.offers.tls {
+            let without = match self.spec.tls() && !other.offers.has(Offer::Tls) {
                 true => ", without `tls`",
                 false => "",
             };
-            let hint = format!("client = \"{}\"{without} offers it", other.client);
+            let hint = format!("client = \"{}\"{without} offers it", other.name);
             refuse("client", refused.what, hint)
         })
     }

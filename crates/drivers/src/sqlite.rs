@@ -6,20 +6,23 @@
 //! that computes for as long is interrupted, and what it has written is undone.
 mod bulk;
 mod errors;
+mod options;
 mod pragmas;
 mod values;
 
 use crate::records::SqlRecords;
+use crate::registration::{self, ClientLibrary, Options, Registration};
 use bakeoff_model::driver::Driver;
-use bakeoff_model::needs::{Affected, Capabilities, Needs};
+use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::{Isolation, RunnerKind, SqliteBegin, SqliteSpec};
+use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, Partitioning, SqlSession, Statement, Upsert};
 use bakeoff_model::time::{deadline_ns, now_ns};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use errors::{at_commit, op_error};
+pub use options::{SqliteBegin, SqliteSpec};
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use std::path::Path;
@@ -27,7 +30,18 @@ use std::rc::Rc;
 use std::time::Duration;
 use values::{Bound, Declared};
 
-pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Thread];
+pub const DRIVER: Registration = Registration {
+    kind: "sqlite",
+    options: Options::of::<SqliteSpec>(),
+    library: || format!("SQLite {}", rusqlite::version()),
+    isolation: &[Isolation::Serializable],
+    clients: &[ClientLibrary {
+        name: "sqlite",
+        driver: "sqlite",
+        runners: SqliteDriver::RUNNERS,
+        offers: OFFERS,
+    }],
+};
 
 static DIALECT: Dialect = Dialect {
     name: "sqlite",
@@ -73,18 +87,10 @@ const STEPS: i32 = 1000;
 
 const ONE_LEVEL: &str = "SQLite has no isolation level but serializable";
 
-pub fn capabilities() -> Capabilities {
-    Capabilities {
-        transactions: true,
-        scan: true,
-        affected: vec![Affected::Found],
-        batch_insert: true,
-        plain_index: false,
-        pipeline: false,
-        isolation: vec![Isolation::Serializable],
-        cancel: false,
-        tls: false,
-    }
+const OFFERS: Offers = Offers::of(&[Offer::Transactions, Offer::Scan, Offer::CountsFound]);
+
+pub fn driver(spec: &RunSpec) -> Result<SqliteDriver, Trouble> {
+    SqliteDriver::new(registration::options(spec)?, spec.isolation, spec.timeout())
 }
 
 pub struct SqliteDriver {
@@ -120,12 +126,12 @@ impl SqliteDriver {
 }
 
 impl Driver for SqliteDriver {
-    const RUNNERS: &'static [RunnerKind] = RUNNERS;
+    const RUNNERS: &'static [RunnerKind] = &[RunnerKind::Thread];
     type Client = ();
     type Session = SqlRecords<SqliteSession>;
 
-    fn capabilities(&self) -> Capabilities {
-        capabilities()
+    fn offers(&self) -> Offers {
+        OFFERS
     }
     fn client(&self) -> &'static str {
         "rusqlite"

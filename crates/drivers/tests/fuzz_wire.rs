@@ -6,6 +6,7 @@ mod bench;
 mod scripted;
 
 use bakeoff_model::driver::Driver;
+use bakeoff_model::needs::Offer;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
@@ -74,7 +75,7 @@ async fn converse(driver: &impl Driver<Session: SpeaksSql>) -> usize {
     if !heard(rows.map(drop)) {
         return 3;
     }
-    if driver.capabilities().pipeline {
+    if driver.offers().has(Offer::Pipeline) {
         let mut pipeline = Pipeline::default();
         pipeline.begin();
         pipeline.push(statement, &[Value::Int(1)]);

@@ -3,10 +3,10 @@
 mod bench;
 
 use bakeoff_drivers::null::NullDriver;
+use bakeoff_drivers::null::NullSpec;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
-use bakeoff_model::run::NullSpec;
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
 use bench::{Bench, MysqlWire, PostgresqlWire, Sqlite, open, row, run, table};

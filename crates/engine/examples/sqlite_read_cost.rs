@@ -3,10 +3,9 @@
 //! the same file, the same thread count, the same skew of keys, in shuffled pairs. The bar is 1.10.
 //!
 //!     cargo run --release -p bakeoff-engine --example sqlite_read_cost [-- PAIRS [SECONDS]]
-use bakeoff_drivers::sqlite::SqliteDriver;
 use bakeoff_measure::{Control, execute};
 use bakeoff_model::event::RunResult;
-use bakeoff_model::run::{DriverSpec, RunSpec, WorkloadSpec};
+use bakeoff_model::run::{RunSpec, WorkloadSpec};
 use bakeoff_workloads::keys::{Scrambled, fnv64};
 use bakeoff_workloads::rng::Random;
 use bakeoff_workloads::ycsb::Ycsb;
@@ -133,15 +132,14 @@ fn engine(path: &Path, phase: &str, seconds: f64) -> Result<RunResult, Box<dyn E
             "driver":{{"kind":"sqlite","path":{path:?},"pragmas":{{"cache_size":"{CACHE}"}}}},
             "workload":{{"kind":"ycsb","records":{RECORDS},"batch_size":1000,
                         "request_distribution":{{"kind":"zipfian"}},"read_proportion":1,"update_proportion":0}},
-            "warm_up_s":0.3,"limit":{{"kind":"time","window_s":{seconds}}}}}"#
+            "timeout_s":30,"warm_up_s":0.3,"limit":{{"kind":"time","window_s":{seconds}}}}}"#
     ))
     .map_err(|trouble| trouble.to_string())?;
-    let (WorkloadSpec::Ycsb(options), DriverSpec::Sqlite(file)) = (&spec.workload, &spec.driver) else {
-        return Err("the document above asks for YCSB on SQLite".into());
+    let WorkloadSpec::Ycsb(options) = &spec.workload else {
+        return Err("the document above asks for YCSB".into());
     };
     let workload = Ycsb::new(options, spec.seed, spec.client).map_err(|trouble| trouble.to_string())?;
-    let driver = SqliteDriver::new(file.clone(), None, Duration::from_secs(30))
-        .map_err(|trouble| trouble.to_string())?;
+    let driver = bakeoff_drivers::sqlite::driver(&spec).map_err(|trouble| trouble.to_string())?;
     let control = Arc::new(Control::default());
     control.start_now();
     execute(&spec, driver, workload, control, Arc::new(drop)).map_err(|trouble| trouble.to_string().into())

@@ -1,11 +1,13 @@
 //! Which drivers and workloads there are. Types are erased here and nowhere else: one line per pair, each compiled
 //! for its own driver and workload.
-use bakeoff_drivers::resolve::{KINDS, Kind, resolve as decide};
+use bakeoff_drivers::DRIVERS;
+use bakeoff_drivers::registration::Registration;
+use bakeoff_drivers::resolve::{client, resolve as decide};
 use bakeoff_measure::{Control, Sink, execute as measure};
 use bakeoff_model::event::RunResult;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
 use bakeoff_model::resolve::{Answer, ListedDriver, Request, WriteEventsRequest};
-use bakeoff_model::run::{DriverSpec, RunSpec, WorkloadSpec};
+use bakeoff_model::run::{RunSpec, WorkloadSpec};
 use std::sync::Arc;
 
 struct Pair {
@@ -84,100 +86,19 @@ fn pairs() -> impl Iterator<Item = &'static Pair> {
     PAIRS.iter().copied().flatten()
 }
 
-/// From the document to a driver. A name here is the driver's kind.
+/// From the document to a driver, by the name of its client library's pair.
 mod drivers {
-    use super::{DriverSpec, RunSpec, Trouble, not_in_build};
-    use bakeoff_drivers::null::{self, NullDriver};
-    use bakeoff_model::options::check_bounds;
-    use bakeoff_model::run::Phase;
-
-    pub fn null(spec: &RunSpec) -> Result<NullDriver, Trouble> {
-        match &spec.driver {
-            DriverSpec::Null(options) => {
-                check_bounds(options, "run.json: driver")?;
-                let options = match spec.phase {
-                    Phase::Run => options.clone(),
-                    _ => null::faultless(options),
-                };
-                // Every client draws faults of its own.
-                let seed = spec.seed.wrapping_add(u64::from(spec.client.index));
-                Ok(NullDriver::new(options, seed))
-            }
-            _ => Err(not_in_build(spec)),
-        }
-    }
-
-    #[cfg(feature = "sqlite")]
-    pub fn sqlite(spec: &RunSpec) -> Result<bakeoff_drivers::sqlite::SqliteDriver, Trouble> {
-        match &spec.driver {
-            DriverSpec::Sqlite(options) => bakeoff_drivers::sqlite::SqliteDriver::new(
-                options.clone(),
-                spec.isolation,
-                super::timeout(spec),
-            ),
-            _ => Err(not_in_build(spec)),
-        }
-    }
-
-    #[cfg(feature = "mysql")]
-    pub fn mysql(spec: &RunSpec) -> Result<bakeoff_drivers::mysql::wire::WireDriver, Trouble> {
-        match &spec.driver {
-            DriverSpec::Mysql(options) => bakeoff_drivers::mysql::wire::WireDriver::new(
-                options.clone(),
-                spec.isolation,
-                super::timeout(spec),
-            ),
-            _ => Err(not_in_build(spec)),
-        }
-    }
-
-    #[cfg(feature = "mysql")]
-    pub fn mysql_async(spec: &RunSpec) -> Result<bakeoff_drivers::mysql::library::LibraryDriver, Trouble> {
-        match &spec.driver {
-            DriverSpec::Mysql(options) => bakeoff_drivers::mysql::library::LibraryDriver::new(
-                options.clone(),
-                spec.isolation,
-                super::timeout(spec),
-            ),
-            _ => Err(not_in_build(spec)),
-        }
-    }
-
-    #[cfg(feature = "postgresql")]
-    pub fn postgresql(spec: &RunSpec) -> Result<bakeoff_drivers::postgresql::wire::WireDriver, Trouble> {
-        match &spec.driver {
-            DriverSpec::Postgresql(options) => bakeoff_drivers::postgresql::wire::WireDriver::new(
-                options,
-                spec.isolation,
-                super::timeout(spec),
-            ),
-            _ => Err(not_in_build(spec)),
-        }
-    }
-
-    #[cfg(feature = "tokio_postgres")]
-    pub fn tokio_postgres(
-        spec: &RunSpec,
-    ) -> Result<bakeoff_drivers::postgresql::library::LibraryDriver, Trouble> {
-        match &spec.driver {
-            DriverSpec::Postgresql(options) => bakeoff_drivers::postgresql::library::LibraryDriver::new(
-                options,
-                spec.isolation,
-                super::timeout(spec),
-            ),
-            _ => Err(not_in_build(spec)),
-        }
-    }
-
     #[cfg(feature = "cassandra")]
-    pub fn cassandra(spec: &RunSpec) -> Result<bakeoff_drivers::cassandra::CassandraDriver, Trouble> {
-        match &spec.driver {
-            DriverSpec::Cassandra(options) => {
-                bakeoff_drivers::cassandra::CassandraDriver::new(options, &spec.routing, super::timeout(spec))
-            }
-            _ => Err(not_in_build(spec)),
-        }
-    }
+    pub use bakeoff_drivers::cassandra::driver as cassandra;
+    #[cfg(feature = "mysql")]
+    pub use bakeoff_drivers::mysql::{library::driver as mysql_async, wire::driver as mysql};
+    pub use bakeoff_drivers::null::driver as null;
+    #[cfg(feature = "tokio_postgres")]
+    pub use bakeoff_drivers::postgresql::library::driver as tokio_postgres;
+    #[cfg(feature = "postgresql")]
+    pub use bakeoff_drivers::postgresql::wire::driver as postgresql;
+    #[cfg(feature = "sqlite")]
+    pub use bakeoff_drivers::sqlite::driver as sqlite;
 }
 
 /// From the document to a workload. A name here is the workload's kind.
@@ -235,7 +156,7 @@ mod workloads {
             return Err(super::not_in_build(spec));
         };
         let loads = spec.phase == bakeoff_model::run::Phase::Load;
-        bakeoff_workloads::sql::Sql::new(options, spec.seed, spec.client, spec.driver.kind(), loads)
+        bakeoff_workloads::sql::Sql::new(options, spec.seed, spec.client, &spec.driver.kind, loads)
     }
 
     /// `None` in the phases before and after a run.
@@ -250,24 +171,14 @@ mod workloads {
     }
 }
 
-#[cfg(any(
-    feature = "sqlite",
-    feature = "mysql",
-    feature = "postgresql",
-    feature = "cassandra"
-))]
-fn timeout(spec: &RunSpec) -> std::time::Duration {
-    std::time::Duration::from_secs_f64(spec.timeout_s)
-}
-
 pub fn execute(spec: &RunSpec, control: Arc<Control>, sink: Sink) -> Result<RunResult, Trouble> {
-    let driver = bakeoff_drivers::resolve::driver(&spec.driver, spec.runner)?;
-    let pair = pairs().find(|pair| pair.driver == driver && pair.workload == spec.workload.kind());
+    let client = client(spec)?;
+    let pair = pairs().find(|pair| pair.driver == client.driver && pair.workload == spec.workload.kind());
     (pair.ok_or_else(|| not_in_build(spec))?.execute)(spec, control, sink)
 }
 
 fn not_in_build(spec: &RunSpec) -> Trouble {
-    match fits(spec.driver.kind(), spec.workload.kind()) {
+    match fits(&spec.driver.kind, spec.workload.kind()) {
         Err(trouble) => trouble,
         Ok(()) => usage(
             "this pair of driver and workload is not in the build",
@@ -282,8 +193,8 @@ fn fits(driver: &str, workload: &str) -> Result<(), Trouble> {
     if is_pair(driver) {
         return Ok(());
     }
-    let kind = Kind::of(driver)?.kind;
-    let able: Vec<&str> = KINDS
+    let kind = Registration::of(driver)?.kind;
+    let able: Vec<&str> = DRIVERS
         .iter()
         .map(|known| known.kind)
         .filter(|known| is_pair(known))
@@ -326,18 +237,18 @@ pub fn list() -> String {
             .map(|pair| pair.workload.to_owned())
             .collect()
     };
-    let listed = |kind: &Kind| ListedDriver {
+    let listed = |kind: &&Registration| ListedDriver {
         kind: kind.kind.into(),
         runners: kind.runners(),
-        capabilities: (kind.ways)().swap_remove(0).offers,
+        capabilities: kind.capabilities(&kind.clients[0]),
         library: (kind.library)(),
         workloads: workloads_of(kind.kind),
-        options: (kind.describe)(),
+        options: (kind.options.describe)(),
     };
     let list = serde_json::json!({
         "format": bakeoff_model::FORMAT,
         "engine_version": env!("CARGO_PKG_VERSION"),
-        "drivers": KINDS.iter().map(listed).collect::<Vec<_>>(),
+        "drivers": DRIVERS.iter().map(listed).collect::<Vec<_>>(),
         "workloads": bakeoff_workloads::resolve::list(),
         "io_uring_refusal": bakeoff_measure::runner::reactor::io_uring_refusal(),
     });

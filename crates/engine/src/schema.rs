@@ -1,7 +1,9 @@
 //! JSON Schema of everything that crosses the boundary, generated from the Rust types.
+use bakeoff_drivers::DRIVERS;
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::{event, resolve, run};
 use schemars::{Schema, SchemaGenerator};
+use serde_json::{Value, json};
 use std::path::Path;
 
 // The variants of a tagged enum are written out where they stand; by their own names they are definitions too, so that
@@ -39,11 +41,23 @@ fn schemas() -> [(&'static str, Schema); 5] {
     ]
 }
 
+/// Of the driver's part each driver says its own.
 fn run_schema() -> Schema {
-    schema_with_definitions!(
-        run::RunSpec: run::NullSpec, run::SqliteSpec, run::MysqlSpec, run::PostgresqlSpec,
-        run::CassandraSpec, run::YcsbSpec
-    )
+    let mut generator = SchemaGenerator::default();
+    let drivers: Vec<Schema> = DRIVERS
+        .iter()
+        .map(|driver| driver.schema(&mut generator))
+        .collect();
+    let _ = generator.subschema_for::<run::YcsbSpec>();
+    let mut schema = generator.into_root_schema_for::<run::RunSpec>();
+    let driver = json!({
+        "description": "The driver and what it needs. A kind's name is the driver's file name.",
+        "oneOf": drivers,
+    });
+    if let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) {
+        definitions.insert("DriverSpec".into(), driver);
+    }
+    schema
 }
 
 fn event_schema() -> Schema {

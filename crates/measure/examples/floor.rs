@@ -7,9 +7,10 @@
 mod bench;
 
 use bakeoff_drivers::null::NullDriver;
+use bakeoff_drivers::null::NullSpec;
 use bakeoff_measure::{Control, execute};
 use bakeoff_model::driver::Driver;
-use bakeoff_model::run::{NullSpec, RunSpec, RunnerKind, WorkloadSpec};
+use bakeoff_model::run::{RunSpec, RunnerKind, WorkloadSpec};
 use bakeoff_model::time::now_ns;
 use bakeoff_model::workload::Workload;
 use bakeoff_workloads::ycsb::Ycsb;

@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used)] // test code throughout
 mod bench;
 use bakeoff_drivers::null::NullDriver;
+use bakeoff_drivers::null::NullSpec;
 use bakeoff_measure::{Control, execute};
 use bakeoff_model::outcome::Outcome;
-use bakeoff_model::run::{NullSpec, WorkloadSpec};
+use bakeoff_model::run::WorkloadSpec;
 use bakeoff_workloads::ycsb::Ycsb;
 use bench::{Reply, run, spec};
 use std::alloc::{GlobalAlloc, Layout, System};

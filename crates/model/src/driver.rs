@@ -3,7 +3,7 @@
 //! Order of calls: the engine builds the driver from its spec (once, any thread); each worker calls `open` once and
 //! keeps the client; each session is opened from that client on the same thread and never leaves it. Sessions and
 //! clients need not be `Send`. A session has at most one operation in flight.
-use crate::needs::{Capabilities, Needs};
+use crate::needs::{Needs, Offers};
 use crate::outcome::{OpError, Trouble};
 use crate::run::RunnerKind;
 
@@ -18,7 +18,7 @@ pub trait Driver: Send + Sync + Sized + 'static {
     fn runners(&self) -> &'static [RunnerKind] {
         Self::RUNNERS
     }
-    fn capabilities(&self) -> Capabilities;
+    fn offers(&self) -> Offers;
     /// Name of the client library that speaks to the system; every report shows it.
     fn client(&self) -> &'static str;
     /// Called once on each worker thread, inside its runner.

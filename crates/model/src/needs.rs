@@ -1,53 +1,119 @@
 //! What a workload needs, held against what a driver offers, before anything starts.
 use crate::outcome::{Trouble, TroubleKind};
-use crate::run::Isolation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Something that not every driver can do.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Offer {
+    /// Begin, commit and rollback over several operations.
+    Transactions,
+    /// Records in the order of their keys, from any key on.
+    Scan,
+    /// An UPDATE can count the rows that it found.
+    CountsFound,
+    /// An UPDATE can count the rows that were not so before.
+    CountsChanged,
+    /// CREATE TABLE may list plain indexes (`KEY name (column)`) and have no primary key.
+    PlainIndex,
+    /// Several statements can be sent before the first is answered ([`crate::pipeline`]).
+    Pipeline,
+    /// Encrypted connections.
+    Tls,
+}
+
+impl Offer {
+    const ALL: [Self; 7] = [
+        Self::Transactions,
+        Self::Scan,
+        Self::CountsFound,
+        Self::CountsChanged,
+        Self::PlainIndex,
+        Self::Pipeline,
+        Self::Tls,
+    ];
+
+    /// In "tpcc needs ..., which redis does not offer".
+    fn words(self) -> &'static str {
+        match self {
+            Self::Transactions => "transactions",
+            Self::Scan => "scans in the order of keys",
+            Self::CountsFound => "updates that count the rows they found",
+            Self::CountsChanged => "updates that count the rows they changed",
+            Self::PlainIndex => "a plain index in place of the primary key",
+            Self::Pipeline => "statements sent together (a pipeline)",
+            Self::Tls => "encrypted connections",
+        }
+    }
+}
+
+/// A set of them.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[serde(from = "Vec<Offer>", into = "Vec<Offer>")]
+#[schemars(with = "Vec<Offer>")]
+pub struct Offers(u32);
+
+impl Offers {
+    pub const NONE: Self = Self(0);
+
+    pub const fn of(mut offers: &[Offer]) -> Self {
+        let mut set = Self::NONE;
+        while let [first, rest @ ..] = offers {
+            set = set.and(*first);
+            offers = rest;
+        }
+        set
+    }
+
+    pub const fn and(self, offer: Offer) -> Self {
+        Self(self.0 | 1 << offer as u32)
+    }
+
+    pub fn and_if(self, condition: bool, offer: Offer) -> Self {
+        if condition { self.and(offer) } else { self }
+    }
+
+    pub const fn has(self, offer: Offer) -> bool {
+        self.0 & (1 << offer as u32) != 0
+    }
+
+    /// An UPDATE tells a count of rows.
+    pub fn counts(self) -> bool {
+        self.has(Offer::CountsFound) || self.has(Offer::CountsChanged)
+    }
+
+    fn all(self) -> impl Iterator<Item = Offer> {
+        Offer::ALL.into_iter().filter(move |offer| self.has(*offer))
+    }
+}
+
+impl From<Vec<Offer>> for Offers {
+    fn from(offers: Vec<Offer>) -> Self {
+        Self::of(&offers)
+    }
+}
+
+impl From<Offers> for Vec<Offer> {
+    fn from(offers: Offers) -> Self {
+        offers.all().collect()
+    }
+}
 
 /// What a workload asks of its sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Begin, commit and rollback.
-    pub transactions: bool,
-    /// Records in the order of their keys, from any key on.
-    pub scan: bool,
+    pub offers: Offers,
     /// What a count of affected rows must mean, where the system counts them.
     pub affected: Affected,
     /// Where that is not offered another count will do: the workload then asks in another way.
     pub affected_if_offered: bool,
     /// A user's operations share a transaction, so each user needs a session of its own: no pool.
     pub own_session: bool,
-    /// Tables whose id has a plain index in place of the primary key.
-    pub plain_index: bool,
-    /// Several statements sent together.
-    pub pipeline: bool,
-}
-
-/// What a driver can do, so that a plan which asks for more is refused before anything starts.
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct Capabilities {
-    /// begin/commit/rollback over several operations.
-    pub transactions: bool,
-    /// Records in the order of their keys.
-    pub scan: bool,
-    /// What an UPDATE can be asked to count; empty: nothing is counted.
-    pub affected: Vec<Affected>,
-    pub batch_insert: bool,
-    /// CREATE TABLE may list plain indexes (`KEY name (column)`) and have no primary key.
-    pub plain_index: bool,
-    /// Several statements can be sent before the first is answered ([`crate::pipeline`]).
-    pub pipeline: bool,
-    /// Isolation levels that can be asked for, in portable names.
-    pub isolation: Vec<Isolation>,
-    /// Whether operations may be cancelled by a timeout (false: the call blocks until the engine returns).
-    pub cancel: bool,
-    pub tls: bool,
 }
 
 /// Which rows an UPDATE counts.
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Affected {
     /// All that it found.
     #[default]
@@ -58,39 +124,29 @@ pub enum Affected {
 
 impl Needs {
     /// Refuses, naming both, what the driver does not offer.
-    pub fn check(&self, workload: &str, offers: &Capabilities, driver: &str) -> Result<(), Trouble> {
+    pub fn check(&self, workload: &str, offers: Offers, driver: &str) -> Result<(), Trouble> {
         let Some(unmet) = self.unmet(offers) else {
             return Ok(());
         };
         Err(Trouble::new(
             TroubleKind::Usage,
-            format!("{workload} needs {unmet}, which {driver} does not offer"),
+            format!(
+                "{workload} needs {}, which {driver} does not offer",
+                unmet.words()
+            ),
             "driver",
             "choose another system, or options of the workload that do without",
         ))
     }
 
-    fn unmet(&self, offers: &Capabilities) -> Option<&'static str> {
-        if self.transactions && !offers.transactions {
-            return Some("transactions");
-        }
-        if self.scan && !offers.scan {
-            return Some("scans in the order of keys");
-        }
-        if self.plain_index && !offers.plain_index {
-            return Some("a plain index in place of the primary key");
-        }
-        if self.pipeline && !offers.pipeline {
-            return Some("statements sent together (a pipeline)");
-        }
-        let counts = self.affected_if_offered
-            || offers.affected.is_empty()
-            || offers.affected.contains(&self.affected);
-        match self.affected {
-            _ if counts => None,
-            Affected::Found => Some("updates that count the rows they found"),
-            Affected::Changed => Some("updates that count the rows they changed"),
-        }
+    fn unmet(&self, offers: Offers) -> Option<Offer> {
+        let count = match self.affected {
+            Affected::Found => Offer::CountsFound,
+            Affected::Changed => Offer::CountsChanged,
+        };
+        let counts = offers.counts() && !self.affected_if_offered;
+        let needed = self.offers.and_if(counts, count);
+        needed.all().find(|offer| !offers.has(*offer))
     }
 }
 
@@ -98,64 +154,42 @@ impl Needs {
 mod tests {
     use super::*;
 
-    const NOTHING: Capabilities = Capabilities {
-        transactions: false,
-        scan: false,
-        affected: vec![],
-        batch_insert: false,
-        plain_index: false,
-        pipeline: false,
-        isolation: vec![],
-        cancel: false,
-        tls: false,
-    };
-
     #[test]
     fn what_is_needed_and_not_offered_is_refused_and_both_are_named() {
         let none = Needs::default();
-        let needs = Needs {
-            transactions: true,
-            ..none
-        };
-        let told = |needs: Needs, offers: &Capabilities| needs.check("tpcc", offers, "redis");
-        let trouble = told(needs, &NOTHING);
-        let what = trouble.map_err(|trouble| trouble.what);
-        assert_eq!(
-            what,
-            Err("tpcc needs transactions, which redis does not offer".into())
-        );
-        assert_eq!(told(none, &NOTHING), Ok(()), "a system that does not count");
-        let found = Capabilities {
-            affected: vec![Affected::Found],
-            ..NOTHING
-        };
+        let told = |needs: Needs, offers: &[Offer]| needs.check("tpcc", Offers::of(offers), "redis");
+        for offer in Offer::ALL {
+            let needs = Needs {
+                offers: Offers::NONE.and(offer),
+                affected_if_offered: true,
+                ..none
+            };
+            let what = told(needs, &[]).map_err(|trouble| trouble.what);
+            let words = offer.words();
+            assert_eq!(
+                what,
+                Err(format!("tpcc needs {words}, which redis does not offer"))
+            );
+            assert_eq!(told(needs, &[Offer::Tls, offer]), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_count_is_needed_where_the_system_counts_at_all() {
+        let none = Needs::default();
+        let told = |needs: Needs, offers: &[Offer]| needs.unmet(Offers::of(offers));
+        assert_eq!(told(none, &[]), None, "a system that does not count");
+        let found = [Offer::CountsFound];
         let changed = Needs {
             affected: Affected::Changed,
             ..none
         };
-        assert_eq!(told(none, &found), Ok(()));
-        assert!(told(changed, &found).is_err());
+        assert_eq!(told(none, &found), None);
+        assert_eq!(told(changed, &found), Some(Offer::CountsChanged));
         let rather_changed = Needs {
             affected_if_offered: true,
             ..changed
         };
-        assert_eq!(told(rather_changed, &found), Ok(()));
-        let scan = Needs { scan: true, ..none };
-        assert!(told(scan, &found).is_err());
-        let plain_index = Needs {
-            plain_index: true,
-            ..none
-        };
-        assert!(told(plain_index, &found).is_err());
-        let pipeline = Needs {
-            pipeline: true,
-            ..none
-        };
-        assert!(told(pipeline, &found).is_err());
-        let offering = Capabilities {
-            pipeline: true,
-            ..found
-        };
-        assert_eq!(told(pipeline, &offering), Ok(()));
+        assert_eq!(told(rather_changed, &found), None);
     }
 }

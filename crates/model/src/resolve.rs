@@ -1,6 +1,6 @@
 //! What may be asked before a run: the options of a driver or a workload decided, and what follows from them.
 //! `bakeoff-engine resolve` reads one [`Request`] a line and answers each with one [`Answer`] a line.
-use crate::needs::Capabilities;
+use crate::needs::Offers;
 use crate::options::{Described, Said};
 use crate::outcome::Trouble;
 use crate::run::{Isolation, Retry, RunnerKind, WorkloadSpec};
@@ -102,7 +102,17 @@ pub struct ResolvedDriver {
     pub client: String,
     /// Those that are left with these options, preferred one first.
     pub runners: Vec<RunnerKind>,
+    /// Of this client.
     pub offers: Capabilities,
+}
+
+/// What a driver can do that not every driver can.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Capabilities {
+    pub offers: Offers,
+    /// Isolation levels that can be asked for, in portable names.
+    pub isolation: Vec<Isolation>,
 }
 
 /// Every option of a workload decided, and what follows from them.

@@ -12,11 +12,9 @@ use crate::endpoint::Routing;
 use crate::outcome::FailClass;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
-pub use driver::{
-    CassandraBatch, CassandraSpec, Consistency, DriverSpec, MysqlClient, MysqlSpec, NullLatency, NullSpec,
-    NullStall, PostgresqlClient, PostgresqlSpec, Secret, SerialConsistency, SqliteBegin, SqliteSpec, TlsSpec,
-};
+pub use driver::DriverSpec;
 pub use ycsb::{FieldLength, InsertOrder, Payload, RequestDistribution, ScanLength, YcsbSpec};
 
 /// One document, one run of one client process.
@@ -94,6 +92,12 @@ pub struct RunSpec {
     /// Where every operation of the window is written down; absent: nowhere.
     #[serde(default)]
     pub event_log: Option<EventLogSpec>,
+}
+
+impl RunSpec {
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.timeout_s)
+    }
 }
 
 /// A CSV file with a row for each operation.

@@ -1,12 +1,12 @@
 //! What the sessions of a worker share: the library's session, and the statements prepared on it.
-use super::DRIVER;
+use super::PLACE;
 use super::choice::Choice;
 use super::errors::{execution, not_opened, prepare};
+use super::options::{CassandraBatch, CassandraSpec, Consistency, SerialConsistency};
 use crate::server::address::Address;
 use crate::server::statement::start;
 use crate::server::target::Target;
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
-use bakeoff_model::run::{CassandraBatch, CassandraSpec, Consistency, SerialConsistency};
 use bakeoff_model::sql::Ask;
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
@@ -103,7 +103,7 @@ impl Cluster {
             let Some(copies) = replication_factor else {
                 let what = format!("the keyspace `{name}` is not there");
                 let hint = "make it, with the replication that is to be measured";
-                return Err(Trouble::new(TroubleKind::Server, what, DRIVER, hint));
+                return Err(Trouble::new(TroubleKind::Server, what, PLACE, hint));
             };
             let cql = format!(
                 "CREATE KEYSPACE IF NOT EXISTS {} WITH replication = \
@@ -116,7 +116,7 @@ impl Cluster {
         let entered = self.library.use_keyspace(name, true).await;
         entered.map_err(|error| {
             let what = format!("the keyspace `{name}` cannot be used: {error}");
-            Trouble::new(TroubleKind::Server, what, DRIVER, "is the name right?")
+            Trouble::new(TroubleKind::Server, what, PLACE, "is the name right?")
         })
     }
 
@@ -177,14 +177,14 @@ fn unknown(error: impl std::fmt::Display) -> Trouble {
     Trouble::new(
         TroubleKind::Server,
         format!("a node's host is not known: {error}"),
-        DRIVER,
+        PLACE,
         "is the address right, and the name known to this machine?",
     )
 }
 
 fn trouble(error: &OpError) -> Trouble {
     let hint = "is the cluster up, and is this the address that its nodes give to clients?";
-    Trouble::new(TroubleKind::Server, error.to_string(), DRIVER, hint)
+    Trouble::new(TroubleKind::Server, error.to_string(), PLACE, hint)
 }
 
 fn level(asked: Consistency) -> Level {

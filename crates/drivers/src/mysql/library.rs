@@ -11,19 +11,20 @@ mod values;
 
 use super::errors::at_commit;
 use super::kill::Origin;
-use super::options::targets;
+use super::options::{MysqlSpec, targets};
 use super::settings::{self, Settings};
 use super::table::Tables;
-use super::{capabilities, dialect};
+use super::{OFFERS, dialect};
 use crate::records::SqlRecords;
+use crate::registration::{self, ClientLibrary};
 use crate::server::errors::not_one;
 use crate::server::statement::start;
 use crate::server::target::Target;
 use bakeoff_model::driver::Driver;
-use bakeoff_model::needs::{Capabilities, Needs};
+use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
+use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
@@ -33,13 +34,15 @@ use mysql_async::prelude::{Protocol, Queryable};
 use mysql_async::{Conn, Opts, Params, QueryResult, SslOpts};
 use std::time::Duration;
 
-pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio];
+pub(super) const CLIENT: ClientLibrary = ClientLibrary {
+    name: "mysql_async",
+    driver: "mysql_async",
+    runners: LibraryDriver::RUNNERS,
+    offers: OFFERS.and(Offer::Tls),
+};
 
-pub(super) fn offers() -> Capabilities {
-    Capabilities {
-        tls: true,
-        ..capabilities()
-    }
+pub fn driver(spec: &RunSpec) -> Result<LibraryDriver, Trouble> {
+    LibraryDriver::new(registration::options(spec)?, spec.isolation, spec.timeout())
 }
 
 pub struct LibraryDriver {
@@ -76,12 +79,12 @@ impl LibraryDriver {
 }
 
 impl Driver for LibraryDriver {
-    const RUNNERS: &'static [RunnerKind] = RUNNERS;
+    const RUNNERS: &'static [RunnerKind] = &[RunnerKind::Tokio];
     type Client = ();
     type Session = SqlRecords<LibrarySession>;
 
-    fn capabilities(&self) -> Capabilities {
-        offers()
+    fn offers(&self) -> Offers {
+        CLIENT.offers
     }
     fn client(&self) -> &'static str {
         "mysql_async"

@@ -1,7 +1,58 @@
 //! What an account of MySQL's is, and what its refusals mean to a person.
+use crate::server::account::{Secret, TlsSpec};
 use crate::server::target::{Protocol, Target};
+use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::outcome::{OpError, Trouble};
-use bakeoff_model::run::MysqlSpec;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
+#[serde(deny_unknown_fields)]
+pub struct MysqlSpec {
+    /// At least one. `host:port`, or `/path` for a unix socket.
+    #[schemars(extend("system" = true))]
+    pub endpoints: Vec<Endpoint>,
+    #[schemars(extend("system" = true))]
+    pub user: String,
+    #[serde(default)]
+    #[schemars(extend("system" = true))]
+    pub password: Option<Secret>,
+    /// The database (schema) everything happens in.
+    #[schemars(extend("system" = true))]
+    pub schema: String,
+    /// Encryption of the connections; absent: none.
+    #[serde(default)]
+    pub tls: Option<TlsSpec>,
+    /// Session variables of the load's connections by their own names, set on every one and read back.
+    #[serde(default, rename = "session")]
+    #[schemars(title = "a table of variables")]
+    pub session_variables: BTreeMap<String, String>,
+    /// Which client library makes the load. Default: our own, or mysql_async where there is TLS.
+    #[serde(default)]
+    pub client: Option<MysqlClient>,
+    /// PEM file with an existing server's RSA public key, to which the password may be encrypted over plain TCP. Absent: a
+    /// server that asks for the password itself there is refused.
+    #[serde(default)]
+    pub server_public_key_file: Option<String>,
+    /// The password was made for this server and ends with it, so that nothing is lost with it.
+    #[serde(default)]
+    #[schemars(extend("system" = true))]
+    pub throwaway_password: bool,
+    /// Appended to every CREATE TABLE: `PAGE_COMPRESSED=1`, `ENGINE=ROCKSDB`.
+    #[serde(default)]
+    #[schemars(extend("system" = true))]
+    pub table_options: String,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum MysqlClient {
+    /// Our own, on the reactor; no TLS.
+    Wire,
+    /// The library mysql_async, on tokio.
+    MysqlAsync,
+}
 
 /// Where troubles lie that no endpoint has.
 pub const DRIVER: &str = "mysql driver";
@@ -38,8 +89,6 @@ pub fn targets(spec: &MysqlSpec) -> Result<Vec<Target>, Trouble> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_model::endpoint::Endpoint;
-    use bakeoff_model::run::TlsSpec;
 
     fn spec(address: &str) -> MysqlSpec {
         let endpoint = Endpoint {

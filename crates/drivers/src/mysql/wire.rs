@@ -17,12 +17,13 @@ mod request;
 
 use super::errors::at_commit;
 use super::kill::Origin;
-use super::options::{DRIVER, targets};
+use super::options::{DRIVER, MysqlSpec, targets};
 use super::server_key::ServerKey;
 use super::settings::{self, Settings};
 use super::table::Tables;
-use super::{DIALECT, capabilities, dialect};
+use super::{DIALECT, OFFERS, dialect};
 use crate::records::SqlRecords;
+use crate::registration::{self, ClientLibrary};
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
 use crate::server::target::Target;
@@ -30,10 +31,10 @@ use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::Rows;
 use bakeoff_model::driver::Driver;
-use bakeoff_model::needs::{Affected, Capabilities, Needs};
+use bakeoff_model::needs::{Affected, Needs, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::{Isolation, MysqlSpec, RunnerKind};
+use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
@@ -46,10 +47,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Reactor];
+pub(super) const CLIENT: ClientLibrary = ClientLibrary {
+    name: "wire",
+    driver: "mysql",
+    runners: WireDriver::RUNNERS,
+    offers: OFFERS,
+};
 
-pub(super) fn offers() -> Capabilities {
-    capabilities()
+pub fn driver(spec: &RunSpec) -> Result<WireDriver, Trouble> {
+    WireDriver::new(registration::options(spec)?, spec.isolation, spec.timeout())
 }
 
 pub struct WireDriver {
@@ -90,12 +96,12 @@ impl WireDriver {
 }
 
 impl Driver for WireDriver {
-    const RUNNERS: &'static [RunnerKind] = RUNNERS;
+    const RUNNERS: &'static [RunnerKind] = &[RunnerKind::Reactor];
     type Client = ();
     type Session = SqlRecords<WireSession>;
 
-    fn capabilities(&self) -> Capabilities {
-        offers()
+    fn offers(&self) -> Offers {
+        CLIENT.offers
     }
     fn client(&self) -> &'static str {
         "wire"

@@ -1,7 +1,7 @@
 //! What the null system was told to do to an operation: answer late, stall, fail, lie, lose a write.
+use super::options::{NullLatency, NullSpec};
 use super::random::Random;
 use bakeoff_model::outcome::{FailClass, OpError};
-use bakeoff_model::run::{NullLatency, NullSpec};
 use bakeoff_model::time::{epoch_ns, now_ns, sleep_until};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -9,19 +9,20 @@ mod values;
 use super::copy::Table;
 use super::errors::{at_commit, at_login, rolled_back};
 use super::kind::Kind;
-use super::options::{DRIVER, socket, targets};
+use super::options::{DRIVER, PostgresqlSpec, socket, targets};
 use super::settings::{self, Settings};
-use super::{DIALECT, capabilities};
+use super::{DIALECT, OFFERS};
 use crate::records::SqlRecords;
+use crate::registration::{self, ClientLibrary};
 use crate::server::address::Address;
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
 use crate::server::target::Target;
 use bakeoff_model::driver::Driver;
-use bakeoff_model::needs::{Capabilities, Needs};
+use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::{Isolation, PostgresqlSpec, RunnerKind};
+use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
@@ -35,13 +36,15 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, Error, NoTls, SimpleQueryMessage};
 use values::{Given, Raw};
 
-pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Tokio];
+pub(super) const CLIENT: ClientLibrary = ClientLibrary {
+    name: "tokio_postgres",
+    driver: "tokio_postgres",
+    runners: LibraryDriver::RUNNERS,
+    offers: OFFERS.and(Offer::Tls),
+};
 
-pub(super) fn offers() -> Capabilities {
-    Capabilities {
-        tls: true,
-        ..capabilities()
-    }
+pub fn driver(spec: &RunSpec) -> Result<LibraryDriver, Trouble> {
+    LibraryDriver::new(&registration::options(spec)?, spec.isolation, spec.timeout())
 }
 
 pub struct LibraryDriver {
@@ -114,12 +117,12 @@ impl LibraryDriver {
 }
 
 impl Driver for LibraryDriver {
-    const RUNNERS: &'static [RunnerKind] = RUNNERS;
+    const RUNNERS: &'static [RunnerKind] = &[RunnerKind::Tokio];
     type Client = ();
     type Session = SqlRecords<LibrarySession>;
 
-    fn capabilities(&self) -> Capabilities {
-        offers()
+    fn offers(&self) -> Offers {
+        CLIENT.offers
     }
     fn client(&self) -> &'static str {
         "tokio-postgres"

@@ -1,8 +1,51 @@
 //! What an account of PostgreSQL's is, and what its refusals mean to a person.
+use crate::server::account::{Secret, TlsSpec};
 use crate::server::address::Address;
 use crate::server::target::{Protocol, Target, usage};
+use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::outcome::{OpError, Trouble};
-use bakeoff_model::run::PostgresqlSpec;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
+#[serde(deny_unknown_fields)]
+pub struct PostgresqlSpec {
+    /// At least one. `host:port`, or `/path/.s.PGSQL.port` for a unix socket.
+    #[schemars(extend("system" = true))]
+    pub endpoints: Vec<Endpoint>,
+    #[schemars(extend("system" = true))]
+    pub user: String,
+    #[serde(default)]
+    #[schemars(extend("system" = true))]
+    pub password: Option<Secret>,
+    /// The database everything happens in; the schema in it is the first of the account's `search_path`.
+    #[schemars(extend("system" = true))]
+    pub database: String,
+    /// Encryption of the connections; absent: none.
+    #[serde(default)]
+    pub tls: Option<TlsSpec>,
+    /// Run-time parameters of the load's connections by their own names (`search_path`), set on every one.
+    #[serde(default, rename = "session")]
+    #[schemars(title = "a table of variables")]
+    pub session_variables: BTreeMap<String, String>,
+    /// Which client library makes the load. Default: our own, or tokio-postgres where there is TLS.
+    #[serde(default)]
+    pub client: Option<PostgresqlClient>,
+    /// The password was made for this server and ends with it, so that nothing is lost with it.
+    #[serde(default)]
+    #[schemars(extend("system" = true))]
+    pub throwaway_password: bool,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum PostgresqlClient {
+    /// Our own, on the reactor; no TLS.
+    Wire,
+    /// The library tokio-postgres, on tokio.
+    TokioPostgres,
+}
 
 /// Where troubles lie that no endpoint has.
 pub const DRIVER: &str = "postgresql driver";
@@ -52,8 +95,6 @@ pub fn socket(path: &str) -> Option<(&str, u16)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_model::endpoint::Endpoint;
-    use bakeoff_model::run::TlsSpec;
 
     fn trouble(address: &str, tls: bool) -> Trouble {
         let endpoint = Endpoint {

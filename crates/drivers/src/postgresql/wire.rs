@@ -18,10 +18,11 @@ mod request;
 use super::copy::Table;
 use super::errors::{at_commit, rolled_back, server_error};
 use super::kind::Kind;
-use super::options::{DRIVER, targets};
+use super::options::{DRIVER, PostgresqlSpec, targets};
 use super::settings::{self, Settings};
-use super::{DIALECT, capabilities};
+use super::{DIALECT, OFFERS};
 use crate::records::SqlRecords;
+use crate::registration::{self, ClientLibrary};
 use crate::server::errors::{malformed, not_one, wrong_count};
 use crate::server::statement::{shared_start, start};
 use crate::server::target::Target;
@@ -29,11 +30,11 @@ use crate::server::whereabouts::Whereabouts;
 use crate::server::within;
 use answer::End;
 use bakeoff_model::driver::Driver;
-use bakeoff_model::needs::{Capabilities, Needs};
+use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble, TroubleKind};
 use bakeoff_model::pipeline::{Part, Pipeline};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::{Isolation, PostgresqlSpec, RunnerKind};
+use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
 use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
@@ -46,13 +47,15 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-pub const RUNNERS: &[RunnerKind] = &[RunnerKind::Reactor];
+pub(super) const CLIENT: ClientLibrary = ClientLibrary {
+    name: "wire",
+    driver: "postgresql",
+    runners: WireDriver::RUNNERS,
+    offers: OFFERS.and(Offer::Pipeline),
+};
 
-pub(super) fn offers() -> Capabilities {
-    Capabilities {
-        pipeline: true,
-        ..capabilities()
-    }
+pub fn driver(spec: &RunSpec) -> Result<WireDriver, Trouble> {
+    WireDriver::new(&registration::options(spec)?, spec.isolation, spec.timeout())
 }
 
 pub struct WireDriver {
@@ -92,12 +95,12 @@ impl WireDriver {
 }
 
 impl Driver for WireDriver {
-    const RUNNERS: &'static [RunnerKind] = RUNNERS;
+    const RUNNERS: &'static [RunnerKind] = &[RunnerKind::Reactor];
     type Client = ();
     type Session = SqlRecords<WireSession>;
 
-    fn capabilities(&self) -> Capabilities {
-        offers()
+    fn offers(&self) -> Offers {
+        CLIENT.offers
     }
     fn client(&self) -> &'static str {
         "wire"

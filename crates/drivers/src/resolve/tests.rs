@@ -1,5 +1,5 @@
 use super::*;
-use bakeoff_model::run::Isolation;
+use bakeoff_model::needs::Offers;
 use serde_json::{Value, json};
 
 fn request(kind: &str, options: Value) -> DriverRequest {
@@ -39,8 +39,11 @@ fn every_option_of_a_plan_is_decided_and_nothing_that_the_system_knows() {
             "stalls": [{"at_s": 1.0, "for_s": 2.0}], "store": false, "lost_write_ratio": 0.0
         })
     );
-    for kind in KINDS {
-        let names: Vec<String> = (kind.describe)().into_iter().map(|option| option.name).collect();
+    for kind in crate::DRIVERS {
+        let names: Vec<String> = (kind.options.describe)()
+            .into_iter()
+            .map(|option| option.name)
+            .collect();
         for of_the_system in [
             "endpoints",
             "user",
@@ -105,7 +108,7 @@ fn the_client_follows_from_what_is_asked() {
         let decided = resolve(&request).unwrap().resolved;
         assert_eq!(decided.client, client, "{kind} {options}");
         assert_eq!(
-            decided.offers.tls,
+            decided.offers.offers.has(Offer::Tls),
             client != "wire" && client != "sqlite",
             "{client}"
         );
@@ -151,7 +154,7 @@ fn what_no_client_can_be_asked_is_refused() {
 #[test]
 fn a_need_that_the_client_lacks_is_refused_and_the_client_that_would_do_is_named() {
     let needs = Needs {
-        pipeline: true,
+        offers: Offers::of(&[Offer::Pipeline]),
         ..Needs::default()
     };
     let meet = |kind, options| resolve(&request(kind, options)).unwrap().meet(&needs, "sysbench");

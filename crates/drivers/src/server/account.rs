@@ -1,6 +1,34 @@
-//! Passwords, from where a document says they are. Nothing here may tell one.
+//! What a document says of an account: where its password is, and how connections are encrypted. Nothing here may tell a
+//! password.
 use bakeoff_model::outcome::{Trouble, TroubleKind};
-use bakeoff_model::run::Secret;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where a secret comes from. The secret itself is never in a document.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Secret {
+    /// Name of an environment variable.
+    Env(String),
+    /// Path of a file; trailing newline removed.
+    File(String),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "`true`, `false`, or `{ ca_file, verify }`")]
+pub struct TlsSpec {
+    /// PEM file with the authority to trust; absent: the system's.
+    #[serde(default)]
+    pub ca_file: Option<String>,
+    /// false: encrypt, but accept any certificate.
+    #[serde(default = "yes")]
+    pub verify: bool,
+}
+
+fn yes() -> bool {
+    true
+}
 
 /// `driver`: who asks, for messages. Errors: the source is not there, or may not be read.
 pub fn reveal(secret: &Secret, driver: &str) -> Result<String, Trouble> {

@@ -1,10 +1,9 @@
 //! Where to connect to and as whom, as either client of a protocol needs it. Nothing here may tell a password.
-use super::account::reveal;
+use super::account::{Secret, reveal};
 use super::address::{Address, place};
 use super::errors;
 use bakeoff_model::endpoint::Endpoint;
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
-use bakeoff_model::run::Secret;
 use std::time::Duration;
 
 /// What is a protocol's own about connecting.

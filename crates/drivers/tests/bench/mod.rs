@@ -2,21 +2,25 @@
 #![allow(dead_code)] // every test file uses its own part of it
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // test code throughout
 
+use bakeoff_drivers::Secret;
 use bakeoff_drivers::cassandra::CassandraDriver;
+use bakeoff_drivers::cassandra::CassandraSpec;
+use bakeoff_drivers::mysql::MysqlSpec;
 use bakeoff_drivers::mysql::library::LibraryDriver;
 use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_drivers::null::NullDriver;
+use bakeoff_drivers::null::NullSpec;
 use bakeoff_drivers::postgresql;
+use bakeoff_drivers::postgresql::PostgresqlSpec;
 use bakeoff_drivers::sqlite::SqliteDriver;
+use bakeoff_drivers::sqlite::SqliteSpec;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::endpoint::{Endpoint, Routing};
 use bakeoff_model::needs::Needs;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::record::{Record, TableSpec, ValueType};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::{
-    CassandraSpec, IoKind, Isolation, MysqlSpec, NullSpec, PostgresqlSpec, Secret, SqliteSpec,
-};
+use bakeoff_model::run::{IoKind, Isolation};
 use bakeoff_model::sql::SpeaksSql;
 use bakeoff_model::value::Value;
 use std::future::Future;

@@ -1,6 +1,7 @@
 //! What is Cassandra's own: pages, batches, conditional writes, its types, and how it says no. On the node that the
 //! environment names.
 use crate::bench::{self, TIMEOUT, cassandra_spec, endpoint, open};
+use bakeoff_drivers::cassandra::{CassandraBatch, CassandraSpec};
 use bakeoff_drivers::cassandra::{CassandraDriver, CassandraSession};
 use bakeoff_drivers::records::SqlRecords;
 use bakeoff_model::driver::Driver;
@@ -8,7 +9,6 @@ use bakeoff_model::endpoint::Routing;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, TroubleKind};
 use bakeoff_model::pipeline::Pipeline;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::{CassandraBatch, CassandraSpec};
 use bakeoff_model::sql::{Ask, Done, SpeaksSql, SqlSession};
 use bakeoff_model::value::{Decimal, Timestamp, Value};
 

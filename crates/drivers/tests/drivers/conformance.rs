@@ -39,7 +39,7 @@ async fn load(session: &mut impl RecordSession, keys: &[&str]) {
 
 /// What a driver says of so many rows: nothing where the system does not count.
 fn told(driver: &impl Driver, rows: u64) -> Option<u64> {
-    (!driver.capabilities().affected.is_empty()).then_some(rows)
+    driver.offers().counts().then_some(rows)
 }
 
 async fn every_byte_survives<D: Driver<Session: RecordSession + Transactional>>(

@@ -2,11 +2,12 @@
 use super::client::{Session, driver, run};
 use super::server_cases::{T, ask, assert_lost, session, with};
 use crate::bench::{endpoint, open, row, table};
+use bakeoff_drivers::mysql::MysqlSpec;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::needs::{Affected, Needs};
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::record::{FieldValue, RecordSession};
-use bakeoff_model::run::{Isolation, MysqlSpec};
+use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
 use bakeoff_model::value::{Timestamp, Value};
 use std::time::Duration;

@@ -6,9 +6,10 @@ mod cases;
 mod server_cases;
 
 use crate::scripted::{self, Conversation};
+use bakeoff_drivers::TlsSpec;
+use bakeoff_drivers::mysql::MysqlSpec;
 use bakeoff_drivers::mysql::wire::WireDriver;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
-use bakeoff_model::run::{MysqlSpec, TlsSpec};
 use bakeoff_model::sql::{SpeaksSql, SqlSession};
 use bakeoff_model::transaction::{Access, Transactional};
 use std::io::{Read, Write};
@@ -17,9 +18,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 mod client {
+    use bakeoff_drivers::mysql::MysqlSpec;
     use bakeoff_drivers::mysql::wire::{WireDriver, WireSession};
     use bakeoff_drivers::records::SqlRecords;
-    use bakeoff_model::run::MysqlSpec;
     use std::time::Duration;
 
     pub use crate::bench::{run_on_reactor as run, wire_driver as driver};
@@ -38,7 +39,7 @@ fn tls_is_refused_and_the_client_that_has_it_named() {
         verify: false,
     });
     let refused = WireDriver::new(
-        bakeoff_model::run::MysqlSpec { tls, ..spec },
+        bakeoff_drivers::mysql::MysqlSpec { tls, ..spec },
         None,
         bench::TIMEOUT,
     );

@@ -1,9 +1,9 @@
 //! The null driver does what it is told: it is what the instrument is tested with.
 use crate::bench::{open, row, run, table};
 use bakeoff_drivers::null::{NullDriver, NullSession};
+use bakeoff_drivers::null::{NullLatency, NullSpec, NullStall};
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table};
-use bakeoff_model::run::{NullLatency, NullSpec, NullStall};
 use bakeoff_model::time::{now_ns, set_epoch_ns};
 
 const T: Table = Table(0);

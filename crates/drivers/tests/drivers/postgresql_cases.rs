@@ -3,9 +3,10 @@
 use super::client::{Session, driver, run};
 use super::server_cases::{CHANGE, T, ask, on_table, session, with};
 use crate::bench::{endpoint, open, row, table};
+use bakeoff_drivers::postgresql::PostgresqlSpec;
 use bakeoff_model::outcome::{FailClass, Outcome};
 use bakeoff_model::record::{Fields, RecordSession, TableSpec};
-use bakeoff_model::run::{Isolation, PostgresqlSpec};
+use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::{Decimal, Timestamp, Value};

@@ -5,13 +5,14 @@ mod cases;
 #[path = "server_cases.rs"]
 mod server_cases;
 
+use bakeoff_drivers::TlsSpec;
+use bakeoff_drivers::postgresql::PostgresqlSpec;
 use bakeoff_drivers::postgresql::library::LibraryDriver;
-use bakeoff_model::run::{PostgresqlSpec, TlsSpec};
 
 mod client {
+    use bakeoff_drivers::postgresql::PostgresqlSpec;
     use bakeoff_drivers::postgresql::library::{LibraryDriver, LibrarySession};
     use bakeoff_drivers::records::SqlRecords;
-    use bakeoff_model::run::PostgresqlSpec;
     use std::time::Duration;
 
     pub use crate::bench::{postgresql_library_driver as driver, run};

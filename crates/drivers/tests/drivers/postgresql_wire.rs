@@ -5,19 +5,20 @@ mod cases;
 #[path = "server_cases.rs"]
 mod server_cases;
 
+use bakeoff_drivers::postgresql::PostgresqlSpec;
 use bakeoff_drivers::postgresql::wire::WireDriver;
+use bakeoff_drivers::{Secret, TlsSpec};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::pipeline::{Part, Pipeline};
-use bakeoff_model::run::{PostgresqlSpec, Secret, TlsSpec};
 use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession, Statement};
 use bakeoff_model::transaction::Transactional;
 use bakeoff_model::value::Value;
 use std::io::{Read, Write};
 
 mod client {
+    use bakeoff_drivers::postgresql::PostgresqlSpec;
     use bakeoff_drivers::postgresql::wire::{WireDriver, WireSession};
     use bakeoff_drivers::records::SqlRecords;
-    use bakeoff_model::run::PostgresqlSpec;
     use std::time::Duration;
 
     pub use crate::bench::{postgresql_wire_driver as driver, run_on_reactor as run};

@@ -3,10 +3,10 @@
 use super::cases::{self, Spec, kill};
 use super::client::{Session, driver, driver_within, run};
 use crate::bench::{self, endpoint, open, row, table};
+use bakeoff_drivers::Secret;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::record::{FieldValue, Fields, RecordSession, Table, TableSpec, ValueType};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::Secret;
 use bakeoff_model::sql::{SpeaksSql, SqlSession};
 use bakeoff_model::transaction::{Access, Transactional};
 use std::collections::BTreeMap;

@@ -1,10 +1,11 @@
 //! What is SQLite's own: pragmas, locks, files.
 use crate::bench::{TIMEOUT, open, row, run, sqlite_driver, sqlite_file, table};
 use bakeoff_drivers::sqlite::SqliteDriver;
+use bakeoff_drivers::sqlite::{SqliteBegin, SqliteSpec};
 use bakeoff_model::outcome::{FailClass, Outcome, TroubleKind};
 use bakeoff_model::record::{RecordSession, Table};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::run::{Isolation, SqliteBegin, SqliteSpec};
+use bakeoff_model::run::Isolation;
 use bakeoff_model::sql::{SpeaksSql, SqlSession};
 use bakeoff_model::time::{now_ns, set_deadline_ns};
 use bakeoff_model::transaction::{Access, Transactional};

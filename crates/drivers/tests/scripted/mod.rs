@@ -3,7 +3,8 @@
 pub mod postgresql;
 
 use crate::bench::endpoint;
-use bakeoff_model::run::{MysqlSpec, Secret};
+use bakeoff_drivers::Secret;
+use bakeoff_drivers::mysql::MysqlSpec;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;

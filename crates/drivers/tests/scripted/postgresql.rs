@@ -1,7 +1,7 @@
 //! A server that speaks PostgreSQL's protocol: it waits for the client's first word.
 use super::{Conversation, Protocol};
 use crate::bench::endpoint;
-use bakeoff_model::run::PostgresqlSpec;
+use bakeoff_drivers::postgresql::PostgresqlSpec;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::TcpStream;

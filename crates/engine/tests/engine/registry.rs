@@ -1,5 +1,7 @@
 //! Which driver and workload go together in the build, as the engine answers it.
-use bakeoff_drivers::resolve::KINDS;
+use bakeoff_drivers::DRIVERS;
+use bakeoff_drivers::registration::Registration;
+use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -17,24 +19,29 @@ fn answer(arguments: &[&str], line: &Value) -> Value {
     serde_json::from_str(output.lines().last().unwrap()).unwrap()
 }
 
+/// The least that the schema asks of a driver's document. Nobody is there.
+fn least(driver: &Registration) -> Value {
+    let schema = driver.schema(&mut SchemaGenerator::default()).to_value();
+    let required = schema["required"].as_array().unwrap().iter();
+    let given = required.map(|name| {
+        let value = match name.as_str().unwrap() {
+            "kind" => driver.kind.into(),
+            "endpoints" => json!([{ "name": "n1", "role": "primary", "address": "127.0.0.1:1" }]),
+            _ => "/nowhere/it".into(),
+        };
+        (name.as_str().unwrap().to_owned(), value)
+    });
+    Value::Object(given.collect())
+}
+
 #[test]
 fn every_client_in_the_build_runs_a_workload() {
-    for kind in KINDS {
-        let clients = (kind.ways)();
-        for client in &clients {
-            // Nobody listens there, which only a client that is paired with the workload finds out.
-            let endpoints = json!([{ "name": "n1", "role": "primary", "address": "127.0.0.1:1" }]);
-            let mut driver = match kind.kind {
-                "null" => json!({}),
-                "sqlite" => json!({ "path": "/nowhere/file.db" }),
-                "mysql" => json!({ "endpoints": endpoints, "user": "u", "schema": "s" }),
-                "postgresql" => json!({ "endpoints": endpoints, "user": "u", "database": "d" }),
-                "cassandra" => json!({ "endpoints": endpoints, "keyspace": "k" }),
-                other => panic!("{other}: a document of its driver is missing here"),
-            };
-            driver["kind"] = kind.kind.into();
-            if clients.len() > 1 {
-                driver["client"] = client.client.into();
+    for kind in DRIVERS {
+        for client in kind.clients {
+            // Which only a client that is paired with the workload finds out.
+            let mut driver = least(kind);
+            if kind.clients.len() > 1 {
+                driver["client"] = client.name.into();
             }
             let event = answer(
                 &["--now", "-"],
@@ -46,10 +53,27 @@ fn every_client_in_the_build_runs_a_workload() {
             assert!(
                 event["kind"] != "usage",
                 "{} of {}: {event}",
-                client.client,
+                client.name,
                 kind.kind
             );
         }
+    }
+}
+
+#[test]
+fn a_driver_reads_its_options_and_refuses_others() {
+    for kind in DRIVERS {
+        let mut driver = least(kind);
+        driver["colour"] = "blue".into();
+        let event = answer(
+            &["--now", "-"],
+            &json!({ "format": 1, "phase": "run", "driver": driver, "workload": { "kind": "ycsb" } }),
+        );
+        let told = ["kind", "what", "where"].map(|key| event[key].as_str().unwrap());
+        assert_eq!(
+            told,
+            ["usage", "unknown option `colour`", "run.json: driver.colour"]
+        );
     }
 }
 

@@ -13,7 +13,7 @@ use crate::words::usage;
 use bakeoff_model::driver::Driver;
 use bakeoff_model::endpoint::Routing;
 use bakeoff_model::event::RunResult;
-use bakeoff_model::needs::{Capabilities, Needs};
+use bakeoff_model::needs::{Needs, Offers};
 use bakeoff_model::outcome::Trouble;
 use bakeoff_model::run::{Phase, RunSpec, RunnerKind};
 use bakeoff_model::workload::Workload;
@@ -27,7 +27,7 @@ pub fn execute<D: Driver, W: Workload<D::Session>>(
     control: Arc<Control>,
     sink: Sink,
 ) -> Result<RunResult, Trouble> {
-    check_capabilities(spec, &driver.capabilities(), workload.needs())?;
+    check_needs(spec, driver.offers(), workload.needs())?;
     if !spec.cores.is_empty() {
         affinity::pin(&spec.cores)?;
     }
@@ -130,19 +130,8 @@ fn choose_runner(spec: &RunSpec, suited: &[RunnerKind]) -> Result<RunnerKind, Tr
     Ok(runner)
 }
 
-fn check_capabilities(spec: &RunSpec, can: &Capabilities, needs: Needs) -> Result<(), Trouble> {
-    needs.check(spec.workload.kind(), can, spec.driver.kind())?;
-    if let Some(isolation) = spec
-        .isolation
-        .filter(|isolation| !can.isolation.contains(isolation))
-    {
-        let hint = format!("this system offers {:?}", can.isolation);
-        return Err(usage(
-            format!("the system has no isolation {isolation:?}"),
-            "run.json: isolation",
-            hint,
-        ));
-    }
+fn check_needs(spec: &RunSpec, offers: Offers, needs: Needs) -> Result<(), Trouble> {
+    needs.check(spec.workload.kind(), offers, &spec.driver.kind)?;
     if needs.own_session && spec.sessions.is_some_and(|sessions| sessions < spec.threads) {
         return Err(usage(
             "this workload keeps transactions open over several operations, so sessions cannot be pooled",

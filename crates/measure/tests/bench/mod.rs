@@ -4,7 +4,7 @@
 use bakeoff_measure::{Control, execute};
 use bakeoff_model::driver::Driver;
 use bakeoff_model::event::{Check, Event, Interval, RunResult, Series};
-use bakeoff_model::needs::{Affected, Capabilities, Needs};
+use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{FailClass, OpError, Outcome, Trouble};
 use bakeoff_model::run::{CheckSpec, RunSpec, RunnerKind};
 use bakeoff_model::time::{epoch_ns, now_ns, sleep_until};
@@ -78,18 +78,8 @@ impl Driver for TestDriver {
     fn client(&self) -> &'static str {
         "bench"
     }
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            transactions: false,
-            scan: false,
-            affected: vec![Affected::Found],
-            batch_insert: false,
-            plain_index: false,
-            pipeline: false,
-            isolation: vec![],
-            cancel: true,
-            tls: false,
-        }
+    fn offers(&self) -> Offers {
+        Offers::of(&[Offer::CountsFound])
     }
     async fn open(&self, _: usize) -> Result<(), Trouble> {
         Ok(())

@@ -1,7 +1,7 @@
 //! The phases beside the measured one.
 use crate::bench::{Ran, Reply, TestWorkload, cpu_ns, run, spec, try_run, try_run_of};
 use bakeoff_model::event::Event;
-use bakeoff_model::needs::Needs;
+use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{FailClass, Trouble, TroubleKind};
 use bakeoff_model::run::{Phase, RunSpec};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn a_load_stores_every_unit_once_whatever_the_number_of_threads() {
 fn what_the_system_does_not_offer_is_refused_before_a_session_is_opened() {
     let workload = TestWorkload {
         needs: Needs {
-            transactions: true,
+            offers: Offers::of(&[Offer::Transactions]),
             ..Needs::default()
         },
         opens: Some(0),

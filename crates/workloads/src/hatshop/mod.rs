@@ -34,7 +34,7 @@ use crate::account::Accounts;
 use crate::stream_hash::StreamHash;
 use crate::trouble::refuse;
 use bakeoff_model::event::Check;
-use bakeoff_model::needs::{Affected, Needs};
+use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
 use bakeoff_model::run::{CheckSpec, ClientSpec, Limit, Pacing, RunSpec};
@@ -391,7 +391,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Hatshop {
 /// An update is right when it found its row. Where there are transactions they are used; otherwise batches will do.
 pub fn needs(spec: &HatshopSpec) -> Needs {
     Needs {
-        pipeline: spec.pipeline,
+        offers: Offers::NONE.and_if(spec.pipeline, Offer::Pipeline),
         affected: Affected::Found,
         ..Needs::default()
     }

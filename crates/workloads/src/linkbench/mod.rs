@@ -29,7 +29,7 @@ use crate::found::Found;
 use crate::rng::{Random, Stream};
 use crate::stream_hash::StreamHash;
 use bakeoff_model::event::Check;
-use bakeoff_model::needs::{Affected, Needs};
+use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::linkbench::LinkbenchSpec;
 use bakeoff_model::run::sysbench::IndexTime;
@@ -335,7 +335,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Linkbench {
 /// What an upsert did is told by a count of changed rows where there is one, and asked for otherwise.
 pub fn needs() -> Needs {
     Needs {
-        transactions: true,
+        offers: Offers::of(&[Offer::Transactions]),
         affected: Affected::Changed,
         affected_if_offered: true,
         ..Needs::default()

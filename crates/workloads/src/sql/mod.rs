@@ -41,7 +41,7 @@ use crate::tables;
 use crate::trouble::no_such_client;
 use account::{Account, Evidence};
 use bakeoff_model::event::Check;
-use bakeoff_model::needs::{Affected, Needs};
+use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
 use bakeoff_model::options::check_bounds;
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::sql::SqlSpec;
@@ -341,9 +341,9 @@ fn loaded(spec: &SqlSpec, seed: u64) -> Result<Vec<Table>, Trouble> {
 
 /// Rows are loaded in transactions, whatever the scripts do.
 pub fn needs(scripts: &Scripts) -> Needs {
+    let pipelines = scripts.all.iter().any(|script| script.program.pipelines);
     Needs {
-        transactions: true,
-        pipeline: scripts.all.iter().any(|script| script.program.pipelines),
+        offers: Offers::of(&[Offer::Transactions]).and_if(pipelines, Offer::Pipeline),
         affected: Affected::Found,
         ..Needs::default()
     }

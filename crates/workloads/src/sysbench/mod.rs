@@ -35,7 +35,7 @@ use crate::keys::Permutation;
 use crate::rng::Stream;
 use crate::stream_hash::StreamHash;
 use bakeoff_model::event::Check;
-use bakeoff_model::needs::{Affected, Needs};
+use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::sysbench::{SysbenchScript, SysbenchSpec};
 use bakeoff_model::run::{CheckSpec, ClientSpec};
@@ -281,9 +281,9 @@ impl<S: SpeaksSql + 'static> Workload<S> for Sysbench {
 /// Whatever the script does: tables are loaded in transactions, and an update is right when it found its row.
 pub fn needs(spec: &SysbenchSpec) -> Needs {
     Needs {
-        transactions: true,
-        plain_index: spec.secondary,
-        pipeline: spec.pipeline,
+        offers: Offers::of(&[Offer::Transactions])
+            .and_if(spec.secondary, Offer::PlainIndex)
+            .and_if(spec.pipeline, Offer::Pipeline),
         affected: Affected::Found,
         ..Needs::default()
     }

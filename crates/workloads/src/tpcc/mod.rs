@@ -47,7 +47,7 @@ use crate::stream_hash::StreamHash;
 use crate::trouble::{no_such_client, refuse};
 use account::Account;
 use bakeoff_model::event::Check;
-use bakeoff_model::needs::{Affected, Needs};
+use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
 use bakeoff_model::options::check_bounds;
 use bakeoff_model::outcome::{OpError, Outcome, Trouble};
 use bakeoff_model::run::tpcc::{TpccChoice, TpccSpec};
@@ -290,7 +290,7 @@ impl<S: SpeaksSql + 'static> Workload<S> for Tpcc {
 /// Updates are right when they found their row, and every transaction is one.
 pub fn needs() -> Needs {
     Needs {
-        transactions: true,
+        offers: Offers::of(&[Offer::Transactions]),
         affected: Affected::Found,
         ..Needs::default()
     }

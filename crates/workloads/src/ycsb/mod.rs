@@ -36,7 +36,7 @@ use crate::account::Accounts;
 use crate::rng::Stream;
 use crate::trouble;
 use bakeoff_model::event::Check;
-use bakeoff_model::needs::{Affected, Needs};
+use bakeoff_model::needs::{Affected, Needs, Offer, Offers};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::record::{Fields, RecordSession, Table, TableSpec, Use, ValueType};
 use bakeoff_model::run::{CheckSpec, ClientSpec, YcsbSpec};
@@ -181,9 +181,10 @@ fn groups(spec: &YcsbSpec) -> bool {
 pub fn needs(spec: &YcsbSpec) -> Needs {
     let groups = groups(spec);
     Needs {
-        transactions: groups,
+        offers: Offers::NONE
+            .and_if(groups, Offer::Transactions)
+            .and_if(spec.scan_proportion > 0.0, Offer::Scan),
         own_session: groups,
-        scan: spec.scan_proportion > 0.0,
         affected: Affected::Found,
         ..Needs::default()
     }

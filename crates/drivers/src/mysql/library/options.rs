@@ -1,11 +1,11 @@
 //! The client library's own options.
 use crate::mysql::options::{DRIVER, PACKET_BYTES_MAX};
+use crate::server::account::TlsSpec;
 use crate::server::address::Address;
 use crate::server::authority;
 use crate::server::target::Target;
 use bakeoff_model::needs::Affected;
 use bakeoff_model::outcome::Trouble;
-use bakeoff_model::run::TlsSpec;
 use mysql_async::{Opts, OptsBuilder, SslOpts};
 
 /// Long enough to be no limit; given so that it is not asked from the server on each connection.

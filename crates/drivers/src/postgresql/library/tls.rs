@@ -1,7 +1,7 @@
 //! TLS under tokio-postgres, by rustls.
+use crate::server::account::TlsSpec;
 use crate::server::authority;
 use bakeoff_model::outcome::{Trouble, TroubleKind};
-use bakeoff_model::run::TlsSpec;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;

@@ -1,0 +1,116 @@
+//! What the engine knows of a kind of system: a driver's file says it once, in a constant that [`crate::DRIVERS`] lists.
+use bakeoff_model::needs::Offers;
+use bakeoff_model::options::{Described, Said, Table, decide, unreadable};
+use bakeoff_model::outcome::{Trouble, TroubleKind};
+use bakeoff_model::resolve::Capabilities;
+use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub struct Registration {
+    /// As in the run's `driver.kind`.
+    pub kind: &'static str,
+    pub options: Options,
+    /// Name and, where it tells, version of the client library or of the embedded database; empty: our own code.
+    pub library: fn() -> String,
+    /// Levels that can be asked for.
+    pub isolation: &'static [Isolation],
+    /// At least one, the preferred one first.
+    pub clients: &'static [ClientLibrary],
+}
+
+/// A client library, on the runners that suit it.
+pub struct ClientLibrary {
+    /// In a plan, where there are several.
+    pub name: &'static str,
+    /// Of the driver that uses it.
+    pub driver: &'static str,
+    /// The preferred one first.
+    pub runners: &'static [RunnerKind],
+    pub offers: Offers,
+}
+
+impl Registration {
+    pub fn of(kind: &str) -> Result<&'static Self, Trouble> {
+        let known = crate::DRIVERS.iter().find(|known| known.kind == kind);
+        known.copied().ok_or_else(|| {
+            Trouble::new(
+                TroubleKind::Usage,
+                format!("this engine was built without {kind}"),
+                "driver",
+                format!("build it with the feature `{kind}`; `bakeoff-engine list` shows what it has"),
+            )
+        })
+    }
+
+    /// Of all clients, preferred one first.
+    pub fn runners(&self) -> Vec<RunnerKind> {
+        runners(self.clients)
+    }
+
+    pub fn capabilities(&self, client: &ClientLibrary) -> Capabilities {
+        Capabilities {
+            offers: client.offers,
+            isolation: self.isolation.to_vec(),
+        }
+    }
+
+    /// Of this kind's part of a run's document.
+    pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = (self.options.schema)(generator);
+        if let Some(object) = schema.as_object_mut() {
+            let of = |key: &str| object.get(key).cloned().unwrap_or_default();
+            let mut properties = serde_json::json!({ "kind": { "type": "string", "const": self.kind } });
+            if let (Value::Object(all), Value::Object(own)) = (&mut properties, of("properties")) {
+                all.extend(own);
+            }
+            let required = of("required").as_array().cloned().unwrap_or_default();
+            let required = std::iter::once("kind".into()).chain(required).collect();
+            object.insert("properties".into(), properties);
+            object.insert("required".into(), required);
+        }
+        schema
+    }
+}
+
+pub(crate) fn runners<'a>(clients: impl IntoIterator<Item = &'a ClientLibrary>) -> Vec<RunnerKind> {
+    clients
+        .into_iter()
+        .flat_map(|client| client.runners)
+        .copied()
+        .collect()
+}
+
+/// The options of a kind: a structure whose fields say type, default, bounds (`#[schemars(range(..))]`) and meaning (the doc
+/// comment). What the control plane alone knows is marked `#[schemars(extend("system" = true))]`: where the system is, who
+/// asks, what was made for it.
+pub struct Options {
+    /// Those of a plan.
+    pub describe: fn() -> Vec<Described>,
+    /// Every option of a plan, from those that it says.
+    pub(crate) decide: fn(&Said) -> Result<Said, Trouble>,
+    schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl Options {
+    pub const fn of<T: Default + Serialize + DeserializeOwned + JsonSchema>() -> Self {
+        Self {
+            describe: || Table::of_plan::<T>().describe(),
+            decide: |said| decide::<T>(said, "driver").map(|(_, said)| said),
+            schema: |generator| {
+                let _ = generator.subschema_for::<T>(); // by its own name it is a definition, too
+                T::json_schema(generator)
+            },
+        }
+    }
+}
+
+/// The options in a run's document, checked.
+pub fn options<T: DeserializeOwned + JsonSchema>(spec: &RunSpec) -> Result<T, Trouble> {
+    const PLACE: &str = "run.json: driver";
+    let said = &spec.driver.options;
+    Table::of::<T>().check(&mut said.clone(), PLACE)?;
+    serde_json::from_value(Value::Object(said.clone())).map_err(|error| unreadable(&error, PLACE))
+}
