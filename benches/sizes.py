@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bakeoff.cli import main
 from bakeoff.model.records import LoadRecord
-from bakeoff.plan.describe import DryRun, describe
+from bakeoff.plan.dry_run.describe import DryRun, describe
 from bakeoff.plan.read import resolve
 from bakeoff.provision.files import allocated_bytes
 

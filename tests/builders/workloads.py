@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from bakeoff.errors import PlanError
 from bakeoff.model.boundary import DriverRequest
-from bakeoff.plan.document import WorkloadTable
-from bakeoff.plan.factors import Source
+from bakeoff.plan.document.source import Source
+from bakeoff.plan.document.tables import WorkloadTable
 from bakeoff.plan.workload import PlanWorkload, Question
 from bakeoff.workloads.base import Workload
 

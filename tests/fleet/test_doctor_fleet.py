@@ -18,8 +18,8 @@ from bakeoff.fleet.clusters import local
 from bakeoff.fleet.dask import DaskHost
 from bakeoff.fleet.keeper import here
 from bakeoff.fleet.machine_check import Servers, Visited, visit
-from bakeoff.plan.fleet import read_said
-from bakeoff.plan.reach import servers, unstarted
+from bakeoff.plan.document.fleet import read_said
+from bakeoff.plan.machines import servers, unstarted
 from bakeoff.plan.read import resolve
 from bakeoff.systems import SYSTEMS
 

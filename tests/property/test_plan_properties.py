@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from bakeoff.errors import PlanError
 from bakeoff.model.records import PlanRecord
-from bakeoff.plan.document import TABLES, PlanDocument, keys_of, plan_tree
-from bakeoff.plan.nearest import LOAD_FACTORS
+from bakeoff.plan.document.source import LOAD_FACTORS
+from bakeoff.plan.document.tables import TABLES, PlanDocument, keys_of, plan_tree
 from bakeoff.plan.read import resolve
 from bakeoff.suggestions import nearest
 from bakeoff.workloads import workloads

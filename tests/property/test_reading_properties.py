@@ -16,7 +16,7 @@ import pytest
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli.output import print_json
 from bakeoff.errors import BakeoffError
-from bakeoff.plan.describe import describe
+from bakeoff.plan.dry_run.describe import describe
 from bakeoff.plan.read import resolve
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.text import render_text

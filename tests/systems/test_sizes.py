@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bakeoff.cli import main
 from bakeoff.errors import ExitCode
-from bakeoff.plan.describe import describe
+from bakeoff.plan.dry_run.describe import describe
 from bakeoff.plan.read import read_plan
 
 WITHIN = 0.2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from bakeoff.analysis.steady import FloatArray, Trend, fit_trend, judge, largest_deviation, mser5, variation
-from bakeoff.plan.expand import DEFAULT_WINDOW_S
+from bakeoff.plan.cells import DEFAULT_WINDOW_S
 from scipy import stats
 
 

@@ -11,9 +11,9 @@ from bakeoff.bundle import read
 from bakeoff.cli import main
 from bakeoff.cli.commands.dry_run import WIDTH, _one_line
 from bakeoff.errors import ExitCode, PlanError, ServerError
-from bakeoff.plan import describe, here
-from bakeoff.plan.describe import DryRun
-from bakeoff.plan.preview import OPERATIONS, previews
+from bakeoff.plan import machines
+from bakeoff.plan.dry_run import describe
+from bakeoff.plan.dry_run.describe import OPERATIONS, DryRun, previews
 from bakeoff.plan.read import resolve
 from bakeoff.systems import SYSTEMS
 
@@ -152,25 +152,25 @@ def test_too_little_disk_is_a_warning_here_and_a_refusal_when_it_runs(
     assert dry(tmp_path).warnings == []
     monkeypatch.setattr(describe, "disk_free_bytes", lambda folder: 1000)
     assert any("1000 B are free" in words for words in dry(tmp_path).warnings)
-    monkeypatch.setattr(here, "disk_free_bytes", lambda folder: 1000)
+    monkeypatch.setattr(machines, "disk_free_bytes", lambda folder: 1000)
     with pytest.raises(ServerError) as caught:
-        here.check_disk(10**9, tmp_path, "--out")
+        machines.check_disk(10**9, tmp_path, "--out")
     assert "954 MiB" in caught.value.what
     assert caught.value.exit_code == ExitCode.ENVIRONMENT
-    here.check_disk(1000, tmp_path, "--out")
+    machines.check_disk(1000, tmp_path, "--out")
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 def test_a_folder_that_nothing_can_be_written_in_is_not_called_full(tmp_path: Path) -> None:
     folder = Path("/proc/nope")
     with pytest.raises(ServerError, match=r"nothing can be written there \(/proc/nope\)") as caught:
-        here.check_disk(1000, folder, "--work-dir")
+        machines.check_disk(1000, folder, "--work-dir")
     assert "--work-dir" in caught.value.hint
-    assert here.can_hold_files(tmp_path / "not" / "yet")
+    assert machines.can_hold_files(tmp_path / "not" / "yet")
 
 
 def test_disk_is_asked_of_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
-    assert here.disk_free_bytes(tmp_path / "not" / "yet") > 0
+    assert machines.disk_free_bytes(tmp_path / "not" / "yet") > 0
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bakeoff.errors import PlanError
 from bakeoff.model.faults import PlannedFault
-from bakeoff.plan.describe import describe
+from bakeoff.plan.dry_run.describe import describe
 from bakeoff.plan.read import read_plan, resolve
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.systems.mysql.mariadb import MariaDb

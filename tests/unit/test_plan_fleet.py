@@ -26,9 +26,10 @@ from bakeoff.fleet.spec import (
     spread,
     spread_words,
 )
-from bakeoff.plan import fleet as plan_fleet
-from bakeoff.plan.describe import describe
-from bakeoff.plan.quick import Quick, plan_text
+from bakeoff.plan import machines
+from bakeoff.plan.document import fleet
+from bakeoff.plan.dry_run.describe import describe
+from bakeoff.plan.new_plan import Quick, plan_text
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.schedule.machine_sharing import cores_of_all
@@ -80,7 +81,7 @@ def test_a_plan_without_a_fleet_runs_here() -> None:
 def test_what_a_plan_says_of_its_fleet_is_kept_and_reads_back() -> None:
     tree = read('[fleet]\nssh = ["a", "b"]\nmin_clients = 1\nwait = "1m"\nlisten = "10.0.0.1:7000"').record.resolved
     assert tree["fleet"] == {"ssh": ["a", "b"], "min_clients": 1, "wait": "60s", "listen": "10.0.0.1:7000"}
-    spec = plan_fleet.FleetTable.model_validate(tree["fleet"]).spec(HERE)
+    spec = fleet.FleetTable.model_validate(tree["fleet"]).spec(HERE)
     assert (spec.min_clients, spec.wait_s, spec.listen, spec.port) == (1, 60.0, "10.0.0.1", 7000)
 
 
@@ -167,7 +168,7 @@ def test_embedded_databases_run_in_workers_of_this_machine() -> None:
 def test_a_missing_package_is_one_sentence_with_its_extra(
     fleet: str, missing: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_fleet, "find_spec", lambda name: None if name == missing else object())
+    monkeypatch.setattr(machines, "find_spec", lambda name: None if name == missing else object())
     with pytest.raises(PlanError) as caught:
         read(f"[fleet]\n{fleet}")
     assert f"the Python package {missing} is missing" in caught.value.what
@@ -200,7 +201,7 @@ def test_a_fleet_is_no_part_of_a_cell() -> None:
     ],
 )
 def test_the_command_line_says_the_same_as_the_table(words: str, key: str) -> None:
-    assert plan_fleet.said_as_key(words) == key
+    assert fleet.said_as_key(words) == key
     for command in (["run", "p.toml"], ["load", "p.toml"], ["quick", "sqlite"]):
         options: argparse.Namespace = parser().parse_args([*command, "--fleet", words])
         assert options.said == [key]
@@ -217,7 +218,7 @@ def test_certificates_that_are_not_there_are_told_before_anything_starts() -> No
 @pytest.mark.parametrize("words", ["load1", "local=two", "local=²", "local=" + "9" * 5000, "ssh=", "kubernetes=x"])
 def test_what_names_no_machines_is_refused(words: str) -> None:
     with pytest.raises(PlanError, match="names no load machines"):
-        plan_fleet.said_as_key(words)
+        fleet.said_as_key(words)
 
 
 def test_a_way_that_the_command_line_says_takes_the_place_of_the_plans() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from bakeoff.errors import ExitCode, PlanError
-from bakeoff.plan.overrides import override
+from bakeoff.plan.document.read import override
 from bakeoff.plan.read import read_plan, resolve
 from bakeoff.systems.options import Password
 

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from bakeoff.plan.describe import describe
-from bakeoff.plan.document import TABLES, keys_of
-from bakeoff.plan.nearest import LOAD_FACTORS
+from bakeoff.plan.document.source import LOAD_FACTORS
+from bakeoff.plan.document.tables import TABLES, keys_of
+from bakeoff.plan.dry_run.describe import describe
 from bakeoff.plan.read import read_plan
 from bakeoff.systems.mysql.mariadb import MariaDb
 

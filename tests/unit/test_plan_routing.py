@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from bakeoff.model.boundary import NameRoute, RoleRoute
-from bakeoff.plan.describe import describe
+from bakeoff.plan.document.units import UnitError
+from bakeoff.plan.dry_run.describe import describe
 from bakeoff.plan.routing import Routing
-from bakeoff.plan.units import UnitError
 from builders.plans import MARIADB, SQLITE, read, refused
 
 NODES = """

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bakeoff.errors import PlanError
 from bakeoff.model.said import work_of
-from bakeoff.plan.describe import describe
+from bakeoff.plan.dry_run.describe import describe
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.report.contest import Contest

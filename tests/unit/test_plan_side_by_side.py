@@ -10,7 +10,7 @@ import pytest
 from bakeoff.errors import PlanError
 from bakeoff.plan.read import read_plan
 from bakeoff.plan.resolved import ResolvedPlan
-from bakeoff.plan.side_by_side import side_by_side
+from bakeoff.plan.several_plans import side_by_side
 from bakeoff.report.answer import Difference
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.contest import Contest, setting_words

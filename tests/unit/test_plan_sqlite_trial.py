@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from bakeoff.plan.dry_run.sqlite_trial import troubles
 from bakeoff.plan.read import read_plan
-from bakeoff.plan.sqlite_trial import troubles
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT);\n-- the end; really\n"

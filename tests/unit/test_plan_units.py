@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bakeoff.plan.units import (
+from bakeoff.plan.document.units import (
     UnitError,
     format_duration,
     parse_cores,

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from bakeoff.cli import main
 from bakeoff.errors import ExitCode, PlanError
-from bakeoff.plan.quick import SIZES, Quick, plan_text, workload_names
+from bakeoff.plan.new_plan import SIZES, Quick, plan_text, starter
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
-from bakeoff.plan.starter import starter
 from bakeoff.systems import SYSTEMS
-from bakeoff.workloads import workloads
+from bakeoff.workloads import workload_names, workloads
 
 
 def read(quick: Quick) -> ResolvedPlan:

@@ -21,9 +21,9 @@ from bakeoff.cli.commands.run import all_held, code_of
 from bakeoff.cli.run_bundle import beside_plan
 from bakeoff.errors import ExitCode, PlanError
 from bakeoff.model.records import RunRecord, Validity
+from bakeoff.plan.comparison import refuse_unjudged
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
-from bakeoff.plan.thresholds import refuse_unjudged
 from bakeoff.report.conclusion import answer_of
 from builders.bundles import MARIADB, Contender, Story, timed_out, write_bundle
 from builders.plans import read, refused

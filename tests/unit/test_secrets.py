@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 from bakeoff.errors import PlanError
+from bakeoff.plan.document.tables import names_a_secret
 from bakeoff.plan.read import resolve
-from bakeoff.plan.secrets import names_a_secret
 from bakeoff.systems.mysql.control import Control
 from bakeoff.systems.mysql.node import DECISIVE, Product, read_settings
 from bakeoff.systems.mysql.settings import SHAPING

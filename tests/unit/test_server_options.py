@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from bakeoff.errors import PlanError
-from bakeoff.plan.document import SystemTable
+from bakeoff.plan.document.tables import SystemTable
 from bakeoff.systems.server.options import in_one_spelling
 
 KEYS = ("version", "settings", "nodes")

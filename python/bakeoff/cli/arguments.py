@@ -79,7 +79,7 @@ def not_a_plan(words: str) -> str:
 
 
 def _fleet_key(words: str) -> str:
-    from ..plan.fleet import said_as_key
+    from ..plan.document.fleet import said_as_key
 
     return said_as_key(words)
 

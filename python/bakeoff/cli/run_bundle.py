@@ -35,9 +35,9 @@ def open_bundle(
     from ..fleet.engine_program import engine_sha256
     from ..machine import machine_facts
     from ..model.records import BundleInfo
-    from ..plan.here import check_disk
+    from ..plan.dry_run.estimates import bundle_bytes, disk_bytes
+    from ..plan.machines import check_disk
     from ..plan.search import with_levels_of
-    from ..plan.size import bundle_bytes, disk_bytes
     from ..provision.instance import default_parent
     from ..report.resume_words import BUNDLE
 

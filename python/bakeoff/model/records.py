@@ -127,7 +127,7 @@ class AnalysisRecord(Document):
 class CellRecord(Document):
     """One combination of factor levels."""
 
-    id: str  # "ck3v9x2mq": a hash of what the cell is, see plan/identity.py
+    id: str  # "ck3v9x2mq": a hash of what the cell is, see plan/cells.py
     system: str  # name in the plan
     kind: str  # kind of system
     label: str  # "sqlite_full / preset=a / threads=4"

@@ -1,17 +1,28 @@
-"""What is compared: the factor whose levels are held against each other, and the level the others are held against."""
+"""What is compared: the factor whose levels are compared, the level the others are compared with, and the metrics
+that a plan names (objective, limits, thresholds). What could never be judged is refused, and what will limit the
+answer is said."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..model.records import CellRecord, Scalar
+from ..analysis import fail_if, limit
+from ..analysis.fail_if import Condition, parse_threshold
+from ..analysis.fault_figures import FAULT_FIGURES
+from ..analysis.metric import Metric
+from ..analysis.registry import UnknownMetric, is_watched, metric
+from ..analysis.response import same_operation
+from ..errors import PlanError
+from ..model.boundary import Rate
+from ..model.records import CellRecord, PlanRecord, Scalar
+from ..report.contest import Contest
 from ..report.levels import SWEPT_MIN, amount
 from ..suggestions import meant
-from .document import CompareTable
+from .document.source import Source
+from .document.tables import CompareTable, PlanDocument
 from .factors import Factor
-from .resolved import Cell
-from .source import Source
+from .resolved import Cell, ResolvedPlan
 
 #: Of the load parameters, how much is asked of a system at once. The others are ways in which it is asked.
 _LOAD = ("threads", "sessions", "clients", "workers", "rate")
@@ -79,3 +90,146 @@ def _among(wanted: Any, levels: Sequence[Scalar]) -> Scalar | None:
     """The level equal to `wanted`; true is not 1."""
     same = (level for level in levels if level == wanted and isinstance(level, bool) == isinstance(wanted, bool))
     return next(same, None)
+
+
+_OF_FAULTS = {figure.name for figure in FAULT_FIGURES}
+
+
+def check_objective(objective: str, cells: Iterable[Cell], source: Source) -> list[str]:
+    """It is a metric that some workload of the plan has; returns warnings of those that have it not."""
+    try:
+        found = metric(objective, rates_of(cells))
+    except UnknownMetric as error:
+        raise source.error(str(error), "measure", "objective", hint=error.hint) from None
+    return [
+        f"{words}, so nothing is compared there" for words in check_metric(found, cells, source, "measure", "objective")
+    ]
+
+
+def check_limits(texts: Sequence[str], cells: Sequence[Cell], source: Source, *place: str) -> list[str]:
+    """Each is a limit on a metric that some workload of the plan has; returns warnings of those that have it not."""
+    warnings = []
+    for text in texts:
+        try:
+            found = limit.parse(text, rates_of(cells))
+        except (limit.LimitError, UnknownMetric) as error:
+            raise source.error(str(error), *place, hint=error.hint) from None
+        warnings += [
+            f"{words}, so {text!r} is not met there" for words in check_metric(found.metric, cells, source, *place)
+        ]
+    return warnings
+
+
+def check_thresholds(texts: Sequence[str], cells: Sequence[Cell], source: Source, *place: str) -> None:
+    """Each is a change (of `fail_if`) or a limit, of a metric that some workload of the plan has."""
+    for text in texts:
+        try:
+            found = fail_if.parse_threshold(text, rates_of(cells))
+        except ValueError as error:
+            raise source.error(str(error), *place, hint=getattr(error, "hint", "")) from None
+        of = found.metric if isinstance(found, limit.Limit) else found.objective
+        check_metric(of, cells, source, *place)
+
+
+def rates_of(cells: Iterable[Cell]) -> list[Rate]:
+    """The workloads' own metrics."""
+    return [rate for cell in cells for rate in cell.workload.rates]
+
+
+def check_metric(found: Metric, cells: Iterable[Cell], source: Source, *place: str) -> list[str]:
+    """Some workload has it, and the operation that its name ends in; returns of which workloads that is not so. A
+    figure of planned faults is one of plans that have any."""
+    cells = list(cells)
+    if found.name in _OF_FAULTS and not any(cell.record.faults for cell in cells):
+        hint = "add [[faults]], or choose another metric: `bakeoff metrics`"
+        raise source.error(f"`{found.name}` is of planned faults, and the plan has none", *place, hint=hint)
+    workloads = {cell.record.workload: cell.workload for cell in cells}
+    own = {label: {rate.name for rate in workload.rates} for label, workload in workloads.items()}
+    base = found.name.partition(".")[0]
+    if any(base in names for names in own.values()):
+        return [f"{label} has no {base}" for label, names in own.items() if base not in names]
+    part = found.part
+    if not part or is_watched(found.name):
+        return []
+    without = [label for label, w in workloads.items() if not any(same_operation(part, n) for n in w.operations)]
+    if len(without) == len(workloads):
+        known = dict.fromkeys(name for workload in workloads.values() for name in workload.operations)
+        what = f"no workload of this plan has the operation `{part}`"
+        raise source.error(what, *place, hint=meant(part, known))
+    return [f"{label} has no operation `{part}`" for label in without]
+
+
+#: By the unit of the metric.
+_VALUES = {"ms": "2ms", "s": "2s", "ops/s": "5000/s", "1/s": "5000/s", "rows/s": "5000/s", "ratio": "1%"}
+
+
+def refuse_unjudged(plan: ResolvedPlan) -> None:
+    """Of a whole plan, with all that is run side by side. Not where a part of it was chosen, or a system is missing on
+    this machine: that is no mistake of the plan's, and the thresholds are told as not judged."""
+    record = plan.record
+    why = "" if plan.skipped or record.only else _no_pairs(plan)
+    for text in record.fail_if if why else []:
+        fails = parse_threshold(text, record.rates)
+        if isinstance(fails, Condition):
+            value = _VALUES.get(fails.objective.unit, "100")
+            hint = f'write a value, such as "{fails.objective.name} {fails.sign} {value}"'
+            raise PlanError(f'"{text}" is a change against a baseline, and {why}', where=_where(plan, text), hint=hint)
+
+
+def _no_pairs(plan: ResolvedPlan) -> str:
+    """Why nothing is compared with a baseline; "" where something is."""
+    record = plan.record
+    if record.search is not None:
+        return "a search compares no pairs"
+    if record.baseline is None:
+        return "this plan compares nothing with another"
+    if Contest(record).is_sweep:
+        return f"the levels of {record.compare_factor} are answered by their shape, without pairs"
+    return ""
+
+
+def _where(plan: ResolvedPlan, text: str) -> str:
+    name = str(plan.path or "the plan")
+    own = plan.record.resolved.get("compare", {}).get("fail_if", [])
+    return f"{name}, {'[compare] fail_if' if text in own else '--fail-if'}"
+
+
+REPETITIONS_FOR_A_COMPARISON = 5
+
+
+def advice(document: PlanDocument, cells: list[Cell], private: Mapping[str, bool], record: PlanRecord) -> list[str]:
+    """What is allowed but will limit the answer."""
+    measure, words = document.measure, []
+    if measure.repetitions < REPETITIONS_FOR_A_COMPARISON and document.search is None:
+        have = "1 repetition is" if measure.repetitions == 1 else f"{measure.repetitions} repetitions are"
+        words.append(f"{have} too few to compare: values only (5 or more give a comparison)")
+    paced = any(cell.record.rate_ops_per_s is not None for cell in cells)
+    if measure.objective == "rate" and paced and document.search is None:
+        words.append('in an open loop the achieved rate is what was offered; judge by objective = "latency_p99"')
+    if any(cell.record.faults and cell.record.rate_ops_per_s is None for cell in cells):
+        words.append(
+            "faults in a closed loop: users who wait ask nothing, so percentiles hide what the fault does to response"
+            " times; offer a `rate`, such as half of what the system does without faults"
+        )
+    if has_other_data(cells, record.compare_factor) and not Contest(record).is_sweep:
+        words.append(f"the levels of `{record.compare_factor}` have different data, which are never compared")
+    again = dict.fromkeys(cell.record.system for cell in cells if cell.reset == "reload")
+    if names := ", ".join(name for name in again if not private[name]):
+        words.append(
+            f"before each run the workload's tables on {names} are dropped and loaded again, if bakeoff made them"
+        )
+    found, loaded = ({cell.record.system for cell in cells if cell.data == data} for data in ("existing", "load"))
+    if found and loaded and measure.cache is None:
+        words.append(
+            f"no cache is warmed, on {', '.join(sorted(loaded))} neither, because the data on"
+            f" {', '.join(sorted(found))} exist already; write `cache` to choose"
+        )
+    for clients in sorted({cell.clients for cell in cells}):
+        if measure.operations is not None and measure.operations % clients:
+            words.append(
+                f"{measure.operations} operations do not divide by {clients} clients; "
+                f"{measure.operations // clients * clients} are done"
+            )
+    for workload in {id(cell.workload): cell.workload for cell in cells}.values():
+        words += workload.advice
+    return list(dict.fromkeys(words))

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from ..systems.base import System
-from .document import PlanDocument
+from .document.source import Source
+from .document.tables import PlanDocument
 from .resolved import Cell
-from .source import Source
 
 Kinds = Mapping[str, type[System]]
 

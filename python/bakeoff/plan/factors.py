@@ -22,11 +22,10 @@ from ..model.records import Scalar
 from ..model.said import TABLE_FORMAT
 from ..suggestions import meant, one_of
 from ..systems.base import ISOLATION_LEVELS, System
-from .document import MeasureTable, keys_of
-from .nearest import LOAD_FACTORS
+from .document.source import LOAD_FACTORS, Source
+from .document.tables import MeasureTable, keys_of
+from .document.units import UnitError, parse_rate_ops_per_s
 from .routing import Routing
-from .source import Source
-from .units import UnitError, parse_rate_ops_per_s
 
 #: Options of a system that need no prefix, because every kind has its own idea of them.
 BARE_SYSTEM_OPTIONS = ("version", "source", "path", "nodes", "replicas", "tls", TABLE_FORMAT)

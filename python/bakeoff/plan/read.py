@@ -11,28 +11,24 @@ from typing import Any
 
 from ..errors import PlanError
 from ..fleet.engine_program import refuse_other_build
+from ..fleet.spec import FleetSpec
 from ..input_files import read_text
-from ..model.records import Scalar
+from ..model.boundary import Open, OperationsLimit, TimeLimit
+from ..model.records import PlanRecord, Scalar, SearchRecord
 from ..suggestions import meant
 from ..systems.base import System
-from . import asked_metrics, check, data, here
-from .advice import advice
-from .comparison import read_comparison
-from .document import MeasureTable, PlanDocument
-from .expand import Builder
+from . import check, data, machines
+from .cells import Builder, with_ids
+from .check import with_faults
+from .comparison import advice, check_limits, check_objective, check_thresholds, rates_of, read_comparison
+from .document.read import note, read_document
+from .document.source import Source
+from .document.tables import MeasureTable, PlanDocument, plan_tree
 from .factors import read_constants
-from .faults import with_faults
-from .grid import Combination, read_grid, varying
-from .identity import with_ids
-from .only import choose
-from .overrides import note
-from .packagers import SourcesOf, alike_sources, packager_words, with_source
-from .plan_record import record_of
-from .reach import check_fleet
-from .read_document import read_document
+from .grid import Combination, choose, read_grid, varying
+from .machines import SourcesOf, alike_sources, check_fleet, packager_words, with_source
 from .resolved import Cell, ResolvedPlan
 from .search import Sought, read_search, refuse_pointless
-from .source import Source
 from .workload import PlanWorkloads
 
 WITNESS_RATE_OPS_PER_S = 100.0
@@ -86,7 +82,7 @@ def resolve(
     by_name = _kinds_by_name(document, kinds, source)
     refuse_other_build()
     check.check_measure(document.measure, source)
-    warnings = here.check_placement(document, source)
+    warnings = machines.check_placement(document, source)
     workloads = PlanWorkloads(document, source)
     grid = read_grid(document, workloads.works, source)
     search = read_search(document, grid.factors, source)
@@ -97,9 +93,9 @@ def resolve(
     options = _options(builder, chosen)
     sources = alike_sources([(by_name[name], said) for name, said in options])
     missing_of = [(name, with_source(by_name[name], said, sources)) for name, said in options]
-    skipped = here.find_missing(missing_of, by_name, source)
+    skipped = machines.find_missing(missing_of, by_name, source)
     if must_run:
-        here.require(document, systems, skipped, source)
+        machines.require(document, systems, skipped, source)
     else:
         warnings += [f"{name} cannot run on this machine: {why}" for name, why in skipped.items()]
         skipped = {name: why for name, why in skipped.items() if document.systems[name].optional}
@@ -110,7 +106,7 @@ def resolve(
     reading = _Reading(document, builder, sources, skipped, warnings, only, fail_if, sought, must_run)
     plan = reading.searching() if search else reading.finish(combinations)
     if must_run:
-        here.check_passwords(plan.cells, by_name, source)
+        machines.check_passwords(plan.cells, by_name, source)
     return plan
 
 
@@ -175,13 +171,13 @@ class _Reading:
         document, builder, search = self.document, self.builder, self.sought.record if self.sought else None
         source, measure, warnings = builder.source, document.measure, list(self.warnings)
         cells = with_faults(self._cells(combinations), document, builder.kinds, source)
-        warnings += asked_metrics.check_objective(measure.objective, cells, source)
-        warnings += asked_metrics.check_limits(document.compare.limit, cells, source, "compare", "limit")
-        asked_metrics.check_thresholds(document.compare.fail_if, cells, source, "compare", "fail_if")
-        asked_metrics.check_thresholds(self.fail_if, cells, source, "--fail-if")
+        warnings += check_objective(measure.objective, cells, source)
+        warnings += check_limits(document.compare.limit, cells, source, "compare", "limit")
+        check_thresholds(document.compare.fail_if, cells, source, "compare", "fail_if")
+        check_thresholds(self.fail_if, cells, source, "--fail-if")
         if search:
-            warnings += asked_metrics.check_limits(search.limits, cells, source, "search", "while")
-            refuse_pointless(search, asked_metrics.rates_of(cells), source)
+            warnings += check_limits(search.limits, cells, source, "search", "while")
+            refuse_pointless(search, rates_of(cells), source)
         cells, private = check.configured(cells, builder.kinds, measure, source)
         fleet = document.fleet.spec(source.base_dir) if document.fleet else None
         if fleet is not None:
@@ -248,3 +244,68 @@ def _witness(measure: MeasureTable) -> float | None:
     if isinstance(measure.witness, bool):
         return WITNESS_RATE_OPS_PER_S if measure.witness else None
     return float(measure.witness)
+
+
+def record_of(
+    document: PlanDocument,
+    cells: list[Cell],
+    factors: dict[str, list[Scalar]],
+    comparison: tuple[str, Scalar | None],
+    cache: str,
+    only: Sequence[str],
+    fail_if: Sequence[str],
+    search: SearchRecord | None,
+    fleet: FleetSpec | None,
+) -> PlanRecord:
+    measure = document.measure
+    windows = {cell.limit.window_s if isinstance(cell.limit, TimeLimit) else None for cell in cells}
+    operations = {
+        cell.limit.operations * cell.clients if isinstance(cell.limit, OperationsLimit) else None for cell in cells
+    }
+    return PlanRecord(
+        title=document.title,
+        description=document.description,
+        demonstration=document.demonstration,
+        seed=document.seed,
+        objective=measure.objective,
+        compare_factor=comparison[0],
+        baseline=comparison[1],
+        repetitions=search.runs if search else measure.repetitions,
+        warm_up_s=measure.warm_up,
+        window_s=windows.pop() if len(windows) == 1 else None,
+        operations=operations.pop() if len(operations) == 1 else measure.operations,
+        pacing=_pacing_words(cells, search),
+        error_budget_ratio=measure.error_budget,
+        reset=data.by_system(cells, lambda cell: cell.reset),
+        cache=cache,
+        placement={
+            side: cores
+            for side, cores in (("client", measure.placement.client), ("server", measure.placement.server))
+            if cores
+        },
+        factors=factors,
+        limits=list(document.compare.limit),
+        fail_if=[*document.compare.fail_if, *fail_if],
+        matters_ratio=document.compare.matters,
+        undecided=document.compare.undecided,
+        search=search,
+        cells=[cell.record for cell in cells],
+        resolved=plan_tree(document, closed=all(cell.record.rate_ops_per_s is None for cell in cells)),
+        only=list(only),
+        repeat_disturbed=measure.repeat_disturbed,
+        fleet=fleet.words if fleet else "",
+    )
+
+
+def _pacing_words(cells: list[Cell], search: SearchRecord | None) -> str:
+    """ "closed loop", "open loop, 5000/s, Poisson arrivals"."""
+    rates = {cell.record.rate_ops_per_s for cell in cells}
+    if rates == {None}:
+        return "closed loop"
+    names = {"constant": "constant arrivals", "poisson": "Poisson arrivals", "per_session": "a schedule per session"}
+    arrivals = sorted({names[cell.pacing.arrival] for cell in cells if isinstance(cell.pacing, Open)})
+    rate = next(iter(rates))
+    words = f"{rate:g}/s" if len(rates) == 1 and rate is not None else "the rate is a factor"
+    if search and search.factor == "rate":
+        words = "the rate is sought"
+    return f"open loop, {words}, {' or '.join(arrivals)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..model import boundary
 from ..suggestions import one_of
-from .units import UnitError
+from .document.units import UnitError
 
 #: Roles that a plan may name by the word alone; any other word is a node's name.
 ROLES = ("primary", "replica", "reader", "writer")

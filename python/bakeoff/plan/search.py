@@ -14,13 +14,13 @@ from ..analysis.registry import UnknownMetric
 from ..model.boundary import Rate
 from ..model.records import PlanRecord, Scalar, SearchRecord, subject_of
 from ..suggestions import one_of
-from .document import MeasureTable, PlanDocument, SearchTable
-from .expand import DEFAULT_WINDOW_S
+from .cells import DEFAULT_WINDOW_S
+from .document.source import Source
+from .document.tables import MeasureTable, PlanDocument, SearchTable
+from .document.units import RATE_MAX_OPS_PER_S
 from .factors import MOST, Factor, read_level
 from .grid import Combination, varying
 from .resolved import ResolvedPlan
-from .source import Source
-from .units import RATE_MAX_OPS_PER_S
 
 #: What may be sought: how the load is made. (Where levels begin if the plan does not say it, and how far they may go.)
 _RANGES: dict[str, tuple[float, float, float]] = {

@@ -12,13 +12,11 @@ from ..fleet.engine_program import resolve
 from ..model.boundary import DriverRequest, Refused, Resolved, WorkloadRequest
 from ..model.records import Scalar
 from ..suggestions import meant
-from ..workloads import workloads
+from ..workloads import workload_names, workloads
 from ..workloads.base import Asked, Workload
-from .document import MeasureTable, PlanDocument, WorkloadTable, keys_of
+from .document.source import LOAD_FACTORS, Source
+from .document.tables import MeasureTable, PlanDocument, WorkloadTable, keys_of
 from .factors import Works
-from .nearest import LOAD_FACTORS
-from .quick import workload_names
-from .source import Source
 
 
 @dataclass(frozen=True)

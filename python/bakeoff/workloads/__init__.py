@@ -70,3 +70,29 @@ def workloads() -> dict[str, WorkloadKind]:
         own, read = _OF_PLANS.get(one.kind, ([], _as_said))
         found[one.kind] = WorkloadKind(one.kind, one.summary, one.preset, [*own, *one.options], read)
     return found
+
+
+#: Of workloads whose presets are named after their tool; those of TPC-C are tools themselves.
+_TOOLS = {
+    "ycsb": "ycsb-",
+    "sysbench": "sysbench-",
+    "sql": "pgbench-",
+    "linkbench": "linkbench-",
+    "tpcc": "",
+    "hatshop": "hatshop-",
+}
+
+
+#: What a tool's name means without a preset behind it.
+_USUAL = {
+    "ycsb": "ycsb-a",
+    "sysbench": "sysbench-oltp_read_write",
+    "pgbench": "pgbench-tpcb-like",
+    "hatshop": "hatshop-line_items_by_order",
+}
+
+
+def workload_names() -> dict[str, tuple[str, str]]:
+    """Kind and preset of every workload, by its name."""
+    named = {_TOOLS[kind] + preset: (kind, preset) for kind, one in workloads().items() for preset in one.presets}
+    return {**named, **{short: named[name] for short, name in _USUAL.items()}, "linkbench": ("linkbench", "")}

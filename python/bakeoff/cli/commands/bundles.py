@@ -232,7 +232,7 @@ def _chosen(options: argparse.Namespace) -> list[Listed]:
 
 
 def _age_s(text: str) -> float:
-    from ...plan.units import UnitError, parse_duration_s
+    from ...plan.document.units import UnitError, parse_duration_s
 
     try:
         return parse_duration_s(text)

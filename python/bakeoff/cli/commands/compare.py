@@ -209,8 +209,8 @@ def _refuse_of_searches(options: argparse.Namespace) -> None:
 
 def _matters(said: str | None, after: list[Bundle]) -> float | None:
     """What the option says, else the plans of AFTER where they agree."""
-    from ...plan.document import MATTERS_MAX, MATTERS_MIN
-    from ...plan.units import UnitError, parse_ratio
+    from ...plan.document.tables import MATTERS_MAX, MATTERS_MIN
+    from ...plan.document.units import UnitError, parse_ratio
 
     if said is None:
         sizes = {bundle.plan.matters_ratio for bundle in after}

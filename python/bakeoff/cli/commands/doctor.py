@@ -151,14 +151,15 @@ def look(options: argparse.Namespace) -> int:
 def _asked(options: argparse.Namespace) -> tuple[FleetSpec, Servers, list[str]]:
     """The machines, the servers that they are to reach, and the systems whose servers are not there yet: those of the
     plan, if one is named."""
-    from ...plan.fleet import missing_here, read_said
+    from ...plan.document.fleet import read_said
+    from ...plan.machines import missing_here
 
     if options.plan is None:
         fleet = read_said(options.said, Path.cwd())
         if missing := missing_here(fleet):
             raise missing
         return fleet, {}, []
-    from ...plan.reach import servers, unstarted
+    from ...plan.machines import servers, unstarted
     from ...plan.read import read_plan
     from ...systems import SYSTEMS
 

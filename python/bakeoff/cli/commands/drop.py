@@ -29,8 +29,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from ...plan.existing_tables import existing_loads, ledger_of, tables_of
     from ...plan.read import read_plan
-    from ...plan.tables import existing_loads, ledger_of, tables_of
 
     plan = read_plan(options.plan, said=options.said)
     found: dict[str, list[Found]] = {}

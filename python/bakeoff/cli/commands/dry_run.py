@@ -11,10 +11,9 @@ from ...errors import BakeoffError, ExitCode
 from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
-    from ...plan.describe import DryRun
-    from ...plan.preview import WorkloadPreview
+    from ...plan.dry_run.describe import DryRun, WorkloadPreview
+    from ...plan.existing_tables import TablesLine
     from ...plan.resolved import ResolvedPlan
-    from ...plan.tables import TablesLine
 
 #: Workloads, and lines of an operation, whose first operations are shown; --json has all.
 PREVIEWS_MAX = 3
@@ -27,9 +26,8 @@ _TABLES_HEAD = ("on", "table", "now", "size", "in a run")
 def dry_run(plan: ResolvedPlan, results: Path, there: Mapping[str, int], *, as_json: bool) -> int:
     """Prints what a run would do. there: by cell, runs of the bundle that is continued. Raises what it would
     be refused for by an existing system, when all is printed."""
-    from ...plan.describe import describe
-    from ...plan.preview import previews
-    from ...plan.tables import changes_words, look
+    from ...plan.dry_run.describe import describe, previews
+    from ...plan.existing_tables import changes_words, look
 
     tables, errors = look(plan)
     errors = errors or _looked_into(plan)
@@ -53,7 +51,7 @@ def dry_run(plan: ResolvedPlan, results: Path, there: Mapping[str, int], *, as_j
 def _looked_into(plan: ResolvedPlan) -> list[BakeoffError]:
     """Of data that are there, whether they are what the plan says: a run begins with the same look."""
     from ...fleet.local import LocalHost
-    from ...plan.tables import existing_loads
+    from ...plan.existing_tables import existing_loads
     from ...provision.instance import new_instance
     from ...schedule.instance import Instance
 
@@ -75,7 +73,7 @@ def _looked_into(plan: ResolvedPlan) -> list[BakeoffError]:
 
 def _machines(plan: ResolvedPlan, errors: list[BakeoffError]) -> list[str]:
     """Names of load machines that only their cluster knows. errors: gets why it cannot be asked."""
-    from ...plan.fleet import missing_here
+    from ...plan.machines import missing_here
 
     if plan.fleet is None or plan.fleet.machines is not None or missing_here(plan.fleet):
         return []

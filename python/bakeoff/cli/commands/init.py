@@ -26,7 +26,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ...plan.starter import starter
+    from ...plan.new_plan import starter
 
     save(starter(str(options.file)), options.file)
     if options.json:

@@ -36,9 +36,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ...plan.data import refuse_shared_tables
+    from ...plan.document.source import Source
+    from ...plan.existing_tables import existing_loads
     from ...plan.read import read_plan
-    from ...plan.source import Source
-    from ...plan.tables import existing_loads
     from ...schedule.machine_sharing import claim, cores_of_all
 
     plan = read_plan(options.plan, said=options.said)

@@ -43,7 +43,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ...plan.quick import Quick, plan_text
+    from ...plan.new_plan import Quick, plan_text
     from ...plan.read import resolve
 
     text = plan_text(

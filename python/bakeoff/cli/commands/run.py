@@ -144,7 +144,7 @@ def run(options: argparse.Namespace) -> int:
 
 def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
     """Runs the plan and tells its answer, or with --dry-run what that would be."""
-    from ...plan.tables import refuse_changes
+    from ...plan.existing_tables import refuse_changes
     from ...schedule.machine_sharing import claim, cores_of_all
 
     if options.events and options.dry_run:
@@ -187,7 +187,7 @@ def carry_out(plan: ResolvedPlan, options: argparse.Namespace) -> int:
 
 
 def _quiet(plan: ResolvedPlan, options: argparse.Namespace) -> Quiet:
-    from ...plan.units import UnitError, parse_duration_s
+    from ...plan.document.units import UnitError, parse_duration_s
     from ...schedule.machine_sharing import Quiet, cores_of_all
 
     asked = options.wait_until_quiet
@@ -199,9 +199,9 @@ def _quiet(plan: ResolvedPlan, options: argparse.Namespace) -> Quiet:
 
 
 def _read(options: argparse.Namespace) -> ResolvedPlan:
+    from ...plan.comparison import refuse_unjudged
     from ...plan.read import read_plan
-    from ...plan.side_by_side import side_by_side
-    from ...plan.thresholds import refuse_unjudged
+    from ...plan.several_plans import side_by_side
 
     plans = [
         read_plan(path, must_run=not options.dry_run, said=options.said, only=options.only, fail_if=options.fail_if)

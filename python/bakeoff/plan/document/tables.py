@@ -1,23 +1,23 @@
 """What a plan may say: one model per table of the TOML file. docs/reference/plan.md explains every key, and a test
-holds the two against each other.
+checks each against the other.
 
 Types are strict ("5" is no number) and unknown keys are refused, with one exception: options of a system and of a
-workload belong to those, so these two tables let unknown keys through and the system or workload checks them.
+workload belong to those, so these two tables let unknown keys through and the system or workload checks them. A plan is
+copied into every bundle, so no secret may stand in it.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from ..analysis.search import RUNS_MIN
-from ..model.faults import FaultKind
-from ..systems.options import PLAN_KEYS
+from ...analysis.search import RUNS_MIN
+from ...model.faults import FaultKind
+from ...systems.options import PLAN_KEYS
 from .fleet import FleetTable, KubernetesTable, SlurmTable, TlsTable
-from .secrets import names_a_secret
-from .types import Cores, Count, Rate, Ratio, Seconds, Table, Texts
-from .units import UnitError, parse_rate_ops_per_s
+from .units import Cores, Count, Rate, Ratio, Seconds, Table, Texts, UnitError, parse_rate_ops_per_s
 
 Data = Literal["load", "existing"]
 Reset = Literal["restore", "reload", "reuse", "none"]
@@ -354,3 +354,37 @@ def plan_tree(document: PlanDocument, *, closed: bool) -> dict[str, Any]:
     if closed:
         tree["measure"]["pacing"] = "closed"
     return tree
+
+
+_SECRET = re.compile(
+    r"password|passwd|passphrase|secret|token|credential|authorization|(api|access|private|encryption)_?key$"
+    r"|(^|_)(auth|pass|pwd)($|_)"
+)
+#: Settings of servers of the MySQL family that say how secrets are handled, and are none.
+_HARMLESS = frozenset(
+    {
+        "authentication_policy",
+        "default_authentication_plugin",
+        "default_password_lifetime",
+        "disconnect_on_expired_password",
+        "innodb_ft_max_token_size",
+        "innodb_ft_min_token_size",
+        "max_password_errors",
+        "ngram_token_size",
+        "old_passwords",
+        "password_history",
+        "password_require_current",
+        "password_reuse_check_interval",
+        "password_reuse_interval",
+        "secure_auth",
+        "show_slave_auth_info",
+        "strict_password_validation",
+    }
+)
+_HARMLESS_BEGINNINGS = ("validate_password", "simple_password_check", "cracklib_password_check", "sha256_password_")
+
+
+def names_a_secret(key: str) -> bool:
+    """Of a key, or of a dotted path to one: "mariadb.settings.wsrep_sst_auth"."""
+    name = key.rsplit(".", 1)[-1].lower().replace("-", "_")
+    return bool(_SECRET.search(name)) and name not in _HARMLESS and not name.startswith(_HARMLESS_BEGINNINGS)

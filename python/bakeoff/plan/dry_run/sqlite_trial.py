@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
-from .resolved import ResolvedPlan
+from ..resolved import ResolvedPlan
 
 #: Of its virtual machine; a schema that does more is not tried to its end.
 _INSTRUCTIONS_MAX = 10_000_000

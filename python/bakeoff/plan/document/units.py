@@ -1,13 +1,13 @@
-"""Quantities as people write them in a plan: "10s", "0.1%", "5k/s". Wrong ones raise UnitError with a hint.
-
-A bare number is refused wherever its unit would have to be guessed.
-"""
+"""Quantities as people write them in a plan ("10s", "0.1%", "5k/s"), and the types of its keys. Wrong ones raise
+UnitError with a hint; a bare number is refused wherever its unit would have to be guessed."""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 _DURATIONS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _RATES_PER_S = {"/s": 1.0, "/min": 1 / 60, "/m": 1 / 60, "/h": 1 / 3600}
@@ -119,3 +119,22 @@ def _short(value: Any) -> str:
 
 def _unknown(unit: str) -> str:
     return f'"{unit}" is not a unit' if unit else "there is no unit"
+
+
+Seconds = Annotated[float, BeforeValidator(parse_duration_s), PlainSerializer(format_duration)]
+Ratio = Annotated[float, BeforeValidator(parse_ratio)]
+Rate = Annotated[float, BeforeValidator(parse_rate_ops_per_s)]
+Cores = Annotated[list[int], BeforeValidator(parse_cores)]
+Count = Annotated[int, Field(ge=1, le=10**15)]  # the most that every reader of JSON keeps exactly, in round figures
+
+
+def _texts(value: Any) -> Any:
+    """One text may be written without brackets."""
+    return value if isinstance(value, list) else [value]
+
+
+Texts = Annotated[list[str], BeforeValidator(_texts)]
+
+
+class Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)

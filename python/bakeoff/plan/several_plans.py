@@ -12,12 +12,11 @@ from typing import Any
 from ..errors import PlanError
 from ..model.records import CellRecord, Scalar
 from ..model.said import factor_of, level_of
+from .cells import of_plan
 from .data import by_system, refuse_shared_tables
+from .document.source import LOAD_FACTORS, Source
 from .grid import words_of_levels
-from .identity import of_plan
-from .nearest import LOAD_FACTORS
 from .resolved import Cell, ResolvedPlan
-from .source import Source
 
 FACTOR = "plan"
 #: Tables and keys in which plans may differ; so may the constants of the load.

@@ -1,36 +1,29 @@
-"""What a run of a plan would do and cost: the dry run. A plain structure: `bakeoff run --dry-run` prints it as a table
-or as JSON. Times and sizes are estimates made from the figures below, and say so."""
+"""What a run of a plan would do and cost: the dry run. A plain structure: `bakeoff run --dry-run` prints it as a
+table or as JSON."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ..analysis.limit import parse
-from ..analysis.wording import bytes_words, counted, seconds_words
-from ..fleet.spec import spread_words
-from ..model.boundary import OperationsLimit, Rate
-from ..model.records import Scalar, SearchRecord
-from ..provision.files import can_hold_files
-from ..systems import SYSTEMS
-from .data import by_system
-from .here import disk_free_bytes
-from .preview import WorkloadPreview
-from .resolved import OPERATIONS_PER_S, Cell, ResolvedPlan
-from .size import bundle_bytes, disk_bytes, folder_bytes, loads, tables_bytes
+from ...analysis.limit import parse
+from ...analysis.wording import bytes_words, counted, seconds_words
+from ...errors import PlanError
+from ...fleet.engine_program import resolve
+from ...fleet.spec import spread_words
+from ...model.boundary import OperationsLimit, Preview, Previewed, PreviewRequest, Rate, Refused
+from ...model.records import Scalar, SearchRecord
+from ...provision.files import can_hold_files
+from ..data import by_system
+from ..existing_tables import TablesLine
+from ..machines import disk_free_bytes
+from ..resolved import OPERATIONS_PER_S, Cell, ResolvedPlan
+from .estimates import _load_s, bundle_bytes, disk_bytes, estimate_run_s, loads, tables_bytes
 from .sqlite_trial import troubles
-from .tables import TablesLine
-
-# Times, from runs of plans/quickstart.toml on a two-core machine (2026-11).
-_LOAD_ROWS_PER_S = 15_000
-_SCAN_ROWS_PER_S = 250_000
-_COPY_BYTES_PER_S = 200e6
-_DRAIN_S = 2.0  # after work that writes, until a server has written back what it owes
-_ENGINE_START_S = 0.1  # start, connect and end, for each engine process in turn
-_CHECK_S = 0.1
 
 LIMITS = "Times and sizes are estimates; machines differ. Stopping and resuming at any run is possible."
 
@@ -263,25 +256,6 @@ def _search_words(search: SearchRecord, rates: Sequence[Rate]) -> str:
     return f"a search for {question}, from {search.low:,.10g} to {search.high:,.10g}"
 
 
-def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
-    """One run: the data put back, warmed, warm-up, window, checks."""
-    rows = cell.workload.loaded_rows
-    total_s = _ENGINE_START_S * cell.clients + _CHECK_S + plan.warm_up_s + cell.expected_window_s
-    if cell.workload.writes and _has_server(cell):
-        total_s += _DRAIN_S
-    if cell.reset == "restore":
-        total_s += _restore_s(cell)
-    elif cell.reset == "reload":
-        total_s += _load_s(cell)
-    elif _by_turns(plan, cell):
-        total_s += _restart_s(cell)
-    if plan.cache == "cold":
-        total_s += _restart_s(cell)
-    elif plan.cache == "warm":
-        total_s += _ENGINE_START_S + rows / _SCAN_ROWS_PER_S
-    return total_s
-
-
 def _cell_line(plan: ResolvedPlan, cell: Cell, there: int) -> CellLine:
     record = cell.record
     return CellLine(
@@ -314,23 +288,27 @@ def _load_line(cells: list[Cell]) -> LoadLine:
     )
 
 
-def _load_s(cell: Cell) -> float:
-    return _ENGINE_START_S + cell.workload.loaded_rows / _LOAD_ROWS_PER_S + _restart_s(cell)
+OPERATIONS = 5
 
 
-def _restore_s(cell: Cell) -> float:
-    return _restart_s(cell) + folder_bytes(cell) / _COPY_BYTES_PER_S
+@dataclass(frozen=True)
+class WorkloadPreview:
+    workload: str
+    operations: list[Previewed]
 
 
-def _restart_s(cell: Cell) -> float:
-    """Its servers, which wait for each other."""
-    return SYSTEMS[cell.record.kind].restart_s * max(1, len(cell.record.nodes)) if _has_server(cell) else 0.0
-
-
-def _by_turns(plan: ResolvedPlan, cell: Cell) -> bool:
-    """One private system runs at a time: where there are others, this one is stopped for them."""
-    return _has_server(cell) and any(_has_server(c) and c.instance_key != cell.instance_key for c in plan.cells)
-
-
-def _has_server(cell: Cell) -> bool:
-    return "start" in cell.system_options
+def previews(plan: ResolvedPlan) -> list[WorkloadPreview]:
+    """Of each workload once, of those that can tell. Raises PlanError, EngineError."""
+    cells: dict[str, Cell] = {}
+    for cell in plan.cells:
+        cells.setdefault(json.dumps(cell.workload.spec, sort_keys=True), cell)
+    seed = plan.seed_of_block(1)
+    requests = [PreviewRequest(workload=cell.workload.spec, seed=seed, count=OPERATIONS) for cell in cells.values()]
+    found = []
+    for cell, answer in zip(cells.values(), resolve(requests), strict=True):
+        if isinstance(answer, Refused):
+            raise PlanError(answer.what, where=answer.where, hint=answer.hint)
+        assert isinstance(answer, Preview)
+        if answer.operations:
+            found.append(WorkloadPreview(cell.record.workload, answer.operations))
+    return found

@@ -7,24 +7,20 @@ import json
 import re
 import tomllib
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from ..errors import PlanError
-from ..fleet.spec import Existing, FleetSpec, Kubernetes, Local, Slurm, Ssh, Tls, Way
-from ..suggestions import sentence
-from .types import Count, Seconds, Table, Texts
-from .units import UnitError
+from ...errors import PlanError
+from ...fleet.spec import Existing, FleetSpec, Kubernetes, Local, Slurm, Ssh, Tls, Way
+from ...suggestions import sentence
+from .units import Count, Seconds, Table, Texts, UnitError
 
 #: The keys of which exactly one is said, and the keys that belong to one of them.
 WAYS = ("address", "ssh", "kubernetes", "slurm", "local")
 _BELONGS = {"tls": "address", "remote_python": "ssh"}
-#: What each needs beside Dask's distributed: module and extra.
-_NEEDS = {Ssh: ("asyncssh", "fleet"), Kubernetes: ("dask_kubernetes", "kubernetes"), Slurm: ("dask_jobqueue", "slurm")}
 _ADDRESS = 'for instance address = "tls://scheduler:8786"'
 
 
@@ -180,17 +176,3 @@ def other_ways(key: str) -> list[str]:
     if key not in WAYS:
         return []
     return [other for other in (*WAYS, *_BELONGS) if other != key and _BELONGS.get(other) != key]
-
-
-def missing_here(spec: FleetSpec) -> PlanError | None:
-    """What has to be installed, or put there, first, if anything. Imports nothing of it."""
-    for module, extra in (("distributed", "fleet"), _NEEDS.get(type(spec.way), ("distributed", "fleet"))):
-        if find_spec(module) is None:
-            hint = f"pip install 'bakeoff[{extra}]'"
-            what = f"the Python package {module} is missing, without which no clients run on {spec.words}"
-            return PlanError(what, where="[fleet]", hint=hint)
-    tls = spec.way.tls if isinstance(spec.way, Existing) else None
-    for path in (tls.ca, tls.cert, tls.key) if tls else ():
-        if not path.is_file():
-            return PlanError(f"there is no file {path}", where="fleet.tls", hint="paths are from the plan's folder")
-    return None

@@ -1,5 +1,5 @@
-"""A plan out of a few words: systems, a workload, threads. Its text is a plan like any other, made to be read, kept and
-changed."""
+"""Texts of plans, made to be read, kept and changed: out of a few words (systems, a workload, threads), and a first
+one for the systems that are here."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from ..errors import PlanError
 from ..suggestions import meant
 from ..systems import SYSTEMS
-from ..workloads import workloads
-from .units import UnitError, parse_duration_s
+from ..workloads import workload_names, workloads
+from .document.units import UnitError, parse_duration_s
 
 #: What each workload counts its data in, and how much of it is loaded in some seconds.
 SIZES: Mapping[str, tuple[str, str]] = {
@@ -22,22 +22,6 @@ SIZES: Mapping[str, tuple[str, str]] = {
     "linkbench": ("size", '"0.01x"'),
     "hatshop": ("orders", "500"),
     "sql": ("scale", "1"),
-}
-#: Of workloads whose presets are named after their tool; those of TPC-C are tools themselves.
-_TOOLS = {
-    "ycsb": "ycsb-",
-    "sysbench": "sysbench-",
-    "sql": "pgbench-",
-    "linkbench": "linkbench-",
-    "tpcc": "",
-    "hatshop": "hatshop-",
-}
-#: What a tool's name means without a preset behind it.
-_USUAL = {
-    "ycsb": "ycsb-a",
-    "sysbench": "sysbench-oltp_read_write",
-    "pgbench": "pgbench-tpcb-like",
-    "hatshop": "hatshop-line_items_by_order",
 }
 #: Less is a demonstration.
 WINDOW_FOR_AN_ANSWER_S = 30.0
@@ -133,12 +117,61 @@ def _workload(words: str) -> tuple[str, str, str]:
     return kind, workloads()[kind].preset, preset
 
 
-def workload_names() -> dict[str, tuple[str, str]]:
-    """Kind and preset of every workload, by its name."""
-    named = {_TOOLS[kind] + preset: (kind, preset) for kind, one in workloads().items() for preset in one.presets}
-    return {**named, **{short: named[name] for short, name in _USUAL.items()}, "linkbench": ("linkbench", "")}
-
-
 def _literal(size: str) -> str:
     """A number as TOML has it, anything else as a text."""
     return size if re.fullmatch(r"[0-9][0-9_]*", size) else json.dumps(size)
+
+
+_HEAD = """# What it amounts to:      bakeoff run {file} --dry-run
+# Run it:                  bakeoff run {file}
+# All keys there are:      docs/reference/plan.md; this plan is one of many, and any line of it can go
+
+title = "My comparison"
+description = "What is asked, and why"
+
+threads = [1, 8]                # users, each with one operation in flight; 8 instead of a list: a constant
+durability = "full"             # no system loses an acknowledged commit; "relaxed" loses the last ones with the power
+
+# ---- The systems, each under a name of your choice ----
+"""
+_SERVER = """
+[systems.{kind}]  # a private server, started for the plan and removed after it
+# version = "{version}"
+# settings = {{ {setting} }}  # by the server's own names
+# address = "db1"  # or measure one that is there, with user = "..." and password = {{ env = "NAME" }}
+"""
+_EMBEDDED = """
+[systems.{kind}]  # runs inside the measuring process
+# settings = {{ {setting} }}
+"""
+_TAIL = """
+# ---- The work: `bakeoff workloads` lists what there is ----
+
+[workload]
+kind = "ycsb"
+preset = "b"                    # 95 % reads, 5 % updates
+records = 100_000               # of 1 kB; an answer about storage needs more data than the caches hold
+
+# ---- How it is measured ----
+
+[measure]
+warm_up = "5s"                  # before the window, not counted
+window = "10s"                  # what counts; 60s or more show whether a steady state was reached
+repetitions = 5                 # independent runs of each cell; fewer than 5 are not compared
+objective = "rate"              # what is judged: right operations per second; "latency_p99", "cpu_us_per_op", ...
+"""
+
+
+def starter(file: str) -> str:
+    """The text of a plan in this file, for the systems that this machine can run."""
+    here = [kind for kind, system in SYSTEMS.items() if system.in_first_plan and system.available({}) is None]
+    return _HEAD.format(file=file) + "".join(map(_system_lines, here)) + _TAIL
+
+
+def _system_lines(kind: str) -> str:
+    system = SYSTEMS[kind]
+    if system.capabilities().embedded:
+        return _EMBEDDED.format(kind=kind, setting=system.setting_example)
+    sources = system.sources()
+    version = next((one.version for one in sources.here()), "") if sources else ""
+    return _SERVER.format(kind=kind, version=version, setting=system.setting_example)

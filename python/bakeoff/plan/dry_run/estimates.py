@@ -1,11 +1,11 @@
-"""What a plan takes on disk: its data while it runs, and the bundle that stays. Estimates, from what was measured of
-each system (systems/storage.py) and of bundles (`benches/sizes.py`, docs/method/sizes.md)."""
+"""What a plan takes: its data on disk while it runs, the bundle that stays, and the time of its runs. Estimates, from
+what was measured of each system (systems/size_on_disk.py) and of bundles (`benches/sizes.py`, docs/method/sizes.md)."""
 
 from __future__ import annotations
 
-from ..systems import SYSTEMS
-from ..systems.size_on_disk import SizeOnDisk
-from .resolved import Cell, ResolvedPlan
+from ...systems import SYSTEMS
+from ...systems.size_on_disk import SizeOnDisk
+from ..resolved import Cell, ResolvedPlan
 
 _BUNDLE_BYTES = 400_000  # plan, machine and report
 _SERVERS_CHART_BYTES = 110_000  # of what the servers said, second by second
@@ -77,3 +77,63 @@ def _run_bytes(plan: ResolvedPlan, cell: Cell) -> float:
     watched_s = plan.warm_up_s + cell.expected_window_s
     of_server = 0 if _embedded(cell) else _RUN_BYTES_OF_A_SERVER + _BYTES_PER_S_OF_A_SERVER * watched_s
     return _RUN_BYTES + _BYTES_PER_S * watched_s + of_server
+
+
+# Times, from runs of plans/quickstart.toml on a two-core machine (2026-11).
+_LOAD_ROWS_PER_S = 15_000
+
+
+_SCAN_ROWS_PER_S = 250_000
+
+
+_COPY_BYTES_PER_S = 200e6
+
+
+_DRAIN_S = 2.0  # after work that writes, until a server has written back what it owes
+
+
+_ENGINE_START_S = 0.1  # start, connect and end, for each engine process in turn
+
+
+_CHECK_S = 0.1
+
+
+def estimate_run_s(plan: ResolvedPlan, cell: Cell) -> float:
+    """One run: the data put back, warmed, warm-up, window, checks."""
+    rows = cell.workload.loaded_rows
+    total_s = _ENGINE_START_S * cell.clients + _CHECK_S + plan.warm_up_s + cell.expected_window_s
+    if cell.workload.writes and _has_server(cell):
+        total_s += _DRAIN_S
+    if cell.reset == "restore":
+        total_s += _restore_s(cell)
+    elif cell.reset == "reload":
+        total_s += _load_s(cell)
+    elif _by_turns(plan, cell):
+        total_s += _restart_s(cell)
+    if plan.cache == "cold":
+        total_s += _restart_s(cell)
+    elif plan.cache == "warm":
+        total_s += _ENGINE_START_S + rows / _SCAN_ROWS_PER_S
+    return total_s
+
+
+def _load_s(cell: Cell) -> float:
+    return _ENGINE_START_S + cell.workload.loaded_rows / _LOAD_ROWS_PER_S + _restart_s(cell)
+
+
+def _restore_s(cell: Cell) -> float:
+    return _restart_s(cell) + folder_bytes(cell) / _COPY_BYTES_PER_S
+
+
+def _restart_s(cell: Cell) -> float:
+    """Its servers, which wait for each other."""
+    return SYSTEMS[cell.record.kind].restart_s * max(1, len(cell.record.nodes)) if _has_server(cell) else 0.0
+
+
+def _by_turns(plan: ResolvedPlan, cell: Cell) -> bool:
+    """One private system runs at a time: where there are others, this one is stopped for them."""
+    return _has_server(cell) and any(_has_server(c) and c.instance_key != cell.instance_key for c in plan.cells)
+
+
+def _has_server(cell: Cell) -> bool:
+    return "start" in cell.system_options
