@@ -22,7 +22,7 @@ from typing import Any
 #: What most commands import, directly or not, and that starts no thread: a fork would lose it.
 IMPORTED = (
     "bakeoff.cli",
-    "bakeoff.plan.side_by_side",
+    "bakeoff.plan.several_plans",
     "bakeoff.schedule.conductor",
     "bakeoff.report.page",
     "bakeoff.report.text",

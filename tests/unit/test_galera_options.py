@@ -14,8 +14,7 @@ import pytest
 from bakeoff.errors import PlanError, ServerError
 from bakeoff.systems.durability import of_galera, of_innodb
 from bakeoff.systems.mysql.galera import Galera
-from bakeoff.systems.mysql.galera_process import SOURCES, Position, provider_options, transfer
-from bakeoff.systems.mysql.node import kind_of
+from bakeoff.systems.mysql.galera_process import SOURCES, Position, kind_of, provider_options, transfer
 from builders.systems import configured
 
 
