@@ -21,11 +21,11 @@ from .analysis.response import merged_distribution, operation_distribution
 from .bundle import files
 from .bundle.read import PACKED_MAX_BYTES, UNPACKED_MAX_BYTES, Bundle
 from .errors import BundleError
+from .findings.runs import used_runs
 from .model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord, Scalar
 from .report import table
 from .report.answer import Answer
 from .report.conclusion import analysed, answer_of
-from .report.runs import used_runs
 
 if TYPE_CHECKING:
     import pyarrow as pa

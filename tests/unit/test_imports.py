@@ -8,6 +8,13 @@ from pathlib import Path
 import bakeoff
 
 ROOT = Path(bakeoff.__file__).parent
+#: From the ground up: each may import those before it. Modules beside the packages (errors, locks, ...) are in none.
+LAYERS = (
+    *("model", "analysis", "bundle", "findings", "provision", "fleet", "systems", "workloads", "plan", "schedule"),
+    *("charts", "report", "notebook", "cli"),
+)
+#: `bakeoff.bundle.open_bundle` is the public name of the door for notebooks, which `notebook` is.
+DOORS = {("bakeoff.bundle", "bakeoff.notebook")}
 
 
 def modules() -> dict[str, Path]:
@@ -35,6 +42,28 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         raise AssertionError(" -> ".join(reversed(error.args[1]))) from None
+
+
+def test_no_layer_imports_one_above_it() -> None:
+    """Plans and schedules use findings; the report, which makes sentences of these, is for front ends alone."""
+    known = modules()
+    for module, path in known.items():
+        own = layer(module)
+        for other in imported(module, path, known):
+            above = layer(other)
+            if own is not None and above is not None and (module, other) not in DOORS:
+                assert above <= own, f"{module} imports {other}"
+                assert LAYERS[above] != "report" or LAYERS[own] in ("report", "notebook", "cli")
+
+
+def layer(module: str) -> int | None:
+    _, _, rest = module.partition(".")
+    name = rest.partition(".")[0]
+    return LAYERS.index(name) if name in LAYERS else None
+
+
+def test_every_package_is_in_a_layer() -> None:
+    assert {path.parent.name for path in ROOT.glob("*/__init__.py")} <= set(LAYERS)
 
 
 def test_a_kind_of_system_needs_no_other_kind() -> None:

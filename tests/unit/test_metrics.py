@@ -14,10 +14,10 @@ from bakeoff.analysis.registry import METRICS, Entry, UnknownMetric, metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import ExitCode
+from bakeoff.findings.run_values import observed, run_values
 from bakeoff.model.records import RunRecord
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
-from bakeoff.report.run_values import observed, run_values
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, SQLITE, Story, invalid, write_bundle
 from builders.plans import read, refused

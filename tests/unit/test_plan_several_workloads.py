@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import PlanError
+from bakeoff.findings.contestants import Contest
 from bakeoff.model.said import work_of
 from bakeoff.plan.dry_run.describe import describe
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
-from bakeoff.report.contest import Contest
 
 SQLITE = "[systems.sqlite]"
 MARIADB = "[systems.mariadb]\nstart = true"

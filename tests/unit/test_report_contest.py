@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bakeoff.findings.contestants import Contest, amount, factor_words, setting_words
 from bakeoff.model.records import CellRecord, PlanRecord, Scalar
-from bakeoff.report.contest import Contest, setting_words
-from bakeoff.report.levels import amount, factor_words
 
 
 def plan(*cells: Mapping[str, Scalar], compare: str = "system", baseline: Scalar | None = None) -> PlanRecord:

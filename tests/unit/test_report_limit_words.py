@@ -13,11 +13,11 @@ from bakeoff.analysis.histograms import Histogram
 from bakeoff.analysis.limit import parse
 from bakeoff.analysis.response import decode
 from bakeoff.bundle.read import Bundle
+from bakeoff.findings.limit_evidence import LimitLevel, Verdict
+from bakeoff.findings.limits import words_of
 from bakeoff.model.records import RunRecord, Validity
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
-from bakeoff.report.limit_verdict import LimitLevel, Verdict
-from bakeoff.report.limit_words import words_of
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, SQLITE, Story, invalid, timed_out, write_bundle
 from builders.golden import assert_golden

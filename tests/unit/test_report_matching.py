@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 from bakeoff.errors import BundleError
+from bakeoff.findings.source import Source
 from bakeoff.model.records import FactsRecord, PlanRecord
 from bakeoff.model.said import work_of
 from bakeoff.plan.read import resolve
 from bakeoff.report.matching import Matching, match
-from bakeoff.report.source import Source
 
 SQLITE = "[systems.sqlite]\n"
 A = "[workload]\nkind = 'ycsb'\npreset = 'a'\nrecords = 100\n"

@@ -15,16 +15,16 @@ from bakeoff.analysis.search import Outcome
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BundleError, ExitCode
+from bakeoff.findings.contestants import Contest
+from bakeoff.findings.search_verdict import search_verdict
 from bakeoff.model.records import RunRecord, SearchRecord
 from bakeoff.report import search_words
 from bakeoff.report.answer import Answer, ThresholdAnswer
 from bakeoff.report.conclusion import answer_of
-from bakeoff.report.contest import Contest
 from bakeoff.report.contradictions import contradictions
 from bakeoff.report.html import write_report
 from bakeoff.report.occasions import compare
 from bakeoff.report.search_check import check_search
-from bakeoff.report.search_verdict import search_verdict
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, Contender, Story, write_bundle
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from bakeoff.report.levels import factor_words
+from bakeoff.findings.contestants import factor_words
 from bakeoff.report.size_words import size_words
 
 MIB = 1 << 20

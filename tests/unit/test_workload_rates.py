@@ -14,12 +14,12 @@ from bakeoff.analysis.registry import UnknownMetric, metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import ExitCode
+from bakeoff.findings.run_values import observed
 from bakeoff.fleet.engine_program import resolve
 from bakeoff.model.boundary import Answer, Rate, Request, Resolved
 from bakeoff.plan import workload
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.html import write_report
-from bakeoff.report.run_values import observed
 from bakeoff.report.text import render_text
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 from builders.plans import read, refused

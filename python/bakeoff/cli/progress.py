@@ -14,10 +14,10 @@ from statistics import fmean
 
 from .. import __version__
 from ..analysis.wording import duration_words, seconds_words
+from ..findings.run_values import time_words
 from ..model.boundary import Document, Interval, Progress
 from ..model.records import RunRecord
 from ..plan.resolved import Cell, ResolvedPlan
-from ..report.answer import time_words
 from ..schedule.conductor import View
 from ..schedule.merge import merge_intervals
 from ..schedule.run_order import Slot

@@ -14,10 +14,9 @@ from ..analysis.metric import Metric
 from ..analysis.registry import UnknownMetric, is_watched, metric
 from ..analysis.response import same_operation
 from ..errors import PlanError
+from ..findings.contestants import SWEPT_MIN, amount
 from ..model.boundary import Rate
 from ..model.records import CellRecord, PlanRecord, Scalar
-from ..report.contest import Contest
-from ..report.levels import SWEPT_MIN, amount
 from ..suggestions import meant
 from .document.source import Source
 from .document.tables import CompareTable, PlanDocument

@@ -6,36 +6,14 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ..analysis.wording import milliseconds_words
+from ..findings.limit_evidence import Verdict
+from ..findings.limits import LimitFinding
+from ..findings.run_values import Spread
+from ..findings.searches import SearchAnswer
 from ..model.boundary import Document, Rate
 from ..model.records import OperationSummary, Percentiles, Scalar
-from .limit_verdict import Verdict
-from .limit_words import LimitFinding
 from .response_limits import LimitAnswer
-from .search_words import SearchAnswer
 from .statements import StatementFigures
-
-#: The percentiles of `Percentiles`.
-QUANTILE_WORDS = {"p50_ms": "p50", "p95_ms": "p95", "p99_ms": "p99", "p999_ms": "p99.9"}
-
-
-def time_words(response: Percentiles, name: str) -> str | None:
-    """One of `response` for people: "1.25 ms", "at least 1.00 s"; None where it is not stated."""
-    value: float | None = getattr(response, name)
-    if value is None:
-        return None
-    return f"{'at least ' if name in response.at_least else ''}{milliseconds_words(value)}"
-
-
-class Spread(Document):
-    """Of one figure over the valid repetitions: value: geometric mean; low, high: its 95 % interval, None below two."""
-
-    value: float
-    low: float | None
-    high: float | None
-    minimum: float
-    maximum: float
-    cv: float | None
 
 
 class CellAnswer(Document):

@@ -10,11 +10,11 @@ from ..analysis.estimate import Estimate, Evidence, Obstacle, unpaired
 from ..analysis.metric import Metric
 from ..analysis.student import t_critical
 from ..errors import BundleError
+from ..findings.contestants import Contest, setting_words
+from ..findings.searches import Capacity, search_answer
+from ..findings.source import Recording, Source
 from ..model.records import CellRecord, SearchRecord
-from .contest import Contest, setting_words
 from .matching import Match
-from .search_words import Capacity, search_answer
-from .source import Recording, Source
 
 #: Of a capacity's own interval.
 _ALPHA = 0.05

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.wording import percent_words, rate_words
-from .answer import CellAnswer, time_words
-from .contest import Contest, setting_words
+from ..findings.contestants import Contest, setting_words
+from ..findings.run_values import time_words
+from .answer import CellAnswer
 
 #: The metric that these are told by.
 ABORTS = "abort_ratio"

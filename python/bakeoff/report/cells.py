@@ -8,16 +8,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..analysis.metric import Metric
 from ..analysis.registry import metric
 from ..analysis.response import operation_summaries
+from ..findings.contestants import Contest, setting_words
+from ..findings.run_values import Spread, observed, spread_of, typical_response
+from ..findings.runs import (
+    clients_of,
+    findings_of,
+    hit_together,
+    invalid_runs_words,
+    no_valid_run_words,
+    that_count,
+    too_few_undisturbed,
+    used_runs,
+)
+from ..findings.source import Source
 from ..model.records import CellRecord, FactsRecord, RunRecord
-from .answer import CellAnswer, Spread
-from .contest import Contest, setting_words
-from .invalid_runs import invalid_runs_words, no_valid_run_words
+from .answer import CellAnswer
 from .response_limits import limit_answers
-from .run_values import observed
-from .runs import clients_of, findings_of, hit_together, that_count, too_few_undisturbed, used_runs
-from .source import Source
 from .statements import statement_figures
-from .typical import spread_of, typical_response
 
 #: Of the typical repetition, as hints at why one is faster are.
 _COSTS = tuple(

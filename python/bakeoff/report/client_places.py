@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..analysis.clients import by_machine, least_known_clock
 from ..analysis.wording import counted, duration_words
+from ..findings.contestants import Contest
 from ..model.clients import THIS_MACHINE, ClientRecord
 from ..model.records import RunRecord
-from .contest import Contest
 
 #: So many machines are named.
 NAMED_MAX = 5

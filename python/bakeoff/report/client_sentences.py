@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from ..analysis.clients import behind_words, crowded_words
 from ..analysis.wording import counted, percent_words
+from ..findings.contestants import Contest, setting_words
+from ..findings.runs import of_runs, used_runs
 from ..model.records import RunRecord
 from .client_places import where_words
-from .contest import Contest, setting_words
-from .runs import of_runs, used_runs
 
 #: More clients than so many are told by the least and the most of them.
 SHARES_MAX = 4

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ..analysis.percentiles import Distribution
 from ..analysis.response import decode
+from ..findings.source import Source
 from ..model.clients import ClientRecord
-from .source import Source
 from .table import named_columns, of_runs, table_of
 
 if TYPE_CHECKING:

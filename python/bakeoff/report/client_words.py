@@ -10,11 +10,11 @@ from ..analysis.histograms import merge
 from ..analysis.percentiles import Distribution
 from ..analysis.response import decode
 from ..analysis.wording import counted, duration_words, grouped, milliseconds_words, percent_words
+from ..findings.contestants import Contest, setting_words
+from ..findings.runs import used_runs
 from ..model.clients import ClientRecord
 from ..model.records import RunRecord
 from .answer import ClientAnswer
-from .contest import Contest, setting_words
-from .runs import used_runs
 
 HEADS = (
     "client",

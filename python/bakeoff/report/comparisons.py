@@ -13,15 +13,15 @@ from ..analysis.limit import Limit
 from ..analysis.looks import alpha_after, alpha_at
 from ..analysis.metric import Metric
 from ..analysis.wording import counted
+from ..findings.contestants import Contest, Setting, setting_words
+from ..findings.run_values import run_values, same_operations, why_no_value
+from ..findings.runs import mark_words
+from ..findings.source import Source
 from ..model import durability
 from ..model.records import AnalysisRecord, CellRecord, FactsRecord, PlanRecord, RunRecord
 from . import analyses
 from .answer import ComparisonAnswer
-from .contest import Contest, Setting, setting_words
-from .disturbed_words import mark_words
 from .over_all import lean_alike, over_all
-from .run_values import run_values, same_operations, why_no_value
-from .source import Source
 
 Runs = Mapping[str, Sequence[RunRecord]]
 Facts = Mapping[str, FactsRecord]

@@ -9,6 +9,11 @@ from ..analysis.metric import Metric, Observed
 from ..analysis.registry import metric
 from ..analysis.wording import counted
 from ..errors import BakeoffError
+from ..findings.contestants import Contest
+from ..findings.limits import limit_findings
+from ..findings.runs import findings_of, mark_words, runs_by_cell
+from ..findings.searches import search_answer
+from ..findings.source import Recording, Source
 from ..model.records import AnalysisRecord, RunRecord
 from .answer import Answer, CellAnswer, ComparisonAnswer, Difference, MetricShown
 from .cell_words import abort_words
@@ -18,24 +23,19 @@ from .client_sentences import client_sentences
 from .client_words import client_answers
 from .comparisons import Compared, compare_all
 from .config_diff import configuration_of
-from .contest import Contest
 from .contradictions import contradictions
 from .differs import Differs
-from .disturbed_words import disturbed_sentences, lost_sentences, mark_words
+from .disturbed_words import disturbed_sentences, lost_sentences
 from .failure_words import NONE_FAILED, with_failures
 from .fault_words import fault_answers
 from .headline import aside_words, headline_words
 from .isolation_words import isolation_sentences
 from .lag_words import lag_sentences
-from .limit_words import limit_findings
 from .limits import limits_of
 from .look_words import value_look_words
 from .node_words import node_answers
 from .resume_words import resume_words
-from .runs import findings_of, runs_by_cell
-from .search_words import search_answer
 from .shapes import shape_answers
-from .source import Recording, Source
 from .thresholds import threshold_sentences, thresholds
 
 #: Shown of every cell without being asked for.

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..analysis.wording import bytes_words
+from ..findings.runs import clients_of
+from ..findings.source import Source
 from ..model import durability
 from ..model.records import CellRecord
 from ..model.said import level_of, work_of
 from .client_places import machines_words
 from .config_origin import as_set, of_an_instance
 from .matching import Match
-from .runs import clients_of
-from .source import Source
 
 #: `meaningless`: refused unless allowed. `loud`: nobody expects it, and it can make any difference. `stated`: told.
 Weight = Literal["meaningless", "loud", "stated"]

@@ -10,6 +10,9 @@ from itertools import chain
 from pydantic import Field
 
 from ..analysis.wording import bytes_words
+from ..findings.contestants import Contest
+from ..findings.runs import clients_of
+from ..findings.source import Source
 from ..model import durability
 from ..model.boundary import Document
 from ..model.records import CellRecord, FactsRecord, RunRecord
@@ -17,9 +20,6 @@ from ..model.said import PACKAGER
 from .answer import Difference
 from .client_places import machines_words
 from .config_origin import Meeting, cause, differing, meetings_of, of_an_instance, packagers
-from .contest import Contest
-from .runs import clients_of
-from .source import Source
 
 #: Portable facts that decide comparisons, in the order they are listed.
 DECIDING = ("durability", *durability.FACTS, "isolation", "memory_bytes", "tls")

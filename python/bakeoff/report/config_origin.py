@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ..findings.contestants import Contest
 from ..model.records import CellRecord, FactsRecord
 from ..model.said import PACKAGER
-from .contest import Contest
 
 #: Cells of one setting, by contestant.
 Meeting = Mapping[str, CellRecord]

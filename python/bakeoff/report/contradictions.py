@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from ..analysis.fail_if import parse_threshold
 from ..analysis.limit import Limit, parse
+from ..findings.contestants import Contest, factor_words
+from ..findings.limit_evidence import Verdict
+from ..findings.limits import LimitFinding, search_limits
+from ..findings.searches import Capacity, SearchAnswer
 from .answer import Contradiction, ThresholdAnswer
-from .contest import Contest
-from .levels import factor_words
-from .limit_verdict import Verdict
-from .limit_words import LimitFinding, search_limits
-from .search_words import Capacity, SearchAnswer
 
 _VERDICTS: dict[str, Verdict] = {"passed": "yes", "failed": "no"}
 

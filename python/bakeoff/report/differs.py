@@ -13,13 +13,13 @@ from ..analysis.hints import Hint, hint_of
 from ..analysis.metric import Metric
 from ..analysis.registry import metric
 from ..analysis.wording import signed_words, significant
+from ..findings.contestants import Contest, setting_words
+from ..findings.run_values import counters_per_s, observed
+from ..findings.runs import used_runs
+from ..findings.source import Source
 from ..model.records import CellRecord, RunRecord
 from .answer import CellsDiffer, ComparisonAnswer, FigureDiffers
 from .cells import metric_spreads
-from .contest import Contest, setting_words
-from .run_values import counters_per_s, observed
-from .runs import used_runs
-from .source import Source
 
 #: Of each comparison, and of two neighbours in a sweep.
 HINTS_MAX = 5

@@ -6,13 +6,19 @@ from collections.abc import Mapping, Sequence
 
 from ..analysis.disturbance import OTHER_PROCESSES
 from ..analysis.wording import counted
+from ..findings.runs import (
+    _by_kind,
+    causes_words,
+    invalid_runs_words,
+    median_words,
+    of_runs,
+    too_few_undisturbed,
+    worst_words,
+)
+from ..findings.source import Source
 from ..model.attempts import by_place
 from ..model.records import RunRecord, Validity
-from .invalid_runs import invalid_runs_words
 from .resume_words import resume_words
-from .runs import of_runs, too_few_undisturbed
-from .source import Source
-from .worst import median_words, worst, worst_words
 
 _DO = {
     OTHER_PROCESSES.name: "stop what runs there",
@@ -69,12 +75,6 @@ def _repeated_words(attempts: Sequence[RunRecord]) -> str:
     return f"{counted(len(repeated), 'disturbed run was', 'disturbed runs were')} repeated ({causes_words(repeated)})"
 
 
-def causes_words(disturbed: Sequence[RunRecord]) -> str:
-    """ "other processes, at worst 85 %; swapping, at worst 3 MiB/s"."""
-    of_kind = _by_kind(disturbed)
-    return "; ".join(f"{name}, at worst {worst(found).value_words}" for name, found in of_kind.items())
-
-
 def _words(disturbed: Sequence[RunRecord], of: int) -> str:
     """ "5 of 8 runs were disturbed (85 % of the CPU time went to other processes, most to cc1plus, pid 7, in the worst
     of them; 40 % in the median one)"."""
@@ -92,13 +92,6 @@ def _main_kind(disturbed: Sequence[RunRecord]) -> list[Validity]:
     return max(_by_kind(disturbed).values(), key=len)
 
 
-def _by_kind(disturbed: Sequence[RunRecord]) -> dict[str, list[Validity]]:
-    of_kind: dict[str, list[Validity]] = {}
-    for found in (found for run in disturbed for found in run.disturbances):
-        of_kind.setdefault(found.name, []).append(found)
-    return of_kind
-
-
 def _advice(bundle: Source, left: Sequence[RunRecord]) -> str:
     """What to do; more repeats where those of the plan are used up."""
     made = sum(run.attempt > 1 for run in bundle.attempts)
@@ -106,9 +99,3 @@ def _advice(bundle: Source, left: Sequence[RunRecord]) -> str:
     do = _DO[_main_kind(left)[0].name]
     resume = resume_words(bundle, "--wait-until-quiet", *more)
     return f"Nothing is claimed. {do.capitalize()}, then {resume} repeats the disturbed runs when it is quiet"
-
-
-def mark_words(runs: Sequence[RunRecord]) -> str:
-    """The mark of a figure of these runs; "" where none of them was disturbed."""
-    marked = sum(run.is_marked for run in runs)
-    return f"DISTURBED: {of_runs(marked, len(runs))}, and they count (--allow-disturbed)" if marked else ""

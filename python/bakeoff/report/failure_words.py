@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.wording import percent_words, significant
+from ..findings.contestants import Contest
+from ..findings.source import Source
 from .answer import CellAnswer, ComparisonAnswer
-from .contest import Contest
 from .isolation_words import is_isolation, isolation_of
-from .source import Source
 
 #: Shares that lie further apart are said of any comparison: the default error budget allows no more.
 _APART = 0.001

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ..analysis.fault_figures import BACK, FAULT_FIGURES, FULL_RATE
 from ..analysis.response import decode
 from ..analysis.wording import counted, grouped, interval_words, milliseconds_words, percent_words, seconds_words
+from ..findings.contestants import Contest, setting_words
+from ..findings.run_values import Spread, spread_of
+from ..findings.runs import used_runs
 from ..model.faults import FaultEffect, FaultRecord, events
 from ..model.records import RunRecord, Scalar
-from .answer import FaultAnswer, Spread
-from .contest import Contest, setting_words
+from .answer import FaultAnswer
 from .loss_words import loss_words, unknown_may_have_written
-from .runs import used_runs
-from .typical import spread_of
 
 #: "After" is from the fault everywhere.
 HEADS = (

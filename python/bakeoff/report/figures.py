@@ -22,17 +22,16 @@ from ..charts.server import candidates
 from ..charts.spectrum import spectrum
 from ..charts.svg import Canvas
 from ..charts.throughput import throughput
+from ..findings.contestants import Contest, Setting, amount, axis_words, level_words, setting_words
+from ..findings.limits import limits_of_plan
+from ..findings.run_values import QUANTILE_WORDS, Spread, observed, time_words
+from ..findings.runs import runs_by_cell
+from ..findings.source import Source
 from ..model.records import CellRecord, RunRecord
-from .answer import QUANTILE_WORDS, Answer, CellAnswer, Spread, time_words
-from .contest import Contest, Setting, setting_words
+from .answer import Answer, CellAnswer
 from .fault_marks import marks_of
-from .levels import amount, axis_words, level_words
-from .limit_words import limits_of_plan
 from .node_colours import node_series
-from .run_values import observed
-from .runs import runs_by_cell
 from .search_figures import search_charts
-from .source import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..findings.contestants import Contest
+from ..findings.limits import LimitFinding
+from ..findings.searches import SearchAnswer
 from ..model.records import RunRecord
 from .answer import CellAnswer, CellsDiffer, ComparisonAnswer, FaultAnswer, ShapeAnswer
 from .cell_words import ABORTS, abort_words, figure_words
 from .comparisons import Compared
-from .contest import Contest
 from .differs import differs_words
 from .fault_words import closed_loop_words, fault_sentences
 from .left_out import not_compared_words, not_valid_words
-from .limit_words import LimitFinding, limit_sentences
+from .limit_words import limit_sentences
 from .look_words import look_words
 from .over_all import over_all_words
 from .pair_words import pair_words
-from .search_words import SearchAnswer, search_sentences
+from .search_words import search_sentences
 from .shape_words import shape_words
 from .size_words import size_words
 from .untested_words import untested_words

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..bundle.files import write_bytes, write_text
+from ..findings.source import Source
 from ..terminal import printable
 from .answer import Answer
 from .conclusion import answer_of
-from .source import Source
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ..findings.contestants import Contest
+from ..findings.source import Source
 from ..model.isolation import meaning_words
 from ..model.records import CellRecord
 from ..model.said import level_of
-from .contest import Contest
-from .source import Source
 
 _FACTOR = "isolation"
 _SNAPSHOT = "innodb_snapshot_isolation"

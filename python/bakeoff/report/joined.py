@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from ..analysis.fail_if import Outcome
 from ..analysis.metric import Metric
+from ..findings.runs import runs_by_cell
+from ..findings.source import Pick, Source
 from ..model.records import (
     AnalysisRecord,
     BundleInfo,
@@ -24,8 +26,6 @@ from ..model.records import (
 from .answer import ComparisonAnswer
 from .conditions import Change
 from .matching import Match
-from .runs import runs_by_cell
-from .source import Pick, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

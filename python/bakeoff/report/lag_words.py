@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..analysis.wording import seconds_words
+from ..findings.contestants import Contest, setting_words
+from ..findings.run_values import lags_s
+from ..findings.runs import used_runs
+from ..findings.source import Source
 from ..model.records import RunRecord
-from .contest import Contest, setting_words
-from .run_values import lags_s
-from .runs import used_runs
-from .source import Source
 
 #: Below it a replica is as good as level: it is asked once a second.
 LEVEL_S = 0.5

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from ..analysis.client import cpu_share
 from ..analysis.wording import bytes_words, counted, percent_words, significant
+from ..findings.source import Source
 from ..model.records import CONTINUED, EXISTING_PREFIX, PlanRecord, RunRecord
 from ..model.said import TABLE_FORMAT, is_own_sql, work_of
 from .answer import CellAnswer
 from .client_places import elsewhere
 from .config_origin import packagers
-from .source import Source
 
 #: Below this a window is shorter than the slow rhythms of a database: checkpoints, purge, compaction.
 WINDOW_LONG_S = 60.0

@@ -12,9 +12,9 @@ from itertools import product
 from typing import Any
 
 from ..errors import BundleError
+from ..findings.source import Source
 from ..model.records import CellRecord
 from ..model.said import PORTABLE, factor_of, is_of_work, level_of
-from .source import Source
 
 #: What is part of every cell, by the keys that --allow-different takes; factors that vary anywhere are besides.
 MATCHED = ("system", "kind", "threads", "clients", "rate", "workload")

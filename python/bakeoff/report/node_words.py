@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from ..analysis.response import merge_documents
 from ..analysis.wording import milliseconds_words, percent_words, seconds_words
+from ..findings.contestants import Contest, setting_words
+from ..findings.runs import used_runs
 from ..model.records import RunRecord
 from .answer import NodeAnswer
-from .contest import Contest, setting_words
-from .runs import used_runs
 
 HEADS = ("node", "operations", "share", "p50", "p99", "errors", "sessions opened again", "did not answer")
 

@@ -8,9 +8,9 @@ from ..analysis.compare import ALPHA
 from ..analysis.looks import alpha_at
 from ..analysis.metric import Metric
 from ..analysis.wording import change_words
+from ..findings.contestants import Contest
 from .answer import ComparisonAnswer
 from .comparisons import answered
-from .contest import Contest
 from .joined import Joined
 from .occasions import AFTER, BEFORE, Occasions
 from .pair_words import NAMED_MAX

@@ -17,14 +17,14 @@ from ..analysis.metric import Metric
 from ..analysis.occasions import Parts, parts, words
 from ..analysis.wording import counted
 from ..errors import BakeoffError, BundleError, PlanError
+from ..findings.run_values import run_values, same_operations
+from ..findings.source import Recording, Source
 from ..model.records import AnalysisRecord, CellRecord, RunRecord
 from ..suggestions import meant
 from .analyses import fingerprint, judged, place_of, record, short
 from .capacities import are_searches, capacity_estimate, without_levels
 from .conditions import CELL_CONDITIONS, CONDITIONS, Change, changes
 from .matching import MATCHED, Match, factors_of, match
-from .run_values import run_values, same_operations
-from .source import Recording, Source
 
 BEFORE, AFTER = "before", "after"
 _OPERATIONS = "operations"

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .answer import CellAnswer, ComparisonAnswer, time_words
+from ..findings.run_values import time_words
+from .answer import CellAnswer, ComparisonAnswer
 from .cell_words import ABORTS
 from .failure_words import no_benefit_words
 

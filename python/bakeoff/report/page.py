@@ -9,15 +9,17 @@ from ..analysis.registry import metric
 from ..charts import latency, marks, search, spectrum, throughput, timeline
 from ..charts import metric as metric_chart
 from ..charts.style import COLOURS, DARK_COLOURS
-from .answer import QUANTILE_WORDS, Answer
+from ..findings.contestants import Contest, axis_words, setting_words
+from ..findings.limits import limits_of_plan
+from ..findings.run_values import QUANTILE_WORDS
+from ..findings.source import Source
+from .answer import Answer
 from .client_places import elsewhere, named_words
 from .client_words import HEADS as CLIENT_HEADS
 from .config_diff import configuration_of
-from .contest import Contest, setting_words
 from .fault_words import HEADS as FAULT_HEADS
 from .figures import Figure, Figures
-from .levels import axis_words
-from .limit_words import limit_heads, limit_rows, limits_of_plan
+from .limit_words import limit_heads, limit_rows
 from .node_words import HEADS as NODE_HEADS
 from .page_cells import cell_rows
 from .page_clients import client_rows
@@ -25,7 +27,6 @@ from .page_comparisons import comparison_rows, shape_rows
 from .page_nodes import fault_rows, node_rows
 from .page_runs import broken_checks, first_errors, load_row, machine_rows, run_row
 from .pair_words import NAMED_MAX
-from .source import Source
 from .text import SAME_PLANS, STATEMENT_HEADS
 
 ERRORS_MAX = 30

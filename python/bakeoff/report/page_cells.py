@@ -7,8 +7,9 @@ from typing import Any
 
 from ..analysis.response import same_operation
 from ..analysis.wording import bytes_words, grouped, interval_words, percent_words, rate_words
+from ..findings.run_values import QUANTILE_WORDS, time_words
 from ..model.records import OperationSummary, Percentiles
-from .answer import QUANTILE_WORDS, Answer, CellAnswer, time_words
+from .answer import Answer, CellAnswer
 from .text import ALL_DUE, error_words, metric_words, statement_words
 
 

@@ -10,7 +10,8 @@ from ..analysis.metric import Metric
 from ..analysis.registry import metric
 from ..analysis.wording import interval_words
 from ..charts.interval import interval, reach_of
-from .answer import Answer, ComparisonAnswer, Spread
+from ..findings.run_values import Spread
+from .answer import Answer, ComparisonAnswer
 from .pair_words import value_words
 from .shape_words import finding_words
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..analysis.wording import bytes_words, grouped, size_words
+from ..findings.contestants import Contest, setting_words
+from ..findings.run_values import time_words
+from ..findings.source import Source
 from ..model.boundary import Check, ErrorSample
 from ..model.records import LoadRecord, RunRecord
 from . import client_places
-from .answer import time_words
-from .contest import Contest, setting_words
-from .source import Source
 
 
 def run_row(contest: Contest, run: RunRecord) -> dict[str, Any]:

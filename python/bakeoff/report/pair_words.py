@@ -8,8 +8,8 @@ from ..analysis.compare import size_words
 from ..analysis.metric import Metric
 from ..analysis.undecided import estimate_words
 from ..analysis.wording import change_words, counted, points_words
+from ..findings.contestants import Contest, Setting
 from .answer import CellAnswer, ComparisonAnswer
-from .contest import Contest, Setting
 from .failure_words import NONE_FAILED
 from .operation_words import operation_words
 from .undecided import decide_words, undecided_words

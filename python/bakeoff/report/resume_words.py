@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from .source import Source
+from ..findings.source import Source
 
 #: In a recorded command: of a plan that has no file of its own the bundle has the only copy.
 BUNDLE = "BUNDLE"

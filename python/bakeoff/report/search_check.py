@@ -17,22 +17,20 @@ from ..analysis.looks import alpha_at
 from ..analysis.threshold import alpha_of_each
 from ..analysis.wording import counted
 from ..errors import BundleError
+from ..findings.contestants import Contest, factor_words
+from ..findings.limit_evidence import VERDICT_WORDS, Evidence, LimitLevel, Verdict, evidence, judged_level
+from ..findings.limits import search_limits
+from ..findings.runs import hit_together, mark_words, runs_by_cell
+from ..findings.searches import Capacity, search_answer
+from ..findings.source import Source
 from ..model.boundary import Document
 from ..model.records import CellRecord, SearchRecord
 from ..model.said import level_of
 from .capacities import without_level, without_levels
 from .conditions import Change, changes
-from .contest import Contest
 from .contradictions import contradiction_words
-from .disturbed_words import mark_words
-from .levels import factor_words
-from .limit_verdict import VERDICT_WORDS, Evidence, LimitLevel, Verdict, evidence, judged_level
-from .limit_words import search_limits
 from .matching import Match, factors_of, match
 from .occasions import refuse_meaningless, refuse_unknown
-from .runs import hit_together, runs_by_cell
-from .search_words import Capacity, search_answer
-from .source import Source
 
 Agreement = Literal["agrees", "contradicts", "open"]
 

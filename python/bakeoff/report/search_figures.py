@@ -8,14 +8,12 @@ from ..analysis.limit import Limit
 from ..charts.search import Searched, Tried, search
 from ..charts.svg import Canvas
 from ..charts.ticks import short
+from ..findings.contestants import Contest, factor_words, setting_words
+from ..findings.limits import search_limits
+from ..findings.run_values import observed
+from ..findings.searches import Capacity, SearchAnswer, trials_by_subject
+from ..findings.source import Source
 from ..model.records import RunRecord
-from .contest import Contest, setting_words
-from .levels import factor_words
-from .limit_words import search_limits
-from .run_values import observed
-from .search_words import Capacity, SearchAnswer
-from .source import Source
-from .trials import trials_by_subject
 
 
 def search_charts(contest: Contest, bundle: Source, answer: SearchAnswer | None) -> Iterator[tuple[Limit, Canvas]]:

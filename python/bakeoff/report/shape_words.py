@@ -11,10 +11,9 @@ from ..analysis.estimate import REPETITIONS_MIN
 from ..analysis.metric import Metric
 from ..analysis.undecided import detectable_words
 from ..analysis.wording import change_words, counted, interval_words, points_words
+from ..findings.contestants import LOAD, Contest, amount, factor_words, short_words
 from ..model.records import Scalar
 from .answer import ComparisonAnswer, ShapeAnswer, ShapeLevel
-from .contest import Contest
-from .levels import LOAD, amount, factor_words, short_words
 
 #: Levels that a smaller difference would have told apart are called as good as each other; else they are undecided.
 SEEN_MAX_RATIO = 0.1

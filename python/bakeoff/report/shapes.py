@@ -10,16 +10,14 @@ from ..analysis.compare import ALPHA, judge
 from ..analysis.estimate import Estimate
 from ..analysis.metric import Metric
 from ..analysis.shape import POWER, Direction, Shape, Sweep
+from ..findings.contestants import LOAD, SWEPT_MIN, Contest, Setting, factor_words, setting_words
+from ..findings.run_values import Spread, observed, run_values, spread_of
+from ..findings.runs import used_runs
+from ..findings.source import Source
 from ..model.records import CellRecord, RunRecord, Scalar
 from .analyses import unless_recorded
-from .answer import ShapeAnswer, ShapeLevel, Spread
+from .answer import ShapeAnswer, ShapeLevel
 from .comparisons import answered, estimate_in_blocks
-from .contest import Contest, Setting, setting_words
-from .levels import LOAD, SWEPT_MIN, factor_words
-from .run_values import observed, run_values
-from .runs import used_runs
-from .source import Source
-from .typical import spread_of
 
 Runs = Mapping[str, Sequence[RunRecord]]
 

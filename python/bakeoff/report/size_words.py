@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.wording import bytes_words, change_words
+from ..findings.contestants import Contest, setting_words
 from ..model.said import TABLE_FORMAT
 from .answer import CellAnswer
-from .contest import Contest, setting_words
 
 
 def size_words(contest: Contest, cells: Sequence[CellAnswer]) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..errors import BundleError
+from ..findings.source import Source
 from ..model.records import CellRecord, RunRecord
-from .source import Source
 from .statements import fastest_ns
 
 NOT_RECORDED = "not recorded"

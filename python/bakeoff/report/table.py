@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.metric import Metric
 from ..analysis.registry import UnknownMetric, all_metrics, is_watched, metric, of_operations
+from ..findings.run_values import observed
+from ..findings.runs import runs_by_cell, used_runs
+from ..findings.source import Pick, Source
 from ..model.records import CellRecord, RunRecord, Scalar
 from ..suggestions import meant
 from .cells import metric_spreads
-from .run_values import observed
-from .runs import runs_by_cell, used_runs
-from .source import Pick, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from ..analysis.metric import Metric
 from ..analysis.registry import metric
 from ..analysis.wording import grouped, interval_words, milliseconds_words
+from ..findings.contestants import axis_words
+from ..findings.run_values import QUANTILE_WORDS, Spread, time_words
 from ..terminal import aligned, rule
-from .answer import QUANTILE_WORDS, Answer, CellAnswer, ComparisonAnswer, Spread, time_words
+from .answer import Answer, CellAnswer, ComparisonAnswer
 from .client_words import HEADS as CLIENT_HEADS
 from .client_words import row_words as client_row
 from .fault_words import HEADS as FAULT_HEADS
 from .fault_words import row_words
-from .levels import axis_words
 from .limit_words import limit_heads, limit_rows
 from .node_words import HEADS as NODE_HEADS
 from .node_words import row_words as node_row

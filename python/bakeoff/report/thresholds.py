@@ -13,17 +13,15 @@ from ..analysis.limit import TOO_FEW, Limit
 from ..analysis.threshold import RunReading, alpha_of_each
 from ..analysis.threshold import judge as judge_value
 from ..analysis.wording import interval_words, percent_words
+from ..findings.contestants import Contest, setting_words
+from ..findings.run_values import observed, too_few_operations
+from ..findings.runs import hit_together, invalid_runs_words, mark_words, that_count
+from ..findings.searches import SearchAnswer
+from ..findings.source import Source
 from ..model.records import RunRecord
 from .answer import CellAnswer, ComparisonAnswer, ThresholdAnswer
 from .cells import cell_answers
 from .comparisons import Compared
-from .contest import Contest, setting_words
-from .disturbed_words import mark_words
-from .invalid_runs import invalid_runs_words
-from .run_values import observed, too_few_operations
-from .runs import hit_together, that_count
-from .search_words import SearchAnswer
-from .source import Source
 
 Runs = Mapping[str, Sequence[RunRecord]]
 #: Why a threshold is undecided.

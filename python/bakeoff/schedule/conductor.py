@@ -13,6 +13,8 @@ from ..bundle.read import Bundle
 from ..bundle.resume import refuse_other_facts
 from ..bundle.write import BundleWriter, utc_now
 from ..errors import BakeoffError, BundleError, PlanError
+from ..findings.limits import search_limits
+from ..findings.searches import excess
 from ..fleet.host import ClientsLost, Host
 from ..fleet.local import LocalHost
 from ..interrupts import ignored
@@ -21,8 +23,6 @@ from ..model.boundary import Progress
 from ..model.records import BundleInfo, FactsRecord, LoadRecord, RunRecord, Validity
 from ..plan.resolved import Cell, ResolvedPlan
 from ..plan.search import with_levels_of
-from ..report.limit_words import search_limits
-from ..report.trials import excess
 from . import one_run, run_record
 from .adaptive_search import Searching
 from .data import Data, random_first_turn

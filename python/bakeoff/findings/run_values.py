@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..analysis.behind import FloatArray
 from ..analysis.estimate import Invalid, RunValue, Unstated, cause_words
 from ..analysis.limit import TOO_FEW
 from ..analysis.metric import Metric, Observed
 from ..analysis.percentiles import samples_needed
 from ..analysis.response import is_overloaded
-from ..charts.series import FloatArray
 from ..model.records import RunRecord
-from .invalid_runs import causes
+from .runs import causes
 from .source import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
+import math
+
+from ..analysis.summary import summarise
+from ..analysis.wording import milliseconds_words
+from ..model.boundary import Document
+from ..model.records import Percentiles
 
 #: A stream's hash covers its first 10,000 operations; runs with so few that some stream may have ended earlier have
 #: different hashes for the same work.
@@ -143,3 +149,76 @@ def same_operations(a: RunRecord, b: RunRecord) -> bool:
 def _hashes_complete(run: RunRecord) -> bool:
     """Streams of one run do not differ by a factor of four."""
     return run.state == "done" and run.ok > 4 * _HASHED_OPERATIONS * max(len(run.stream_hashes), 1)
+
+
+#: The percentiles of `Percentiles`.
+QUANTILE_WORDS = {"p50_ms": "p50", "p95_ms": "p95", "p99_ms": "p99", "p999_ms": "p99.9"}
+
+
+def time_words(response: Percentiles, name: str) -> str | None:
+    """One of `response` for people: "1.25 ms", "at least 1.00 s"; None where it is not stated."""
+    value: float | None = getattr(response, name)
+    if value is None:
+        return None
+    return f"{'at least ' if name in response.at_least else ''}{milliseconds_words(value)}"
+
+
+class Spread(Document):
+    """Of one figure over the valid repetitions: value: geometric mean; low, high: its 95 % interval, None below two."""
+
+    value: float
+    low: float | None
+    high: float | None
+    minimum: float
+    maximum: float
+    cv: float | None
+
+
+_QUANTITIES = (*QUANTILE_WORDS, "mean_ms")
+
+
+def typical_response(runs: Sequence[RunRecord]) -> tuple[Percentiles, dict[str, Spread]]:
+    """Response times of the typical run, and each with its spread. A percentile that one of the runs does not have is
+    not stated; `words` say why. The longest time is that of all of them."""
+    spreads: dict[str, Spread] = {}
+    words: dict[str, str] = {}
+    for name in _QUANTITIES:
+        values = [value for run in runs if (value := getattr(run.response, name)) is not None]
+        if len(values) == len(runs) and (spread := spread_of(values)):
+            spreads[name] = spread
+        elif name in QUANTILE_WORDS:
+            words[name] = _why_not(name, runs)
+    response = Percentiles(
+        **{name: spread.value for name, spread in spreads.items()},
+        max_ms=max((run.response.max_ms for run in runs if run.response.max_ms is not None), default=None),
+        words=words,
+        at_least=[name for name in (*spreads, "max_ms") if any(name in run.response.at_least for run in runs)],
+    )
+    return response, spreads
+
+
+def _why_not(name: str, runs: Sequence[RunRecord]) -> str:
+    """ "not defined (2.0 % failed) in 1 of 5 runs": in the words of the first that has none."""
+    without = [run for run in runs if getattr(run.response, name) is None]
+    why = without[0].response.words.get(name, "not known") if without else "no samples"
+    return why if len(without) == len(runs) else f"{why} in {len(without)} of {len(runs)} runs"
+
+
+def spread_of(values: Sequence[float]) -> Spread | None:
+    """The typical repetition is the geometric mean and its interval that of the logarithms, because comparisons are of
+    ratios: what is printed of two cells is then the ratio that is printed of their comparison."""
+    plain = summarise(values)
+    if plain is None:
+        return None
+    value, low, high = plain.mean, plain.low, plain.high
+    if plain.minimum > 0 and (logs := summarise([math.log(value) for value in values])):
+        value = math.exp(logs.mean)
+        low, high = (None if edge is None else math.exp(edge) for edge in (logs.low, logs.high))
+    return Spread(
+        value=value,
+        low=None if low is None else max(0.0, low),
+        high=high,
+        minimum=plain.minimum,
+        maximum=plain.maximum,
+        cv=plain.cv,
+    )

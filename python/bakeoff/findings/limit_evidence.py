@@ -22,10 +22,8 @@ from ..analysis.threshold import Judged, RunReading, judge
 from ..analysis.wording import interval_words
 from ..model.boundary import Document
 from ..model.records import RunRecord, Scalar
-from .disturbed_words import causes_words
-from .invalid_runs import invalid_runs_words
 from .run_values import observed
-from .runs import of_runs, that_count, too_few_undisturbed
+from .runs import causes_words, invalid_runs_words, of_runs, that_count, too_few_undisturbed
 from .source import Source
 
 Verdict = Literal["yes", "no", "undecided"]

@@ -15,10 +15,10 @@ from ..analysis.limit import Limit
 from ..analysis.search import Outcome, Trial
 from ..model.boundary import Document
 from ..model.records import RunRecord, SearchRecord
-from .disturbed_words import causes_words
-from .levels import factor_words
-from .limit_verdict import LimitRun, Verdict, missed_by_value, named_words
+from .contestants import factor_words
+from .limit_evidence import LimitRun, Verdict, missed_by_value, named_words
 from .run_values import observed
+from .runs import causes_words
 from .source import Source
 
 

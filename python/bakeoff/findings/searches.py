@@ -1,0 +1,283 @@
+"""What a search found: the runs that it tried, the capacity of each contestant, and which has more."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from ..analysis.limit import TOO_FEW, Limit
+from ..analysis.search import Difference, Outcome, Question, Trial, difference, so_far
+from ..analysis.wording import change_words, count_words, counted, percent_words, rate_words, seconds_words
+from ..model.boundary import Document
+from ..model.records import RunRecord, SearchRecord
+from .contestants import Contest, setting_words
+from .limits import search_limits
+from .run_values import observed
+from .search_verdict import SearchVerdict, search_verdict
+from .source import Source
+
+#: Up to here an interval that is wider than was asked for still tells a capacity.
+USEFUL_RATIO = 1.5
+
+
+_WERE = {
+    "overloaded": "were overloaded",
+    "too many failed": "had too many failed operations",
+    "not valid": "were not valid",
+    "disturbed": "were disturbed",
+    "not stated": "could not state it",
+}
+
+
+class Capacity(Document):
+    """status: as of `Outcome`, and "cut short" where the search had not ended. low, high: a 95 % interval; of a search
+    that found nothing on one side, None there. In the factor's own unit; of counts whole numbers. held: at which
+    levels the limits hold. subject: as of `SearchRecord`."""
+
+    subject: str
+    contestant: str
+    setting_words: str
+    status: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    runs: int
+    words: str
+    held: SearchVerdict
+
+
+class CapacityDifference(Document):
+    """Of two contestants: other / base, with its 95 % interval."""
+
+    setting_words: str
+    base: str
+    other: str
+    ratio: float
+    low: float
+    high: float
+    words: str
+
+
+class SearchAnswer(Document):
+    factor: str
+    highest: bool
+    limits: list[str]
+    question: str  # "the highest rate with p99 below 2 ms"
+    found: list[Capacity]
+    differences: list[CapacityDifference]
+
+
+def search_answer(contest: Contest, bundle: Source) -> SearchAnswer | None:
+    search = contest.plan.search
+    if search is None:
+        return None
+    limits = search_limits(contest.plan)
+    outcomes: dict[tuple[str, str], Outcome] = {}
+    found = []
+    cells = {search.subject(cell): cell for cell in contest.plan.cells}
+    disturbed = disturbed_by_subject(bundle, search)
+    for subject, tried in trials_by_subject(bundle, search, limits).items():
+        who = contest.contestant(cells[subject])
+        where = setting_words(contest.without_axis(contest.setting(cells[subject])))
+        outcome = so_far(question_of(search), [trial for _, trial in tried])
+        if outcome is not None:
+            outcomes[who, where] = outcome
+            ended = bundle.info.state == "complete"
+            estimate, low, high = _ends(search, outcome)
+            left = disturbed[subject]
+            why = _why_words(search, outcome, bundle, [run for run, _ in tried], limits)
+            found.append(
+                Capacity(
+                    subject=subject,
+                    contestant=who,
+                    setting_words=where,
+                    status=outcome.status if ended else "cut short",
+                    estimate=estimate,
+                    low=low,
+                    high=high,
+                    runs=outcome.runs,
+                    words=_outcome_words(search, who, outcome, ended=ended) + why,
+                    held=search_verdict(search, outcome, (low, high), tried, left, bundle, limits, ended=ended),
+                )
+            )
+    return SearchAnswer(
+        factor=search.factor,
+        highest=search.highest,
+        limits=search.limits,
+        question=search.question_words(limit.words for limit in limits),
+        found=found,
+        differences=list(_differences(search, contest, outcomes)),
+    )
+
+
+def _ends(search: SearchRecord, outcome: Outcome) -> tuple[float | None, float | None, float | None]:
+    """Estimate, low and high; of counts the last one that keeps the limit, which lies between two of them."""
+    whole = math.floor if search.highest else math.ceil
+    estimate, low, high = (
+        float(whole(end)) if search.whole and end is not None else end
+        for end in (outcome.estimate, outcome.low, outcome.high)
+    )
+    return estimate, low, high
+
+
+def _outcome_words(search: SearchRecord, who: str, outcome: Outcome, *, ended: bool) -> str:
+    estimate, low, high = _ends(search, outcome)
+    runs = counted(outcome.runs, "run", "runs")
+    if outcome.status in ("always", "never"):
+        return _end_words(search, outcome, runs)
+    if outcome.margin is not None:
+        flat = _flat_words(search, who, outcome.margin)
+        return f"{flat} ({runs})" if ended else f"cut short after {runs}: {flat}"
+    if outcome.status == "unjudged":
+        assert outcome.silent_to is not None
+        return f"could not be judged at {_up_to(search, outcome.silent_to)} ({runs})"
+    if low is not None and high is not None and estimate is not None:
+        between = f"{_level(search, low)} to {_level(search, high)}"
+        if outcome.status == "found":
+            interval = "exactly, by a 95 % interval" if search.whole and low == high else f"95 % interval {between}"
+            return f"{_level(search, estimate)} ({interval}; {runs})"
+        if ended and high <= USEFUL_RATIO * low:
+            return f"about {_level(search, estimate)} (95 % interval {between}, wider than asked for; {runs})"
+        known = f"between {_level(search, low)} and {_level(search, high)} is all that is known (95 % interval)"
+        return f"not found in {runs}: {known}" if ended else f"cut short after {runs}: {known}"
+    reached = low if low is not None else high
+    assert reached is not None, "a search that has runs has come somewhere"
+    verb = "still met" if (low is not None) == search.highest else "not met even"
+    return f"{verb} at {_level(search, reached)}, and nothing further was tried in {runs}"
+
+
+def _end_words(search: SearchRecord, outcome: Outcome, runs: str) -> str:
+    kept = outcome.status == "always"
+    up = kept == search.highest
+    end = "the highest that was allowed" if up else "the lowest that was allowed"
+    where = f"{_level(search, search.high if up else search.low)}, {end}"
+    if not up and outcome.silent_to is not None:
+        where = "the lowest that could be judged"
+    return f"still met at {where} ({runs})" if kept else f"not met even at {where} ({runs})"
+
+
+def _why_words(
+    search: SearchRecord, outcome: Outcome, bundle: Source, runs: Sequence[RunRecord], limits: Sequence[Limit]
+) -> str:
+    """Why runs could not say whether they kept the limits, where that is why nothing was found."""
+    words = ""
+    at_the_low_end = outcome.status == "unjudged" or outcome.status == ("never" if search.highest else "always")
+    if at_the_low_end and outcome.silent_to is not None:
+        window = f"a window of {seconds_words(bundle.plan.window_s)}" if bundle.plan.window_s else "a run"
+        most = max(run.completed for run in runs if unsaid(bundle, run, limits) == TOO_FEW)
+        which = " and ".join(limit.metric.label for limit in limits if limit.metric.quantile is not None)
+        where = ":" if outcome.status == "unjudged" else f"; at {_up_to(search, outcome.silent_to)}"
+        words = f"{where} {window} has too few operations for a {which} ({count_words(most)} at most): make it longer"
+    others = Counter(why for run in runs if (why := unsaid(bundle, run, limits)) not in ("", TOO_FEW))
+    if outcome.status == "never" and others:
+        words += f"; of these runs {', '.join(f'{count} {_WERE.get(why, why)}' for why, count in others.items())}"
+    return words
+
+
+def _up_to(search: SearchRecord, level: float) -> str:
+    return _level(search, level) if level <= search.low else f"{_level(search, level)} and below"
+
+
+def _flat_words(search: SearchRecord, who: str, margin: float) -> str:
+    """The share is rounded up: "within"."""
+    percent = max(1, math.ceil(100 * abs(math.expm1(margin))))
+    where = "with hardly any load" if search.highest else f"far above the {search.sought_words} that may keep it"
+    return (
+        f"the limit is within {percent} % of what {who} takes {where}, so where it is reached cannot be told:"
+        " ask for a limit that load can break"
+    )
+
+
+def _level(search: SearchRecord, value: float) -> str:
+    if search.factor == "rate":
+        return rate_words(float(f"{value:.3g}"))
+    name = search.factor.removesuffix("s") if value == 1 else search.factor
+    return f"{value:,.0f} {name}"
+
+
+def _differences(
+    search: SearchRecord, contest: Contest, outcomes: dict[tuple[str, str], Outcome]
+) -> Sequence[CapacityDifference]:
+    found = []
+    for (who, where), outcome in outcomes.items():
+        base = outcomes.get((contest.baseline, where))
+        if who == contest.baseline or base is None or (gap := difference(base, outcome)) is None:
+            continue
+        words = _difference_words(search, contest.baseline, who, gap) + (f" ({where})" if where else "")
+        found.append(
+            CapacityDifference(
+                setting_words=where,
+                base=contest.baseline,
+                other=who,
+                ratio=gap.ratio,
+                low=gap.low,
+                high=gap.high,
+                words=words,
+            )
+        )
+    return found
+
+
+def _difference_words(search: SearchRecord, base: str, other: str, gap: Difference) -> str:
+    name = search.sought_words
+    if gap.low <= 1 <= gap.high:
+        low, high = (f"{'+' if end > 1 else '-'}{percent_words(abs(end - 1))}" for end in (gap.low, gap.high))
+        return f"No difference of the {name} shown: {other} against {base} {low} to {high} (95 % interval)"
+    way = "higher" if gap.ratio > 1 else "lower"
+    near, far = (gap.low, gap.high) if gap.ratio > 1 else (gap.high, gap.low)
+    interval = f"95 % interval {change_words(near)} to {change_words(far)}"
+    return f"{other}'s {name} is {change_words(gap.ratio)} {way} than {base}'s ({interval})"
+
+
+def question_of(search: SearchRecord) -> Question:
+    return Question(
+        low=search.low,
+        high=search.high,
+        first=search.first,
+        highest=search.highest,
+        whole=search.whole,
+        precision_ratio=search.precision_ratio,
+        runs_max=search.runs,
+    )
+
+
+def excess(bundle: Source, run: RunRecord, limits: Sequence[Limit]) -> float:
+    """Beyond the limit that the run kept least: all are to be kept. NaN where one of them could not be judged for too
+    few operations, and none was broken."""
+    seen = observed(bundle, run)
+    found = [limit.excess(seen) for limit in limits]
+    worst = max((one for one in found if not math.isnan(one)), default=math.nan)
+    return math.nan if worst < 0 and any(map(math.isnan, found)) else worst
+
+
+def unsaid(bundle: Source, run: RunRecord, limits: Sequence[Limit]) -> str:
+    """Why the run does not say whether it kept the limits: "overloaded"; "" where it does."""
+    statuses = (limit.status(observed(bundle, run)) for limit in limits)
+    return next((status for status in statuses if status not in ("met", "not met")), "")
+
+
+def trials_by_subject(
+    bundle: Source, search: SearchRecord, limits: Sequence[Limit]
+) -> dict[str, list[tuple[RunRecord, Trial]]]:
+    """In the order in which they were made, without those that say nothing; a subject without any has an empty list."""
+    cells = {cell.id: cell for cell in bundle.plan.cells}
+    found: dict[str, list[tuple[RunRecord, Trial]]] = {search.subject(cell): [] for cell in cells.values()}
+    for run in sorted(bundle.runs, key=lambda run: run.block):
+        if run.leaves_its_place_open:
+            continue
+        cell = cells[run.cell]
+        level = float(cell.levels[search.factor])
+        found[search.subject(cell)].append((run, Trial(level, excess(bundle, run, limits))))
+    return found
+
+
+def disturbed_by_subject(bundle: Source, search: SearchRecord) -> defaultdict[str, list[tuple[RunRecord, float]]]:
+    """Attempts that were disturbed and do not count, with their levels, in the order in which they were made."""
+    cells = {cell.id: cell for cell in bundle.plan.cells}
+    found: defaultdict[str, list[tuple[RunRecord, float]]] = defaultdict(list)
+    for run in sorted(bundle.attempts, key=lambda run: (run.block, run.attempt)):
+        if run.standing == "disturbed" and not run.valid:
+            cell = cells[run.cell]
+            found[search.subject(cell)].append((run, float(cell.levels[search.factor])))
+    return found
