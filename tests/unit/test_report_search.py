@@ -15,10 +15,10 @@ from bakeoff.analysis.search import Outcome
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BundleError, ExitCode
+from bakeoff.findings import searches
 from bakeoff.findings.contestants import Contest
 from bakeoff.findings.search_verdict import search_verdict
 from bakeoff.model.records import RunRecord, SearchRecord
-from bakeoff.report import search_words
 from bakeoff.report.answer import Answer, ThresholdAnswer
 from bakeoff.report.conclusion import answer_of
 from bakeoff.report.contradictions import contradictions
@@ -92,7 +92,7 @@ def test_what_bounds_it_on_one_side_alone_is_said_so(tmp_path: Path) -> None:
 def test_a_limit_close_to_what_an_idle_server_takes_is_said_to_be_no_question_of_load(
     one: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_words, "so_far", lambda *_: Outcome("flat", None, None, None, 12, margin=-0.035))
+    monkeypatch.setattr(searches, "so_far", lambda *_: Outcome("flat", None, None, None, 12, margin=-0.035))
     answer = answer_of(one)
     assert answer.search
     assert (answer.search.found[0].status, answer.search.found[0].estimate) == ("flat", None)
