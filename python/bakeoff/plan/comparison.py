@@ -14,7 +14,7 @@ from ..analysis.metric import Metric
 from ..analysis.registry import UnknownMetric, is_watched, metric
 from ..analysis.response import same_operation
 from ..errors import PlanError
-from ..findings.contestants import SWEPT_MIN, amount
+from ..findings.contestants import SWEPT_MIN, Contest, amount
 from ..model.boundary import Rate
 from ..model.records import CellRecord, PlanRecord, Scalar
 from ..suggestions import meant
