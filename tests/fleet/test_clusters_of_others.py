@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 from bakeoff.errors import BakeoffError
-from bakeoff.fleet.cluster import own_security
-from bakeoff.fleet.clusters import opened
-from bakeoff.fleet.kubernetes import cluster_spec
-from bakeoff.fleet.slurm import job_options
+from bakeoff.fleet.clusters import cluster_spec, job_options, opened, own_security
 from bakeoff.fleet.spec import FleetSpec, Kubernetes, Local, Slurm, Ssh
 
 

@@ -15,9 +15,10 @@ import psutil
 import pytest
 from bakeoff.errors import EngineError
 from bakeoff.fleet import clusters
-from bakeoff.fleet.cluster import Cluster
-from bakeoff.fleet.dask import DaskEngines, DaskHost
+from bakeoff.fleet.clusters import Cluster
+from bakeoff.fleet.dask import DaskHost
 from bakeoff.fleet.host import Host, MachineLost
+from bakeoff.fleet.load_machines import RemoteEngines
 from bakeoff.fleet.local import LocalHost
 from bakeoff.model.boundary import Interval
 
@@ -72,7 +73,7 @@ def test_a_fleet_counts_what_this_machine_counts(host: DaskHost, tmp_path: Path)
 LONG = {"driver": {"kind": "null", "latency_ns": 1_000_000}, "limit": {"kind": "time", "window_s": 60.0}}
 
 
-def begun(host: DaskHost, folder: Path, clients: int = 2) -> DaskEngines:
+def begun(host: DaskHost, folder: Path, clients: int = 2) -> RemoteEngines:
     engines = host.engines("run 2")
     for client in range(clients):
         engines.start(document(folder, client, clients, **LONG), {}, folder / "engine.log")

@@ -13,8 +13,7 @@ from bakeoff.cli import main
 from bakeoff.cli.commands.doctor import _doubts, _show
 from bakeoff.errors import BakeoffError, ExitCode
 from bakeoff.fleet import link
-from bakeoff.fleet.cluster import Cluster
-from bakeoff.fleet.clusters import local
+from bakeoff.fleet.clusters import Cluster, local
 from bakeoff.fleet.dask import DaskHost
 from bakeoff.fleet.keeper import here
 from bakeoff.fleet.machine_check import Servers, Visited, visit
@@ -176,7 +175,7 @@ def test_a_dry_run_of_a_cluster_that_is_not_there_says_so_at_its_end(
     def away(*_: object) -> None:
         raise BakeoffError("the machines of tcp://127.0.0.1:1 cannot be reached")
 
-    monkeypatch.setattr("bakeoff.fleet.hosted.fleet_host", away)
+    monkeypatch.setattr("bakeoff.fleet.hosts.fleet_host", away)
     plan = tmp_path / "p.toml"
     plan.write_text('clients = 3\n[systems.null]\n[workload]\nkind = "ycsb"\n')
     assert main(["run", str(plan), "--dry-run", "--fleet", "tcp://127.0.0.1:1"]) == ExitCode.ENVIRONMENT

@@ -17,7 +17,7 @@ from typing import Any
 
 import bakeoff
 from bakeoff.bundle.read import Bundle
-from bakeoff.fleet.cluster import QUIET
+from bakeoff.fleet.clusters import QUIET
 from bakeoff.fleet.engine_program import engine_path
 from bakeoff.model.clients import ClientRecord
 from bakeoff.model.records import RunRecord

@@ -1,5 +1,5 @@
-"""Load machines that SSH reaches: workers are started there and end with the run, and what is secret of it is in no
-file and on no command line. The machines are this one, by names of its own sshd."""
+"""Load machines that SSH reaches: keepers are started there and end with the run. The machines are this one, by names
+of its own sshd."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
 import pytest
 from bakeoff.errors import BakeoffError
-from bakeoff.fleet.cluster import Cluster
-from bakeoff.fleet.clusters import opened
+from bakeoff.fleet.hosts import fleet_host
+from bakeoff.fleet.load_machines import LoadMachines
 from bakeoff.fleet.spec import FleetSpec, Ssh
 from builders.sshd import AWAY, HOSTS, NoSshd, Sshd, started
+from fleet_on_hosts import is_engine
 
 pytestmark = pytest.mark.servers
 
@@ -86,49 +87,45 @@ def bakeoff(sshd: Sshd, folder: Path, window: str) -> subprocess.Popen[str]:
     )
 
 
-def names(cluster: Cluster) -> list[str]:
-    return sorted(worker["name"] for worker in cluster.client().scheduler_info()["workers"].values())
+@contextmanager
+def opened(hosts: tuple[str, ...], python: str = sys.executable) -> Iterator[LoadMachines]:
+    with fleet_host(FleetSpec(Ssh(hosts, python)), lambda _: None) as host:
+        yield host
 
 
 def test_clients_run_on_the_machines_by_their_names_and_nothing_is_left_of_them(sshd: Sshd, tmp_path: Path) -> None:
     run = bakeoff(sshd, tmp_path, "1s")
     said = run.communicate(timeout=120)[1]
     assert run.returncode == 0, said
-    assert "distributed" not in said, "Dask's own log is not for those who measure"
     (result,) = (tmp_path / "bundle/runs").glob("*/result.json")
     assert [client["ok"] > 0 for client in json.loads(result.read_text())["clients"]] == [True] * 3
     assert json.loads((tmp_path / "bundle/plan.json").read_text())["fleet"] == "load1, load2 (SSH)"
     until(lambda: not workers(sshd), 10)
 
 
-def test_certificates_are_on_no_command_line_in_no_environment_and_in_no_file(
-    here: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scratch = tmp_path / "tmp"
-    scratch.mkdir()
-    monkeypatch.setenv("TMPDIR", str(scratch))
-    with opened(FleetSpec(Ssh(HOSTS, sys.executable))) as cluster:
-        assert names(cluster) == list(HOSTS)
-        assert cluster.address.startswith("tls://")
-        found = workers(here)
-        assert len(found) >= len(HOSTS)
-        for process in [*found, psutil.Process()]:
-            assert "PRIVATE KEY" not in " ".join(process.cmdline())
-            assert "PRIVATE KEY" not in str(process.environ())
-        files = [path for folder in (scratch, here.home) for path in folder.rglob("*") if path.is_file()]
-        known = {here.home / ".ssh" / name for name in ("id_ed25519", "host_key")}
-        assert [path for path in files if path not in known and b"PRIVATE KEY" in path.read_bytes()] == []
-    until(lambda: not workers(here), 10)
+def test_a_machine_that_was_lost_is_connected_again(here: Sshd) -> None:
+    with opened(HOSTS) as host:
+        assert [machine.name for machine in host.free()] == list(HOSTS)
+        for process in psutil.Process(here.pid).children(recursive=True):
+            process.kill()  # of sshd, the processes that hold the connections
+        until(lambda: host.free() == [])
+        until(lambda: len(host.free()) == len(HOSTS))
 
 
-def test_a_worker_that_is_killed_is_started_again(here: Sshd) -> None:
-    with opened(FleetSpec(Ssh(HOSTS[:1], sys.executable))) as cluster:
-        (first,) = cluster.client().scheduler_info()["workers"]
-        for process in workers(here):
-            process.kill()
-        until(lambda: set(cluster.client().scheduler_info()["workers"]) - {first} != set())
-        assert names(cluster)[-1] == HOSTS[0]
-    until(lambda: not workers(here), 10)
+def test_a_keeper_that_is_frozen_is_lost_and_ended_with_its_engine(sshd: Sshd, tmp_path: Path) -> None:
+    run = bakeoff(sshd, tmp_path, "10s")
+    try:
+        until(lambda: sum(is_engine(process.pid) for process in workers(sshd)) == 3)
+        keeper = next(process for process in workers(sshd) if "-I" in process.cmdline())
+        keeper.suspend()
+        until(lambda: not keeper.is_running(), 20)
+        said = run.communicate(timeout=60)[1]
+    finally:
+        run.kill()
+        run.wait()
+    assert "was lost: nothing was heard of it for 5 s" in said
+    assert run.returncode == 0, "the run was repeated"
+    until(lambda: not workers(sshd), 15)
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
@@ -145,36 +142,24 @@ def test_no_worker_and_no_engine_outlives_the_run(sshd: Sshd, tmp_path: Path, si
 
 
 @pytest.mark.parametrize(
-    ("script", "what", "hint"),
-    [
-        (
-            f'exec {sys.executable} -S "$@"',
-            "starts no Dask worker: ModuleNotFoundError: No module",
-            "pip install",
-        ),
-        ('echo \'{"python": "3.2.1", "distributed": "1"}\'; cat', "load1 has Python 3.2.1", "`remote_python`"),
-        (
-            f"{sys.executable} -c 'import json, platform;"
-            ' print(json.dumps({"python": platform.python_version(), "distributed": "2019.1.0"}))\'; cat',
-            "load1 has distributed 2019.1.0",
-            "install distributed",
-        ),
-    ],
+    ("script", "what"),
+    [("echo 3.2.1", "cannot hold a client: it is Python 3.2.1"), ("echo no such room >&2; exit 1", "no such room")],
 )
-def test_a_python_that_cannot_be_a_worker_is_told_by_its_machine(
-    here: Sshd, tmp_path: Path, script: str, what: str, hint: str
+def test_a_python_that_can_hold_no_client_is_told_by_its_machine(
+    here: Sshd, tmp_path: Path, script: str, what: str
 ) -> None:
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\n{script}\n")
     python.chmod(0o755)
-    with pytest.raises(BakeoffError) as caught, opened(FleetSpec(Ssh(HOSTS[:1], str(python)))):
+    with pytest.raises(BakeoffError) as caught, opened(HOSTS[:1], str(python)):
         pass
+    assert "on load1 " in caught.value.what
     assert what in caught.value.what
-    assert hint in caught.value.hint
+    assert "`remote_python`" in caught.value.hint
 
 
 def test_a_machine_that_ssh_does_not_reach_is_told_by_its_name(here: Sshd) -> None:
-    with pytest.raises(BakeoffError) as caught, opened(FleetSpec(Ssh((AWAY,), sys.executable))):
+    with pytest.raises(BakeoffError) as caught, opened((AWAY,)):
         pass
     assert f"{AWAY} cannot be reached by SSH" in caught.value.what
     assert f"`ssh {AWAY} true`" in caught.value.hint

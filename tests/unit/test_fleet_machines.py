@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import pytest
 from bakeoff.errors import PlanError
-from bakeoff.fleet.dask import DaskHost, _names, _natural
+from bakeoff.fleet.dask import DaskHost, _names
+from bakeoff.fleet.load_machines import natural
 
 
 def test_a_machine_is_called_what_its_worker_is_or_else_by_its_host() -> None:
@@ -23,7 +24,7 @@ def test_a_machine_is_called_what_its_worker_is_or_else_by_its_host() -> None:
 
 def test_machines_are_in_the_order_that_people_count_in() -> None:
     names = ["load10", "load2", "load1", "10.0.0.10", "10.0.0.9"]
-    assert sorted(names, key=_natural) == ["10.0.0.9", "10.0.0.10", "load1", "load2", "load10"]
+    assert sorted(names, key=natural) == ["10.0.0.9", "10.0.0.10", "load1", "load2", "load10"]
 
 
 @pytest.mark.parametrize(

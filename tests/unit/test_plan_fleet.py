@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from bakeoff.cli import parser
 from bakeoff.errors import ExitCode, PlanError
-from bakeoff.fleet.cluster import QUIET
-from bakeoff.fleet.clusters import opened
+from bakeoff.fleet.clusters import QUIET, opened
 from bakeoff.fleet.spec import (
     Existing,
     FleetSpec,
@@ -275,7 +274,7 @@ def test_without_a_fleet_nothing_of_dask_is_imported(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from bakeoff.cli import main\n"
-        "from bakeoff.fleet.hosted import hosted\n"
+        "from bakeoff.fleet.hosts import hosted\n"
         "import bakeoff.schedule.conductor\n"
         f"main(['run', {str(plan)!r}, '--dry-run', '--quiet'])\n"
         "with hosted(None, print): pass\n"

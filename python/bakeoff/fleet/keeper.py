@@ -1,11 +1,12 @@
 """A program on a load machine that starts one engine and stands between it and the controller: carries lines, log and
 files, tells the time, and ends the engine once nobody wants it any more.
 
-It is carried there as this text and run by the Python of the machine's Dask worker, so it uses the standard library
-alone. Its stdin is the errand, one line of JSON, and then a beat each second of the worker that started it; its stdout
-a beat of its own. All else goes over one connection, which it opens to the controller. The engine is ended when that
-connection ends, when the controller or the worker has said nothing for `SILENCE_S`, or when the worker has ended.
-Killed itself, it takes the engine's input with it, and that is the engine's end as well.
+It is carried there as this text and run by a Python of that machine, so it uses the standard library alone. Its stdin
+begins with the errand, one line of JSON. Where that names an address, it connects to the controller there, and its
+stdin is a beat each second of the Dask worker that started it, its stdout a beat of its own; else SSH started it, and
+stdin and stdout are the connection. The engine is ended when the connection ends, when the controller or the worker
+has said nothing for `SILENCE_S`, or when the worker has ended. Killed itself, it takes the engine's input with it, and
+that is the engine's end as well.
 
 A frame is four bytes of length, one that says what it is, and so many bytes. The controller reads and writes them by
 the functions here.
@@ -22,9 +23,11 @@ import platform
 import signal
 import socket
 import ssl
+import stat
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any
@@ -68,6 +71,9 @@ TROUBLE = b"T"  # {what}: why this client ends
 _HEAD = struct.Struct(">I1s")
 _PING = struct.Struct(">q")
 _PONG = struct.Struct(">qqq")
+
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Gone(Exception):
@@ -130,7 +136,7 @@ def here() -> str:
         return ""
 
 
-def machine() -> dict[str, Any]:
+def machine(*, of_dask: bool = False) -> dict[str, Any]:
     """What is said of a load machine."""
     libc = " ".join(platform.libc_ver())
     return {
@@ -143,7 +149,7 @@ def machine() -> dict[str, Any]:
         "kernel": platform.release(),
         "libc": libc.strip(),
         "python": platform.python_version(),
-        "distributed": _version_of("distributed"),
+        "distributed": _version_of("distributed") if of_dask else "",
         "clock_source": _clock_source(),
     }
 
@@ -175,6 +181,9 @@ class Keeper:
 
     def say(self, kind: bytes, payload: bytes | dict[str, Any] = b"") -> None:
         self._writer.write(frame(kind, payload))
+
+    def close(self) -> None:
+        self._writer.close()
 
     async def serve(self) -> float:
         """Until the controller has had enough; how long the engine then has to end, in s. Raises Gone."""
@@ -394,9 +403,9 @@ def _as_file(pem: str) -> str:
     return f"/proc/self/fd/{number}"
 
 
-async def _beat() -> None:
+async def _beat(stdout: asyncio.StreamWriter) -> None:
     while True:
-        os.write(1, b".")
+        stdout.write(b".")
         await asyncio.sleep(BEAT_S)
 
 
@@ -421,27 +430,50 @@ async def _first(*parts: Coroutine[Any, Any, Any]) -> Any:
             task.cancel()
 
 
-async def keep() -> None:
-    """Raises Gone where the controller could not be reached, or has gone."""
-    stdin = asyncio.StreamReader()
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdin), sys.stdin)
-    errand = json.loads(await stdin.readline())
-    host, port = errand["address"]
+async def _standard_streams() -> Streams:
+    """Stdin and stdout: pipes, or, of some SSH servers, one socket."""
+    if stat.S_ISSOCK(os.fstat(0).st_mode):
+        return await asyncio.open_connection(sock=socket.socket(fileno=0))
+    loop, reader, unread = asyncio.get_running_loop(), asyncio.StreamReader(), asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    pipe, protocol = await loop.connect_write_pipe(lambda: asyncio.StreamReaderProtocol(unread), sys.stdout)
+    return reader, asyncio.StreamWriter(pipe, protocol, unread, loop)
+
+
+async def _connected(address: list[Any], tls: dict[str, str] | None) -> Streams:
+    """To the controller. Raises Gone."""
+    host, port = address
     try:
-        connecting = asyncio.open_connection(host, port, ssl=_context(errand["tls"]))
-        reader, writer = await asyncio.wait_for(connecting, SILENCE_S)
+        return await asyncio.wait_for(asyncio.open_connection(host, port, ssl=_context(tls)), SILENCE_S)
     except (OSError, ssl.SSLError) as error:
         why = "it does not answer" if isinstance(error, TimeoutError) else str(error)
         raise Gone(f"it cannot reach the controller at {host} port {port}: {why}") from None
-    keeper, grace_s = Keeper(reader, writer), GRACE_S
-    keeper.say(HELLO, {"token": errand["token"], **machine()})
+
+
+async def keep() -> None:
+    """Raises Gone where the controller could not be reached, or has gone."""
+    stdin, stdout = await _standard_streams()
+    errand = json.loads(await stdin.readline())
+    if "address" not in errand:
+        with tempfile.TemporaryDirectory(prefix="bakeoff-", ignore_cleanup_errors=True) as folder:
+            os.chdir(folder)
+            await _serve(Keeper(stdin, stdout), machine())
+        return
+    keeper = Keeper(*await _connected(errand["address"], errand["tls"]))
+    greeting = {"token": errand["token"], **machine(of_dask=True)}
+    await _serve(keeper, greeting, _worker_gone(stdin), _beat(stdout))
+
+
+async def _serve(keeper: Keeper, greeting: dict[str, Any], *besides: Coroutine[Any, Any, None]) -> None:
+    grace_s = GRACE_S
+    keeper.say(HELLO, greeting)
     try:
-        grace_s = await _first(keeper.serve(), _worker_gone(stdin), _beat())
+        grace_s = await _first(keeper.serve(), *besides)
     except Gone as gone:
         keeper.say(TROUBLE, {"what": str(gone)})
     finally:
         await keeper.end(grace_s)
-        writer.close()
+        keeper.close()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ..errors import BakeoffError, EngineError
 from . import keeper
@@ -32,6 +32,9 @@ _COMPARING = 4
 _LINE_MAX_BYTES = 256 << 20
 #: How long a load machine may take to begin with a client, since it began with the last one.
 _BEGIN_TIMEOUT_S = 9.0
+
+
+Done = TypeVar("Done")
 
 
 class Listening(Protocol):
@@ -350,7 +353,7 @@ class Link:
         else:
             self._lose(
                 f"it has not begun with its client for {_BEGIN_TIMEOUT_S:.0f} s;"
-                " its Dask worker is frozen or cut off, or another run uses it"
+                " it is frozen or cut off, or another run uses it"
             )
 
     def _begin(self, monotonic_ns: int) -> None:
@@ -384,10 +387,10 @@ class Link:
 
 
 class Switchboard:
-    """Where keepers connect: at this host and port; 0 is any that is free, which `port` then tells. tls: as Dask's own,
-    or None."""
+    """Where keepers connect: at this host and port; 0 is any that is free, which `port` then tells. Without a host
+    nobody connects: connections are brought. tls: as Dask's own, or None."""
 
-    def __init__(self, host: str, tls: ssl.SSLContext | None, port: int = 0) -> None:
+    def __init__(self, host: str = "", tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self.host = host
         self.encrypted = tls is not None
         self._beaten = time.monotonic()
@@ -399,8 +402,12 @@ class Switchboard:
         self._thread = threading.Thread(target=self._loop.run_forever, name="fleet", daemon=True)
         self._thread.start()
         self._server: asyncio.Server | None = None
+        self.port = port
+        self.do(lambda: self.spawn(self._beat()))
+        if not host:
+            return
         try:
-            self._server = self._wait(asyncio.start_server(self._admit, host, port, ssl=tls, backlog=1024))
+            self._server = self.wait(asyncio.start_server(self._admit, host, port, ssl=tls, backlog=1024))
         except OSError as error:
             self.close()
             raise EngineError(
@@ -410,8 +417,7 @@ class Switchboard:
                 if error.errno == errno.EADDRINUSE
                 else "name an address of this machine that load machines reach",
             ) from error
-        self.do(lambda: self.spawn(self._beat()))
-        self.port: int = self._server.sockets[0].getsockname()[1]
+        self.port = self._server.sockets[0].getsockname()[1]
 
     @property
     def stalled_s(self) -> float:
@@ -464,7 +470,8 @@ class Switchboard:
         await asyncio.gather(*others, return_exceptions=True)
         await asyncio.sleep(0)  # connections that were given up are closed in the loop's next turn
 
-    def _wait(self, what: Coroutine[Any, Any, asyncio.Server]) -> asyncio.Server:
+    def wait(self, what: Coroutine[Any, Any, Done]) -> Done:
+        """In the switchboard's thread, and what comes of it."""
         return asyncio.run_coroutine_threadsafe(what, self._loop).result()
 
     async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

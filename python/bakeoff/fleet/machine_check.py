@@ -13,8 +13,8 @@ from typing import Any
 from ..errors import BakeoffError
 from . import keeper
 from .clock_offset import offset
-from .dask import DaskHost
 from .link import Link, Machine, Switchboard
+from .load_machines import LoadMachines
 from .portable_spec import Carried
 
 _EXCHANGES = 16
@@ -53,11 +53,11 @@ class Visited:
     server_round_trip_ns: dict[str, int] = field(default_factory=dict)
 
 
-def visit(host: DaskHost, servers: Servers) -> list[Visited]:
+def visit(host: LoadMachines, servers: Servers) -> list[Visited]:
     """All machines that are there, at the same time. Raises BakeoffError where there are none."""
     machines = host.free()
     if not machines:
-        raise BakeoffError(f"no worker is there of {host.name}", where="[fleet]", hint="start Dask workers there")
+        raise BakeoffError(f"no worker is there of {host.name}", where="[fleet]", hint=f"start {host.what_to_start}")
     visits = [_Visit(host.board, machine, servers) for machine in machines]
     for each in visits:
         host.send(each, takes_machine=True)
@@ -65,7 +65,7 @@ def visit(host: DaskHost, servers: Servers) -> list[Visited]:
     for each in visits:
         if not each.over.wait(max(0.0, deadline - time.monotonic())):
             each.lose(f"it did not answer within {_VISIT_TIMEOUT_S:.0f} s")
-    host.await_tasks([machine.address for machine in machines])
+    host.await_ended([machine.address for machine in machines])
     return [each.told() for each in visits]
 
 

@@ -1,179 +1,188 @@
-"""Load machines that SSH reaches: a scheduler in this process, and on each machine a worker that lives as long as its
-connection (`ssh_worker.py`). Certificates are made for the run and are in memory alone, on both sides.
-
-Dask has an SSH cluster of its own, which needs SSH to this machine, too, and shows on every machine's command line what
-Dask is configured with, paths of keys included."""
+"""Load machines that SSH reaches, as its own configuration names them. Each client's keeper is started over SSH, and
+what it and the controller say to each other goes over that channel: a machine needs Python alone, and no open port."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-import json
-import platform
 import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import asyncssh
 
 from ..errors import BakeoffError
-from . import ssh_worker
-from .cluster import LOOPBACK_ONLY, QUIET, Cluster, existing, own_security
+from . import keeper
+from .link import Link, Machine, Switchboard
+from .load_machines import LoadMachines
 from .spec import Ssh
 
-if TYPE_CHECKING:
-    import asyncssh
-
 _CONNECT_TIMEOUT_S = 15.0
-#: Until the Python there has imported Dask and its worker is known to the scheduler.
-_WORKER_TIMEOUT_S = 60.0
-#: A worker that has ended is started again after this, for as long as the plan is carried out.
+#: A machine that was lost is connected again after this, for as long as the plan is carried out.
 _AGAIN_S = 2.0
-_END_S = 3.0
 _ALIVE_S = 5
+_KILL_TIMEOUT_S = 3.0
+#: Of what a keeper, or the shell before it, says in its own words.
+_LAST_WORDS_BYTES = 2000
+_PYTHON_MIN = (3, 11)
+_VERSION = "import platform; print(platform.python_version())"
 
 
-@contextmanager
-def by_ssh(way: Ssh, *, listen: str | None = None, port: int = 0) -> Iterator[Cluster]:
-    """listen, port: where load machines reach the controller; the scheduler is at the port after it. Raises
-    BakeoffError naming the machine that cannot be had."""
-    from distributed import Scheduler, SpecCluster
+class SshHost(LoadMachines):
+    """Raises BakeoffError naming the machine that cannot be had."""
 
-    security = own_security()
-    names = ("tls_ca_file", "tls_worker_cert", "tls_worker_key")
-    theirs = {name: getattr(security, name) for name in names}
-    listen = listen or asyncio.run(_address_towards(way.hosts[0]))
-    options = {
-        "host": listen,
-        "port": port + 1 if port else 0,
-        "protocol": "tls://",
-        "security": security,
-        "dashboard": False,
-        "dashboard_address": LOOPBACK_ONLY,
-    }
-    with SpecCluster(
-        workers={}, scheduler={"cls": Scheduler, "options": options}, security=security, name="bakeoff"
-    ) as made:
-        address = made.scheduler_address
-        machines = [
-            _Machine(host, way.remote_python, {"scheduler": address, "name": host, "security": theirs, "config": QUIET})
-            for host in way.hosts
-        ]
+    what_to_start = "those machines"
+
+    def __init__(
+        self,
+        way: Ssh,
+        *,
+        min_clients: int | None = None,
+        wait_s: float = 600.0,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._python = way.remote_python
+        self._connections: dict[str, asyncssh.SSHClientConnection] = {}
+        self._held: dict[str, set[Link]] = {host: set() for host in way.hosts}
+        self._command = shlex.join([self._python, "-I", "-c", inspect.getsource(keeper)])
+        board = Switchboard()
         try:
-            made.sync(_start, machines)
-            with existing(address, security, listen=listen) as cluster:
-                yield cluster
+            board.wait(self._connect_all(way.hosts))
+        except BaseException:
+            board.wait(self._disconnect())
+            board.close()
+            raise
+        super().__init__(way.words, board, min_clients=min_clients, wait_s=wait_s, tell=tell)
+        self._machines = {host: Machine(host, host) for host in way.hosts}
+        for host in way.hosts:
+            board.do(board.spawn, self._stay_connected(host))
+
+    def close(self) -> None:
+        self.board.wait(self._disconnect())
+        self.board.close()
+
+    def refuse_plain(self) -> None:
+        """SSH encrypts."""
+
+    def machines(self) -> list[Machine]:
+        return [self._machines.setdefault(host, Machine(host, host)) for host in list(self._connections)]
+
+    def holds_client(self, address: str) -> bool:
+        return bool(self._held[address])
+
+    def send(self, link: Link, *, takes_machine: bool) -> None:
+        self._held[link.machine.address].add(link)
+        self.board.do(self.board.spawn, self._hold(link))
+
+    async def _hold(self, link: Link) -> None:
+        """A client's keeper, from its start to its end."""
+        host = link.machine.address
+        session = _Session()
+        try:
+            if (connection := self._connections.get(host)) is None:
+                raise keeper.Gone("the connection to it ended")
+            await connection.create_session(lambda: session, self._command, encoding=None)
+            session.writer.write(b"{}\n")  # the errand
+            kind, greeting = await keeper.read_frame(session.reader)
+            if kind != keeper.HELLO:
+                raise keeper.Gone("a frame came that nobody waits for")
+            link.machine.greeted = time.monotonic()
+            await link.converse(session.reader, session.writer, keeper.said(greeting))
+            if link.is_lost:  # its keeper may be frozen, and hold the engine
+                await asyncio.wait_for(connection.run(f"kill -KILL {int(link.greeting['pid'])}"), _KILL_TIMEOUT_S)
+        except (OSError, asyncssh.Error, keeper.Gone) as error:
+            link.lose(session.last_words or str(error))
         finally:
-            made.sync(_end, machines)
+            self._held[host].discard(link)
 
+    async def _connect_all(self, hosts: tuple[str, ...]) -> None:
+        await asyncio.gather(*map(self._connect, hosts))
 
-async def _start(machines: Sequence[_Machine]) -> None:
-    await asyncio.gather(*(machine.start() for machine in machines))
-
-
-async def _end(machines: Sequence[_Machine]) -> None:
-    await asyncio.gather(*(machine.end() for machine in machines))
-
-
-async def _address_towards(host: str) -> str:
-    """Of this machine, as it reaches the other. Raises BakeoffError."""
-    async with await _connect(host) as connection:
-        found = connection.get_extra_info("sockname")
-    if not found:  # there is a machine in between
-        what = f"at which address {host} reaches this machine is not known"
-        raise BakeoffError(what, where="[fleet] ssh", hint='say it: listen = "10.0.0.1"')
-    return str(found[0])
-
-
-async def _connect(host: str) -> asyncssh.SSHClientConnection:
-    import asyncssh
-
-    try:
-        return await asyncssh.connect(host, connect_timeout=_CONNECT_TIMEOUT_S, keepalive_interval=_ALIVE_S)
-    except (OSError, asyncssh.Error) as error:
-        raise BakeoffError(
-            f"{host} cannot be reached by SSH: {error}",
-            where="[fleet] ssh",
-            hint=f"`ssh {host} true` has to work without a question; ~/.ssh/config says user, port and key",
-        ) from error
-
-
-class _Machine:
-    """The worker on one machine. told: what it is told on its input."""
-
-    def __init__(self, host: str, python: str, told: dict[str, Any]) -> None:
-        self._host = host
-        self._python = python
-        self._told = told
-        self._connection: asyncssh.SSHClientConnection | None = None
-        self._process: asyncssh.SSHClientProcess[str] | None = None
-        self._keeping: asyncio.Task[None] | None = None
-
-    async def start(self) -> None:
-        """Returns once the scheduler knows it. Raises BakeoffError."""
-        await self._begin()
-        self._keeping = asyncio.create_task(self._keep())
-
-    async def end(self) -> None:
-        if self._keeping is not None:
-            self._keeping.cancel()
-        if self._process is not None:
-            self._process.stdin.write_eof()
+    async def _disconnect(self) -> None:
+        while self._connections:
+            _, connection = self._connections.popitem()
+            connection.close()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._process.wait_closed(), _END_S)
-        if self._connection is not None:
-            self._connection.close()
+                await asyncio.wait_for(connection.wait_closed(), _KILL_TIMEOUT_S)
 
-    async def _keep(self) -> None:
+    async def _stay_connected(self, host: str) -> None:
         while True:
-            if self._process is not None:
-                await self._process.wait_closed()
+            if connection := self._connections.get(host):
+                await connection.wait_closed()
+                self._connections.pop(host, None)
             await asyncio.sleep(_AGAIN_S)
             with suppress(BakeoffError):  # it is away for longer; whoever waits for it says so
-                await self._begin()
+                await self._connect(host)
 
-    async def _begin(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._process = None
-        self._connection = await _connect(self._host)
-        command = shlex.join([self._python, "-c", inspect.getsource(ssh_worker)])
-        process = await self._connection.create_process(command)
-        self._refuse_other(await self._hear(process))
-        process.stdin.write(json.dumps(self._told) + "\n")
-        await self._hear(process)
-        self._process = process
-
-    async def _hear(self, process: asyncssh.SSHClientProcess[str]) -> dict[str, Any]:
-        """The next that it says."""
-        why = f"no answer within {_WORKER_TIMEOUT_S:.0f} s"
+    async def _connect(self, host: str) -> None:
         try:
-            async with asyncio.timeout(_WORKER_TIMEOUT_S):
-                if line := await process.stdout.readline():
-                    heard: dict[str, Any] = json.loads(line)
-                    return heard
-                why = (await process.stderr.read()).strip().rpartition("\n")[2] or "it says nothing"
-        except (TimeoutError, ValueError):
-            pass
-        from distributed import __version__
+            connection = await asyncssh.connect(host, connect_timeout=_CONNECT_TIMEOUT_S, keepalive_interval=_ALIVE_S)
+        except (OSError, asyncssh.Error) as error:
+            raise BakeoffError(
+                f"{host} cannot be reached by SSH: {error}",
+                where="[fleet] ssh",
+                hint=f"`ssh {host} true` has to work without a question; ~/.ssh/config says user, port and key",
+            ) from error
+        try:
+            await self._refuse_other_python(connection, host)
+        except BaseException:
+            connection.close()
+            raise
+        self._connections[host] = connection
 
+    async def _refuse_other_python(self, connection: asyncssh.SSHClientConnection, host: str) -> None:
+        why = f"no answer within {_CONNECT_TIMEOUT_S:.0f} s"
+        try:
+            command = shlex.join([self._python, "-I", "-c", _VERSION])
+            done = await connection.run(command, timeout=_CONNECT_TIMEOUT_S)
+            version = str(done.stdout).strip()
+            if tuple(map(int, version.split(".")[:2])) >= _PYTHON_MIN:
+                return
+            why = f"it is Python {version}"
+        except ValueError:
+            why = str(done.stderr).strip().rpartition("\n")[2] or "it says nothing"
+        except (OSError, asyncssh.Error):
+            pass
         raise BakeoffError(
-            f"{self._python} on {self._host} starts no Dask worker: {why}",
+            f"{self._python} on {host} cannot hold a client: {why}",
             where="[fleet] ssh",
-            hint=f"`{self._python} -m pip install distributed=={__version__}` there, or say another `remote_python`",
+            hint=f"install Python {'.'.join(map(str, _PYTHON_MIN))} or newer there, and name it in `remote_python`",
         )
 
-    def _refuse_other(self, theirs: dict[str, Any]) -> None:
-        """Python carries functions between equals alone, and so does Dask."""
-        from distributed import __version__
 
-        for name, own, other in (
-            ("Python", platform.python_version(), str(theirs.get("python"))),
-            ("distributed", __version__, str(theirs.get("distributed"))),
-        ):
-            depth = 2 if name == "Python" else 3
-            if own.split(".")[:depth] != other.split(".")[:depth]:
-                raise BakeoffError(
-                    f"{self._host} has {name} {other}, and this machine {own}",
-                    where="[fleet] ssh",
-                    hint=f"install {name} {'.'.join(own.split('.')[:depth])} there, and name it in `remote_python`",
-                )
+class _Session(asyncssh.SSHClientSession[bytes]):
+    """A channel as two streams of asyncio's."""
+
+    def __init__(self) -> None:
+        self.reader = asyncio.StreamReader()
+        self._protocol = asyncio.StreamReaderProtocol(self.reader)
+        self._said = b""
+
+    def connection_made(self, channel: Any) -> None:
+        self._protocol.connection_made(channel)
+        self.writer = asyncio.StreamWriter(channel, self._protocol, self.reader, asyncio.get_running_loop())
+
+    def data_received(self, data: bytes, datatype: int | None) -> None:
+        if datatype is None:
+            self._protocol.data_received(data)
+        else:
+            self._said = (self._said + data)[-_LAST_WORDS_BYTES:]
+
+    def eof_received(self) -> bool:
+        return bool(self._protocol.eof_received())
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._protocol.connection_lost(ConnectionResetError(str(error)) if error else None)
+
+    def pause_writing(self) -> None:
+        self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._protocol.resume_writing()
+
+    @property
+    def last_words(self) -> str:
+        """The last line of its standard error."""
+        return self._said.decode(errors="replace").strip().rpartition("\n")[2]

@@ -135,7 +135,7 @@ CLOCK_BOUND_MAX_NS = 10_000_000
 
 
 def look(options: argparse.Namespace) -> int:
-    from ...fleet.hosted import fleet_host
+    from ...fleet.hosts import fleet_host
     from ...fleet.machine_check import visit
 
     fleet, servers, unstarted = _asked(options)

@@ -77,7 +77,7 @@ def _machines(plan: ResolvedPlan, errors: list[BakeoffError]) -> list[str]:
 
     if plan.fleet is None or plan.fleet.machines is not None or missing_here(plan.fleet):
         return []
-    from ...fleet.hosted import fleet_host
+    from ...fleet.hosts import fleet_host
 
     try:
         with fleet_host(plan.fleet, say) as host:

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _load_all(plan: ResolvedPlan, cells: list[Cell], options: argparse.Namespace) -> list[LoadRecord]:
-    from ...fleet.hosted import hosted
+    from ...fleet.hosts import hosted
     from ...provision.instance import new_instance
     from ...schedule.instance import Instance
     from ..progress import Line

@@ -221,7 +221,7 @@ def _make_runs(
     quiet_cores: Quiet,
     options: argparse.Namespace,
 ) -> None:
-    from ...fleet.hosted import hosted
+    from ...fleet.hosts import hosted
     from ...schedule.conductor import Conductor
     from ..progress import Events, Line
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .host import Host
 from .local import LocalHost
-from .spec import FleetSpec
+from .spec import FleetSpec, Ssh
 
 if TYPE_CHECKING:
-    from .dask import DaskHost
+    from .load_machines import LoadMachines
 
 Tell = Callable[[str], None]
 
@@ -27,12 +27,17 @@ def hosted(fleet: FleetSpec | None, tell: Tell) -> Iterator[Host]:
 
 
 @contextmanager
-def fleet_host(fleet: FleetSpec, tell: Tell) -> Iterator[DaskHost]:
+def fleet_host(fleet: FleetSpec, tell: Tell) -> Iterator[LoadMachines]:
+    """Its load machines."""
+    needed: dict[str, Any] = {"min_clients": fleet.min_clients, "wait_s": fleet.wait_s, "tell": tell}
+    if isinstance(fleet.way, Ssh):
+        from .ssh import SshHost
+
+        with SshHost(fleet.way, **needed) as host:
+            yield host
+        return
     from .clusters import opened
     from .dask import DaskHost
 
-    with (
-        opened(fleet) as cluster,
-        DaskHost(cluster, min_clients=fleet.min_clients, wait_s=fleet.wait_s, tell=tell) as host,
-    ):
+    with opened(fleet) as cluster, DaskHost(cluster, **needed) as host:
         yield host
