@@ -177,13 +177,14 @@ def _installation(kind: type[System], start: Mapping[str, Any]) -> Installation 
         return None
 
 
-#: What each needs beside Dask's distributed: module and extra.
+#: What each needs: module and extra; all but SSH need Dask's distributed, too.
 _NEEDS = {Ssh: ("asyncssh", "fleet"), Kubernetes: ("dask_kubernetes", "kubernetes"), Slurm: ("dask_jobqueue", "slurm")}
 
 
 def missing_here(spec: FleetSpec) -> PlanError | None:
     """What has to be installed, or put there, first, if anything. Imports nothing of it."""
-    for module, extra in (("distributed", "fleet"), _NEEDS.get(type(spec.way), ("distributed", "fleet"))):
+    dask = [] if isinstance(spec.way, Ssh) else [("distributed", "fleet")]
+    for module, extra in [*dask, *([_NEEDS[type(spec.way)]] if type(spec.way) in _NEEDS else [])]:
         if find_spec(module) is None:
             hint = f"pip install 'bakeoff[{extra}]'"
             what = f"the Python package {module} is missing, without which no clients run on {spec.words}"

@@ -216,14 +216,14 @@ def _doubts(machine: Visited) -> list[str]:
 
     from ...machine import busy_words
 
-    ours, bound_ns, words = version("distributed"), machine.clock_bound_ns or 0, []
+    bound_ns, words = machine.clock_bound_ns or 0, []
     if machine.load_average is not None and (busy := busy_words(machine.load_average, machine.cores or 1)):
         words.append(busy)
     if machine.io_uring_refusal:
         words.append(f"the engine takes epoll, which costs more CPU, for lack of io_uring: {machine.io_uring_refusal}")
     if bound_ns > CLOCK_BOUND_MAX_NS:
         words.append(f"its clock is known to {bound_ns / 1e6:.0f} ms only: its seconds mix with others'")
-    if machine.distributed not in ("", ours):
+    if machine.distributed and machine.distributed != (ours := version("distributed")):
         words.append(f"its Dask is {machine.distributed}, and here is {ours}: of such a pair Dask promises nothing")
     return words
 
