@@ -8,6 +8,7 @@
 mod choice;
 mod cluster;
 mod errors;
+mod lists;
 mod load;
 mod options;
 mod session;
@@ -21,7 +22,7 @@ use bakeoff_model::endpoint::Routing;
 use bakeoff_model::needs::{Needs, Offers};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::run::{RunSpec, RunnerKind};
-use bakeoff_model::sql::{Dialect, Partitioning, Upsert};
+use bakeoff_model::sql::{Dialect, TokenRanges, Upsert};
 use cluster::Cluster;
 pub use options::{CassandraBatch, CassandraSpec};
 pub use session::CassandraSession;
@@ -55,7 +56,6 @@ static PROTOCOL: Protocol = Protocol {
 
 static DIALECT: Dialect = Dialect {
     name: "cassandra",
-    quote: ('"', '"'),
     lower_case_names: true,
     key_type: "text",
     text_type: "text",
@@ -63,27 +63,21 @@ static DIALECT: Dialect = Dialect {
     bytes_type: "blob",
     varbytes_type: "blob",
     byte_type: "tinyint",
+    int_type: "int",
+    decimal_type: "decimal",
     timestamp_type: "timestamp",
     auto_key: "int",
     auto_key_big: "bigint",
-    auto_value: None,
-    number_after: None,
-    table_suffix: "",
-    numbered_placeholders: false,
-    for_update: "",
     upsert: Upsert::Insert,
-    force_index: "",
-    partitioning: Partitioning::None,
-    max_params: 65_535,
-    rows_per_insert: 1,
-    adds_foreign_keys: false,
-    foreign_keys_off: "",
+    if_there: " IF EXISTS",
     table_exists: "SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{keyspace}' AND table_name = ?",
-    only_reads: ["", ""],
-    settings: "",
     transactions: false,
+    batches: true,
+    constraints: false,
     star_as_declared: false,
-    by_token: true,
+    token_ranges: Some(TokenRanges { function: "token" }),
+    lists: Some(&lists::LISTS),
+    ..Dialect::STANDARD
 };
 
 pub fn driver(spec: &RunSpec) -> Result<CassandraDriver, Trouble> {

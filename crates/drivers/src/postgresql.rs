@@ -15,7 +15,7 @@ pub mod wire;
 use crate::registration::{Options, Registration};
 use bakeoff_model::needs::{Offer, Offers};
 use bakeoff_model::run::Isolation;
-use bakeoff_model::sql::{Dialect, Partitioning, Upsert};
+use bakeoff_model::sql::{Dialect, Partitioning};
 pub use options::{PostgresqlClient, PostgresqlSpec};
 
 pub const DRIVER: Registration = Registration {
@@ -43,36 +43,22 @@ const OFFERS: Offers = Offers::of(&[Offer::Transactions, Offer::Scan, Offer::Cou
 
 pub(crate) static DIALECT: Dialect = Dialect {
     name: "postgresql",
-    quote: ('"', '"'),
     lower_case_names: true,
-    key_type: "VARCHAR({})",
-    text_type: "TEXT",
-    varchar_type: "VARCHAR({})",
     bytes_type: "BYTEA",
     varbytes_type: "BYTEA",
-    byte_type: "SMALLINT",
-    timestamp_type: "TIMESTAMP",
     auto_key: "SERIAL",
     auto_key_big: "BIGSERIAL",
-    auto_value: None,
     number_after: Some("SELECT setval(pg_get_serial_sequence('{table}', '{column}'), {last})"),
-    table_suffix: "",
     numbered_placeholders: true,
     for_update: " FOR UPDATE",
-    upsert: Upsert::OnConflict,
-    force_index: "",
     partitioning: Partitioning::Tables,
-    max_params: 65_535,
     rows_per_insert: 100,
     adds_foreign_keys: true,
-    foreign_keys_off: "",
     table_exists: "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass(quote_ident(lower($1::text))) AND relkind IN ('r', 'p')",
     only_reads: ["BEGIN READ ONLY", "COMMIT"],
     settings: "SELECT name, setting FROM pg_catalog.pg_settings WHERE name IN ('commit_delay', 'default_transaction_isolation', \
         'default_transaction_read_only', 'fsync', 'full_page_writes', 'session_replication_role', 'synchronous_commit', \
         'wal_sync_method') \
         UNION ALL SELECT 'server', COALESCE(inet_server_addr()::text, '') || ':' || current_setting('port')",
-    transactions: true,
-    star_as_declared: true,
-    by_token: false,
+    ..Dialect::STANDARD
 };

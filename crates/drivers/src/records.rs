@@ -8,7 +8,7 @@ mod form;
 use bakeoff_model::outcome::{FailClass, OpError};
 use bakeoff_model::record::{FieldValue, Fields, Record, RecordSession, Table, TableSpec, Use};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession, Statement, pieces};
+use bakeoff_model::sql::{Ask, SpeaksSql, SqlSession, Statement, TokenRanges};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use form::{Form, UpdateOf};
@@ -188,11 +188,12 @@ impl<S: SqlSession> SqlRecords<S> {
         &mut self,
         table: Table,
         form: Form,
+        ranges: TokenRanges,
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let statement = self.statement(table, form).await?;
         let mut rows = 0;
-        for piece in pieces() {
+        for piece in ranges.all() {
             rows += self.session.query(statement, &piece, each).await?;
         }
         Ok(rows)
@@ -353,17 +354,18 @@ impl<S: SqlSession + Transactional> RecordSession for SqlRecords<S> {
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let start = Value::Text(start);
-        match limit {
-            Some(limit) => {
+        match (limit, self.session.dialect().token_ranges) {
+            (Some(limit), _) => {
                 let statement = self.statement(table, Form::Scan(fields)).await?;
                 self.session
                     .query(statement, &[start, Value::Int(limit.into())], each)
                     .await
             }
-            None if self.session.dialect().by_token => {
-                self.read_in_pieces(table, Form::ScanToEnd(fields), each).await
+            (None, Some(ranges)) => {
+                let form = Form::ScanToEnd(fields);
+                self.read_in_pieces(table, form, ranges, each).await
             }
-            None => {
+            (None, None) => {
                 let statement = self.statement(table, Form::ScanToEnd(fields)).await?;
                 self.session.query(statement, &[start], each).await
             }
@@ -388,8 +390,8 @@ impl<S: SqlSession + Transactional> RecordSession for SqlRecords<S> {
             Ok(count) => total += count,
             Err(error) => failed = Some(error),
         };
-        if self.session.dialect().by_token {
-            self.read_in_pieces(table, Form::Count, &mut add).await?;
+        if let Some(ranges) = self.session.dialect().token_ranges {
+            self.read_in_pieces(table, Form::Count, ranges, &mut add).await?;
         } else {
             let statement = self.statement(table, Form::Count).await?;
             self.session.query(statement, &[], &mut add).await?;

@@ -17,7 +17,7 @@ use bakeoff_model::needs::{Needs, Offer, Offers};
 use bakeoff_model::outcome::{FailClass, OpError, Trouble, TroubleKind};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::{Isolation, RunSpec, RunnerKind};
-use bakeoff_model::sql::{Ask, Dialect, Done, Partitioning, SqlSession, Statement, Upsert};
+use bakeoff_model::sql::{Ask, Dialect, Done, SqlSession, Statement};
 use bakeoff_model::time::{deadline_ns, now_ns};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
@@ -45,30 +45,11 @@ pub const DRIVER: Registration = Registration {
 
 static DIALECT: Dialect = Dialect {
     name: "sqlite",
-    quote: ('"', '"'),
-    lower_case_names: false,
-    key_type: "VARCHAR({})",
-    text_type: "TEXT",
-    varchar_type: "VARCHAR({})",
-    bytes_type: "BLOB",
-    varbytes_type: "BLOB",
     byte_type: "TINYINT",
-    timestamp_type: "TIMESTAMP",
     // An integer primary key is the row's own number.
-    auto_key: "INTEGER NOT NULL",
     auto_key_big: "INTEGER NOT NULL",
-    auto_value: None,
-    number_after: None,
-    table_suffix: "",
-    numbered_placeholders: false,
-    // There is one writer at a time.
-    for_update: "",
-    upsert: Upsert::OnConflict,
     force_index: " INDEXED BY {}",
-    partitioning: Partitioning::None,
     max_params: 32_766,
-    rows_per_insert: 1,
-    adds_foreign_keys: false,
     foreign_keys_off: "PRAGMA foreign_keys = OFF",
     table_exists: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
     only_reads: ["PRAGMA query_only = ON", "PRAGMA query_only = OFF"],
@@ -76,9 +57,7 @@ static DIALECT: Dialect = Dialect {
         UNION ALL SELECT 'journal_mode', journal_mode FROM pragma_journal_mode \
         UNION ALL SELECT 'foreign_keys', CAST(foreign_keys AS TEXT) FROM pragma_foreign_keys \
         UNION ALL SELECT 'read_uncommitted', CAST(read_uncommitted AS TEXT) FROM pragma_read_uncommitted",
-    transactions: true,
-    star_as_declared: true,
-    by_token: false,
+    ..Dialect::STANDARD
 };
 
 /// Of SQLite's virtual machine, between two looks whether the operation's time is over: some 10 us. Most statements end

@@ -10,6 +10,7 @@
 #![allow(async_fn_in_trait)] // sessions never leave their worker, so nobody needs a `Send` bound
 
 pub mod deadlines;
+pub mod dialect;
 pub mod driver;
 pub mod endpoint;
 pub mod event;

@@ -77,9 +77,12 @@ impl Form {
             }
             Form::ScanToEnd(selected) => {
                 let columns = name.selected(selected);
-                match dialect.by_token {
-                    true => format!("SELECT {columns} FROM {table}{}", dialect.piece(&name.key())),
-                    false => format!("SELECT {columns} FROM {table} WHERE {key}>={one} ORDER BY {key}"),
+                match dialect.token_ranges {
+                    Some(ranges) => format!(
+                        "SELECT {columns} FROM {table}{}",
+                        ranges.condition(dialect, &name.key())
+                    ),
+                    None => format!("SELECT {columns} FROM {table} WHERE {key}>={one} ORDER BY {key}"),
                 }
             }
             Form::Update(UpdateOf::One(field)) => update(spec, dialect, &[field]),
@@ -90,10 +93,12 @@ impl Form {
             ),
             Form::Insert => insert(spec, dialect, 1),
             Form::Delete => format!("DELETE FROM {table} WHERE {key}={one}"),
-            Form::Count if dialect.by_token => {
-                format!("SELECT COUNT(*) FROM {table}{}", dialect.piece(&name.key()))
+            Form::Count => {
+                let piece = dialect
+                    .token_ranges
+                    .map(|ranges| ranges.condition(dialect, &name.key()));
+                format!("SELECT COUNT(*) FROM {table}{}", piece.unwrap_or_default())
             }
-            Form::Count => format!("SELECT COUNT(*) FROM {table}"),
         }
     }
 }
@@ -201,40 +206,15 @@ impl Names<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_model::sql::{Partitioning, Upsert};
+    use bakeoff_model::sql::TokenRanges;
     use std::collections::BTreeSet;
 
     const DIALECT: Dialect = Dialect {
         name: "test",
-        quote: ('"', '"'),
-        lower_case_names: false,
-        key_type: "VARCHAR({})",
-        text_type: "TEXT",
-        varchar_type: "VARCHAR({})",
-        bytes_type: "BLOB",
-        varbytes_type: "BLOB",
-        byte_type: "SMALLINT",
-        timestamp_type: "TIMESTAMP",
-        auto_key: "INTEGER NOT NULL",
-        auto_key_big: "BIGINT NOT NULL",
-        auto_value: None,
-        number_after: None,
         table_suffix: " WITH X",
-        numbered_placeholders: false,
-        for_update: "",
-        upsert: Upsert::OnConflict,
-        force_index: "",
-        partitioning: Partitioning::None,
         max_params: 100,
         rows_per_insert: 10,
-        adds_foreign_keys: false,
-        foreign_keys_off: "",
-        table_exists: "",
-        only_reads: ["", ""],
-        settings: "",
-        transactions: true,
-        star_as_declared: true,
-        by_token: false,
+        ..Dialect::STANDARD
     };
 
     fn spec() -> TableSpec {
@@ -303,7 +283,7 @@ mod tests {
     fn a_table_that_lies_in_the_order_of_a_hash_is_read_by_it_and_its_columns_are_named() {
         let hashed = Dialect {
             star_as_declared: false,
-            by_token: true,
+            token_ranges: Some(TokenRanges { function: "token" }),
             ..DIALECT
         };
         assert_eq!(

@@ -184,7 +184,7 @@ async fn new_orders_of_a_district_follow_each_other<S: SqlSession + Transactiona
     for (commits, next_then) in [(true, 4), (false, 5)] {
         let before = pair.ask(NEXT_ORDER).await;
         pair.begin().await;
-        let taken = match pair.first.dialect().number_taken() {
+        let taken = match pair.first.dialect().number_taken {
             NumberTaken::InsertId => pair
                 .first
                 .execute(take, &[])

@@ -1,7 +1,7 @@
 //! The load phase: orders and their lines, the same whoever loads them.
 use super::Hatshop;
 use super::event::loaded_ms;
-use super::line_ids::write_ids;
+use super::line_ids::{keeps_line_ids, write_ids};
 use super::requests::{line_values, order_values, with_line_ids};
 use super::schema::{LINES, ORDERS};
 use super::shop::{Order, Shop, Status, line_bytes, order_bytes};
@@ -56,6 +56,7 @@ impl Hatshop {
         count: u64,
     ) -> Result<u64, OpError> {
         let columns = order_columns(&self.spec, session.dialect());
+        let lists = keeps_line_ids(&self.spec, session.dialect());
         let (mut numbers, mut order) = (first..first + count, self.shop.empty_order());
         let mut line_ids = vec![];
         let mut next = |row: &mut RowBuf| {
@@ -64,7 +65,7 @@ impl Hatshop {
             };
             self.shop.order(number, &mut order);
             let values = order_values(&self.shop, &order, loaded_ms(number, self.spec.orders));
-            write_ids(&order.lines, &mut line_ids);
+            write_ids(lists, &order.lines, &mut line_ids);
             let values = with_line_ids(values, &line_ids);
             values[..columns.len()].iter().for_each(|value| row.push(*value));
             true

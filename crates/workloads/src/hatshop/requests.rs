@@ -10,7 +10,7 @@ use crate::money::{money, units};
 use crate::prepared::emptied;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Dialect, SqlSession, Statement, Upsert};
+use bakeoff_model::sql::{Dialect, SqlSession, Statement};
 use bakeoff_model::statement::Done;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::{Timestamp, Value};
@@ -119,15 +119,15 @@ impl Hatshop {
         session: &mut S,
         queries: &mut Queries,
     ) -> Result<Found, OpError> {
-        let transactions = session.dialect().transactions;
+        let batches = session.dialect().batches;
         match thread.event.kind {
             Kind::Create if self.spec.pipeline => self.create_pipelined(thread, session, queries).await,
             Kind::Read if self.spec.pipeline => self.read_pipelined(thread, known, session, queries).await,
             Kind::Delete if self.spec.pipeline => {
                 self.delete_pipelined(thread, known, session, queries).await
             }
-            Kind::Create if !transactions => self.create_together(thread, session, queries).await,
-            Kind::Delete if !transactions => self.delete_together(thread, known, session, queries).await,
+            Kind::Create if batches => self.create_together(thread, session, queries).await,
+            Kind::Delete if batches => self.delete_together(thread, known, session, queries).await,
             Kind::Create => {
                 session.begin(Access::default()).await?;
                 queries.other += 1;
@@ -269,9 +269,8 @@ pub fn deleted([lines, row]: [Done; 2], thread: &mut Thread, known: Known, queri
 
 /// Where an update makes the row that it does not find, one of a row that may not be there asks for it first.
 fn update_statement(update: Statement, known: Known, dialect: &Dialect) -> Statement {
-    let makes_rows = dialect.upsert == Upsert::Insert;
     match known.there {
-        There::No | There::Perhaps if makes_rows => if_there(update),
+        There::No | There::Perhaps if !dialect.if_there.is_empty() => if_there(update),
         _ => update,
     }
 }

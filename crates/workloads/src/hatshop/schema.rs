@@ -6,7 +6,7 @@ use crate::{tables, trouble};
 use bakeoff_model::outcome::{OpError, Trouble};
 use bakeoff_model::row::RowBuf;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
-use bakeoff_model::sql::{Ask, Dialect, SqlSession, pieces};
+use bakeoff_model::sql::{Ask, Dialect, SqlSession};
 
 pub const ORDERS: &str = "orders";
 pub const LINES: &str = "line_items";
@@ -38,20 +38,16 @@ fn create(spec: &HatshopSpec, dialect: &Dialect) -> Vec<(&'static str, String)> 
         HatshopLayout::LineItems => "line_item_id",
         HatshopLayout::LineItemsByOrder => "order_id, line_item_id",
     };
-    // Where there are no transactions no column can be forbidden to be empty, and no table refers to another.
-    let relational = dialect.transactions;
-    let (must, money) = match relational {
-        true => (" NOT NULL", "DECIMAL(12, 2)"),
-        false => ("", "decimal"),
-    };
+    let must = if dialect.constraints { " NOT NULL" } else { "" };
+    let money = dialect.decimal_type.replace("{}", "12, 2");
     // One without an index would have the whole table read for each order that is deleted, and MySQL makes the index itself.
-    let reference = match relational && has_index(spec) {
+    let reference = match dialect.constraints && has_index(spec) {
         true => ", FOREIGN KEY (order_id) REFERENCES orders (order_id)",
         false => "",
     };
     let line_ids = match keeps_line_ids(spec, dialect) {
-        true => format!(", {LINE_IDS} list<{id}>"),
-        false => String::new(),
+        Some(lists) => format!(", {LINE_IDS} {}", lists.column_type.replace("{}", &id)),
+        None => String::new(),
     };
     let orders = format!(
         "CREATE TABLE orders (order_id {id}{must}, client_id {id}{must}, date_created {date}{must}, \
@@ -65,10 +61,10 @@ fn create(spec: &HatshopSpec, dialect: &Dialect) -> Vec<(&'static str, String)> 
          PRIMARY KEY ({key}){reference}){suffix}",
         colour = text(20),
         size = text(5),
-        quantity = if relational { "INTEGER" } else { "int" },
+        quantity = dialect.int_type,
     );
     let mut all = vec![(ORDERS, orders), (LINES, lines)];
-    if relational && spec.layout == HatshopLayout::LineItems && spec.secondary_index {
+    if dialect.token_ranges.is_none() && spec.layout == HatshopLayout::LineItems && spec.secondary_index {
         let index = "CREATE INDEX line_items_of_order ON line_items (order_id)";
         all.push((LINES, index.to_owned()));
     }
@@ -106,14 +102,15 @@ impl Hatshop {
         each: &mut impl FnMut(&RowBuf),
     ) -> Result<u64, OpError> {
         let sql = format!("SELECT {} FROM {table}", columns.join(", "));
-        if !session.dialect().by_token {
+        let dialect = session.dialect();
+        let Some(ranges) = dialect.token_ranges else {
             let statement = session.prepare(&Ask::read(&sql)).await?;
             return session.query(statement, &[], each).await;
-        }
-        let piece = session.dialect().piece(key(&self.spec, table));
+        };
+        let piece = ranges.condition(dialect, key(&self.spec, table));
         let statement = session.prepare(&Ask::read(&format!("{sql}{piece}"))).await?;
         let mut rows = 0;
-        for piece in pieces() {
+        for piece in ranges.all() {
             rows += session.query(statement, &piece, each).await?;
         }
         Ok(rows)

@@ -4,9 +4,9 @@ use super::line_ids::{LINE_IDS, keeps_line_ids};
 use crate::prepared;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::run::hatshop::{HatshopLayout, HatshopSpec};
+use bakeoff_model::sql::{Dialect, SqlSession, Statement};
 #[cfg(test)]
-use bakeoff_model::sql::Partitioning;
-use bakeoff_model::sql::{Dialect, SqlSession, Statement, Upsert};
+use bakeoff_model::sql::{Lists, TokenRanges};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
@@ -76,7 +76,7 @@ pub async fn prepare<S: SqlSession>(session: &mut S, spec: &HatshopSpec) -> Resu
 
 /// Of this system's orders.
 pub fn order_columns(spec: &HatshopSpec, dialect: &Dialect) -> Vec<&'static str> {
-    let line_ids = keeps_line_ids(spec, dialect).then_some(LINE_IDS);
+    let line_ids = keeps_line_ids(spec, dialect).map(|_| LINE_IDS);
     ORDER_COLUMNS.into_iter().chain(line_ids).collect()
 }
 
@@ -86,8 +86,8 @@ fn texts(spec: &HatshopSpec, dialect: &Dialect) -> Vec<(String, bool)> {
     let order_places = vec!["?"; order_columns.len()].join(", ");
     let (order_columns, line_columns) = (order_columns.join(", "), LINE_COLUMNS.join(", "));
     let lines = match keeps_line_ids(spec, dialect) {
-        true => "line_item_id = ?",
-        false => "order_id = ?",
+        Some(_) => "line_item_id = ?",
+        None => "order_id = ?",
     };
     let line = match spec.layout {
         HatshopLayout::LineItems => "line_item_id = ?",
@@ -122,14 +122,14 @@ fn texts(spec: &HatshopSpec, dialect: &Dialect) -> Vec<(String, bool)> {
             false,
         )
     };
-    if dialect.upsert != Upsert::Insert {
+    if dialect.if_there.is_empty() {
         texts.extend((1..=spec.lines_max).map(insert));
         return texts;
     }
     let updates = &texts[Question::UpdateOrder as usize..];
     let if_there = updates
         .iter()
-        .map(|(text, _)| (format!("{text} IF EXISTS"), false));
+        .map(|(text, _)| (format!("{text}{}", dialect.if_there), false));
     let if_there: Vec<_> = if_there.collect();
     texts.push(insert(1));
     texts.extend(if_there);
@@ -138,44 +138,24 @@ fn texts(spec: &HatshopSpec, dialect: &Dialect) -> Vec<(String, bool)> {
 
 /// As far as the texts go.
 #[cfg(test)]
-pub const SQL: Dialect = Dialect {
-    name: "test",
-    quote: ('"', '"'),
-    lower_case_names: true,
-    key_type: "text",
-    text_type: "text",
-    varchar_type: "text",
-    bytes_type: "blob",
-    varbytes_type: "blob",
-    byte_type: "tinyint",
-    timestamp_type: "timestamp",
-    auto_key: "int",
-    auto_key_big: "bigint",
-    auto_value: None,
-    number_after: None,
-    table_suffix: "",
-    numbered_placeholders: false,
-    for_update: "",
-    upsert: Upsert::OnConflict,
-    force_index: "",
-    partitioning: Partitioning::None,
-    max_params: 65_535,
-    rows_per_insert: 1,
-    adds_foreign_keys: false,
-    foreign_keys_off: "",
-    table_exists: "",
-    only_reads: ["", ""],
-    settings: "",
-    transactions: true,
-    star_as_declared: false,
-    by_token: false,
-};
+pub const SQL: Dialect = Dialect::STANDARD;
 
 #[cfg(test)]
 pub const CQL: Dialect = Dialect {
-    upsert: Upsert::Insert,
-    transactions: false,
-    by_token: true,
+    key_type: "text",
+    varchar_type: "text",
+    int_type: "int",
+    decimal_type: "decimal",
+    timestamp_type: "timestamp",
+    if_there: " IF EXISTS",
+    batches: true,
+    constraints: false,
+    token_ranges: Some(TokenRanges { function: "token" }),
+    lists: Some(&Lists {
+        column_type: "list<{}>",
+        write: |_, _| (),
+        each: |_, _| (),
+    }),
     ..SQL
 };
 

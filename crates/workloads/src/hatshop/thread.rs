@@ -1,10 +1,9 @@
 //! One user: its walk through the list, the event drawn last, and what it needs.
 use super::event::{Event, Kind};
 use super::evidence::Account;
-use super::line_ids::ids;
 use super::list::Step;
 use super::replay::Reading;
-use super::shop::{Order, Shop, Status, line_bytes, order_bytes};
+use super::shop::{Id, Order, Shop, Status, line_bytes, order_bytes};
 use super::statements::Question;
 use crate::stream_hash::StreamHash;
 use bakeoff_model::pipeline::Pipeline;
@@ -55,7 +54,7 @@ impl Effect {
     }
 }
 
-/// What a user sends together, and the list of line ids that it writes or has read. Empty before it is used.
+/// What a user sends together, and the list of line ids that it writes, or the ids that it has read. Empty before it is used.
 #[derive(Debug, Default)]
 pub struct Together {
     pub(super) requests: Pipeline,
@@ -68,9 +67,9 @@ impl Together {
         self.line_ids.clear();
     }
 
-    /// One of these for each line of the list that was read.
+    /// One of these for each line whose id was read.
     pub(super) fn ask_each(&mut self, question: Question) {
-        for id in ids(&self.line_ids) {
+        for id in self.line_ids.chunks_exact(size_of::<Id>()) {
             self.requests.push(question.statement(), &[Value::Text(id)]);
         }
     }

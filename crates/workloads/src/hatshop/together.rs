@@ -1,7 +1,7 @@
-//! What Cassandra does otherwise: there are no transactions, so what belongs together is sent as one batch.
+//! Where there are batches in place of transactions: what belongs together is sent as one.
 use super::Hatshop;
 use super::known::Known;
-use super::line_ids::{keeps_line_ids, write_ids};
+use super::line_ids::{keeps_line_ids, read_ids, write_ids};
 use super::requests::{ORDER_MISSING, Seen, line_values, order_values, with_line_ids};
 use super::shop::Order;
 use super::statements::{ORDER_COLUMNS, Question, insert_lines};
@@ -9,7 +9,7 @@ use super::thread::{Effect, Thread, Together};
 use crate::found::Found;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::SqlSession;
+use bakeoff_model::sql::{Lists, SqlSession};
 use bakeoff_model::value::Value;
 use bakeoff_model::workload::Queries;
 
@@ -25,7 +25,7 @@ impl Hatshop {
     ) -> Result<Seen, OpError> {
         let mut seen = Seen::default();
         let key = [Value::Text(&order.id.0)];
-        if !keeps_line_ids(&self.spec, session.dialect()) {
+        let Some(lists) = keeps_line_ids(&self.spec, session.dialect()) else {
             let mut each = |row: &RowBuf| seen.order(row, known);
             session
                 .query(Question::Order.statement(), &key, &mut each)
@@ -36,8 +36,8 @@ impl Hatshop {
                 .await?;
             queries.read += 2;
             return Ok(seen);
-        }
-        read_order(order, known, session, together, &mut seen).await?;
+        };
+        read_order(order, known, session, lists, together, &mut seen).await?;
         together.ask_each(Question::Lines);
         queries.read += 1 + together.requests.len() as u32;
         if !together.requests.is_empty() {
@@ -57,10 +57,11 @@ impl Hatshop {
         let Thread { event, together, .. } = thread;
         let order = &event.order;
         together.clear();
-        write_ids(&order.lines, &mut together.line_ids);
+        let lists = keeps_line_ids(&self.spec, session.dialect());
+        write_ids(lists, &order.lines, &mut together.line_ids);
         let cells = order_values(&self.shop, order, event.date_ms());
         let cells = with_line_ids(cells, &together.line_ids);
-        let columns = ORDER_COLUMNS.len() + usize::from(keeps_line_ids(&self.spec, session.dialect()));
+        let columns = ORDER_COLUMNS.len() + usize::from(lists.is_some());
         let requests = &mut together.requests;
         requests.push(Question::InsertOrder.statement(), &cells[..columns]);
         for line in &order.lines {
@@ -83,9 +84,9 @@ impl Hatshop {
         let Thread { event, together, .. } = thread;
         let order = &event.order;
         let mut found = Found::RIGHT;
-        if keeps_line_ids(&self.spec, session.dialect()) {
+        if let Some(lists) = keeps_line_ids(&self.spec, session.dialect()) {
             let mut seen = Seen::default();
-            read_order(order, known, session, together, &mut seen).await?;
+            read_order(order, known, session, lists, together, &mut seen).await?;
             queries.read += 1;
             found.check(known.allows(seen.orders, 1), ORDER_MISSING);
             together.ask_each(Question::DeleteLines);
@@ -103,11 +104,12 @@ impl Hatshop {
     }
 }
 
-/// The order's row, whose list of line ids is kept.
+/// The order's row, whose line ids are kept.
 async fn read_order<S: SqlSession>(
     order: &Order,
     known: Known,
     session: &mut S,
+    lists: &Lists,
     together: &mut Together,
     seen: &mut Seen,
 ) -> Result<(), OpError> {
@@ -116,7 +118,7 @@ async fn read_order<S: SqlSession>(
     let mut each = |row: &RowBuf| {
         seen.order(row, known);
         let list = row.cell(ORDER_COLUMNS.len()).and_then(Value::bytes);
-        line_ids.extend_from_slice(list.unwrap_or_default());
+        read_ids(lists, list.unwrap_or_default(), line_ids);
     };
     let key = [Value::Text(&order.id.0)];
     session

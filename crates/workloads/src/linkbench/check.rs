@@ -163,7 +163,7 @@ impl Looks {
     async fn prepare<S: SqlSession>(session: &mut S) -> Result<Self, OpError> {
         let id = session.dialect().placeholder(1);
         // The original's column is a text of latin1.
-        let data = session.dialect().stored_bytes("data");
+        let data = session.dialect().stored_bytes.replace("{}", "data");
         let node = format!("SELECT id, type, version, time, {data} FROM {NODES} WHERE id = {id}");
         let links = format!(
             "SELECT link_type, id2, visibility, time, {data} FROM {LINKS} WHERE id1 = {id} ORDER BY link_type, id2"

@@ -4,7 +4,7 @@ use super::schema::{LINK_INDEX, NODE_TYPE};
 use crate::prepared;
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::run::linkbench::{LinkbenchCompat, LinkbenchSpec};
-use bakeoff_model::sql::{Dialect, SqlSession, Statement, Upsert};
+use bakeoff_model::sql::{Dialect, SqlSession, Statement};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
@@ -73,11 +73,9 @@ impl Question {
             Self::LinkListTail => list() + " OFFSET 1",
             Self::InsertLink => format!(
                 "INSERT INTO linktable ({LINK_COLUMNS}) VALUES (?, ?, ?, 1, {payload}, ?, 0){}",
-                match dialect.upsert {
-                    Upsert::OnDuplicateKey => dialect.update_if_there("", "visibility = 1"),
-                    Upsert::OnConflict => " ON CONFLICT (link_type, id1, id2) DO NOTHING".into(),
-                    // A system that has no other has no transactions either, which this workload needs.
-                    Upsert::Insert => String::new(),
+                match dialect.upsert_tells {
+                    true => dialect.update_if_there("link_type, id1, id2", "visibility = 1"),
+                    false => dialect.leave_if_there(&["link_type", "id1", "id2"]),
                 }
             ),
             Self::LinkForUpdate => {
@@ -145,7 +143,7 @@ pub async fn prepare<S: SqlSession>(session: &mut S, spec: &LinkbenchSpec) -> Re
 /// The original's tables have it in texts, which bytes go into only where the server does not take them for characters.
 fn payload(compat: LinkbenchCompat, dialect: &Dialect) -> String {
     match compat {
-        LinkbenchCompat::Original => dialect.stored_bytes("?"),
+        LinkbenchCompat::Original => dialect.stored_bytes.replace("{}", "?"),
         LinkbenchCompat::None => "?".into(),
     }
 }

@@ -8,7 +8,7 @@ use super::thread::{Effect, Thread};
 use crate::found::Found;
 use crate::rng::Random;
 use bakeoff_model::outcome::OpError;
-use bakeoff_model::sql::{SqlSession, Upsert};
+use bakeoff_model::sql::SqlSession;
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -51,12 +51,11 @@ impl Linkbench {
         let payload = Value::Bytes(&thread.payload);
         let params = [id, id2, link_type, payload, time];
         let done = session.execute(Question::InsertLink.statement(), &params).await?;
-        let stored = match (session.dialect().upsert, done.affected) {
+        let stored = match (session.dialect().upsert_tells, done.affected) {
             (_, Some(1)) => Stored::New,
-            // The count of changed rows: none, and twice the one.
-            (Upsert::OnDuplicateKey, Some(0)) => Stored::Visible,
-            (Upsert::OnDuplicateKey, Some(2)) => Stored::Hidden,
-            (Upsert::OnConflict, Some(0)) => match locked(session, thread).await? {
+            (true, Some(0)) => Stored::Visible,
+            (true, Some(2)) => Stored::Hidden,
+            (false, Some(0)) => match locked(session, thread).await? {
                 Some(true) => Stored::Visible,
                 Some(false) => Stored::Hidden,
                 None => return Ok(Found::wrong("neither stored nor there")),

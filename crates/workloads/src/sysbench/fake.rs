@@ -5,7 +5,7 @@ use crate::rng::Random;
 use bakeoff_model::outcome::{FailClass, OpError, Outcome};
 use bakeoff_model::pipeline::{Asked, Part, Pipeline};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, Partitioning, SpeaksSql, SqlSession, Statement, Upsert};
+use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 use bakeoff_model::workload::{Probe, Queries};
@@ -15,35 +15,11 @@ use std::task::{Context, Poll, Waker};
 
 static DIALECT: Dialect = Dialect {
     name: "fake",
-    quote: ('"', '"'),
-    lower_case_names: false,
-    key_type: "TEXT",
-    text_type: "TEXT",
-    varchar_type: "TEXT",
-    bytes_type: "BLOB",
-    varbytes_type: "BLOB",
-    byte_type: "SMALLINT",
-    timestamp_type: "TEXT",
     auto_key: "INTEGER NOT NULL NUMBERED",
-    auto_key_big: "BIGINT NOT NULL",
     auto_value: Some(0),
-    number_after: None,
-    table_suffix: "",
-    numbered_placeholders: false,
-    for_update: "",
-    upsert: Upsert::OnConflict,
-    force_index: "",
-    partitioning: Partitioning::None,
     max_params: 1000,
-    rows_per_insert: 1,
-    adds_foreign_keys: false,
-    foreign_keys_off: "",
     table_exists: "SELECT 1 FROM tables WHERE name = ?",
-    only_reads: ["", ""],
-    settings: "",
-    transactions: true,
-    star_as_declared: true,
-    by_token: false,
+    ..Dialect::STANDARD
 };
 
 #[derive(Default)]

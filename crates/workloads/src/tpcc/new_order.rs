@@ -176,7 +176,7 @@ async fn take_order_id<S: SqlSession>(
     district: Value<'static>,
 ) -> Result<Option<Value<'static>>, OpError> {
     let (statement, params) = (Kind::TakeOrderId.statement(), [warehouse, district]);
-    let id = match attempt.session.dialect().number_taken() {
+    let id = match attempt.session.dialect().number_taken {
         NumberTaken::InsertId => attempt
             .session
             .execute(statement, &params)

@@ -1,45 +1,23 @@
 //! The SQL session of a graph: every node and link asked for is there, unless it is told otherwise.
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, Partitioning, SpeaksSql, SqlSession, Statement, Upsert};
+use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement, Upsert};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 
 const COUNTING_CHANGES: Dialect = Dialect {
     name: "graph",
     quote: ('`', '`'),
-    lower_case_names: false,
-    key_type: "TEXT",
-    text_type: "TEXT",
-    varchar_type: "TEXT",
-    bytes_type: "BLOB",
-    varbytes_type: "BLOB",
-    byte_type: "TINYINT",
-    timestamp_type: "TEXT",
-    auto_key: "INTEGER NOT NULL",
-    auto_key_big: "BIGINT NOT NULL",
-    auto_value: None,
-    number_after: None,
-    table_suffix: "",
-    numbered_placeholders: false,
     for_update: " FOR UPDATE",
     upsert: Upsert::OnDuplicateKey,
-    force_index: "",
-    partitioning: Partitioning::None,
+    upsert_tells: true,
     max_params: 1000,
-    rows_per_insert: 1,
-    adds_foreign_keys: false,
-    foreign_keys_off: "",
-    table_exists: "SELECT 1",
-    only_reads: ["", ""],
-    settings: "",
-    transactions: true,
-    star_as_declared: true,
-    by_token: false,
+    ..Dialect::STANDARD
 };
 static ON_DUPLICATE_KEY: Dialect = COUNTING_CHANGES;
 static ON_CONFLICT: Dialect = Dialect {
     upsert: Upsert::OnConflict,
+    upsert_tells: false,
     ..COUNTING_CHANGES
 };
 

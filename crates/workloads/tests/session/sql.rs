@@ -2,41 +2,14 @@
 use bakeoff_model::outcome::OpError;
 use bakeoff_model::pipeline::{Asked, Part, Pipeline};
 use bakeoff_model::row::RowBuf;
-use bakeoff_model::sql::{Ask, Dialect, Done, Partitioning, SpeaksSql, SqlSession, Statement, Upsert};
+use bakeoff_model::sql::{Ask, Dialect, Done, SpeaksSql, SqlSession, Statement};
 use bakeoff_model::transaction::{Access, Transactional};
 use bakeoff_model::value::Value;
 
 pub static DIALECT: Dialect = Dialect {
     name: "yes",
-    quote: ('"', '"'),
-    lower_case_names: false,
-    key_type: "TEXT",
-    text_type: "TEXT",
-    varchar_type: "TEXT",
-    bytes_type: "BLOB",
-    varbytes_type: "BLOB",
-    byte_type: "SMALLINT",
-    timestamp_type: "TEXT",
-    auto_key: "INTEGER NOT NULL",
-    auto_key_big: "BIGINT NOT NULL",
-    auto_value: None,
-    number_after: None,
-    table_suffix: "",
-    numbered_placeholders: false,
-    for_update: "",
-    upsert: Upsert::OnConflict,
-    force_index: "",
-    partitioning: Partitioning::None,
     max_params: 1000,
-    rows_per_insert: 1,
-    adds_foreign_keys: false,
-    foreign_keys_off: "",
-    table_exists: "SELECT 1",
-    only_reads: ["", ""],
-    settings: "",
-    transactions: true,
-    star_as_declared: true,
-    by_token: false,
+    ..Dialect::STANDARD
 };
 
 /// Rows of every shape that a script asks for, by what the statement selects.

@@ -2,41 +2,16 @@
 use crate::script::{
     Counted, Names, Number, Numbered, Program, ScriptError, Step, Variables, declare, statements,
 };
-use bakeoff_model::sql::{Dialect, Partitioning, Upsert};
+use bakeoff_model::sql::Dialect;
 use bakeoff_model::value::{Decimal, Value};
 use proptest::prelude::*;
 
 static NUMBERED: Dialect = Dialect {
     name: "fake",
-    quote: ('"', '"'),
     lower_case_names: true,
-    key_type: "",
-    text_type: "",
-    varchar_type: "",
-    bytes_type: "",
-    varbytes_type: "",
-    byte_type: "",
-    timestamp_type: "",
-    auto_key: "",
-    auto_key_big: "",
-    auto_value: None,
-    number_after: None,
-    table_suffix: "",
     numbered_placeholders: true,
-    for_update: "",
-    upsert: Upsert::OnConflict,
-    force_index: "",
-    partitioning: Partitioning::None,
     max_params: 1000,
-    rows_per_insert: 1,
-    adds_foreign_keys: false,
-    foreign_keys_off: "",
-    table_exists: "",
-    only_reads: ["", ""],
-    settings: "",
-    transactions: true,
-    star_as_declared: true,
-    by_token: false,
+    ..Dialect::STANDARD
 };
 
 pub(super) fn compile(text: &str) -> Result<(Program, Names), ScriptError> {
