@@ -26,8 +26,7 @@ from bakeoff.analysis.disturbance import OTHER_PROCESSES
 from bakeoff.analysis.estimate import RunValue, paired
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
-from bakeoff.model.attempts import runs_that_count
-from bakeoff.model.records import RunRecord, Validity
+from bakeoff.model.records import RunRecord, Validity, runs_that_count
 from bakeoff.schedule.run_order import Repeats, Slot, schedule
 
 RECORDS = Path(__file__).parent / "results/disturbance.json"

@@ -29,12 +29,11 @@ from bakeoff.analysis import steady
 from bakeoff.analysis.compare import ALPHA, Comparison, judge
 from bakeoff.analysis.estimate import POWER, Invalid, RunValue, paired, unpaired
 from bakeoff.analysis.limit import parse
-from bakeoff.analysis.looks import alpha_after, alpha_at
 from bakeoff.analysis.occasions import parts, words
 from bakeoff.analysis.registry import metric
-from bakeoff.analysis.student import t_detectable
-from bakeoff.analysis.threshold import RunReading, alpha_of_each
-from bakeoff.analysis.threshold import judge as judge_value
+from bakeoff.analysis.statistics import alpha_after, alpha_at, t_detectable
+from bakeoff.analysis.thresholds import RunReading, alpha_of_each
+from bakeoff.analysis.thresholds import judge as judge_value
 from bakeoff.bundle.read import Bundle
 from numpy.typing import NDArray
 from scipy import stats

@@ -6,7 +6,7 @@ until a difference is shown, and how often a true one is found, by our rule and 
 Every attempt looks at 5 repetitions, and where nothing is shown adds some and looks again, up to three times. Rules:
 
 naive        5 % at every look, over all repetitions
-ours         four fifths of what is left, over all repetitions (bakeoff.analysis.looks)
+ours         four fifths of what is left, over all repetitions (bakeoff.analysis.statistics)
 Bauer-Koehne the repetitions of each look judged by themselves, their p-values combined as products (Bauer and Koehne
              1994; for a third look again, Brannath, Posch and Bauer 2002), with the same share for the first look
 once         5 % at one look at the last number of repetitions: what patience would have found
@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from bakeoff.analysis.compare import ALPHA
-from bakeoff.analysis.looks import SPENT_RATIO, alpha_at
+from bakeoff.analysis.statistics import SPENT_RATIO, alpha_at
 from bakeoff.analysis.undecided import MORE_MAX
 from numpy.typing import NDArray
 from scipy import special

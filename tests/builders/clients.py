@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from bakeoff.analysis.clients import behind_words
-from bakeoff.analysis.encode import to_document, to_hdr
-from bakeoff.analysis.histograms import Histogram
-from bakeoff.analysis.response import decode
+from bakeoff.analysis.histograms import Histogram, to_document, to_hdr
+from bakeoff.analysis.response_times import decode
+from bakeoff.analysis.slow_clients import behind_words
 from bakeoff.model.clients import ClientRecord
 from bakeoff.model.records import RunRecord, Validity
 

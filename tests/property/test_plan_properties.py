@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from bakeoff.errors import PlanError
+from bakeoff.model.levels import LOAD
 from bakeoff.model.records import PlanRecord
-from bakeoff.plan.document.source import LOAD_FACTORS
 from bakeoff.plan.document.tables import TABLES, PlanDocument, keys_of, plan_tree
 from bakeoff.plan.read import resolve
 from bakeoff.suggestions import nearest
@@ -171,7 +171,7 @@ def test_an_unknown_key_always_names_a_known_one(place: tuple[str, ...], data: s
         resolve(toml(tree), Path("."))
     assert caught.value.what == f"unknown key `{key}`"
     options = {name for kind in workloads().values() for name in kind.option_names}
-    everything = {name for _, name in PLACES} | set(LOAD_FACTORS) | options
+    everything = {name for _, name in PLACES} | set(LOAD) | options
     assert any(f"`{name}`" in caught.value.hint for name in everything)
 
 

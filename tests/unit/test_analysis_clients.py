@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bakeoff.analysis.clients import behind_words as words_of
-from bakeoff.analysis.clients import crowded_words, least_known_clock, signs, slower, without_behind
 from bakeoff.analysis.finding import Finding, RunNumbers
+from bakeoff.analysis.slow_clients import behind_words as words_of
+from bakeoff.analysis.slow_clients import crowded_words, least_known_clock, signs, slower, without_behind
 from bakeoff.analysis.validity import findings
 from bakeoff.model.boundary import HistogramDoc
 from bakeoff.model.clients import THIS_MACHINE, ClientRecord

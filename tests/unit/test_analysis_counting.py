@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from bakeoff.analysis.compare import ALPHA, Comparison, judge
 from bakeoff.analysis.estimate import Estimate, Invalid, over_settings, paired, unpaired
-from bakeoff.analysis.looks import alpha_after, alpha_at
 from bakeoff.analysis.registry import metric
+from bakeoff.analysis.statistics import alpha_after, alpha_at
 
 RATE = metric("rate")
 Random = np.random.Generator

@@ -2,8 +2,8 @@
 
 import pytest
 from bakeoff.analysis.compare import Comparison
-from bakeoff.analysis.fail_if import evaluate, parse
 from bakeoff.analysis.registry import metric
+from bakeoff.analysis.thresholds import evaluate, parse
 
 
 def changed(low: float, middle: float, high: float, objective: str = "rate") -> Comparison:

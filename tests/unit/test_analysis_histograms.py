@@ -7,8 +7,7 @@ import zlib
 
 import numpy as np
 import pytest
-from bakeoff.analysis.encode import to_document, to_hdr
-from bakeoff.analysis.histograms import HIGHEST_NS, Histogram, HistogramError, merge, rank_of
+from bakeoff.analysis.histograms import HIGHEST_NS, Histogram, HistogramError, merge, rank_of, to_document, to_hdr
 from hdrh.histogram import HdrHistogram
 
 # Written by crate hdrhistogram 7.6.0 (V2DeflateSerializer), values v = 1, then v * 7 / 3 + 1, and 1500 and 1502.

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from bakeoff.analysis.encode import to_document
-from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.analysis.limit import LimitError, parse
 from bakeoff.analysis.metric import Observed
 from bakeoff.analysis.registry import UnknownMetric

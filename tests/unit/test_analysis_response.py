@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bakeoff.analysis.encode import to_document
-from bakeoff.analysis.histograms import Histogram
-from bakeoff.analysis.response import unanswered
+from bakeoff.analysis.histograms import Histogram, to_document
+from bakeoff.analysis.response_times import unanswered
 from bakeoff.model.boundary import HistogramDoc, OperationTimes, Series
 
 

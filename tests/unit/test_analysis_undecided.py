@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 from bakeoff.analysis.estimate import POWER, Evidence
-from bakeoff.analysis.looks import SPENT_RATIO, alpha_at
-from bakeoff.analysis.student import t_critical
+from bakeoff.analysis.statistics import SPENT_RATIO, alpha_at, t_critical
 from bakeoff.analysis.undecided import MORE_MAX, detectable_words, more_repetitions, more_words, short_words
 from bakeoff.analysis.wording import signed_words
 

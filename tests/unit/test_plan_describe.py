@@ -28,10 +28,13 @@ def dry(tmp_path: Path, measure: str = "", workload: str = "preset = 'a'") -> Dr
 
 def test_it_names_every_cell_and_every_load(tmp_path: Path) -> None:
     found = dry(tmp_path)
-    assert [(line.label, line.runs) for line in found.cells] == [("sqlite / threads=1", 5), ("sqlite / threads=4", 5)]
-    ids = [line.id for line in found.cells]
+    assert [(line.record.label, line.runs) for line in found.cells] == [
+        ("sqlite / threads=1", 5),
+        ("sqlite / threads=4", 5),
+    ]
+    ids = [line.record.id for line in found.cells]
     assert [(load.system, load.rows, load.cells) for load in found.loads] == [("sqlite", 1000, ids)]
-    assert (found.runs, found.repetitions, found.reset, found.cache) == (10, 5, "restore", "warm")
+    assert (found.runs, found.record.repetitions, found.record.reset, found.record.cache) == (10, 5, "restore", "warm")
 
 
 def test_of_a_bundle_that_is_continued_it_tells_what_is_left_to_do(tmp_path: Path) -> None:

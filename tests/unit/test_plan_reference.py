@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from bakeoff.plan.document.source import LOAD_FACTORS
+from bakeoff.model.levels import LOAD
 from bakeoff.plan.document.tables import TABLES, keys_of
 from bakeoff.plan.dry_run.describe import describe
 from bakeoff.plan.read import read_plan
@@ -48,7 +48,7 @@ def test_the_page_has_every_key_of_the_models_and_no_other(place: tuple[str, ...
 
 
 def test_the_page_has_every_load_factor() -> None:
-    assert documented("## `[factors]`: what varies") >= set(LOAD_FACTORS)
+    assert documented("## `[factors]`: what varies") >= set(LOAD)
 
 
 @pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)

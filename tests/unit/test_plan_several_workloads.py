@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bakeoff.errors import PlanError
 from bakeoff.findings.contestants import Contest
-from bakeoff.model.said import work_of
+from bakeoff.model.levels import work_of
 from bakeoff.plan.dry_run.describe import describe
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan

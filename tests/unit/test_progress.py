@@ -7,8 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from bakeoff.analysis.encode import to_document
-from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.cli.progress import Line
 from bakeoff.model.boundary import Interval, IntervalSeries, QueryCounts
 from bakeoff.model.records import Percentiles, RunRecord

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from bakeoff.analysis.encode import to_document
-from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli.commands.run import all_held
 from bakeoff.model.boundary import ErrorSample

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bakeoff.analysis.encode import to_document
-from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.isolation import MEANINGS, meaning_words

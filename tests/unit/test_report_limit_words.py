@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bakeoff.analysis.encode import to_document
-from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.analysis.limit import parse
-from bakeoff.analysis.response import decode
+from bakeoff.analysis.response_times import decode
 from bakeoff.bundle.read import Bundle
 from bakeoff.findings.limit_evidence import LimitLevel, Verdict
 from bakeoff.findings.limits import words_of

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from bakeoff.analysis.compare import Comparison
 from bakeoff.analysis.estimate import Estimate, paired
-from bakeoff.analysis.looks import alpha_after
 from bakeoff.analysis.registry import metric
+from bakeoff.analysis.statistics import alpha_after
 from bakeoff.bundle.read import Bundle
 from bakeoff.bundle.resume import Present
 from bakeoff.bundle.write import BundleWriter

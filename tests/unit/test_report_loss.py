@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bakeoff.analysis.encode import to_document
-from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.model.boundary import Check, Series
 from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
 from bakeoff.model.records import RunRecord

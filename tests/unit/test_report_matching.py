@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 from bakeoff.errors import BundleError
 from bakeoff.findings.source import Source
+from bakeoff.model.levels import work_of
 from bakeoff.model.records import FactsRecord, PlanRecord
-from bakeoff.model.said import work_of
 from bakeoff.plan.read import resolve
 from bakeoff.report.matching import Matching, match
 

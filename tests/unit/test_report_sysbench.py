@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bakeoff.analysis.encode import to_document
-from bakeoff.analysis.histograms import Histogram, merge
+from bakeoff.analysis.histograms import Histogram, merge, to_document
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BundleError

@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bakeoff.analysis.compare import ALPHA
-from bakeoff.analysis.fail_if import parse_threshold
 from bakeoff.analysis.limit import Limit, Sign
-from bakeoff.analysis.looks import alpha_at
 from bakeoff.analysis.registry import metric
-from bakeoff.analysis.threshold import RunReading, alpha_of_each, judge
+from bakeoff.analysis.statistics import alpha_at
+from bakeoff.analysis.thresholds import RunReading, alpha_of_each, judge, parse_threshold
 from bakeoff.cli import main
 from bakeoff.cli.commands.run import all_held, code_of
 from bakeoff.cli.run_bundle import beside_plan

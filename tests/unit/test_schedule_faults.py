@@ -9,8 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from bakeoff.analysis.encode import to_document
-from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.errors import ServerError
 from bakeoff.model.boundary import HistogramDoc, Interval, IntervalSeries, QueryCounts, Tenths
 from bakeoff.model.faults import FaultRecord, PlannedFault, events

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from bakeoff.analysis.encode import to_document
-from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.analysis.metric import Observed
 from bakeoff.analysis.registry import metric
-from bakeoff.analysis.response import (
+from bakeoff.analysis.response_times import (
     decode,
     merge_documents,
     operation_distribution,

@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bakeoff.analysis.encode import to_document
-from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.model.boundary import (
     HistogramDoc,

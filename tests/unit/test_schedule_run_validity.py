@@ -5,10 +5,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from bakeoff.analysis.clients import most_stolen_from
-from bakeoff.analysis.encode import to_document
 from bakeoff.analysis.finding import RunNumbers
-from bakeoff.analysis.histograms import Histogram
+from bakeoff.analysis.histograms import Histogram, to_document
+from bakeoff.analysis.slow_clients import most_stolen_from
 from bakeoff.analysis.validity import findings
 from bakeoff.model.boundary import HistogramDoc, Series
 from bakeoff.model.clients import ClientRecord

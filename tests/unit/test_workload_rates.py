@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bakeoff.analysis import fail_if
+from bakeoff.analysis import thresholds
 from bakeoff.analysis.registry import UnknownMetric, metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
@@ -88,10 +88,10 @@ def test_bundles_are_compared_by_it(bundle: Bundle, tmp_path: Path, capsys: pyte
 
 
 def test_a_threshold_knows_it_and_others_do_not() -> None:
-    (condition,) = fail_if.parse("updates_per_minute < -5%", [UPDATES])
+    (condition,) = thresholds.parse("updates_per_minute < -5%", [UPDATES])
     assert condition.objective.name == UPDATES.name
     with pytest.raises(UnknownMetric, match="there is no metric"):
-        fail_if.parse("updates_per_minute < -5%")
+        thresholds.parse("updates_per_minute < -5%")
     with pytest.raises(UnknownMetric, match="not told of single operations"):
         metric("updates_per_minute.update", [UPDATES])
 

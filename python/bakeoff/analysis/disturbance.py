@@ -3,6 +3,9 @@
 Every kind is judged from what the machine did, never from the run's rate, response times or errors: dropping runs by
 their results would bias what is left. And what the system or the client causes itself is no disturbance but part of
 what is measured. docs/method/disturbance.md has the reasons, and the same table.
+
+What else of a run's surroundings speaks against it is judged here, too: more clients than cores, clocks that are not
+well known, a disk that was not quiet, a watch that ended early.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bakeoff.analysis.finding import Finding, RunNumbers, Severity
-from bakeoff.analysis.wording import bytes_words, percent_words, seconds_words, significant
+from bakeoff.analysis.wording import bytes_words, duration_words, percent_words, seconds_words, significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +168,40 @@ def _found(kind: Kind, value: float, of_what: str) -> Finding:
         bound = f"from {kind.words(kind.bound)} on a run is disturbed"
     severity: Severity = "disturbed" if value > kind.bound else "warning"
     return Finding(kind.name, value <= kind.quiet, severity, f"{said} {of_what} ({bound})", value, said)
+
+
+#: Beyond it what clients of several machines did in one second is not what they did at the same time.
+CLOCK_BOUND_NS_MAX = 10_000_000
+#: What the series tells apart at best: tenths of a second.
+TENTH_NS = 100_000_000
+
+
+def crowded(run: RunNumbers) -> Finding | None:
+    return Finding("clients to a core", False, "warning", run.crowded) if run.crowded else None
+
+
+def clocks(run: RunNumbers) -> Finding | None:
+    bound_ns = run.clock_bound_ns
+    if bound_ns is None:
+        return None
+    most = duration_words(CLOCK_BOUND_NS_MAX)
+    words = f"the clock of {run.clock_of} is known to within {duration_words(bound_ns)} (bound {most})"
+    if bound_ns > TENTH_NS:
+        words += ": tenths of a second cannot be told apart, and are not kept"
+    return Finding("clocks", bound_ns <= CLOCK_BOUND_NS_MAX, "warning", words)
+
+
+def quiet_disk(run: RunNumbers) -> Finding | None:
+    if run.disk_was_quiet is None:
+        return None
+    if run.disk_was_quiet:
+        return Finding("quiet disk", True, "warning", "all that was written before the run had reached the disk")
+    words = "what was written before the run was still on its way to the disk when waiting for it ended"
+    return Finding("quiet disk", False, "warning", words)
+
+
+def watching(run: RunNumbers) -> Finding | None:
+    if not run.watching_failure:
+        return None
+    words = f"server and machine were not watched to the end ({run.watching_failure}): their figures are incomplete"
+    return Finding("watching", False, "warning", words)

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bakeoff.analysis.metric import Metric
-from bakeoff.analysis.student import f_p, t_critical, t_detectable, t_two_sided_p
 from bakeoff.analysis.wording import counted, signed_words
+
+from .statistics import f_p, t_critical, t_detectable, t_two_sided_p
 
 REPETITIONS_MIN = 5
 POWER = 0.80

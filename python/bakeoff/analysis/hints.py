@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bakeoff.analysis.student import t_critical
+from .statistics import t_critical
 
 #: Blocks that are needed for a difference to be called steady.
 BLOCKS_MIN = 3

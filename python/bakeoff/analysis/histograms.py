@@ -1,4 +1,5 @@
-"""Histograms of response times: decode the standard compressed HDR form, merge exactly, read percentiles.
+"""Histograms of response times: decode the standard compressed HDR form, merge exactly, read percentiles, and write a
+merged one back, so that a bundle holds one per run and not one per client.
 
 The encoding is HdrHistogram V2 + DEFLATE, base64: a header, then the counts in index order as zig-zag LEB128, a
 negative number standing for a run of empty buckets. Only the buckets that hold something are kept (index -> count), so
@@ -9,6 +10,8 @@ in 0.13 ms, this file in 0.23 ms, but it takes 1.4 ms for each percentile, this 
 where it has no wheel; and it rounds a percentile's rank to the nearest instead of up, so that its p99 of 160 values has
 two of them (1.25 %) above it. It is the independent judge in the tests.
 """
+
+from __future__ import annotations
 
 import base64
 import binascii
@@ -21,6 +24,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..model.boundary import HistogramDoc
 
 HIGHEST_NS = 3_600_000_000_000
 DIGITS = 3
@@ -58,13 +63,13 @@ class Histogram:
     out_of_range: int = 0
 
     @classmethod
-    def empty(cls) -> "Histogram":
+    def empty(cls) -> Histogram:
         return cls(np.empty(0, np.int64), np.empty(0, np.int64))
 
     @classmethod
     def from_hdr(
         cls, text: str, *, min_ns: int | None = None, max_ns: int | None = None, out_of_range: int = 0
-    ) -> "Histogram":
+    ) -> Histogram:
         """Decodes base64 text. min_ns, max_ns: the exact extremes, if known; ignored for an empty histogram."""
         indices, counts = _decode(text)
         if indices.size == 0:
@@ -79,7 +84,7 @@ class Histogram:
         )
 
     @classmethod
-    def from_event(cls, event: Mapping[str, Any]) -> "Histogram":
+    def from_event(cls, event: Mapping[str, Any]) -> Histogram:
         """From the `Histogram` of an engine event, as plain JSON; its stated count must be the decoded one.
 
         One of no values is not decoded.
@@ -99,7 +104,7 @@ class Histogram:
         return histogram
 
     @classmethod
-    def from_values(cls, values_ns: Iterable[int]) -> "Histogram":
+    def from_values(cls, values_ns: Iterable[int]) -> Histogram:
         """Records whole nanoseconds from 0 to the top of the range, as the engine's recorder would."""
         values = np.fromiter(values_ns, np.int64)
         if values.size == 0:
@@ -139,7 +144,7 @@ class Histogram:
         """The smallest recorded value that at least a share `q` of all values does not exceed; None when empty."""
         return None if self.count == 0 else self.value_at_rank(rank_of(q, self.count))
 
-    def spectrum(self, points: int = 200, *, failed: int = 0, revoked: int = 0) -> "list[SpectrumPoint]":
+    def spectrum(self, points: int = 200, *, failed: int = 0, revoked: int = 0) -> list[SpectrumPoint]:
         """Quantiles for a latency spectrum, even on the axis log10(1 / (1 - q)), up to one value in `count`.
 
         failed: further values above all others; revoked: values to be taken from the low end and put there too. The
@@ -278,3 +283,50 @@ def _lowest(indices: Int64Array) -> Int64Array:
 _LAST_INDEX = int(_index_of(np.asarray([HIGHEST_NS], np.int64))[0])
 #: Unpacked: the header, and for each bucket a count of at most nine bytes.
 _PLAIN_MAX_BYTES = _INNER.size + 9 * (_LAST_INDEX + 1)
+
+
+#: Those that every record has.
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+
+
+def to_hdr(histogram: Histogram) -> str:
+    """Base64 text that any HdrHistogram library decodes to the same counts."""
+    payload = bytearray()
+    at = 0
+    for index, count in zip(histogram.indices.tolist(), histogram.counts.tolist(), strict=True):
+        if index > at:
+            payload += _zigzag(at - index)
+        payload += _zigzag(count)
+        at = index + 1
+    plain = struct.pack(">IIIIQQd", _COOKIE_PLAIN | 0x10, len(payload), 0, DIGITS, 1, HIGHEST_NS, 1.0) + bytes(payload)
+    packed = zlib.compress(plain)
+    return base64.b64encode(struct.pack(">II", _COOKIE_COMPRESSED | 0x10, len(packed)) + packed).decode()
+
+
+def to_document(histogram: Histogram, mean_ns: float | None = None) -> HistogramDoc:
+    """With its summary. `mean_ns`: the exact mean where the caller knows it better than the buckets do."""
+    mean = mean_ns if mean_ns is not None else histogram.mean_ns()
+    quantiles = [histogram.quantile(q) or 0 for q in QUANTILES.values()]
+    return HistogramDoc(
+        count=histogram.count,
+        out_of_range=histogram.out_of_range,
+        min_ns=histogram.min_ns or 0,
+        mean_ns=mean or 0.0,
+        p50_ns=quantiles[0],
+        p95_ns=quantiles[1],
+        p99_ns=quantiles[2],
+        p999_ns=quantiles[3],
+        max_ns=histogram.max_ns or 0,
+        hdr=to_hdr(histogram),
+    )
+
+
+def _zigzag(value: int) -> bytes:
+    """Zig-zag LEB128 of a 64-bit number; a ninth byte would carry eight whole bits."""
+    raw = (value << 1) ^ (value >> 63)
+    out = bytearray()
+    while raw >= 0x80 and len(out) < 8:
+        out.append(raw & 0x7F | 0x80)
+        raw >>= 7
+    out.append(raw)
+    return bytes(out)

@@ -18,7 +18,7 @@ from typing import Final, Literal
 from ..model.boundary import Rate
 from .metric import Metric, Observed, Unit
 from .registry import metric
-from .response import is_overloaded
+from .response_times import is_overloaded
 
 Sign = Literal["<", "<=", ">", ">="]
 Status = Literal[

@@ -10,8 +10,7 @@ from typing import Literal
 
 from ..model.boundary import Rate, Series
 from ..model.records import LoadRecord, RunRecord
-from .percentiles import Distribution
-from .response import is_overloaded, merged_distribution, operation_distribution, same_operation
+from .response_times import Distribution, is_overloaded, merged_distribution, operation_distribution, same_operation
 from .wording import bytes_words, grouped, milliseconds_words, percent_words
 
 Unit = Literal["ops/s", "1/s", "1/min", "rows/s", "ms", "s", "ratio", "bytes", "bytes/op", "µs/op", "count", ""]

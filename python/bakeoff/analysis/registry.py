@@ -17,9 +17,9 @@ from typing import Literal
 from ..model.boundary import Rate
 from ..model.records import LoadRecord
 from ..suggestions import meant
-from .fault_figures import FAULT_FIGURES, FULL_RATE, was_not_seen_back
+from .faults import FAULT_FIGURES, FULL_RATE, was_not_seen_back
 from .metric import Better, Metric, Observed, Unit
-from .percentiles import Bound, Distribution
+from .response_times import Bound, Distribution
 
 Of = Callable[[Observed], float | None]
 OfOperation = Callable[[Observed, str], float | None]

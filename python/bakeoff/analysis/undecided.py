@@ -4,14 +4,12 @@ detected, and how many more repetitions would decide whether there is one of the
 import math
 
 from bakeoff.analysis.estimate import POWER, RESOLUTION_RATIO, Evidence
-from bakeoff.analysis.looks import SPENT_RATIO
-from bakeoff.analysis.student import t_detectable, t_equivalence
-from bakeoff.analysis.wording import change_words, counted, signed_words, significant
+from bakeoff.analysis.wording import change_words, counted, signed_words, times_words
+
+from .statistics import SPENT_RATIO, t_detectable, t_equivalence
 
 #: Nobody adds more than that.
 MORE_MAX = 100
-#: From here on a difference is said as times: "700 %" is no size that anybody pictures.
-_TIMES_FROM = 2.0
 #: From here on it is not worth saying how large a difference could be detected.
 _BLIND_FROM = 10.0
 _ROUNDED_FROM = 10
@@ -78,4 +76,4 @@ def detectable_words(detectable_ratio: float) -> str:
 
 def size_words(ratio: float) -> str:
     """How far a ratio lies from 1, without a direction: 0.95 -> "5.0 %", 5.8 -> "5.8 times"."""
-    return f"{significant(ratio, 2)} times" if ratio >= _TIMES_FROM else change_words(ratio)
+    return times_words(ratio) or change_words(ratio)

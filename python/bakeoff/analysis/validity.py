@@ -10,9 +10,10 @@ ok = None was not tested, which is said and never passes for a yes.
 from collections.abc import Callable
 from dataclasses import replace
 
-from bakeoff.analysis import disturbance, surroundings
 from bakeoff.analysis.finding import Finding, RunNumbers, Severity
 from bakeoff.analysis.wording import count_words, counted, duration_words, percent_words
+
+from . import disturbance
 
 # Completed, as a share of what fell due: below it the queue grows, and percentiles say only how long the window was.
 COMPLETED_RATIO_MIN = 0.99
@@ -250,8 +251,8 @@ CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     _overload,
     _client,
     _clients,
-    surroundings.crowded,
-    surroundings.clocks,
+    disturbance.crowded,
+    disturbance.clocks,
     _witness,
     _event_log,
     _steady,
@@ -263,8 +264,8 @@ CHECKS: tuple[Callable[[RunNumbers], Finding | None], ...] = (
     disturbance.throttling,
     disturbance.stall,
     disturbance.another_run,
-    surroundings.quiet_disk,
-    surroundings.watching,
+    disturbance.quiet_disk,
+    disturbance.watching,
     _engine,
     _debt,
     _unknown_outcomes,

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.histograms import Histogram, HistogramError, rank_of
-from ..analysis.percentiles import QUANTILES, Distribution
-from ..analysis.response import merged_distribution
+from ..analysis.histograms import QUANTILES, Histogram, HistogramError, rank_of
+from ..analysis.response_times import Distribution, merged_distribution
 from ..model.boundary import HistogramDoc, Series
 from ..model.records import OperationSummary, Percentiles, RunRecord
 

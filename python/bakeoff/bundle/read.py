@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ValidationError
 
 from ..errors import BundleError
-from ..model.attempts import runs_that_count
 from ..model.boundary import Document
 from ..model.records import (
     BUNDLE_FORMAT,
@@ -28,6 +27,7 @@ from ..model.records import (
     MachineFacts,
     PlanRecord,
     RunRecord,
+    runs_that_count,
 )
 from . import analysis_log, files
 from .consistency import bad_number, contradiction

@@ -19,8 +19,8 @@ from ..analysis.metric import Metric
 from ..analysis.registry import UnknownMetric, metric
 from ..analysis.wording import grouped
 from ..errors import BundleError
+from ..model.levels import TABLE_FORMAT
 from ..model.records import CellRecord, PlanRecord, Scalar
-from ..model.said import TABLE_FORMAT
 
 Setting = tuple[tuple[str, Scalar], ...]
 

@@ -18,7 +18,7 @@ from pydantic import Field
 from ..analysis.compare import level_words as confidence_words
 from ..analysis.limit import MISSED, TOO_FEW, Limit, Status
 from ..analysis.metric import Observed
-from ..analysis.threshold import Judged, RunReading, judge
+from ..analysis.thresholds import Judged, RunReading, judge
 from ..analysis.wording import interval_words
 from ..model.boundary import Document
 from ..model.records import RunRecord, Scalar

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from ..analysis.limit import Limit, LimitError, parse
 from ..analysis.registry import UnknownMetric
-from ..analysis.threshold import alpha_of_each
+from ..analysis.thresholds import alpha_of_each
 from ..analysis.wording import counted
 from ..errors import BundleError
 from ..model.boundary import Document

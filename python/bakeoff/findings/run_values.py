@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..analysis.behind import FloatArray
 from ..analysis.estimate import Invalid, RunValue, Unstated, cause_words
 from ..analysis.limit import TOO_FEW
 from ..analysis.metric import Metric, Observed
-from ..analysis.percentiles import samples_needed
-from ..analysis.response import is_overloaded
+from ..analysis.response_times import is_overloaded, samples_needed
+from ..analysis.slow_clients import FloatArray
 from ..model.records import RunRecord
 from .runs import causes
 from .source import Source
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 import math
 
-from ..analysis.summary import summarise
+from ..analysis.statistics import summarise
 from ..analysis.wording import milliseconds_words
 from ..model.boundary import Document
 from ..model.records import Percentiles

@@ -408,7 +408,7 @@ class RunRecord(Document):
     block: int
     cell: str
     order: int  # place in the schedule, from 0
-    #: Of the runs made for this cell in this block, from 1. Which of them counts: `model.attempts`.
+    #: Of the runs made for this cell in this block, from 1. Which of them counts: `runs_that_count`.
     attempt: int = 1
     started: str
     #: "done"; "failed": the run could not be completed (words in `failure`), nothing in it is compared.
@@ -585,3 +585,30 @@ class LoadRecord(Document):
     #: What the engine warned of while loading and checking.
     warnings: list[str] = Field(default_factory=list)
     cells: list[str]
+
+
+Place = tuple[int, str]
+
+
+def by_place(records: Iterable[RunRecord]) -> dict[Place, list[RunRecord]]:
+    """By block and cell, in the order of attempts."""
+    places: dict[Place, list[RunRecord]] = {}
+    for record in sorted(records, key=lambda record: record.attempt):
+        places.setdefault((record.block, record.cell), []).append(record)
+    return places
+
+
+def counting(attempts: list[RunRecord]) -> RunRecord:
+    """Of one place. Where none says anything, the first that has figures stands for it, else the latest."""
+    closed = next((one for one in attempts if not one.leaves_its_place_open), None)
+    return closed or next((one for one in attempts if one.state == "done"), attempts[-1])
+
+
+def runs_that_count(records: Iterable[RunRecord]) -> list[RunRecord]:
+    """One run a place, in the order in which they were made."""
+    return sorted(map(counting, by_place(records).values()), key=lambda record: record.order)
+
+
+def is_open(attempts: list[RunRecord]) -> bool:
+    """Whether a place still lacks its run."""
+    return all(one.leaves_its_place_open for one in attempts)

@@ -19,6 +19,7 @@ from ..errors import PlanError
 from ..fleet.engine_program import resolve
 from ..model.boundary import (
     Closed,
+    DriverRequest,
     IoName,
     Limit,
     Open,
@@ -29,6 +30,7 @@ from ..model.boundary import (
     RunnerName,
     TimeLimit,
 )
+from ..model.levels import LOAD, PORTABLE
 from ..model.records import EXISTING_PREFIX, CellRecord, Scalar
 from ..systems.base import Capabilities, System
 from ..systems.driver import decided, request
@@ -36,7 +38,7 @@ from ..systems.table_format import only_plain
 from ..workloads.base import Workload
 from .check import placed
 from .data import data_of
-from .document.source import LOAD_FACTORS, Source
+from .document.source import Source
 from .document.tables import PlanDocument
 from .factors import Factor, put_option
 from .grid import Combination, Grid, varying, words_of_levels
@@ -46,7 +48,7 @@ from .workload import PlanWorkloads, Question
 
 #: Of [measure], what is no part of a run, or is in the cell already, resolved. (`data` is in the data set's name.)
 _NOT_IN_A_RUN = {
-    *LOAD_FACTORS, "repetitions", "objective", "pacing", "window", "operations", "retry", "data", "reset", "cache",
+    *LOAD, "repetitions", "objective", "pacing", "window", "operations", "retry", "data", "reset", "cache",
     "error_budget", "on_node_failure", "repeat_disturbed",
 }  # fmt: skip
 #: 40 bits: two of 10,000 cells share one by chance in 5 of 100,000 plans.
@@ -80,17 +82,11 @@ def _content(cell: Cell) -> dict[str, Any]:
         "system": cell.record.system,
         "kind": cell.record.kind,
         "options": {key: value for key, value in cell.system_options.items() if key != "password"},
-        "durability": cell.durability,
-        "isolation": cell.isolation,
+        **cell.portable,
         "workload": _wherever(cell.workload.spec),
         "data": cell.record.dataset,
-        "threads": cell.threads,
-        "sessions": cell.sessions,
+        **{name: getattr(cell, name) for name in LOAD if name not in (*PORTABLE, "routing", "rate")},
         **({} if cell.routing == Routing("any") else {"routing": str(cell.routing)}),
-        "clients": cell.clients,
-        "workers": cell.workers,
-        "runner": cell.runner,
-        "io": cell.io,
         "pacing": cell.pacing.model_dump(),
         "limit": cell.limit.model_dump(),
         "retry": cell.retry.model_dump(),
@@ -154,10 +150,9 @@ class Builder:
 
     def _question(self, combination: Combination) -> Question:
         levels = {factor.path[0]: level for factor, level in self._chosen(combination, "workload")}
-        name, load = combination.system, self._load(combination)
-        isolation = self._portable("isolation", self.document.systems[name].isolation, load, name)
-        options = self.system_options(combination)
-        driver = request(self.kinds[name].driver, options, runner=load.get("runner"), isolation=isolation)
+        name, load = combination.system, self._whole_load(combination)
+        asked = {key: load.get(key) for key in LOAD if key in DriverRequest.model_fields}
+        driver = request(self.kinds[name].driver, self.system_options(combination), **asked)
         return Question(combination.workload, name, driver, levels)
 
     def sessions(self, combination: Combination) -> int:
@@ -167,6 +162,19 @@ class Builder:
 
     def _load(self, combination: Combination) -> dict[str, Scalar]:
         return self.constants | {factor.path[0]: level for factor, level in self._chosen(combination, "load")}
+
+    def _whole_load(self, combination: Combination) -> dict[str, Scalar]:
+        """With what the system's table says of portable levels."""
+        load, system = self._load(combination), combination.system
+        table = self.document.systems[system]
+        said = {name: level for name in PORTABLE if (level := getattr(table, name)) is not None}
+        for name in said.keys() & load.keys():
+            raise self.source.error(
+                f"`{name}` is said twice, for every system and in [systems.{system}]",
+                *("systems", system, name),
+                hint=f'remove one of them; a factor for one system only is "{system}.{name}"',
+            )
+        return load | said
 
     def _driver(self, question: Question) -> ResolvedDriver:
         try:
@@ -181,14 +189,13 @@ class Builder:
 
     def _cell(self, combination: Combination, question: Question, several: set[str]) -> Cell:
         name = combination.system
-        table, kind = self.document.systems[name], self.kinds[name]
-        load = self._load(combination)
+        kind, load = self.kinds[name], self._whole_load(combination)
+        portable: dict[str, Any] = {level: load.get(level) for level in PORTABLE}
         driver = self._driver(question)
         workload = self.workloads.resolve(question)
         options = self.system_options(combination)
         clients = _count(load, "clients", 1)
         threads = _count(load, "threads", workload.hints.threads or 1)
-        durability = self._portable("durability", table.durability, load, name)
         rate = self.rate_ops_per_s(load.get("rate"), workload, clients)
         shown = {factor: level for factor, level in combination.all_levels.items() if factor in several - {"system"}}
         data = data_of(self.document, name)
@@ -205,8 +212,7 @@ class Builder:
             rate_ops_per_s=rate,
             workload=workload.label,
             dataset=dataset,
-            durability=durability,
-            isolation=question.driver.isolation,
+            **portable,
             rates=workload.rates,
             limits=workload.limits,
             content=origin + workload.content,
@@ -226,23 +232,11 @@ class Builder:
             pacing=self._pacing(rate, clients, from_file="rate" not in load),
             limit=self._limit(workload, clients),
             retry=self._retry(workload),
-            durability=durability,
-            isolation=question.driver.isolation,
             data=data,
-            instance_key=_key(name, kind.kind, options, durability, dataset),
-            load_key=_key(name, kind.kind, kind.shaping_options(options, durability), dataset),
+            instance_key=_key(name, kind.kind, options, record.durability, dataset),
+            load_key=_key(name, kind.kind, kind.shaping_options(options, record.durability), dataset),
             place=kind.place(options),
         )
-
-    def _portable(self, kind: str, said: str | None, load: dict[str, Scalar], system: str) -> str | None:
-        level = load.get(kind)
-        if level is not None and said is not None:
-            raise self.source.error(
-                f"`{kind}` is said twice, for every system and in [systems.{system}]",
-                *("systems", system, kind),
-                hint=f'remove one of them; a factor for one system only is "{system}.{kind}"',
-            )
-        return str(level) if level is not None else said
 
     def rate_ops_per_s(self, level: Scalar | None, workload: Workload, clients: int) -> float | None:
         """Offered over all clients; None: closed loop."""

@@ -13,9 +13,10 @@ from typing import Any
 from ..errors import PlanError
 from ..model.boundary import Closed, OperationsLimit, TimeLimit
 from ..model.faults import WATCHED_S_MIN, PlannedFault
-from ..model.said import TABLE_FORMAT
+from ..model.levels import TABLE_FORMAT
 from ..suggestions import meant, one_of
 from ..systems.base import Capabilities, System
+from ..systems.options import address_of
 from ..systems.table_format import read_format
 from .document.source import Source
 from .document.tables import FaultTable, MeasureTable, PlanDocument
@@ -86,10 +87,10 @@ def check_cell(cell: Cell, capabilities: Capabilities, source: Source) -> None:
         what = f"{asks} has {users} threads, each of which needs {own} of its own, and there are enough for {most}"
         raise source.error(what, "factors", "threads", hint=f"write {key} = {users} in [workload]")
     _check_prepared_statements(cell, source)
-    if cell.durability is not None and cell.durability not in capabilities.durability:
+    if cell.record.durability is not None and cell.record.durability not in capabilities.durability:
         hint = f"{kind} offers {', '.join(capabilities.durability) or 'none by a portable name'}"
         place = source.place_of_option(name, "durability")
-        raise source.error(f"{asks}: {kind} has no durability {cell.durability}", *place, hint=hint)
+        raise source.error(f"{asks}: {kind} has no durability {cell.record.durability}", *place, hint=hint)
     if cell.record.rate_ops_per_s is not None and cell.record.rate_ops_per_s / cell.clients < 1e-3:
         raise source.error(f"{asks} offers less than one operation in 1000 s", "measure", "pacing")
     if isinstance(cell.limit, TimeLimit) and cell.record.rate_ops_per_s is not None:
@@ -149,7 +150,7 @@ def check_end(cell: Cell, warm_up_s: float, source: Source) -> None:
 
 def check_access(system: str, options: dict[str, Any], kind: type[System], source: Source) -> None:
     """Whether this kind can be given an address, where the plan has one."""
-    if "address" in options and not kind.capabilities().existing:
+    if address_of(options) is not None and not kind.capabilities().existing:
         raise source.error(
             f"{kind.kind} cannot be given an address", "systems", system, "address", hint="remove `address`"
         )
@@ -165,7 +166,7 @@ def configured(
     found: list[Cell] = []
     for cell in cells:
         name = cell.record.system
-        key = repr((name, cell.system_options, cell.durability, cell.isolation))
+        key = repr((name, cell.system_options, cell.portable))
         if key not in roles:
             with placed(name, kinds[name].kind, source):
                 system = cell.configure(

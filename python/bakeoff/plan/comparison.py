@@ -7,24 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..analysis import fail_if, limit
-from ..analysis.fail_if import Condition, parse_threshold
-from ..analysis.fault_figures import FAULT_FIGURES
+from ..analysis import limit, thresholds
+from ..analysis.faults import FAULT_FIGURES
 from ..analysis.metric import Metric
 from ..analysis.registry import UnknownMetric, is_watched, metric
-from ..analysis.response import same_operation
+from ..analysis.response_times import same_operation
+from ..analysis.thresholds import Condition, parse_threshold
 from ..errors import PlanError
 from ..findings.contestants import SWEPT_MIN, Contest, amount
 from ..model.boundary import Rate
+from ..model.levels import LOAD
 from ..model.records import CellRecord, PlanRecord, Scalar
 from ..suggestions import meant
 from .document.source import Source
 from .document.tables import CompareTable, PlanDocument
 from .factors import Factor
 from .resolved import Cell, ResolvedPlan
-
-#: Of the load parameters, how much is asked of a system at once. The others are ways in which it is asked.
-_LOAD = ("threads", "sessions", "clients", "workers", "rate")
 
 Levels = Mapping[str, Sequence[Scalar]]
 
@@ -78,7 +76,7 @@ def _asked_about(levels: Levels, factors: Mapping[str, Factor]) -> str:
 def _rank(factor: Factor | None, levels: Sequence[Scalar]) -> int:
     """What the system is, and how it is used, comes first, then a size that is swept, then the load. Other options of
     a workload come last: they ask for other operations or data, which are not compared."""
-    if factor is None or factor.target == "system" or (factor.target == "load" and factor.path[0] not in _LOAD):
+    if factor is None or factor.target == "system" or (factor.target == "load" and not LOAD[factor.path[0]].amount):
         return 0
     if factor.target == "load":
         return 2
@@ -123,7 +121,7 @@ def check_thresholds(texts: Sequence[str], cells: Sequence[Cell], source: Source
     """Each is a change (of `fail_if`) or a limit, of a metric that some workload of the plan has."""
     for text in texts:
         try:
-            found = fail_if.parse_threshold(text, rates_of(cells))
+            found = thresholds.parse_threshold(text, rates_of(cells))
         except ValueError as error:
             raise source.error(str(error), *place, hint=getattr(error, "hint", "")) from None
         of = found.metric if isinstance(found, limit.Limit) else found.objective

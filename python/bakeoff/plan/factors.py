@@ -1,6 +1,6 @@
 """What varies, and where in a system or a workload its levels go.
 
-threads = [1, 4]                     how the load is made (LOAD_FACTORS)
+threads = [1, 4]                     how the load is made (LOAD)
 preset = ["a", "c"]                  an option of the workload, or of all [workloads.NAME] that have it
 "readers.records" = [100, 1000]      an option of the workload [workloads.readers] only
 "settings.NAME" = ["1M", "1G"]       a setting of every system, by the server's own name (also: "session.NAME")
@@ -13,35 +13,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from ..errors import PlanError
-from ..model import durability
-from ..model.boundary import IoName, RunnerName
+from ..model.levels import LOAD, SYSTEM_TABLES, TABLE_FORMAT
 from ..model.records import Scalar
-from ..model.said import TABLE_FORMAT
 from ..suggestions import meant, one_of
-from ..systems.base import ISOLATION_LEVELS, System
-from .document.source import LOAD_FACTORS, Source
+from ..systems.base import System
+from .document.source import Source
 from .document.tables import MeasureTable, keys_of
 from .document.units import UnitError, parse_rate_ops_per_s
 from .routing import Routing
 
 #: Options of a system that need no prefix, because every kind has its own idea of them.
 BARE_SYSTEM_OPTIONS = ("version", "source", "path", "nodes", "replicas", "tls", TABLE_FORMAT)
-#: Tables inside a system's table.
-_INNER_TABLES = ("settings", "session", "start")
-#: More of these is a slip of the keyboard: the engine runs no more threads, and each client is a process.
-MOST = {"threads": 100_000, "sessions": 100_000, "clients": 1_000, "workers": 1_024}
-#: Load parameters whose levels are names, and which may belong to one system only.
-_NAMED: dict[str, tuple[str, ...]] = {
-    "durability": durability.LEVELS,
-    "isolation": ISOLATION_LEVELS,
-    "runner": get_args(RunnerName),
-    "io": get_args(IoName),
-}
-
-
 #: The options that may be factors, of every workload of the plan by its name; "" where it has only one, without a name.
 Works = Mapping[str, Collection[str]]
 
@@ -60,7 +45,7 @@ class Factor:
 
 def find_factor(name: str, systems: Collection[str], works: Works, source: Source, table: str = "factors") -> Factor:
     """What the name means; PlanError naming the nearest known factor if it means nothing."""
-    if name in LOAD_FACTORS:
+    if name in LOAD:
         return Factor(name, "load", (name,), None)
     if having := frozenset(work for work, options in works.items() if name in options):
         return Factor(name, "workload", (name,), None, having)
@@ -69,31 +54,35 @@ def find_factor(name: str, systems: Collection[str], works: Works, source: Sourc
         return Factor(name, "workload", (rest,), None, frozenset({head}))
     only = head if rest and head in systems else None
     option = rest if only else name
-    if only and option in _NAMED:
+    if only and option in LOAD and LOAD[option].names:
         return Factor(name, "load", (option,), only)
     first, _, setting = option.partition(".")
-    if first in _INNER_TABLES and setting:
+    if first in SYSTEM_TABLES and setting:
         return Factor(name, "system", (first, setting), only)
-    if (only and option not in LOAD_FACTORS and first not in _INNER_TABLES) or option in BARE_SYSTEM_OPTIONS:
+    if (only and option not in LOAD and first not in SYSTEM_TABLES) or option in BARE_SYSTEM_OPTIONS:
         return Factor(name, "system", tuple(option.split(".")), only)
     raise _unknown(name, systems, works, source, table)
 
 
 def _unknown(name: str, systems: Collection[str], works: Works, source: Source, table: str) -> PlanError:
     head, _, rest = name.partition(".")
-    if head in systems and rest in LOAD_FACTORS:
+    if head in systems and rest in LOAD:
         what, hint = f"`{rest}` cannot be a factor of one system only", f"write {rest}, or list the cells in [[cells]]"
     elif name in keys_of(MeasureTable) or name == "seed":
         what = f"`{name}` cannot be a factor"
         hint = f"`{name}` belongs in [measure]" if name != "seed" else "`seed` belongs at the top of the plan"
     elif rest and head in works:
         what, hint = f"`{rest}` is no option of the workload `{head}`", meant(rest, works[head])
-    elif rest and rest.split(".")[0] in (*_INNER_TABLES, *BARE_SYSTEM_OPTIONS, *_NAMED):
+    elif rest and rest.split(".")[0] in (
+        *SYSTEM_TABLES,
+        *BARE_SYSTEM_OPTIONS,
+        *(name for name, one in LOAD.items() if one.names),
+    ):
         what, hint = f"unknown system `{head}`", meant(head, systems)
     else:
         what = f"unknown factor `{name}`"
         options = dict.fromkeys(option for options in works.values() for option in options)
-        hint = meant(name, [*LOAD_FACTORS, *options, *BARE_SYSTEM_OPTIONS, "settings.NAME"])
+        hint = meant(name, [*LOAD, *options, *BARE_SYSTEM_OPTIONS, "settings.NAME"])
     return source.error(what, table, name, hint=hint)
 
 
@@ -102,7 +91,7 @@ def read_level(factor: Factor, level: Any, source: Source, table: str = "factors
     if factor.target != "load":
         return level  # type: ignore[no-any-return]  # checked to be a scalar by the document
     name = factor.path[0]
-    if name in _NAMED:
+    if LOAD[name].names:
         return known_name(name, level, source, table, factor.name)
     if name == "rate":
         try:
@@ -116,15 +105,15 @@ def read_level(factor: Factor, level: Any, source: Source, table: str = "factors
             raise source.error(f"`routing`: {error}", table, factor.name, hint=error.hint) from None
     if not isinstance(level, int) or isinstance(level, bool):
         raise source.error(f"`{name}` counts: {level!r} is not a whole number", table, factor.name)
-    if not 1 <= level <= MOST[name]:
-        raise source.error(f"`{name}` must be from 1 to {MOST[name]:,}, not {level}", table, factor.name)
+    if not 1 <= level <= LOAD[name].most:
+        raise source.error(f"`{name}` must be from 1 to {LOAD[name].most:,}, not {level}", table, factor.name)
     return level
 
 
 def read_constants(measure: MeasureTable, factors: Collection[Factor], source: Source) -> dict[str, Scalar]:
     """Load parameters that [measure] gives for all cells; what is a factor cannot stand there too."""
     found: dict[str, Scalar] = {}
-    for name in LOAD_FACTORS:
+    for name in LOAD:
         if (said := getattr(measure, name)) is None:
             continue
         if any(factor.target == "load" and factor.path == (name,) for factor in factors):
@@ -136,7 +125,7 @@ def read_constants(measure: MeasureTable, factors: Collection[Factor], source: S
 
 def known_name(kind: str, value: Any, source: Source, *place: str) -> str:
     """A level of durability, isolation, runner or io that bakeoff knows."""
-    known = _NAMED[kind]
+    known = LOAD[kind].names
     if value in known:
         return str(value)
     raise source.error(f"{value!r} is not a level of {kind}", *place, hint=one_of(str(value), known))

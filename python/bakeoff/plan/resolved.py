@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..fleet.spec import FleetSpec
 from ..model.boundary import IoName, Limit, Pacing, ResolvedDriver, Retry, RunnerName, TimeLimit
+from ..model.levels import PORTABLE
 from ..model.records import CellRecord, PlanRecord, Scalar
 from .routing import Routing
 
@@ -41,8 +42,6 @@ class Cell:
     pacing: Pacing  # per client
     limit: Limit  # per client
     retry: Retry
-    durability: str | None
-    isolation: str | None
     data: str  # load | existing
     #: Cells with equal keys share one system: same name, same options, same data.
     instance_key: str
@@ -50,6 +49,11 @@ class Cell:
     load_key: str
     #: Where a system that was there before us keeps the tables; None: it is started.
     place: tuple[str, ...] | None
+
+    @property
+    def portable(self) -> dict[str, Any]:
+        """What systems are asked for by names that all of them share: durability, isolation."""
+        return {name: getattr(self.record, name) for name in PORTABLE}
 
     @property
     def reset(self) -> str:
@@ -74,8 +78,7 @@ class Cell:
         return kind.configure(
             self.record.system,
             self.system_options,
-            durability=self.durability,
-            isolation=self.isolation,
+            **self.portable,
             workdir=workdir,
             timeout_s=timeout_s,
             base_dir=base_dir,

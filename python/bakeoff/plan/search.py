@@ -9,23 +9,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..analysis.limit import LimitError, parse
-from ..analysis.percentiles import samples_needed
 from ..analysis.registry import UnknownMetric
+from ..analysis.response_times import samples_needed
 from ..model.boundary import Rate
+from ..model.levels import LOAD
 from ..model.records import PlanRecord, Scalar, SearchRecord, subject_of
 from ..suggestions import one_of
 from .cells import DEFAULT_WINDOW_S
 from .document.source import Source
 from .document.tables import MeasureTable, PlanDocument, SearchTable
 from .document.units import RATE_MAX_OPS_PER_S
-from .factors import MOST, Factor, read_level
+from .factors import Factor, read_level
 from .grid import Combination, varying
 from .resolved import ResolvedPlan
 
 #: What may be sought: how the load is made. (Where levels begin if the plan does not say it, and how far they may go.)
 _RANGES: dict[str, tuple[float, float, float]] = {
     "rate": (1.0, 1000.0, RATE_MAX_OPS_PER_S),
-    **{name: (1.0, 1.0, float(MOST[name])) for name in ("threads", "sessions", "clients")},
+    **{name: (1.0, 1.0, float(LOAD[name].most)) for name in ("threads", "sessions", "clients")},
 }
 
 #: Arrivals come by chance: a window may have fewer.

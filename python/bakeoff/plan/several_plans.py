@@ -10,18 +10,18 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import PlanError
+from ..model.levels import LOAD, factor_of, level_of
 from ..model.records import CellRecord, Scalar
-from ..model.said import factor_of, level_of
 from .cells import of_plan
 from .data import by_system, refuse_shared_tables
-from .document.source import LOAD_FACTORS, Source
+from .document.source import Source
 from .grid import words_of_levels
 from .resolved import Cell, ResolvedPlan
 
 FACTOR = "plan"
 #: Tables and keys in which plans may differ; so may the constants of the load.
 _OWN = ("title", "description", "systems", "workload", "workloads", "factors", "cells")
-_OWN_PLACES = {*(f"measure.{name}" for name in LOAD_FACTORS), "compare.factor", "compare.baseline"}
+_OWN_PLACES = {*(f"measure.{name}" for name in LOAD), "compare.factor", "compare.baseline"}
 NOT_SAID = "not said"
 
 

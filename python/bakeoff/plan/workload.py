@@ -10,11 +10,12 @@ from typing import Any
 from ..errors import PlanError
 from ..fleet.engine_program import resolve
 from ..model.boundary import DriverRequest, Refused, Resolved, WorkloadRequest
+from ..model.levels import LOAD
 from ..model.records import Scalar
 from ..suggestions import meant
 from ..workloads import workload_names, workloads
 from ..workloads.base import Asked, Workload
-from .document.source import LOAD_FACTORS, Source
+from .document.source import Source
 from .document.tables import MeasureTable, PlanDocument, WorkloadTable, keys_of
 from .factors import Works
 
@@ -79,7 +80,7 @@ class PlanWorkload:
         self._source = source
         self._answers: dict[str, Workload | PlanError] = {}
         for name in self._said.keys() - set(self._kind.option_names):
-            for elsewhere, known in (("at the top of the plan", LOAD_FACTORS), ("in [measure]", keys_of(MeasureTable))):
+            for elsewhere, known in (("at the top of the plan", LOAD), ("in [measure]", keys_of(MeasureTable))):
                 if name in known:
                     hint = f"`{name}` belongs {elsewhere}"
                     raise source.error(f"unknown key `{name}`", *place, name, hint=hint)

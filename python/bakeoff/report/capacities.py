@@ -8,7 +8,7 @@ from copy import copy
 
 from ..analysis.estimate import Estimate, Evidence, Obstacle, unpaired
 from ..analysis.metric import Metric
-from ..analysis.student import t_critical
+from ..analysis.statistics import t_critical
 from ..errors import BundleError
 from ..findings.contestants import Contest, setting_words
 from ..findings.searches import Capacity, search_answer

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..analysis.metric import Metric
 from ..analysis.registry import metric
-from ..analysis.response import operation_summaries
+from ..analysis.response_times import operation_summaries
 from ..findings.contestants import Contest, setting_words
 from ..findings.run_values import Spread, observed, spread_of, typical_response
 from ..findings.runs import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..analysis.clients import by_machine, least_known_clock
+from ..analysis.slow_clients import by_machine, least_known_clock
 from ..analysis.wording import counted, duration_words
 from ..findings.contestants import Contest
 from ..model.clients import THIS_MACHINE, ClientRecord

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..analysis.clients import behind_words, crowded_words
+from ..analysis.slow_clients import behind_words, crowded_words
 from ..analysis.wording import counted, percent_words
 from ..findings.contestants import Contest, setting_words
 from ..findings.runs import of_runs, used_runs

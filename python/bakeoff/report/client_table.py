@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from ..analysis.percentiles import Distribution
-from ..analysis.response import decode
+from ..analysis.response_times import Distribution, decode
 from ..findings.source import Source
 from ..model.clients import ClientRecord
 from .table import named_columns, of_runs, table_of

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..analysis.clients import least_known_clock, slower
 from ..analysis.histograms import merge
-from ..analysis.percentiles import Distribution
-from ..analysis.response import decode
+from ..analysis.response_times import Distribution, decode
+from ..analysis.slow_clients import least_known_clock, slower
 from ..analysis.wording import counted, duration_words, grouped, milliseconds_words, percent_words
 from ..findings.contestants import Contest, setting_words
 from ..findings.runs import used_runs

@@ -8,10 +8,10 @@ from itertools import product
 
 from ..analysis import compare
 from ..analysis.estimate import REPETITIONS_MIN, Estimate, Evidence, Obstacle, paired
-from ..analysis.fail_if import Condition, parse_threshold
 from ..analysis.limit import Limit
-from ..analysis.looks import alpha_after, alpha_at
 from ..analysis.metric import Metric
+from ..analysis.statistics import alpha_after, alpha_at
+from ..analysis.thresholds import Condition, parse_threshold
 from ..analysis.wording import counted
 from ..findings.contestants import Contest, Setting, setting_words
 from ..findings.run_values import run_values, same_operations, why_no_value

@@ -16,8 +16,8 @@ from ..analysis.wording import bytes_words
 from ..findings.runs import clients_of
 from ..findings.source import Source
 from ..model import durability
+from ..model.levels import level_of, work_of
 from ..model.records import CellRecord
-from ..model.said import level_of, work_of
 from .client_places import machines_words
 from .config_origin import as_set, of_an_instance
 from .matching import Match

@@ -15,8 +15,8 @@ from ..findings.runs import clients_of
 from ..findings.source import Source
 from ..model import durability
 from ..model.boundary import Document
+from ..model.levels import PACKAGER
 from ..model.records import CellRecord, FactsRecord, RunRecord
-from ..model.said import PACKAGER
 from .answer import Difference
 from .client_places import machines_words
 from .config_origin import Meeting, cause, differing, meetings_of, of_an_instance, packagers

@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..findings.contestants import Contest
+from ..model.levels import PACKAGER
 from ..model.records import CellRecord, FactsRecord
-from ..model.said import PACKAGER
 
 #: Cells of one setting, by contestant.
 Meeting = Mapping[str, CellRecord]

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..analysis.fail_if import parse_threshold
 from ..analysis.limit import Limit, parse
+from ..analysis.thresholds import parse_threshold
 from ..findings.contestants import Contest, factor_words
 from ..findings.limit_evidence import Verdict
 from ..findings.limits import LimitFinding, search_limits

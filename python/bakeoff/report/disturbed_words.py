@@ -16,8 +16,7 @@ from ..findings.runs import (
     worst_words,
 )
 from ..findings.source import Source
-from ..model.attempts import by_place
-from ..model.records import RunRecord, Validity
+from ..model.records import RunRecord, Validity, by_place
 from .resume_words import resume_words
 
 _DO = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..analysis.fault_figures import BACK, FAULT_FIGURES, FULL_RATE
-from ..analysis.response import decode
+from ..analysis.faults import BACK, FAULT_FIGURES, FULL_RATE
+from ..analysis.response_times import decode
 from ..analysis.wording import counted, grouped, interval_words, milliseconds_words, percent_words, seconds_words
 from ..findings.contestants import Contest, setting_words
 from ..findings.run_values import Spread, spread_of

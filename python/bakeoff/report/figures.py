@@ -11,7 +11,7 @@ import numpy as np
 
 from ..analysis.metric import Metric
 from ..analysis.registry import metric
-from ..analysis.response import is_overloaded, merged_distribution
+from ..analysis.response_times import is_overloaded, merged_distribution
 from ..analysis.wording import milliseconds_words, rate_words
 from ..charts import latency as latency_chart
 from ..charts import metric as metric_chart

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from ..findings.contestants import Contest
 from ..findings.source import Source
 from ..model.isolation import meaning_words
+from ..model.levels import level_of
 from ..model.records import CellRecord
-from ..model.said import level_of
 
 _FACTOR = "isolation"
 _SNAPSHOT = "innodb_snapshot_isolation"

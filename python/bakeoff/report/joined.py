@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..analysis.fail_if import Outcome
 from ..analysis.metric import Metric
+from ..analysis.thresholds import Outcome
 from ..findings.runs import runs_by_cell
 from ..findings.source import Pick, Source
 from ..model.records import (

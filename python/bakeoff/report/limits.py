@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..analysis.client import cpu_share
+from ..analysis.client_limit import cpu_share
 from ..analysis.wording import bytes_words, counted, percent_words, significant
 from ..findings.source import Source
+from ..model.levels import TABLE_FORMAT, is_own_sql, work_of
 from ..model.records import CONTINUED, EXISTING_PREFIX, PlanRecord, RunRecord
-from ..model.said import TABLE_FORMAT, is_own_sql, work_of
 from .answer import CellAnswer
 from .client_places import elsewhere
 from .config_origin import packagers

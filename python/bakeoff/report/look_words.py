@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..analysis.compare import ALPHA
-from ..analysis.looks import alpha_at
+from ..analysis.statistics import alpha_at
 from ..model.records import PlanRecord
 from .comparisons import Compared, value_thresholds
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from ..errors import BundleError
 from ..findings.source import Source
+from ..model.levels import PORTABLE, factor_of, is_of_work, level_of
 from ..model.records import CellRecord
-from ..model.said import PORTABLE, factor_of, is_of_work, level_of
 
 #: What is part of every cell, by the keys that --allow-different takes; factors that vary anywhere are besides.
 MATCHED = ("system", "kind", "threads", "clients", "rate", "workload")

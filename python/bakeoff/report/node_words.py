@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ..analysis.response import merge_documents
+from ..analysis.response_times import merge_documents
 from ..analysis.wording import milliseconds_words, percent_words, seconds_words
 from ..findings.contestants import Contest, setting_words
 from ..findings.runs import used_runs

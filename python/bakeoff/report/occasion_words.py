@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.compare import ALPHA
-from ..analysis.looks import alpha_at
 from ..analysis.metric import Metric
+from ..analysis.statistics import alpha_at
 from ..analysis.wording import change_words
 from ..findings.contestants import Contest
 from .answer import ComparisonAnswer

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from ..analysis.compare import ALPHA, Comparison
 from ..analysis.estimate import Estimate, Evidence, Obstacle, RunValue, unpaired
-from ..analysis.looks import alpha_after
 from ..analysis.metric import Metric
 from ..analysis.occasions import Parts, parts, words
+from ..analysis.statistics import alpha_after
 from ..analysis.wording import counted
 from ..errors import BakeoffError, BundleError, PlanError
 from ..findings.run_values import run_values, same_operations

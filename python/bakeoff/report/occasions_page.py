@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..analysis.fail_if import Outcome
+from ..analysis.thresholds import Outcome
 from ..bundle.files import write_text
 from .answer import Answer
 from .conclusion import answer_of, unreadable_in

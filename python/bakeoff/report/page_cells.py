@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..analysis.response import same_operation
+from ..analysis.response_times import same_operation
 from ..analysis.wording import bytes_words, grouped, interval_words, percent_words, rate_words
 from ..findings.run_values import QUANTILE_WORDS, time_words
 from ..model.records import OperationSummary, Percentiles

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..analysis.histograms import Histogram
-from ..analysis.percentiles import Distribution
-from ..analysis.response import is_overloaded, operation_distribution
+from ..analysis.response_times import Distribution, is_overloaded, operation_distribution
 from ..analysis.wording import milliseconds_words, percent_words
 from ..model.boundary import Document, ResponseLimit
 from ..model.records import RunRecord

@@ -13,8 +13,8 @@ from typing import Literal
 
 from ..analysis.compare import ALPHA
 from ..analysis.limit import Limit
-from ..analysis.looks import alpha_at
-from ..analysis.threshold import alpha_of_each
+from ..analysis.statistics import alpha_at
+from ..analysis.thresholds import alpha_of_each
 from ..analysis.wording import counted
 from ..errors import BundleError
 from ..findings.contestants import Contest, factor_words
@@ -24,8 +24,8 @@ from ..findings.runs import hit_together, mark_words, runs_by_cell
 from ..findings.searches import Capacity, search_answer
 from ..findings.source import Source
 from ..model.boundary import Document
+from ..model.levels import level_of
 from ..model.records import CellRecord, SearchRecord
-from ..model.said import level_of
 from .capacities import without_level, without_levels
 from .conditions import Change, changes
 from .contradictions import contradiction_words

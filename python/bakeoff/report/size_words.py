@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..analysis.wording import bytes_words, change_words
 from ..findings.contestants import Contest, setting_words
-from ..model.said import TABLE_FORMAT
+from ..model.levels import TABLE_FORMAT
 from .answer import CellAnswer
 
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from ..analysis.compare import level_words
 from ..analysis.estimate import REPETITIONS_MIN, Unstated, cause_words
-from ..analysis.fail_if import Condition, parse_threshold, status_of
 from ..analysis.limit import TOO_FEW, Limit
-from ..analysis.threshold import RunReading, alpha_of_each
-from ..analysis.threshold import judge as judge_value
+from ..analysis.thresholds import Condition, RunReading, alpha_of_each, parse_threshold, status_of
+from ..analysis.thresholds import judge as judge_value
 from ..analysis.wording import interval_words, percent_words
 from ..findings.contestants import Contest, setting_words
 from ..findings.run_values import observed, too_few_operations

@@ -18,9 +18,8 @@ from ..findings.searches import excess
 from ..fleet.host import ClientsLost, Host
 from ..fleet.local import LocalHost
 from ..interrupts import ignored
-from ..model.attempts import is_open
 from ..model.boundary import Progress
-from ..model.records import BundleInfo, FactsRecord, LoadRecord, RunRecord, Validity
+from ..model.records import BundleInfo, FactsRecord, LoadRecord, RunRecord, Validity, is_open
 from ..plan.resolved import Cell, ResolvedPlan
 from ..plan.search import with_levels_of
 from . import one_run, run_record

@@ -293,8 +293,8 @@ class Instance:
     def facts(self, cell: Cell) -> FactsRecord:
         facts = facts_of(self.system.nodes())
         portable = dict(facts.portable)
-        if cell.isolation:
-            portable["isolation"] = cell.isolation
+        if cell.record.isolation:
+            portable["isolation"] = cell.record.isolation
         return FactsRecord(
             product=facts.product,
             version=facts.version,

@@ -8,11 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from ..analysis.encode import to_document
-from ..analysis.histograms import Histogram, merge
-from ..analysis.percentiles import Distribution, distribution
-from ..analysis.response import decode, merge_documents
-from ..analysis.surroundings import TENTH_NS
+from ..analysis.disturbance import TENTH_NS
+from ..analysis.histograms import Histogram, merge, to_document
+from ..analysis.response_times import Distribution, decode, distribution, merge_documents
 from ..model.boundary import (
     HistogramDoc,
     Interval,

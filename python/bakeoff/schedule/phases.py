@@ -46,7 +46,7 @@ def spec(
         sessions_of_largest_run=plan.sessions_of_largest_run,
         spin=not shares_cores(plan, system),
         timeout_s=plan.timeout_s,
-        isolation=cell.isolation,
+        isolation=cell.record.isolation,
         cores=plan.client_cores,
     )
     return document, env

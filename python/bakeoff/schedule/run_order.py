@@ -15,8 +15,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ..model.attempts import by_place, counting, is_open, runs_that_count
-from ..model.records import RunRecord
+from ..model.records import RunRecord, by_place, counting, is_open, runs_that_count
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..analysis.behind import FloatArray, behind_in_rate, behind_in_response
-from ..analysis.clients import signs
-from ..analysis.response import operation_summaries, percentiles
+from ..analysis.response_times import operation_summaries, percentiles
+from ..analysis.slow_clients import FloatArray, behind_in_rate, behind_in_response, signs
 from ..analysis.validity import overloaded
 from ..errors import BakeoffError
 from ..fleet.host import ClientsLost, Place

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ..analysis import client, clients, steady
+from ..analysis import client_limit, slow_clients, steady
 from ..analysis.finding import IntegrityCheck, RunNumbers
 from ..analysis.validity import findings
 from ..analysis.wording import counted
@@ -20,25 +20,27 @@ from ..systems import SYSTEMS
 
 def client_verdict(record: RunRecord, cell: Cell) -> ClientVerdict:
     """Machine by machine: what the server and others take of one says nothing of the clients on another."""
-    machines = clients.by_machine(record.clients)
+    machines = slow_clients.by_machine(record.clients)
     here = machines.pop(THIS_MACHINE, [])
-    signs = client.signs(_numbers_here(record, here, cell)) if here or not record.clients else []
+    signs = client_limit.signs(_numbers_here(record, here, cell)) if here or not record.clients else []
     found = [
-        f"on {machine}, {words}" for machine, there in machines.items() for words in client.signs(_numbers_of(there))
+        f"on {machine}, {words}"
+        for machine, there in machines.items()
+        for words in client_limit.signs(_numbers_of(there))
     ]
-    signs += found[: clients.NAMED_MAX]
-    if (more := len(found) - clients.NAMED_MAX) > 0:
+    signs += found[: slow_clients.NAMED_MAX]
+    if (more := len(found) - slow_clients.NAMED_MAX) > 0:
         signs.append(f"and clients on {counted(more, 'other machine', 'other machines')} were the limit, too")
     return ClientVerdict(client_limited=bool(signs), signs=signs)
 
 
-def _numbers_here(record: RunRecord, theirs: Sequence[ClientRecord], cell: Cell) -> client.ClientNumbers:
+def _numbers_here(record: RunRecord, theirs: Sequence[ClientRecord], cell: Cell) -> client_limit.ClientNumbers:
     """theirs: of those on this machine; none where all there is to know is the run's."""
     blocking = cell.runner_taken == "thread"
     embedded = SYSTEMS[cell.record.kind].capabilities().embedded
     workers = zip(record.workers_busy_ratio, record.workers_run_queue_delay_ratio, strict=True)
-    return client.ClientNumbers(
-        workers=() if blocking else _workers(theirs) or [client.WorkerNumbers(*worker) for worker in workers],
+    return client_limit.ClientNumbers(
+        workers=() if blocking else _workers(theirs) or [client_limit.WorkerNumbers(*worker) for worker in workers],
         shares_cores=record.shares_cores and not embedded,  # there is no server that could take them
         idle_ratio=record.machine.idle_ratio,
         client_cpu_s=sum(each.cpu_s for each in theirs) if theirs else record.client_cpu_s,
@@ -47,14 +49,14 @@ def _numbers_here(record: RunRecord, theirs: Sequence[ClientRecord], cell: Cell)
     )
 
 
-def _numbers_of(theirs: Sequence[ClientRecord]) -> client.ClientNumbers:
+def _numbers_of(theirs: Sequence[ClientRecord]) -> client_limit.ClientNumbers:
     """Of a machine that none of our servers is on."""
-    return client.ClientNumbers(workers=_workers(theirs), client_cpu_s=sum(each.cpu_s for each in theirs))
+    return client_limit.ClientNumbers(workers=_workers(theirs), client_cpu_s=sum(each.cpu_s for each in theirs))
 
 
-def _workers(theirs: Sequence[ClientRecord]) -> list[client.WorkerNumbers]:
+def _workers(theirs: Sequence[ClientRecord]) -> list[client_limit.WorkerNumbers]:
     return [
-        client.WorkerNumbers(busy, delay)
+        client_limit.WorkerNumbers(busy, delay)
         for each in theirs
         for busy, delay in zip(each.workers_busy_ratio, each.workers_run_queue_delay_ratio, strict=True)
     ]
@@ -76,7 +78,7 @@ def validity(
     server_alive: bool,
 ) -> list[Validity]:
     open_loop = record.due is not None
-    least_known = clients.least_known_clock(record.clients)
+    least_known = slow_clients.least_known_clock(record.clients)
     machine = _measured_machine(record)
     numbers = RunNumbers(
         error_ratio=record.budgeted_error_ratio,
@@ -111,7 +113,7 @@ def validity(
         own_swapped_bytes=machine.own_swapped_bytes,
         stalled_s=machine.stalled_s,
         steal_ratio=record.steal_ratio,
-        steal_of=clients.most_stolen_from(record.clients),
+        steal_of=slow_clients.most_stolen_from(record.clients),
         throttled_s=machine.throttled_s,
         throttled_others_ratio=machine.throttled_others_ratio,
         measured_here=bool(machine.cores),
@@ -127,7 +129,7 @@ def validity(
         fault_failures=[f"{fault.planned.words}: {fault.failure}" for fault in record.faults if fault.failure],
         silences=[_silence_words(silence) for silence in record.silences if not silence.planned],
         behind=_behind_words(record),
-        crowded=clients.crowded_words(record.clients),
+        crowded=slow_clients.crowded_words(record.clients),
         clock_bound_ns=least_known.clock_bound_ns if least_known else None,
         clock_of=least_known.machine if least_known else "",
     )
@@ -143,7 +145,7 @@ def _is_measured_here(record: RunRecord) -> bool:
 def _behind_words(record: RunRecord) -> str | None:
     if len(record.clients) < 2:
         return None
-    return clients.behind_words(record.clients, server_is_here=record.server_is_here)
+    return slow_clients.behind_words(record.clients, server_is_here=record.server_is_here)
 
 
 def _measured_machine(record: RunRecord) -> MachineSide:

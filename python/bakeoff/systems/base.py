@@ -29,6 +29,7 @@ from bakeoff.model.boundary import Check
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Sources
 from bakeoff.provision.server import PrivateServer
+from bakeoff.systems.options import address_of
 from bakeoff.systems.size_on_disk import SizeOnDisk
 
 #: Portable isolation levels; the engine sets them per session and reads them back.
@@ -194,7 +195,8 @@ class System(ABC):
     def place(cls, options: dict[str, Any]) -> tuple[str, ...] | None:
         """Where a system that was there before us keeps the plan's tables (address and schema); None: these options
         (as of `configure`, not checked yet) ask for one to be started."""
-        return (str(options["address"]), str(options.get("schema", ""))) if "address" in options else None
+        address = address_of(options)
+        return None if address is None else (address, str(options.get("schema", "")))
 
     @classmethod
     def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:

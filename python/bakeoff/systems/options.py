@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -17,6 +17,11 @@ from ..suggestions import is_close, meant, nearest, sentence
 
 #: Keys of [systems.NAME] that the plan itself handles: never unknown, but what a misspelt one may have meant.
 PLAN_KEYS = {"kind", "durability", "isolation", "data", "reset", "optional"}
+
+
+def address_of(options: Mapping[str, Any]) -> str | None:
+    """Of a system that exists already; None: these options ask for one to be started."""
+    return str(options["address"]) if "address" in options else None
 
 
 class Options(BaseModel):

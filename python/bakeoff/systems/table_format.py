@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bakeoff.errors import PlanError
-from bakeoff.model.said import TABLE_FORMAT
 
+from ..model.levels import TABLE_FORMAT
 from ..suggestions import one_of
 
 PLAIN = "plain"

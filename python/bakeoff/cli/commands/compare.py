@@ -14,8 +14,8 @@ from ..output import print_json, say, show, table
 
 if TYPE_CHECKING:
     from ...analysis.compare import Comparison
-    from ...analysis.fail_if import Condition, Outcome
     from ...analysis.metric import Metric
+    from ...analysis.thresholds import Condition, Outcome
     from ...bundle.read import Bundle
     from ...report.conditions import Change
     from ...report.joined import Joined
@@ -79,7 +79,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ...analysis import fail_if
+    from ...analysis import thresholds
     from ...bundle.read import Bundle
     from ...report.joined import Joined
     from ...report.occasions import compared
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
         return _tell_same(options, conditions, [*before, *after])
     if found.searches:
         _refuse_of_searches(options)
-    outcomes = fail_if.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
+    outcomes = thresholds.evaluate(conditions, found.comparisons, on="estimate" if options.on_estimate else "interval")
     _warn([*before, *after], found.left_out, found.changed)
     joined = Joined(before, after, found.matches, objectives[0].name, _command(options))
     html = options.html and write_comparison(options.html, joined, found, outcomes)
@@ -250,11 +250,11 @@ def _objectives(
 
 
 def _conditions(texts: list[str], bundles: list[Bundle]) -> list[Condition]:
-    from ...analysis import fail_if
+    from ...analysis import thresholds
 
     rates = [rate for bundle in bundles for rate in bundle.plan.rates]
     try:
-        return [condition for text in texts for condition in fail_if.parse(text, rates)]
+        return [condition for text in texts for condition in thresholds.parse(text, rates)]
     except ValueError as error:
         raise PlanError(str(error), where="--fail-if", hint=getattr(error, "hint", "")) from error
 

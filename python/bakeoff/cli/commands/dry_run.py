@@ -88,10 +88,11 @@ def _machines(plan: ResolvedPlan, errors: list[BakeoffError]) -> list[str]:
 
 
 def _show(dry: DryRun) -> None:
-    show(f"{dry.title}\n{dry.description}".rstrip() + "\n")
+    plan = dry.record
+    show(f"{plan.title}\n{plan.description}".rstrip() + "\n")
     if dry.part:
         show(f"a part of the plan: {dry.part}\n")
-    rows = [[c.id, c.label, c.runs, seconds_words(c.run_s)] for c in dry.cells]
+    rows = [[c.record.id, c.record.label, c.runs, seconds_words(c.run_s)] for c in dry.cells]
     show(table(rows, ["cell", "what", "runs", "each about"]))
     show()
     if dry.loads:
@@ -102,13 +103,13 @@ def _show(dry: DryRun) -> None:
         show(table(rows, ["load", "workload", "rows", "on disk after it, about", "time, about"]))
     if dry.tables:
         show("\n" * bool(dry.loads) + table([_tables_row(t) for t in dry.tables], _TABLES_HEAD))
-    often = f"{counted(len(dry.cells), 'cell', 'cells')} x {counted(dry.repetitions, 'repetition', 'repetitions')}"
+    often = f"{counted(len(dry.cells), 'cell', 'cells')} x {counted(plan.repetitions, 'repetition', 'repetitions')}"
     left = f"; {counted(dry.runs_there, 'run is', 'runs are')} there already" if dry.runs_there else ""
     show(
         f"\n{'at most ' if dry.search_words else ''}{counted(dry.runs, 'run', 'runs')}: {dry.search_words or often}"
-        f"{left}, {dry.pacing},"
-        f" warm-up {seconds_words(dry.warm_up_s)}, {dry.limit_words}, data {dry.data}, reset {dry.reset},"
-        f" cache {dry.cache}\n{dry.comparison_words}"
+        f"{left}, {plan.pacing},"
+        f" warm-up {seconds_words(plan.warm_up_s)}, {dry.limit_words}, data {dry.data}, reset {plan.reset},"
+        f" cache {plan.cache}\n{dry.comparison_words}"
         f"\nabout {dry.time_words} and {dry.disk_words} of disk, of which the bundle keeps"
         f" {bytes_words(dry.bundle_bytes)} ({bytes_words(dry.disk_free_bytes)} free). {dry.limits}"
     )
@@ -118,9 +119,9 @@ def _show(dry: DryRun) -> None:
         show(f"nodes of {system}: {words}")
     for system, faults in dry.faults.items():
         show(f"done to {system} in each run: {'; '.join(faults)}")
-    if dry.differences:
-        names = list(next(iter(dry.differences.values())))
-        rows = [[key, *values.values()] for key, values in dry.differences.items()]
+    if plan.differences:
+        names = list(next(iter(plan.differences.values())))
+        rows = [[key, *values.values()] for key, values in plan.differences.items()]
         show("\n" + table(rows, ["the plans differ in", *names]))
     for preview in dry.previews[:PREVIEWS_MAX]:
         _show_preview(preview)

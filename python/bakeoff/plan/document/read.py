@@ -15,10 +15,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from ...errors import PlanError
+from ...model.levels import LOAD, PORTABLE
 from ...workloads import workloads
 from ..factors import known_name
 from .fleet import other_ways
-from .source import LOAD_FACTORS, Place, Source, explain
+from .source import Place, Source, explain
 from .tables import PlanDocument
 
 
@@ -77,9 +78,9 @@ def _check_systems(document: PlanDocument, source: Source) -> None:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) or name in ("settings", "start"):
             hint = "names are letters, digits, _ and -, and neither `settings` nor `start`"
             raise source.error(f'"{name}" cannot be the name of a system', "systems", name, hint=hint)
-        for kind, value in (("durability", table.durability), ("isolation", table.isolation)):
-            if value is not None:
-                known_name(kind, value, source, "systems", name, kind)
+        for level in PORTABLE:
+            if (value := getattr(table, level)) is not None:
+                known_name(level, value, source, "systems", name, level)
 
 
 def _check_workloads(document: PlanDocument, source: Source) -> None:
@@ -99,7 +100,7 @@ def move_constants(tree: dict[str, Any], source: Source) -> dict[Place, Place]:
     """Moves them within the tree; returns where the file says what was moved, by its new place. PlanError for what is
     said twice."""
     moved: dict[Place, Place] = {}
-    for name in LOAD_FACTORS:
+    for name in LOAD:
         places = [place for place in _TABLES if name in _table_at(tree, place) and not _namesake(tree, place, name)]
         for place in places[1:]:
             what = f"`{name}` is said twice, {_words(places[0])} and {_words(place)}"
@@ -188,7 +189,7 @@ def note(text: str, said: Sequence[str], option: str = "--set") -> str:
 def _same(place: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Other places in a plan that say the same thing as this one."""
     match place:
-        case (name,) | ("measure" | "factors" | "workload", name) if name in LOAD_FACTORS:
+        case (name,) | ("measure" | "factors" | "workload", name) if name in LOAD:
             yield from ((name,), ("measure", name), ("factors", name), ("workload", name))
             if name == "rate":
                 yield ("measure", "pacing", "rate")

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ...errors import PlanError
+from ...model.levels import LOAD
 from ...suggestions import meant, sentence
 from ...workloads import workloads
 from .tables import TABLES, keys_of
@@ -147,11 +148,11 @@ def _unknown_key(key: str, table: Place) -> tuple[str, str]:
             return what, f"`{key}` belongs in {_table(place)}"
     if key in keys_of(TABLES[()]) and TABLES[()].model_fields[key].annotation in (str, bool, int):
         return what, f"`{key}` belongs at the top of the plan"
-    if key in LOAD_FACTORS:
+    if key in LOAD:
         return what, f"`{key}` belongs at the top of the plan, or in [factors]"
     if not table and any(key in kind.option_names for kind in workloads().values()):
         return what, f"`{key}` belongs in [workload], or in [factors] if it varies"
-    return what, meant(key, own if table else [*own, *LOAD_FACTORS])
+    return what, meant(key, own if table else [*own, *LOAD])
 
 
 def _missing(key: str, table: Place) -> tuple[str, str]:
@@ -173,9 +174,3 @@ def _pattern(table: Place) -> tuple[str, ...]:
 def _table(place: tuple[str, ...]) -> str:
     name = ".".join(place).replace("*", "NAME")
     return "[[faults]]" if name == "faults" else f"[{name}]"
-
-
-#: Load parameters: factors that are neither options of a system nor of a workload.
-LOAD_FACTORS = (
-    *("threads", "sessions", "routing", "clients", "workers", "runner", "io", "rate", "durability", "isolation"),
-)

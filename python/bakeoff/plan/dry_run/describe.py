@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +16,7 @@ from ...errors import PlanError
 from ...fleet.engine_program import resolve
 from ...fleet.spec import spread_words
 from ...model.boundary import OperationsLimit, Preview, Previewed, PreviewRequest, Rate, Refused
-from ...model.records import Scalar, SearchRecord
+from ...model.records import CellRecord, PlanRecord, SearchRecord
 from ...provision.files import can_hold_files
 from ..data import by_system
 from ..existing_tables import TablesLine
@@ -28,18 +28,17 @@ from .sqlite_trial import troubles
 LIMITS = "Times and sizes are estimates; machines differ. Stopping and resuming at any run is possible."
 
 
+#: Of the plan's and its cells' records, what is not shown.
+_PLAN_NOT_SHOWN = {
+    *("format", "seed", "error_budget_ratio", "placement", "limits", "fail_if", "matters_ratio", "undecided", "search"),
+    *("cells", "resolved", "only", "repeat_disturbed", "fleet"),
+}
+_CELL_NOT_SHOWN = {"kind", "dataset", "reset", "rates", "limits", "nodes", "faults", "work", "content"}
+
+
 @dataclass(frozen=True)
 class CellLine:
-    id: str
-    label: str
-    system: str
-    levels: dict[str, Scalar]
-    workload: str
-    threads: int
-    clients: int
-    rate_ops_per_s: float | None
-    durability: str | None
-    isolation: str | None
+    record: CellRecord
     runs: int
     run_s: float  # one run, restore included
 
@@ -58,29 +57,18 @@ class LoadLine:
 
 @dataclass(frozen=True)
 class DryRun:
-    title: str
-    description: str
-    demonstration: bool
+    """cells, loads, tables: a line each."""
+
+    record: PlanRecord
     part: str  # "only mariadb or threads=8"; empty: the whole plan
     cells: list[CellLine]
     loads: list[LoadLine]
-    factors: dict[str, list[Scalar]]
-    compare_factor: str
-    baseline: Scalar | None
-    objective: str
-    repetitions: int
     #: What a search looks for and where; empty: the plan is no search.
     search_words: str
     runs: int
     #: Of the bundle that is continued; `runs`, each cell's and the time are of what is left to do.
     runs_there: int
-    warm_up_s: float
-    window_s: float | None
-    operations: int | None
-    pacing: str
     data: str
-    reset: str
-    cache: str
     time_s: float
     time_words: str
     disk_bytes: int  # data while running, and the bundle
@@ -94,37 +82,43 @@ class DryRun:
     routes: dict[str, str]
     #: By system: what is done to its servers in each run.
     faults: dict[str, list[str]]
-    #: Of several plans side by side, by key: what each says.
-    differences: dict[str, dict[str, str]]
     #: Of the plan, on existing systems.
     tables: list[TablesLine]
     previews: list[WorkloadPreview]
     #: Of existing data: what is read of them besides what users ask.
     reads: list[str]
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str]
     limits: str = LIMITS
 
     @property
     def limit_words(self) -> str:
         """How long a run is: "window 30 s", "1,000 operations"."""
-        if self.window_s is not None:
-            return f"window {seconds_words(self.window_s)}"
-        if self.operations is not None:
-            return counted(self.operations, "operation", "operations")
+        if self.record.window_s is not None:
+            return f"window {seconds_words(self.record.window_s)}"
+        if self.record.operations is not None:
+            return counted(self.record.operations, "operation", "operations")
         return "windows of several lengths"
 
     @property
     def comparison_words(self) -> str:
-        if len(self.factors[self.compare_factor]) > 1:
-            return f"compared by {self.objective} over {self.compare_factor}"
-        return f"judged by {self.objective}; nothing is compared: there is one {self.compare_factor}"
+        objective, factor = self.record.objective, self.record.compare_factor
+        if len(self.record.factors[factor]) > 1:
+            return f"compared by {objective} over {factor}"
+        return f"judged by {objective}; nothing is compared: there is one {factor}"
 
     def to_json(self) -> dict[str, Any]:
+        lines = [
+            {**line.record.model_dump(exclude=_CELL_NOT_SHOWN), "runs": line.runs, "run_s": line.run_s}
+            for line in self.cells
+        ]
         previews = [
             {"workload": one.workload, "operations": [operation.model_dump() for operation in one.operations]}
             for one in self.previews
         ]
-        return {**asdict(replace(self, previews=[])), "previews": previews}
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "record"}
+        shown = {**self.record.model_dump(exclude=_PLAN_NOT_SHOWN), **own}
+        loads, tables = map(asdict, self.loads), map(asdict, self.tables)
+        return {**shown, "cells": lines, "loads": [*loads], "tables": [*tables], "previews": previews}
 
 
 def describe(
@@ -139,7 +133,14 @@ def describe(
     seen on existing systems. previews: what users will ask first. there: by cell, the runs of a bundle that is
     continued. machines: of the plan's cluster, where that was asked."""
     record = plan.record
-    cells = [_cell_line(plan, cell, there.get(cell.record.id, 0)) for cell in plan.cells]
+    cells = [
+        CellLine(
+            cell.record,
+            runs=max(0, record.repetitions - there.get(cell.record.id, 0)),
+            run_s=round(estimate_run_s(plan, cell), 2),
+        )
+        for cell in plan.cells
+    ]
     runs_there = sum(there.get(cell.record.id, 0) for cell in plan.cells)
     lines = [_load_line(cells) for cells in loads(plan.cells) if cells[0].data == "load"]
     time_s = sum(line.load_s for line in lines) + sum(line.runs * line.run_s for line in cells)
@@ -156,27 +157,14 @@ def describe(
     if any(isinstance(cell.limit, OperationsLimit) and cell.record.rate_ops_per_s is None for cell in plan.cells):
         warnings.append(f"the time of a run limited by operations is a guess ({OPERATIONS_PER_S:,}/s per client)")
     return DryRun(
-        title=record.title,
-        description=record.description,
-        demonstration=record.demonstration,
+        record=record,
         part=record.part_words,
         cells=cells,
         loads=lines,
-        factors=record.factors,
-        compare_factor=record.compare_factor,
-        baseline=record.baseline,
-        objective=record.objective,
-        repetitions=record.repetitions,
         runs=max(0, record.runs_max - runs_there),
         runs_there=runs_there,
         search_words=_search_words(record.search, record.rates) if record.search else "",
-        warm_up_s=record.warm_up_s,
-        window_s=record.window_s,
-        operations=record.operations,
-        pacing=record.pacing,
         data=by_system(plan.cells, lambda cell: cell.data),
-        reset=record.reset,
-        cache=plan.cache,
         time_s=round(time_s, 1),
         time_words=seconds_words(time_s),
         disk_bytes=disk,
@@ -191,7 +179,6 @@ def describe(
             for cell in plan.cells
             if cell.record.faults
         },
-        differences=record.differences,
         tables=list(tables),
         previews=list(previews),
         reads=_reads_words(plan, tables),
@@ -254,24 +241,6 @@ def _reads_words(plan: ResolvedPlan, tables: Sequence[TablesLine]) -> list[str]:
 def _search_words(search: SearchRecord, rates: Sequence[Rate]) -> str:
     question = search.question_words(parse(text, rates).words for text in search.limits)
     return f"a search for {question}, from {search.low:,.10g} to {search.high:,.10g}"
-
-
-def _cell_line(plan: ResolvedPlan, cell: Cell, there: int) -> CellLine:
-    record = cell.record
-    return CellLine(
-        id=record.id,
-        label=record.label,
-        system=record.system,
-        levels=record.levels,
-        workload=record.workload,
-        threads=cell.threads,
-        clients=cell.clients,
-        rate_ops_per_s=record.rate_ops_per_s,
-        durability=record.durability,
-        isolation=record.isolation,
-        runs=max(0, plan.record.repetitions - there),
-        run_s=round(estimate_run_s(plan, cell), 2),
-    )
 
 
 def _load_line(cells: list[Cell]) -> LoadLine:

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from bakeoff.errors import PlanError
 from bakeoff.systems.driver import option_names
-from bakeoff.systems.options import Options, Password, Settings, read_options
+from bakeoff.systems.options import Options, Password, Settings, address_of, read_options
 from bakeoff.systems.server.control import Tls
 
 #: Options that say how to reach a server, not what it stores. Those of the driver are others of that kind, but for the
@@ -97,7 +97,7 @@ def in_one_spelling(options: dict[str, Any], where: str, start_keys: Collection[
     PlanError for what is said in both, and for what only a private server can be told."""
     listed = isinstance(options.get("nodes"), list)  # those of an existing system; of a private one, how many
     beside = {key: options[key] for key in start_keys if key in options and not (key == "nodes" and listed)}
-    if "address" in options:
+    if address_of(options) is not None:
         for key in ["start", *beside] if "start" in options else beside:
             raise _not_of_an_existing(key, where)
         return options

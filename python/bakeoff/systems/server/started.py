@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bakeoff.errors import BakeoffError, PlanError, ServerError
-from bakeoff.model.said import PACKAGER, TABLE_FORMAT
 from bakeoff.provision.container import installation_for
 from bakeoff.provision.files import forget_pages
 from bakeoff.provision.installation import Installation, Sources
@@ -46,6 +45,9 @@ from bakeoff.systems.server.options import (
 )
 from bakeoff.systems.server.process import DatabaseServer
 from bakeoff.systems.server.system import Access, Server, ServerNode
+
+from ...model.levels import PACKAGER, TABLE_FORMAT
+from ..options import address_of
 
 
 class StartedServer(Server):
@@ -79,7 +81,7 @@ class StartedServer(Server):
         timeout_s: float,
         base_dir: Path,
     ) -> System:
-        if "address" in options:
+        if address_of(options) is not None:
             levels: dict[str, Any] = {"durability": durability, "isolation": isolation}
             return cls.existing.configure(
                 name, options, **levels, workdir=workdir, timeout_s=timeout_s, base_dir=base_dir

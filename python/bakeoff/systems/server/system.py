@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from bakeoff.errors import PlanError, ServerError
-from bakeoff.model.said import TABLE_FORMAT
 from bakeoff.provision.installation import Installation
 from bakeoff.systems.base import Capabilities, Facts, Ledger, Node, System
 from bakeoff.systems.server.control import Address, Control, Login, Refused
 from bakeoff.systems.server.options import ServerOptions, in_one_spelling, read_server_options, shaping
+
+from ...model.levels import TABLE_FORMAT
+from ..options import address_of
 
 #: A counter of every product: those that ended, committed and rolled back, whoever asked for them.
 TRANSACTIONS = "transactions"
@@ -255,7 +257,8 @@ class Server(System):
 
     @classmethod
     def place(cls, options: dict[str, Any]) -> tuple[str, ...] | None:
-        return (str(options["address"]), *cls.family.place(options)) if "address" in options else None
+        address = address_of(options)
+        return None if address is None else (address, *cls.family.place(options))
 
     @classmethod
     def shaping_options(cls, options: dict[str, Any], durability: str | None) -> dict[str, Any]:

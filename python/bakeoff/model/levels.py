@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, get_args
 
+from . import durability
+from .boundary import IoName, IsolationName, RunnerName
 from .records import CellRecord, FactsRecord, PlanRecord, Scalar
 
-#: How the load is made: what may be a factor, or stand in [measure].
-LOAD = ("threads", "clients", "rate", "sessions", "routing", "workers", "runner", "io")
-#: Portable levels, of all systems or of one.
+
+@dataclass(frozen=True)
+class LoadParameter:
+    """How the load is made: what may be a factor, or stand in [measure]. amount: it is how much is asked at once.
+    most: of a count. names: its levels, where they are names; such a parameter may belong to one system only."""
+
+    amount: bool = False
+    most: int = 0
+    names: tuple[str, ...] = ()
+
+
+#: In the order in which messages name them. More of a count is a slip of the keyboard: the engine runs no more threads,
+#: and each client is a process.
+LOAD: Mapping[str, LoadParameter] = {
+    "threads": LoadParameter(amount=True, most=100_000),
+    "sessions": LoadParameter(amount=True, most=100_000),
+    "routing": LoadParameter(),
+    "clients": LoadParameter(amount=True, most=1_000),
+    "workers": LoadParameter(amount=True, most=1_024),
+    "runner": LoadParameter(names=get_args(RunnerName)),
+    "io": LoadParameter(names=get_args(IoName)),
+    "rate": LoadParameter(amount=True),
+    "durability": LoadParameter(names=durability.LEVELS),
+    "isolation": LoadParameter(names=get_args(IsolationName)),
+}
+#: Those that [systems.NAME] may say, too: levels that mean the same on every system.
 PORTABLE = ("durability", "isolation")
-_SYSTEM_TABLES = ("settings", "session", "start")
+#: Tables inside a system's table.
+SYSTEM_TABLES = ("settings", "session", "start")
 #: How a system stores its tables.
 TABLE_FORMAT = "table_format"
 #: Who built the programs of a server that was started.
@@ -26,7 +53,7 @@ def factor_of(plan: PlanRecord, cell: CellRecord, name: str) -> str | None:
     "mariadb.settings.x" is "settings.x" for the cells of mariadb, and nothing for the others.
     """
     head, _, rest = name.partition(".")
-    if not rest or head in _SYSTEM_TABLES:
+    if not rest or head in SYSTEM_TABLES:
         return name
     return rest if head in (cell.system, _work_name(plan, cell)) else None
 
@@ -34,7 +61,7 @@ def factor_of(plan: PlanRecord, cell: CellRecord, name: str) -> str | None:
 def is_of_work(factor: str) -> bool:
     """Whether a factor, by the name that `factor_of` gives it, is an option of the workload."""
     head = factor.partition(".")[0]
-    return factor not in (*LOAD, *PORTABLE, *_TABLES) and head not in (*_SYSTEM_TABLES, *_SYSTEM_OPTIONS)
+    return factor not in (*LOAD, *_TABLES) and head not in (*SYSTEM_TABLES, *_SYSTEM_OPTIONS)
 
 
 def level_of(plan: PlanRecord, cell: CellRecord, facts: FactsRecord | None, factor: str) -> Scalar | None:
@@ -42,15 +69,10 @@ def level_of(plan: PlanRecord, cell: CellRecord, facts: FactsRecord | None, fact
 
     A setting of a server is what the server says that it is, however the plan spelled it ("64M", 67108864).
     """
-    own: dict[str, Scalar | None] = {
-        "threads": cell.threads,
-        "clients": cell.clients,
-        "rate": cell.rate_ops_per_s,
-        "durability": cell.durability,
-        "isolation": cell.isolation,
-    }
-    if factor in own:
-        return own[factor]
+    if factor == "rate":
+        return cell.rate_ops_per_s
+    if factor in LOAD and factor in CellRecord.model_fields:
+        return getattr(cell, factor)  # type: ignore[no-any-return]
     first, _, setting = factor.partition(".")
     if first == "settings" and facts is not None and setting in facts.settings:
         return facts.settings[setting]

@@ -1,0 +1,121 @@
+"""The t distribution, as the few numbers that intervals, decisions and power need; one cell over its repetitions; and
+the chance of a false claim that each of several analyses of one question may take. scipy is imported on first use
+(0.4 s when cold), because most commands never get here.
+
+Who reads an answer, adds repetitions because it was undecided, and reads again, has two chances to be misled. So the
+chance that is allowed in all is shared out: each interim analysis is judged, over all repetitions made until then, at
+four fifths of what the analyses before it left. What they spend adds up to `alpha` at most, however many there will
+be and whatever was seen before, and whatever questions are added: a verdict that was given stands, so each analysis
+asks only what is still open, and answers it at its own share. See docs/method/comparison.md, and benches/looking.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+
+@cache
+def _special() -> Any:
+    from scipy import special
+
+    return special
+
+
+def t_critical(alpha: float, df: float) -> float:
+    """The t that is exceeded in absolute value with probability `alpha`; df > 0, need not be whole (Welch)."""
+    return float(_special().stdtrit(df, 1 - alpha / 2))
+
+
+def t_equivalence(alpha: float, df: float, power: float) -> float:
+    """Non-centrality of the bounds at which two one-sided t tests at `alpha` show equivalence with probability `power`
+    where there is no difference at all. Source: Schuirmann (1987); each of the two may fail in half of the rest."""
+    return float(_special().nctdtrinc(df, (1 - power) / 2, t_critical(2 * alpha, df)))
+
+
+def t_two_sided_p(t: float, df: float) -> float:
+    """Probability of |T| >= |t|."""
+    return float(2 * _special().stdtr(df, -abs(t)))
+
+
+def f_p(f: float, df_between: float, df_within: float) -> float:
+    """Probability of an F of at least `f`."""
+    return float(_special().fdtrc(df_between, df_within, f))
+
+
+def t_detectable(alpha: float, df: float, power: float) -> float:
+    """Non-centrality at which a two-sided t test at `alpha` rejects with probability `power`.
+
+    In units of the standard error: multiply by it to get the smallest difference that would be seen. The chance of
+    rejecting on the wrong side is left out; at power 0.8 it is below one in a million.
+    """
+    return float(_special().nctdtrinc(df, 1 - power, t_critical(alpha, df)))
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """low, high: t interval of the mean at `level`, None below two values; cv: standard deviation over mean.
+
+    geometric_mean: None unless all values are above zero. Comparisons are of geometric means, because ratios are
+    compared.
+    """
+
+    count: int
+    mean: float
+    median: float
+    minimum: float
+    maximum: float
+    level: float
+    sd: float | None = None
+    cv: float | None = None
+    low: float | None = None
+    high: float | None = None
+    geometric_mean: float | None = None
+
+
+def summarise(values: Sequence[float], *, level: float = 0.95) -> Summary | None:
+    """values: one a repetition, at least one, else None.
+
+    The interval says where the mean of many such repetitions would lie on this machine in this state; it assumes that
+    they are independent and roughly normal, and knows nothing of other machines or days.
+    """
+    x = np.asarray(values, dtype=float)
+    if x.size == 0:
+        return None
+    mean = float(x.mean())
+    sd = float(x.std(ddof=1)) if x.size > 1 else None
+    half = None if sd is None else t_critical(1 - level, x.size - 1) * sd / math.sqrt(x.size)
+    return Summary(
+        count=int(x.size),
+        mean=mean,
+        median=float(np.median(x)),
+        minimum=float(x.min()),
+        maximum=float(x.max()),
+        level=level,
+        sd=sd,
+        cv=None if sd is None or mean == 0 else sd / abs(mean),
+        low=None if half is None else mean - half,
+        high=None if half is None else mean + half,
+        geometric_mean=float(np.exp(np.log(x).mean())) if (x > 0).all() else None,
+    )
+
+
+#: Of what is left, spent on the next analysis: most on the first, which for most plans is the only one.
+SPENT_RATIO = 0.8
+#: So little that nothing is claimed at it, and not zero, at which there is no interval.
+_ALPHA_MIN = 1e-9
+
+
+def alpha_at(look: int, alpha: float) -> float:
+    """look: from 1. The chance of a false claim that this analysis may take, of `alpha` in all."""
+    return alpha * SPENT_RATIO * (1 - SPENT_RATIO) ** (look - 1)
+
+
+def alpha_after(spent: Sequence[float], alpha: float) -> float:
+    """What the next analysis may take, where those before it took `spent`."""
+    return max(_ALPHA_MIN, SPENT_RATIO * (alpha - sum(spent)))
