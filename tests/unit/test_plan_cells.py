@@ -104,7 +104,7 @@ def test_versions_and_paths_go_where_the_system_keeps_them() -> None:
 def test_one_level_needs_no_brackets_and_makes_no_axis() -> None:
     plan = read("threads = 4\ndurability = ['full']")
     assert plan.cells[0].threads == 4
-    assert plan.cells[0].durability == "full"
+    assert plan.cells[0].record.durability == "full"
     assert plan.cells[0].record.levels == {"system": "sqlite"}
     assert plan.cells[0].record.label == "sqlite"
 

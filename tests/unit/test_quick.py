@@ -28,7 +28,7 @@ def test_a_few_words_are_a_plan() -> None:
     assert {cell.workload.loaded_rows for cell in plan.cells} == {1000}
     assert (plan.record.window_s, plan.record.repetitions) == (7.0, 6)
     assert plan.record.title == "mariadb and sqlite: ycsb-b, 1 and 8 threads"
-    assert {cell.durability for cell in plan.cells} == {"full"}
+    assert {cell.record.durability for cell in plan.cells} == {"full"}
 
 
 def test_versions_of_one_kind_are_systems_of_their_own() -> None:

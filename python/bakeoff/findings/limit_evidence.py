@@ -1,8 +1,9 @@
 """Whether the runs of one cell hold a limit: yes, no, or not decided, with what says so.
 
-It is judged as a value of `fail_if` is (`analysis/threshold.py`): one run decides by its value, several by the interval
-of the typical run. Disturbed and invalid runs are no evidence. A run that has no value because it was overloaded, or
-because too many of its operations failed, missed the limit: such runs say "no" where none of the others kept it.
+It is judged as a value of `fail_if` is (`analysis/thresholds.py`): one run decides by its value, several by the
+interval of the typical run. Disturbed and invalid runs are no evidence. A run that has no value because it was
+overloaded, or because too many of its operations failed, missed the limit: such runs say "no" where none of the
+others kept it.
 """
 
 from __future__ import annotations
