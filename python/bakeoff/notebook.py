@@ -22,9 +22,8 @@ from .bundle.read import PACKED_MAX_BYTES, UNPACKED_MAX_BYTES, Bundle
 from .errors import BundleError
 from .findings.runs import used_runs
 from .model.records import BundleInfo, FactsRecord, LoadRecord, MachineFacts, PlanRecord, RunRecord, Scalar
-from .report import table
-from .report.answer import Answer
-from .report.conclusion import analysed, answer_of
+from .report import tables as table
+from .report.answer import Answer, analysed, answer_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -151,7 +150,7 @@ class OpenBundle:
     @cached_property
     def charts(self) -> dict[str, Chart]:
         """Those of the report, by name."""
-        from .report.figures import figures_of
+        from .report.charts.figures import figures_of
 
         drawn = figures_of(self._bundle, self.answer()).files()
         return {one.name: Chart(one.name, one.label, one.canvas.standalone(one.label)) for one in drawn}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from bakeoff.provision.debian import Debian, PackageSet
-from bakeoff.report.html import write_report
+from bakeoff.report.html.write import write_report
 from builders.bundles import Story, invalid, write_bundle
 from builders.chromium import Chromium
 

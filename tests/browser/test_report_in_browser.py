@@ -11,8 +11,8 @@ import pytest
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.records import RunRecord
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.html import write_report
+from bakeoff.report.answer import answer_of
+from bakeoff.report.html.write import write_report
 from builders import nodes
 from builders.bundles import MARIADB, SQLITE, Story, invalid, write_bundle
 from builders.chromium import DARK, Chromium, asked_by_page, without_policy

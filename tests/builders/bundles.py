@@ -38,8 +38,7 @@ from bakeoff.model.records import (
     ServerSide,
     Validity,
 )
-from bakeoff.report.answer import Answer
-from bakeoff.report.conclusion import answer_of
+from bakeoff.report.answer import Answer, answer_of
 from bakeoff.schedule.instance import file_name
 
 DATASET = "ycsb-1-7f3a"

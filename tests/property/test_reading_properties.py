@@ -18,8 +18,8 @@ from bakeoff.cli.output import print_json
 from bakeoff.errors import BakeoffError
 from bakeoff.plan.dry_run.describe import describe
 from bakeoff.plan.read import resolve
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import answer_of
+from bakeoff.report.text.terminal import render_text
 from bakeoff.workloads.ycsb import read_ycsb_file
 from builders.bundles import MARIADB, Story, write_bundle
 from hypothesis import HealthCheck, given, settings

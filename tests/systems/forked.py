@@ -24,8 +24,8 @@ IMPORTED = (
     "bakeoff.cli",
     "bakeoff.plan.several_plans",
     "bakeoff.schedule.conductor",
-    "bakeoff.report.page",
-    "bakeoff.report.text",
+    "bakeoff.report.html.page",
+    "bakeoff.report.text.terminal",
     "scipy.special",
 )
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 from bakeoff.bundle.read import Bundle
+from bakeoff.findings.faults import loss_words
 from bakeoff.model.faults import FaultEffect
 from bakeoff.provision.installation import Installation
-from bakeoff.report.loss_words import loss_words
 from commands import bakeoff, descendants, end, finish, gone, only_bundle, started, wait_until, write_plan
 
 pytestmark = pytest.mark.servers

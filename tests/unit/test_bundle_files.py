@@ -9,7 +9,7 @@ import pytest
 from bakeoff.bundle import files
 from bakeoff.bundle.write import BundleWriter, folder_at
 from bakeoff.errors import BakeoffError, BundleError
-from bakeoff.report.html import write_report
+from bakeoff.report.html.write import write_report
 from builders.bundles import MARIADB, Story, write_bundle
 
 TINY = Story(contenders=(MARIADB,), threads=(2,), presets=("a",), repetitions=1, window_s=3, warm_up_s=1)

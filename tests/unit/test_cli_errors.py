@@ -253,7 +253,7 @@ def test_an_interrupt_while_the_report_is_made_leaves_nothing_half_written(
     def interrupted(*_: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bakeoff.report.html.render_html", interrupted)
+    monkeypatch.setattr("bakeoff.report.html.write.render_html", interrupted)
     assert cli.main(["report", str(folder)]) == ExitCode.INTERRUPTED
     assert capsys.readouterr().err == "interrupted\n"
     assert not [

@@ -20,9 +20,9 @@ from bakeoff.cli.commands.run import code_of
 from bakeoff.errors import ExitCode
 from bakeoff.model.records import RunRecord, Standing, Validity
 from bakeoff.provision.neighbours import Heard, listen
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.html import write_report
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.terminal import render_text
 from bakeoff.schedule.machine_sharing import Quiet
 
 from tests.builders.bundles import Story, invalid, write_bundle

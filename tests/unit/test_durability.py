@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bakeoff.findings.comparisons import ComparisonAnswer
 from bakeoff.model.durability import FACTS, LEVELS, NOTHING, Survival, kind_of_loss, read, words
-from bakeoff.report.answer import ComparisonAnswer
-from bakeoff.report.conclusion import answer_of
+from bakeoff.report.answer import answer_of
 from bakeoff.systems import SYSTEMS
 from bakeoff.systems.cassandra.options import acknowledging as of_level
 from bakeoff.systems.durability import of_cassandra, of_innodb, of_postgresql, of_sqlite

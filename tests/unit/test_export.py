@@ -17,8 +17,7 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import ExitCode
 from bakeoff.model.records import RunRecord
-from bakeoff.report.table import cells_table, runs_table, told_of
-from bakeoff.report.table_text import as_csv
+from bakeoff.report.tables import as_csv, cells_table, runs_table, told_of
 from builders.bundles import MARIADB, SQLITE, Story, failed, invalid, write_bundle
 from builders.clients import slowed
 

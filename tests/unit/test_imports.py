@@ -11,7 +11,7 @@ ROOT = Path(bakeoff.__file__).parent
 #: From the ground up: each may import those before it. Modules beside the packages (errors, locks, ...) are in none.
 LAYERS = (
     *("model", "analysis", "bundle", "findings", "provision", "fleet", "systems", "workloads", "plan", "schedule"),
-    *("charts", "report", "notebook", "cli"),
+    *("report", "notebook", "cli"),
 )
 #: `bakeoff.bundle.open_bundle` is the public name of the door for notebooks, which `notebook` is.
 DOORS = {("bakeoff.bundle", "bakeoff.notebook")}

@@ -16,9 +16,9 @@ from bakeoff.cli import main
 from bakeoff.errors import ExitCode
 from bakeoff.findings.run_values import observed, run_values
 from bakeoff.model.records import RunRecord
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.html import write_report
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, SQLITE, Story, invalid, write_bundle
 from builders.plans import read, refused
 

@@ -9,7 +9,7 @@ from bakeoff.cli import main
 from bakeoff.errors import ExitCode, PlanError, ServerError
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
-from bakeoff.report.conclusion import answer_of
+from bakeoff.report.answer import answer_of
 from bakeoff.systems.mysql.mariadb import MariaDb
 from builders.bundles import Story, write_bundle
 

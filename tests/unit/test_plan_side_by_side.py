@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 from bakeoff.errors import PlanError
+from bakeoff.findings.configuration import Difference
 from bakeoff.findings.contestants import Contest, setting_words
 from bakeoff.plan.read import read_plan
 from bakeoff.plan.resolved import ResolvedPlan
 from bakeoff.plan.several_plans import side_by_side
-from bakeoff.report.answer import Difference
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.html import write_report
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.terminal import render_text
 from bakeoff.schedule.run_order import schedule
 from builders.bundles import MARIADB, Story, write_bundle
 

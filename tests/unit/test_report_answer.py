@@ -14,11 +14,10 @@ from bakeoff.cli import main
 from bakeoff.cli.commands.run import code_of
 from bakeoff.errors import ExitCode
 from bakeoff.model.records import RunRecord, Validity
-from bakeoff.report.answer import Answer
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.html import write_report
-from bakeoff.report.operation_words import operation_words
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import Answer, answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.terminal import render_text
+from bakeoff.report.words.pairs import operation_words
 from builders.bundles import (
     MARIADB,
     SMALL,

@@ -10,19 +10,29 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from bakeoff.analysis.wording import bytes_words, grouped, milliseconds_words
-from bakeoff.charts import png, server, sweep
-from bakeoff.charts.latency import latency
-from bakeoff.charts.panel import apart
-from bakeoff.charts.png import Conversion
-from bakeoff.charts.scales import Levels, Linear, Log, Nines, Points, for_bytes, for_latency
-from bakeoff.charts.series import EMPTY, Series, pixels
-from bakeoff.charts.spectrum import Curve, Facet, spectrum
-from bakeoff.charts.svg import lined, text_width
-from bakeoff.charts.sweep import Line, Place, Repetition
-from bakeoff.charts.throughput import throughput
-from bakeoff.charts.ticks import bytes_tick, percent_tick, short
-from bakeoff.charts.timeline import RunOverTime, Setting, detail, overview
 from bakeoff.errors import BakeoffError
+from bakeoff.report.charts import png, server, sweep
+from bakeoff.report.charts.panel import apart
+from bakeoff.report.charts.png import Conversion
+from bakeoff.report.charts.scales import (
+    EMPTY,
+    Levels,
+    Linear,
+    Log,
+    Nines,
+    Points,
+    Series,
+    bytes_tick,
+    for_bytes,
+    for_latency,
+    percent_tick,
+    pixels,
+    short,
+)
+from bakeoff.report.charts.spectrum import Curve, Facet, spectrum
+from bakeoff.report.charts.svg import lined, text_width
+from bakeoff.report.charts.sweep import Line, Place, Repetition, latency, throughput
+from bakeoff.report.charts.timeline import RunOverTime, Setting, detail, overview
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,18 +8,17 @@ from pathlib import Path
 
 import pytest
 from bakeoff.bundle.read import Bundle
+from bakeoff.findings.between_bundles.conditions import changes
+from bakeoff.findings.between_bundles.matching import Match
+from bakeoff.findings.configuration import configuration_of
 from bakeoff.model.records import ClientVerdict, RunRecord
-from bakeoff.report.answer import Answer
-from bakeoff.report.client_places import places_words
-from bakeoff.report.client_table import clients_table
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.conditions import changes
-from bakeoff.report.config_diff import configuration_of
-from bakeoff.report.figures import figures_of
-from bakeoff.report.html import render_html
-from bakeoff.report.matching import Match
-from bakeoff.report.page_runs import machine_rows
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import Answer, answer_of
+from bakeoff.report.charts.figures import figures_of
+from bakeoff.report.html.rows import machine_rows
+from bakeoff.report.html.write import render_html
+from bakeoff.report.tables import clients_table
+from bakeoff.report.text.terminal import render_text
+from bakeoff.report.words.clients_and_nodes import places_words
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 from builders.clients import shared_out, slowed
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bakeoff.model.records import RunRecord
-from bakeoff.report.conclusion import answer_of
+from bakeoff.report.answer import answer_of
 from builders.bundles import (
     MARIADB,
     SMALL,

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from bakeoff.bundle.read import Bundle
-from bakeoff.report.answer import Difference
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.config_diff import configuration_of
-from bakeoff.report.html import write_report
+from bakeoff.findings.configuration import Difference, configuration_of
+from bakeoff.report.answer import answer_of
+from bakeoff.report.html.write import write_report
 from builders.bundles import MARIADB, SQLITE, Contender, Story, write_bundle
 
 SMALL = Story(threads=(1,), presets=("c",), repetitions=1, window_s=2, warm_up_s=1)

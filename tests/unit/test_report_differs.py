@@ -14,11 +14,10 @@ import pytest
 from bakeoff.analysis.hints import hint_of
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
+from bakeoff.findings.differing_figures import _says_what_was_changed
 from bakeoff.model.records import CellRecord, RunRecord
-from bakeoff.report.answer import Answer
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.differs import _says_what_was_changed
-from bakeoff.report.html import write_report
+from bakeoff.report.answer import Answer, answer_of
+from bakeoff.report.html.write import write_report
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 
 FASTER = replace(MARIADB, name="faster", rate_1=5_000.0, rate_max=30_000.0)

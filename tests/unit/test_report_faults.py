@@ -10,12 +10,11 @@ import pytest
 from bakeoff.analysis.histograms import Histogram
 from bakeoff.analysis.metric import Observed
 from bakeoff.analysis.registry import metric
+from bakeoff.findings.faults import unknown_may_have_written
 from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
 from bakeoff.model.records import RunRecord, Validity
-from bakeoff.report.answer import Answer
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.loss_words import unknown_may_have_written
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import Answer, answer_of
+from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, SQLITE, Contender, Story, write_bundle
 
 KILL = PlannedFault(at_s=20, node="server", do="kill", for_s=5)

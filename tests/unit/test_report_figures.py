@@ -7,7 +7,7 @@ from pathlib import Path
 from bakeoff.analysis.response_times import samples_needed
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.records import RunRecord
-from bakeoff.report.figures import spectrum_curve
+from bakeoff.report.charts.figures import spectrum_curve
 from builders.bundles import MARIADB, Story, invalid, write_bundle
 
 SMALL = Story(contenders=(MARIADB,), threads=(1,), presets=("c",), repetitions=2, window_s=2, warm_up_s=1)

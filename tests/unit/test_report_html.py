@@ -19,8 +19,8 @@ from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.model.boundary import Check, ErrorSample
 from bakeoff.model.records import RunRecord, Validity
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.html import write_report
+from bakeoff.report.answer import answer_of
+from bakeoff.report.html.write import write_report
 from builders.bundles import MARIADB, SQLITE, Contender, Story, failed, invalid, write_bundle
 from builders.golden import assert_golden
 

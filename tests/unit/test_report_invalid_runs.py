@@ -12,9 +12,9 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.cli.commands.run import all_held
 from bakeoff.model.boundary import ErrorSample
 from bakeoff.model.records import RunRecord
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.html import write_report
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.terminal import render_text
 from builders.bundles import (
     MARIADB,
     SMALL,

@@ -10,14 +10,14 @@ import pytest
 from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
+from bakeoff.findings.comparisons import ComparisonAnswer
 from bakeoff.model.isolation import MEANINGS, meaning_words
 from bakeoff.model.records import RunRecord
-from bakeoff.report.answer import Answer, ComparisonAnswer
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.failure_words import failure_words
-from bakeoff.report.html import write_report
-from bakeoff.report.operation_words import operation_words
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import Answer, answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.terminal import render_text
+from bakeoff.report.words.failures_and_isolation import failure_words
+from bakeoff.report.words.pairs import operation_words
 from bakeoff.systems.base import ISOLATION_LEVELS
 from builders.bundles import MARIADB, SQLITE, Contender, Story, write_bundle
 

@@ -11,12 +11,12 @@ from bakeoff.analysis.histograms import Histogram, to_document
 from bakeoff.analysis.metric import Observed
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
-from bakeoff.charts.series import Series
-from bakeoff.charts.server import metrics_of
 from bakeoff.findings.run_values import observed
 from bakeoff.model.boundary import NodeResult
 from bakeoff.model.records import NodeSilence, RunRecord
-from bakeoff.report.conclusion import answer_of
+from bakeoff.report.answer import answer_of
+from bakeoff.report.charts.scales import Series
+from bakeoff.report.charts.server import metrics_of
 from builders.bundles import MARIADB, Story, write_bundle
 
 GROWING = {"replica1": [0.5, 1.0, 1.5, 2.0, 2.5, 3.0], "replica2": [0.4, 2.0, 3.0, 4.0, 5.0, 6.1]}

@@ -15,9 +15,9 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.findings.limit_evidence import LimitLevel, Verdict
 from bakeoff.findings.limits import words_of
 from bakeoff.model.records import RunRecord, Validity
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.html import write_report
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, SQLITE, Story, invalid, timed_out, write_bundle
 from builders.golden import assert_golden
 

@@ -7,7 +7,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from bakeoff.report.limits import limits_of
+from bakeoff.report.words.not_shown import limits_of
 
 
 def limits(

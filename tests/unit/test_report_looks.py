@@ -18,12 +18,11 @@ from bakeoff.bundle.resume import Present
 from bakeoff.bundle.write import BundleWriter
 from bakeoff.cli import main
 from bakeoff.errors import BakeoffError, BundleError
+from bakeoff.findings import interim_analyses as analyses
+from bakeoff.findings.between_bundles.comparison import compared
 from bakeoff.model.records import AnalysisRecord, RunRecord
-from bakeoff.report import analyses
-from bakeoff.report.answer import Answer
-from bakeoff.report.conclusion import analysed, answer_and_records, answer_of
-from bakeoff.report.occasions import compared
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import Answer, analysed, answer_and_records, answer_of
+from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, Story, write_bundle
 
 SLOWER = replace(MARIADB, name="slower", rate_1=3_960.0, rate_max=23_760.0)

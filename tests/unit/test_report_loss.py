@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from bakeoff.analysis.histograms import Histogram, to_document
+from bakeoff.findings.faults import COUNTED, READING, loss_words
 from bakeoff.model.boundary import Check, Series
 from bakeoff.model.faults import FaultEffect, FaultRecord, PlannedFault
 from bakeoff.model.records import RunRecord
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.loss_words import COUNTED, READING, loss_words
+from bakeoff.report.answer import answer_of
 from builders.bundles import MARIADB, Story, write_bundle
 
 CRATES = Path(__file__).parents[2] / "crates/workloads/src"

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 from bakeoff.errors import BundleError
+from bakeoff.findings.between_bundles.matching import Matching, match
 from bakeoff.findings.source import Source
 from bakeoff.model.levels import work_of
 from bakeoff.model.records import FactsRecord, PlanRecord
 from bakeoff.plan.read import resolve
-from bakeoff.report.matching import Matching, match
 
 SQLITE = "[systems.sqlite]\n"
 A = "[workload]\nkind = 'ycsb'\npreset = 'a'\nrecords = 100\n"

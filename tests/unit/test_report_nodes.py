@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
-from bakeoff.charts.server import node_of
-from bakeoff.charts.style import COLOURS
 from bakeoff.model.records import RunRecord
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.fault_marks import marks_of
-from bakeoff.report.figures import figures_of
-from bakeoff.report.html import write_report
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import answer_of
+from bakeoff.report.charts.figures import figures_of
+from bakeoff.report.charts.panel import marks_of
+from bakeoff.report.charts.server import node_of
+from bakeoff.report.charts.svg import COLOURS
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, Contender, Story, invalid, write_bundle
 from builders.nodes import NODES, hurt, story
 

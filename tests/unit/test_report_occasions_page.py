@@ -12,10 +12,10 @@ import pytest
 from bakeoff.analysis.registry import metric
 from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
-from bakeoff.report.answer import ComparisonAnswer
-from bakeoff.report.joined import Joined
-from bakeoff.report.occasion_words import occasion_words
-from bakeoff.report.occasions import compare
+from bakeoff.findings.between_bundles.both_sides import Joined
+from bakeoff.findings.between_bundles.comparison import compare
+from bakeoff.findings.comparisons import ComparisonAnswer
+from bakeoff.report.words.bundles import occasion_words
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 
 STORY = Story(contenders=(MARIADB, SQLITE), threads=(1, 8), presets=("a",), window_s=3, warm_up_s=1)

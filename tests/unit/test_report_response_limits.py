@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from bakeoff.bundle.read import Bundle
+from bakeoff.findings.cells import LimitAnswer, limit_answers
 from bakeoff.model.boundary import ResponseLimit
 from bakeoff.model.records import RunRecord
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.html import write_report
-from bakeoff.report.response_limits import LimitAnswer, limit_answers
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, Story, write_bundle
 
 STORY = Story(contenders=(MARIADB,), threads=(4,), presets=("a",), window_s=10, repetitions=2)

@@ -15,16 +15,16 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BundleError, ExitCode
 from bakeoff.findings import searches
+from bakeoff.findings.between_bundles.comparison import compare
+from bakeoff.findings.between_bundles.search_check import check_search
 from bakeoff.findings.contestants import Contest
+from bakeoff.findings.contradictions import contradictions
 from bakeoff.findings.search_verdict import search_verdict
+from bakeoff.findings.thresholds import ThresholdAnswer
 from bakeoff.model.records import RunRecord, SearchRecord
-from bakeoff.report.answer import Answer, ThresholdAnswer
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.contradictions import contradictions
-from bakeoff.report.html import write_report
-from bakeoff.report.occasions import compare
-from bakeoff.report.search_check import check_search
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import Answer, answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, Contender, Story, write_bundle
 
 SLOW = Contender("slow", rate_1=1_000, rate_max=6_000)

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bakeoff.model.records import RunRecord
-from bakeoff.report.answer import Answer
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.html import write_report
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import Answer, answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, SQLITE, Contender, Story, invalid, write_bundle
 
 

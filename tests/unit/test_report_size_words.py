@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 from bakeoff.findings.contestants import factor_words
-from bakeoff.report.size_words import size_words
+from bakeoff.report.words.cells import size_words
 
 MIB = 1 << 20
 

@@ -12,10 +12,10 @@ from bakeoff.bundle.read import Bundle
 from bakeoff.cli import main
 from bakeoff.errors import BundleError
 from bakeoff.model.records import RunRecord
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.html import write_report
-from bakeoff.report.sysbench_layout import render
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.sysbench import render
+from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, Story, failed, invalid, write_bundle
 from builders.golden import assert_golden
 

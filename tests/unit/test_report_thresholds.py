@@ -23,7 +23,7 @@ from bakeoff.model.records import RunRecord, Validity
 from bakeoff.plan.comparison import refuse_unjudged
 from bakeoff.plan.read import resolve
 from bakeoff.plan.resolved import ResolvedPlan
-from bakeoff.report.conclusion import answer_of
+from bakeoff.report.answer import answer_of
 from builders.bundles import MARIADB, Contender, Story, timed_out, write_bundle
 from builders.plans import read, refused
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-from bakeoff.report.answer import ComparisonAnswer
-from bakeoff.report.undecided import decide_words, undecided_words
+from bakeoff.findings.comparisons import ComparisonAnswer
+from bakeoff.report.words.pairs import decide_words, undecided_words
 
 
 def undecided(more: int | None, setting_words: str = "", matters: float | None = 0.05) -> ComparisonAnswer:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from bakeoff.model.records import RunRecord, Validity
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.untested_words import untested_words
+from bakeoff.report.answer import answer_of
+from bakeoff.report.words.doubts import untested_words
 from builders.bundles import MARIADB, Story, invalid, write_bundle
 
 Change = Callable[[RunRecord], RunRecord]

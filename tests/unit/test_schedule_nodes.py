@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
-from bakeoff.charts.series import Series
-from bakeoff.charts.server import metrics_of
 from bakeoff.model.records import NodeSilence
+from bakeoff.report.charts.scales import Series
+from bakeoff.report.charts.server import metrics_of
 from bakeoff.schedule.nodes import Look, NodeWatch, Processes, by_node, facts_of
 from bakeoff.schedule.sampler import Sampler
 from bakeoff.systems.base import Facts

@@ -18,9 +18,9 @@ from bakeoff.findings.run_values import observed
 from bakeoff.fleet.engine_program import resolve
 from bakeoff.model.boundary import Answer, Rate, Request, Resolved
 from bakeoff.plan import workload
-from bakeoff.report.conclusion import answer_of
-from bakeoff.report.html import write_report
-from bakeoff.report.text import render_text
+from bakeoff.report.answer import answer_of
+from bakeoff.report.html.write import write_report
+from bakeoff.report.text.terminal import render_text
 from builders.bundles import MARIADB, SQLITE, Story, write_bundle
 from builders.plans import read, refused
 

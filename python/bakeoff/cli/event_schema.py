@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from ..findings.comparisons import ComparisonAnswer
 from ..model.boundary import Document
 from ..model.records import Percentiles, Scalar, Standing, Validity
-from ..report.answer import ComparisonAnswer
 
 EVENTS_FORMAT = 1
 

@@ -39,7 +39,7 @@ def open_bundle(
     from ..plan.machines import check_disk
     from ..plan.search import with_levels_of
     from ..provision.instance import default_parent
-    from ..report.resume_words import BUNDLE
+    from ..report.words.doubts import BUNDLE
 
     work = options.work_dir or default_parent()
     check_disk(bundle_bytes(plan), place(options), "--out")

@@ -1,188 +1,40 @@
 """The answer of a bundle as plain data: every figure with its spread, its cost and its validity; every comparison in
-words; what was left out, and what none of it shows. The terminal's table, --json and the page are views of it.
-`conclusion` makes it."""
+words; what was left out, and what none of it shows. The terminal's table, --json and the page are views of it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
 from pydantic import Field
 
-from ..findings.limit_evidence import Verdict
-from ..findings.limits import LimitFinding
-from ..findings.run_values import Spread
-from ..findings.searches import SearchAnswer
+from ..analysis.metric import Metric, Observed
+from ..analysis.registry import metric
+from ..analysis.wording import counted
+from ..errors import BakeoffError
+from ..findings.cells import CellAnswer, cell_answers
+from ..findings.clients_and_nodes import ClientAnswer, NodeAnswer, client_answers, node_answers
+from ..findings.comparisons import Compared, ComparisonAnswer, compare_all
+from ..findings.configuration import Difference, configuration_of
+from ..findings.contestants import Contest
+from ..findings.contradictions import Contradiction, contradictions
+from ..findings.differing_figures import CellsDiffer, Differs
+from ..findings.faults import FaultAnswer, fault_answers
+from ..findings.limits import LimitFinding, limit_findings
+from ..findings.runs import findings_of, mark_words, runs_by_cell
+from ..findings.searches import SearchAnswer, search_answer
+from ..findings.shapes import ShapeAnswer, shape_answers
+from ..findings.source import Recording, Source
+from ..findings.thresholds import ThresholdAnswer, thresholds
 from ..model.boundary import Document, Rate
-from ..model.records import OperationSummary, Percentiles, Scalar
-from .response_limits import LimitAnswer
-from .statements import StatementFigures
-
-
-class CellAnswer(Document):
-    """One contestant in one setting. Figures are over the valid repetitions; where there are none, over all that were
-    finished. valid: every run that was made counts: what a system did in the runs that it survived is no valid figure.
-    Rates and response times are those of the typical repetition."""
-
-    cell: str
-    contestant: str
-    setting: dict[str, Scalar]
-    setting_words: str
-    system: str
-    label: str
-    workload: str
-    threads: int
-    clients: int
-    offered_ops_per_s: float | None
-    #: What fell due in an open loop, where every repetition did all of it: arrivals are drawn, so it is not what was
-    #: offered, and a rate that follows from them has no interval.
-    due_and_done_ops_per_s: float | None = None
-    repetitions_planned: int
-    repetitions_finished: int
-    repetitions_valid: int
-    valid: bool
-    #: Repetitions of which every attempt was disturbed, whether they count or not; and whether so many say nothing that
-    #: nothing is claimed of this cell.
-    repetitions_disturbed: int = 0
-    too_few_undisturbed: bool = False
-    #: Why no run is valid, in words: "31 of 31 operations failed"; "" where one is, or where none was made.
-    no_valid_run: str = ""
-    #: "3 of 10 runs were invalid (...)"; "" where all are valid.
-    invalid_runs: str = ""
-    rate_ops_per_s: Spread | None
-    response: Percentiles
-    #: How the repetitions' own times lie, ms, by the names in `response`; without those that `response` lacks.
-    response_spreads: dict[str, Spread] = Field(default_factory=dict)
-    operations: int
-    #: Over the operations of all those repetitions together.
-    by_operation: list[OperationSummary]
-    #: Response times that the workload's rules ask for.
-    limits: list[LimitAnswer] = Field(default_factory=list)
-    #: By outcome, of all finished runs: those of an invalid one are what speaks against it.
-    errors: dict[str, int] = Field(default_factory=dict)
-    error_ratio: float
-    retries: int
-    #: None where the workload does not say what its operations consist of.
-    statements: StatementFigures | None
-    #: "wire, reactor, io_uring": the client library, its runner, its way of asking the kernel.
-    client: str
-    client_cpu_us_per_op: float | None
-    server_cpu_us_per_op: float | None
-    client_memory_peak_bytes: int | None
-    server_memory_peak_bytes: int | None
-    size_on_disk_bytes: int | None
-    #: Data on disk over the system's own cache (buffer pool); None where it does not tell. Below 1 everything fits.
-    data_to_cache_ratio: float | None = None
-    write_bytes_per_user_byte: float | None
-    #: What is shown beside these, by the metric's name; one that is not defined in every run is left out.
-    metrics: dict[str, Spread] = Field(default_factory=dict)
-    #: "valid", or what stands beside the figure, each kind once.
-    validity: str
-    findings: list[str] = Field(default_factory=list)
-
-
-class FigureDiffers(Document):
-    """One figure of two cells, of `other` and `base`: a hint, no tested claim. name: a metric's, or the column of a
-    counter of the server's own ("db.Innodb_row_lock_waits_per_s"), whose values are per operation. ratio: None where
-    one of the two is zero."""
-
-    name: str
-    label: str
-    base_value: float
-    other_value: float
-    ratio: float | None
-    words: str
-
-
-class CellsDiffer(Document):
-    """Two neighbours along the axis, in words, and what differs most between them. objective_ratio: other / base of the
-    typical repetition; None where one has none."""
-
-    contestant: str
-    setting_words: str
-    base: str
-    other: str
-    objective_ratio: float | None = None
-    figures: list[FigureDiffers]
-
-
-class ComparisonAnswer(Document):
-    """What is said about `other` against `base` in one setting. Ratios are other / base; of shares one of which is zero
-    the difference, other - base, stands in their place."""
-
-    setting: dict[str, Scalar]
-    setting_words: str
-    base: str
-    other: str
-    base_value: float | None
-    other_value: float | None
-    #: Why a side has no value: "zero", "overloaded in 2 of 5 runs"; "" where it has one, or nobody knows.
-    base_why: str = ""
-    other_why: str = ""
-    #: Of the value: higher, lower, equivalent, no difference; or why there is none: too few, too few operations,
-    #: invalid runs, not comparable.
-    verdict: str
-    better: str | None
-    words: str
-    ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
-    level: float | None = None
-    p_value: float | None = None
-    p_adjusted: float | None = None
-    detectable_ratio: float | None = None
-    #: The size that matters, where the plan names one; of a claimed difference whether it is shown to exceed that
-    #: (matters), to be less (small), or neither (open).
-    matters_ratio: float | None = None
-    size: str | None = None
-    #: That would decide whether there is a difference of the size that matters; None where it is decided, where no size
-    #: is named, and where more than a hundred would be needed.
-    more_repetitions: int | None = None
-    difference: float | None = None
-    difference_low: float | None = None
-    difference_high: float | None = None
-    repetitions: int
-    notes: list[str] = Field(default_factory=list)
-    #: How many operations failed for good on either side, in a sentence; "" where that is alike, and nobody asks.
-    failures: str = ""
-    #: What else differs, most first.
-    differs: list[FigureDiffers] = Field(default_factory=list)
-
-    @property
-    def claims_difference(self) -> bool:
-        return self.verdict in ("higher", "lower")
-
-    @property
-    def is_undecided(self) -> bool:
-        return self.verdict == "no difference"
-
-
-class ShapeLevel(Document):
-    """One level of a sweep. against: the comparison with the level measured as best; None: it is that one."""
-
-    cell: str
-    level: Scalar
-    level_words: str
-    value: Spread | None
-    against: ComparisonAnswer | None
-
-
-class ShapeAnswer(Document):
-    """Where over a swept number the objective is best, for one contestant in one setting of all the other factors.
-    top: the level measured as best; best: those that may be it; left_out: those that could not be compared. Where
-    nothing is judged, for want of repetitions, `best` is `top` alone. knee: the levels that it may be at, empty where
-    there is none to look for."""
-
-    axis: str
-    contestant: str
-    setting: dict[str, Scalar]
-    setting_words: str
-    direction: str  # of what is best: higher, lower
-    levels: list[ShapeLevel]
-    judged: bool
-    repetitions: int
-    top: Scalar
-    best: list[Scalar]
-    left_out: list[Scalar]
-    detectable_ratio: float | None
-    knee: list[Scalar]
+from ..model.records import AnalysisRecord, RunRecord
+from .words.cells import abort_words
+from .words.clients_and_nodes import client_sentences, lag_sentences, places_differ_words
+from .words.doubts import disturbed_sentences, lost_sentences, resume_words
+from .words.failures_and_isolation import NONE_FAILED, isolation_sentences, with_failures
+from .words.headline import aside_words, headline_words, value_look_words
+from .words.limits import threshold_sentences
+from .words.not_shown import limits_of
 
 
 class MetricShown(Document):
@@ -193,141 +45,6 @@ class MetricShown(Document):
     unit: str
     better: str
     about: str
-
-
-class Difference(Document):
-    """Of configuration. values: by contestant. deciding: it may be the reason for a result. cause: what it follows
-    from, where the plan declares that."""
-
-    name: str
-    values: dict[str, str]
-    deciding: bool = False
-    cause: str = ""
-
-
-class FaultAnswer(Document):
-    """One planned fault in one cell, or several that are one event, over the runs that are shown. fault: in words;
-    label: "kill n3"; nodes: that it is done to. figures: by the metric's name, without those that not every run has.
-    gap_before_s: the longest before the first fault. not_back: runs in which the rate was not seen to come back;
-    not_noticed: in which no operation failed."""
-
-    cell: str
-    contestant: str
-    setting: dict[str, Scalar]
-    setting_words: str
-    fault: str
-    label: str
-    nodes: list[str] = Field(default_factory=list)
-    runs: int
-    figures: dict[str, Spread] = Field(default_factory=dict)
-    gap_before_s: float = 0.0
-    not_back: int = 0
-    not_noticed: int = 0
-    #: The work writes, at least at times.
-    writes: bool = True
-    #: Of what is unknown in those runs, something may have been written.
-    unknown_writes: bool = True
-    #: Over all of those runs.
-    failed: int = 0
-    unknown: int = 0
-    #: Runs in which the rate fell again after it had come back; when, from the fault (least and most); and to which
-    #: share of the rate before.
-    fell_again: int = 0
-    fell_again_at_s: tuple[float, float] = (0.0, 0.0)
-    fell_again_to_ratio: float = 0.0
-    #: The load was a closed loop, in which a user who waits asks nothing.
-    closed: bool = False
-    #: In whole windows: operations that took longer than a second, over all of those runs, and the longest of all.
-    waited_long: int = 0
-    longest_wait_s: float = 0.0
-    #: How the server came back, each way once: "incremental state transfer".
-    rejoined: list[str] = Field(default_factory=list)
-    after_load: bool = False
-    #: Of a cell's last fault: what the checks after its runs say of acknowledged writes, as a clause.
-    loss: str = ""
-
-
-class NodeAnswer(Document):
-    """What came from one node in one cell, over all runs that are shown. share: of the operations of all nodes. errors:
-    by outcome. reconnects: sessions that were opened there again. silent_s: for how long it did not answer in all those
-    runs, and how often."""
-
-    contestant: str
-    setting_words: str
-    node: str
-    role: str
-    operations: int
-    share: float | None
-    p50_ms: float | None
-    p99_ms: float | None
-    errors: dict[str, int]
-    reconnects: int
-    runs: int = 1
-    silences: int
-    silent_s: float
-
-
-class ClientAnswer(Document):
-    """What one client of a cell did, or all those on one machine, over all runs that are shown. client: in words.
-    rate_ops_per_s: of all of them, in the mean run. share: of the operations of all clients. is_behind: all of them
-    were slower than the other clients in most runs. CPU is theirs together; memory, ratios, round trip and clock those
-    of the one that has most, None where nobody knows. clock: how far it is ahead of the controller's, and to within
-    what that is known."""
-
-    contestant: str
-    setting_words: str
-    client: str
-    machine: str
-    clients: int
-    is_behind: bool
-    rate_ops_per_s: float
-    share: float | None
-    p99_ms: float | None
-    errors: dict[str, int]
-    cpu_us_per_op: float | None
-    memory_peak_bytes: int
-    busy_ratio: float | None
-    no_core_ratio: float | None
-    steal_ratio: float
-    server_round_trip_ms: float | None
-    clock_offset_s: float | None
-    clock_bound_ms: float | None
-    start_late_ms: float | None
-
-
-class ThresholdAnswer(Document):
-    """Of the plan's `fail_if`, in one cell or of one contestant. status: failed, undecided, passed, not judged. cell:
-    empty of a change, and where no level was found. value: of the typical run, in the metric's unit; low, high: the
-    interval that decided, None where one run did."""
-
-    condition: str
-    status: str
-    words: str
-    #: Of what is undecided: `interval` (it reaches to either side), `too busy` (too few undisturbed runs) or `too few
-    #: operations` (for the percentile); "" otherwise.
-    undecided_by: str = ""
-    cell: str = ""
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def fails(self) -> bool:
-        """A check that cannot see must not pass for ever."""
-        return self.status in ("failed", "not judged")
-
-
-class Contradiction(Document):
-    """search, fixed: whether the limit holds at that level, by the search and by the runs at the level."""
-
-    contestant: str
-    setting_words: str
-    limit: str
-    level: float
-    level_words: str
-    search: Verdict
-    fixed: Verdict
-    words: str
 
 
 class Answer(Document):
@@ -391,3 +108,212 @@ class Answer(Document):
     limits: list[str]
     command: str
     bakeoff_version: str
+
+
+#: Shown of every cell without being asked for.
+_IN_EVERY_REPORT = {"rate", "latency_p50", "latency_p95", "latency_p99", "latency_p999", "latency_max"}
+#: Another command may record an analysis of the bundle at the same time.
+ATTEMPTS_MAX = 5
+#: Sentences about levels of isolation on the first screen; the others stand with the limits.
+LEVELS_MAX = 2
+_BETTER = {"higher": "more is better", "lower": "less is better", "neither": "neither more nor less is better"}
+#: After these a bundle is continued; one that still runs continues by itself.
+_STOPPED = ("interrupted", "failed")
+_STATES = {"interrupted": "it was interrupted", "failed": "it was stopped by an error", "running": "it still runs"}
+DEMONSTRATION = (
+    "This is a demonstration: its runs are short and its machine is shared. It shows how a comparison is made and read,"
+    " not which of these systems is faster for you."
+)
+
+
+def answer_of(
+    bundle: Source,
+    metrics: Sequence[Metric] = (),
+    comparisons: Sequence[ComparisonAnswer] | None = None,
+) -> Answer:
+    """metrics: to be shown beside those of every report; the objective is one of them anyway. comparisons: in place of
+    those by block. Whoever shows the answer of one bundle to somebody who may act on it uses `analysed`."""
+    return answer_and_records(bundle, metrics, comparisons)[0]
+
+
+def answer_and_records(
+    bundle: Source,
+    metrics: Sequence[Metric] = (),
+    comparisons: Sequence[ComparisonAnswer] | None = None,
+    *,
+    can_record: bool = True,
+) -> tuple[Answer, list[AnalysisRecord]]:
+    """The answer, and what has to be in the bundle before it is shown. can_record: whether that can be written."""
+    plan, info = bundle.plan, bundle.info
+    contest = Contest(plan)
+    runs = runs_by_cell(bundle.runs)
+    own = [metric(rate.name, plan.rates) for rate in plan.rates]
+    aborts = metric("abort_ratio")
+    if any(aborts.of(Observed(run)) for run in bundle.runs):
+        own.append(aborts)
+    shown = {m.name: m for m in (contest.objective, *own, *metrics) if m.name not in _IN_EVERY_REPORT}
+    cells = cell_answers(contest, bundle, runs, list(shown.values()))
+    search = search_answer(contest, bundle)
+    if search is not None:
+        comparisons = []  # its levels were chosen to find one place: they are no sweep, and no pairs
+    compared = (
+        compare_all(contest, bundle, runs, can_record=can_record)
+        if comparisons is None
+        else Compared(list(comparisons))
+    )
+    shapes = shape_answers(contest, bundle, runs, compared.alpha) if comparisons is None else []
+    compared = replace(compared, by_setting=with_failures(contest, bundle, compared.by_setting, cells))
+    differs = Differs(contest, bundle, runs)
+    if comparisons is None:
+        by_setting = [c.model_copy(update={"differs": differs.beside(c)}) for c in compared.by_setting]
+        compared = replace(compared, by_setting=by_setting)
+    neighbours = differs.neighbours() if search is None else []
+    held = limit_findings(contest, bundle, runs, compared.alpha)
+    judged = thresholds(contest, bundle, runs, search, compared)
+    against = contradictions(contest, search, held, judged)
+    faults = fault_answers(contest, runs)
+    lags = lag_sentences(contest, bundle, runs)
+    slow = client_sentences(contest, runs)
+    levels = isolation_sentences(contest, bundle)
+    leading = levels[:LEVELS_MAX] if search is None and _is_about_conflicts(contest, compared, cells) else []
+    answer = Answer(
+        title=plan.title,
+        description=plan.description,
+        created=info.created,
+        incomplete=_incomplete(bundle),
+        demonstration=DEMONSTRATION if plan.demonstration or info.demonstration else "",
+        objective=plan.objective,
+        objective_words=_objective_words(contest.objective),
+        pacing=plan.pacing,
+        measured=_measured_words(bundle),
+        disturbed=mark_words(bundle.runs),
+        too_busy=any(cell.too_few_undisturbed for cell in cells),
+        headline=[
+            *unreadable_sentences(bundle),
+            *disturbed_sentences(bundle, runs),
+            *lost_sentences(bundle, runs),
+            *(f"{one.words}." for one in against),
+            *threshold_sentences(judged),
+            *value_look_words(plan, compared),
+            *headline_words(
+                contest, compared, shapes, neighbours, cells, held, search, bundle.runs, faults, lags, slow, leading
+            ),
+        ],
+        aside=aside_words(contest, compared, shapes, neighbours, cells),
+        thresholds=judged,
+        comparisons=compared.by_setting,
+        over_all=compared.over_all,
+        neighbours=neighbours,
+        look=compared.look,
+        shapes=shapes,
+        search=search,
+        contradictions=against,
+        nodes=node_answers(contest, runs),
+        clients=client_answers(contest, runs),
+        faults=faults,
+        held=held,
+        cells=cells,
+        metrics=[
+            MetricShown(name=m.name, label=m.label, unit=m.unit, better=m.better, about=m.about) for m in shown.values()
+        ],
+        rates=plan.rates,
+        compared=contest.factor,
+        contestants=contest.contestants,
+        validity=[
+            *_validity_words(bundle.runs),
+            *places_differ_words(contest, runs),
+            *_load_warnings(bundle),
+        ],
+        between_plans=[Difference(name=key, values=said) for key, said in plan.differences.items()],
+        undeclared=configuration_of(bundle).undeclared,
+        runs_finished=len(bundle.runs),
+        runs_valid=sum(run.valid for run in bundle.runs),
+        runs_planned=len(bundle.runs) if search and info.state == "complete" else plan.runs_max,
+        skipped=dict(info.skipped),
+        messages=list(info.messages),
+        limits=[*levels[len(leading) :], *limits_of(bundle, cells)],
+        command=info.command,
+        bakeoff_version=info.bakeoff_version,
+    )
+    return answer, compared.pending
+
+
+def analysed(bundle: Recording, metrics: Sequence[Metric] = ()) -> Answer:
+    """The answer, for somebody who may act on it: recorded first, in the bundle, as one of its analyses. Where that
+    cannot be done the answer claims nothing that was not claimed before."""
+    for _ in range(ATTEMPTS_MAX):
+        known = len(bundle.analyses)
+        answer, pending = answer_and_records(bundle, metrics)
+        try:
+            if not pending or bundle.record(pending, known):
+                return answer
+        except BakeoffError:
+            break
+    return answer_and_records(bundle, metrics, can_record=False)[0]
+
+
+def _is_about_conflicts(contest: Contest, compared: Compared, cells: Sequence[CellAnswer]) -> bool:
+    """Where the plan names a level of isolation, or operations failed or were aborted, what levels mean comes first."""
+    asked = any(cell.isolation for cell in contest.plan.cells)
+    failed = any(found.failures and not found.failures.startswith(NONE_FAILED) for found in compared.by_setting)
+    return asked or failed or bool(abort_words(contest, cells))
+
+
+def _objective_words(objective: Metric) -> str:
+    about = objective.about[:1].lower() + objective.about[1:].removesuffix(".")
+    return f"{objective.label} ({about}; {_BETTER[objective.better]})"
+
+
+def _validity_words(runs: Sequence[RunRecord]) -> list[str]:
+    """Of the whole bundle: how many runs count, and each kind of doubt with the number of runs it touches."""
+    valid = sum(run.valid for run in runs)
+    disturbed = sum(run.standing == "disturbed" for run in runs)
+    marked = f", {disturbed} disturbed" if disturbed else ""
+    all_of = f"{valid} of " if valid < len(runs) else "all " if len(runs) > 1 else ""
+    if any(run.is_marked for run in runs):
+        first = f"{all_of}{counted(len(runs), 'run', 'runs')} counted"
+    else:
+        first = f"{all_of}{counted(len(runs), 'run is', 'runs are')} valid"
+    return [f"{first}{marked}" if runs else "no run was finished", *findings_of(runs)]
+
+
+def _load_warnings(bundle: Source) -> list[str]:
+    return [f"the engine warned: {words}" for load in bundle.loads for words in load.warnings]
+
+
+def _incomplete(bundle: Source) -> str:
+    part = bundle.plan.part_words
+    planned = bundle.plan.runs_max
+    missing = 0 if bundle.plan.search else planned - len(bundle.runs)
+    if missing <= 0 and bundle.info.state == "complete":
+        return f"Not the whole plan: {part}." if part else ""
+    reason = _STATES.get(bundle.info.state, "some results are missing")
+    reason = f"{part}, and {reason}" if part else reason
+    of = "at most " if bundle.plan.search else ""
+    here = f"{len(bundle.runs)} of {of}{counted(planned, 'run is', 'runs are')} here"
+    rest = f" {resume_words(bundle)} makes the rest." if bundle.info.state in _STOPPED else ""
+    return f"Not the whole plan: {reason}; {here}.{rest}"
+
+
+def unreadable_sentences(bundle: Source) -> list[str]:
+    """Runs that are missing may be the ones that would have changed the answer."""
+    why = list(getattr(bundle, "unreadable_runs", []))
+    if not why:
+        return []
+    runs = "The result of 1 run" if len(why) == 1 else f"The results of {len(why)} runs"
+    return [f"{runs} could not be read, and what follows is without {'it' if len(why) == 1 else 'them'}: {why[0]}."]
+
+
+def unreadable_in(bundles: Iterable[Source]) -> list[str]:
+    """Of bundles that are compared, each with its folder."""
+    found = (f"{bundle.folder}: {words}" for bundle in bundles for words in unreadable_sentences(bundle))
+    return list(dict.fromkeys(found))
+
+
+def _measured_words(bundle: Source) -> str:
+    plan = bundle.plan
+    window = f"{plan.window_s:g} s window" if plan.window_s is not None else f"{plan.operations or 0:,} operations"
+    often = counted(plan.repetitions, "repetition", "repetitions")
+    if plan.search:
+        often = f"searched in {counted(len(bundle.runs), 'run', 'runs')}"
+    return f"{often}, {plan.warm_up_s:g} s warm-up, {window}"

@@ -120,7 +120,7 @@ def _document(one: Listed) -> dict[str, Any]:
 def run_show(options: argparse.Namespace) -> int:
     from ...bundle.read import Bundle
     from ...bundle.results_folder import listed
-    from ...report.conclusion import analysed
+    from ...report.answer import analysed
 
     folder = _folder(options.bundle, options.results)
     bundle = Bundle.open(folder)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from ...analysis.metric import Metric
     from ...analysis.thresholds import Condition, Outcome
     from ...bundle.read import Bundle
-    from ...report.conditions import Change
-    from ...report.joined import Joined
-    from ...report.occasions import Occasions
-    from ...report.search_check import SearchCheck
+    from ...findings.between_bundles.both_sides import Joined
+    from ...findings.between_bundles.comparison import Occasions
+    from ...findings.between_bundles.conditions import Change
+    from ...findings.between_bundles.search_check import SearchCheck
 
 #: So many differences are listed in a text, each value cut to so many letters; --json has all.
 CHANGES_MAX = 20
@@ -81,10 +81,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> int:
     from ...analysis import thresholds
     from ...bundle.read import Bundle
-    from ...report.joined import Joined
-    from ...report.occasions import compared
-    from ...report.occasions_page import write_comparison
-    from ...report.search_check import check_search, is_search_against_fixed
+    from ...findings.between_bundles.both_sides import Joined
+    from ...findings.between_bundles.comparison import compared
+    from ...findings.between_bundles.search_check import check_search, is_search_against_fixed
+    from ...report.html.write import write_comparison
 
     if options.html is not None and options.html.suffix != ".html":
         hint = "name one that ends in .html"
@@ -129,8 +129,8 @@ def _tell_check(
     options: argparse.Namespace, before: Bundle, after: Bundle, check: SearchCheck, changed: list[Change]
 ) -> int:
     """A search and fixed levels of what it sought."""
-    from ...report.conclusion import unreadable_in
-    from ...report.search_check import HEADS, check_rows
+    from ...report.answer import unreadable_in
+    from ...report.words.bundles import HEADS, check_rows
 
     _refuse_of_searches(options)
     _warn([before, after], [], changed)
@@ -181,7 +181,7 @@ def _command(options: argparse.Namespace) -> str:
 
 def _tell_same(options: argparse.Namespace, conditions: list[Condition], bundles: list[Bundle]) -> int:
     """A bundle equals itself. A check that holds it against itself does not see, and must not pass for ever."""
-    from ...report.conclusion import unreadable_in
+    from ...report.answer import unreadable_in
 
     outcomes = [{"condition": str(c), "status": "not judged", "words": f"{c}: not judged: {SAME}"} for c in conditions]
     unreadable = unreadable_in(bundles)
@@ -260,8 +260,8 @@ def _conditions(texts: list[str], bundles: list[Bundle]) -> list[Condition]:
 
 
 def _document(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> dict[str, object]:
-    from ...report.conclusion import unreadable_in
-    from ...report.occasion_words import answers_of, headline_words
+    from ...report.answer import unreadable_in
+    from ...report.words.bundles import answers_of, headline_words
 
     return {
         "headline": [*unreadable_in(joined.bundles), *headline_words(found, answers_of(found, joined))],
@@ -279,8 +279,8 @@ def _document(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> dict
 
 
 def show_found(found: Occasions, joined: Joined, outcomes: list[Outcome]) -> None:
-    from ...report.conclusion import unreadable_in
-    from ...report.occasion_words import analysis_words, answers_of, headline_words
+    from ...report.answer import unreadable_in
+    from ...report.words.bundles import analysis_words, answers_of, headline_words
 
     for name, folders in joined.folders.items():
         for folder in folders:

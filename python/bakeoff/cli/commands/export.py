@@ -54,7 +54,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ...bundle.read import Bundle
-    from ...report.table import long, told_of
+    from ...report.tables import long, told_of
 
     file_format = _format(options)
     bundle = Bundle.open(options.bundle)
@@ -100,8 +100,15 @@ def _format(options: argparse.Namespace) -> str:
 
 def _table(bundle: Bundle, options: argparse.Namespace) -> pa.Table:
     from ...analysis.registry import UnknownMetric, all_metrics
-    from ...report.client_table import clients_table
-    from ...report.table import cells_table, every_metric, runs_table, seconds_table, watched_table, without_empty
+    from ...report.tables import (
+        cells_table,
+        clients_table,
+        every_metric,
+        runs_table,
+        seconds_table,
+        watched_table,
+        without_empty,
+    )
 
     of_each = {"clients": clients_table, "seconds": seconds_table, "watched": watched_table}
     if make := of_each.get(options.table):
@@ -119,7 +126,7 @@ def _table(bundle: Bundle, options: argparse.Namespace) -> pa.Table:
 
 def _bytes(table: pa.Table, file_format: str, *, units: bool) -> bytes:
     from ...bundle.write import packed
-    from ...report.table_text import as_csv, as_markdown
+    from ...report.tables import as_csv, as_markdown
 
     if file_format == "parquet":
         return packed(table)

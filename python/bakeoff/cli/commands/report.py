@@ -39,7 +39,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ...bundle.read import Bundle
-    from ...report.conclusion import analysed
+    from ...report.answer import analysed
 
     bundle = Bundle.open(options.bundle)
     if options.format == "sysbench":
@@ -50,8 +50,8 @@ def run(options: argparse.Namespace) -> int:
 
 def tell(bundle: Bundle, answer: Answer, *, out: Path | None = None, as_json: bool, write: bool = True) -> None:
     """The answer, and report.html unless it is unwanted: each is made whatever becomes of the other."""
-    from ...report.html import write_report
-    from ...report.text import render_text
+    from ...report.html.write import write_report
+    from ...report.text.terminal import render_text
 
     html: Path | None = None
     unprinted = None if as_json else _unprinted(f"{render_text(answer)}\n\nbundle  {bundle.folder}")
@@ -81,7 +81,7 @@ def _unprinted(answer: str) -> BakeoffError | None:
 
 
 def _sysbench(bundle: Bundle, options: argparse.Namespace) -> int:
-    from ...report.sysbench_layout import render
+    from ...report.text.sysbench import render
 
     if options.json or options.out is not None or options.metric:
         raise PlanError("--format sysbench prints and writes nothing else", hint="leave out --json, --out and --metric")

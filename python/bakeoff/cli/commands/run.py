@@ -32,9 +32,10 @@ from .dry_run import dry_run
 if TYPE_CHECKING:
     from ...bundle.read import Bundle
     from ...bundle.write import BundleWriter
+    from ...findings.cells import CellAnswer
     from ...model.records import FactsRecord, RunRecord
     from ...plan.resolved import ResolvedPlan
-    from ...report.answer import Answer, CellAnswer
+    from ...report.answer import Answer
     from ...schedule.machine_sharing import Claim, Quiet
 from ..arguments import add_beside, add_fleet, add_set, not_a_plan
 
@@ -247,7 +248,7 @@ def _make_runs(
 
 def _answer(writer: BundleWriter, options: argparse.Namespace) -> int:
     from ...bundle.read import Bundle
-    from ...report.conclusion import analysed
+    from ...report.answer import analysed
     from .report import tell
 
     bundle = Bundle.open(writer.folder)
@@ -273,7 +274,7 @@ def _answer_so_far(writer: BundleWriter, options: argparse.Namespace) -> None:
 
 
 def _tell_answer(bundle: Bundle, answer: Answer, code: ExitCode, *, write: bool) -> None:
-    from ...report.html import write_report
+    from ...report.html.write import write_report
     from ..event_schema import Compared, Done
     from ..progress import tell
 

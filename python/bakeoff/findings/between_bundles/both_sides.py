@@ -1,0 +1,169 @@
+"""Bundles that are compared, as if they were one: the two sides are its contestants, so that a page about them is made
+as any other is. Only what was matched is in it; the runs of a side's bundles stand one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...model.records import (
+    AnalysisRecord,
+    BundleInfo,
+    CellRecord,
+    FactsRecord,
+    LoadRecord,
+    MachineFacts,
+    PlanRecord,
+    RunRecord,
+)
+from ..runs import runs_by_cell
+from ..source import Pick, Source
+from .matching import Match
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+FACTOR = "side"
+
+
+SIDES = ("before", "after")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cell of one of the bundles, and what it is called here. earlier: runs of the side that stand before its own."""
+
+    side: str
+    bundle: Source
+    cell: CellRecord
+    name: str
+    earlier: int
+
+
+class Joined:
+    """A `Source` of both sides, which holds their bundles open and copies nothing of them."""
+
+    def __init__(
+        self, before: Sequence[Source], after: Sequence[Source], matches: Sequence[Match], objective: str, command: str
+    ) -> None:
+        """objective: the name of the metric that leads. command: that compares them."""
+        self._sides = dict(zip(SIDES, (before, after), strict=True))
+        self._matches = matches
+        self.folders = {side: [str(bundle.folder) for bundle in of] for side, of in self._sides.items()}
+        last = after[-1]
+        self.folder: Path = last.folder
+        self.analyses: list[AnalysisRecord] = []  # these are kept with what is compared, not here
+        self.machine: MachineFacts = last.machine
+        several = len({match.after[0].system for match in matches}) > 1
+        cells = [_cell(side, number, match, several=several) for side in SIDES for number, match in enumerate(matches)]
+        made = {side: sum(bundle.plan.repetitions for bundle in bundles) for side, bundles in self._sides.items()}
+        self.plan: PlanRecord = last.plan.model_copy(
+            update={
+                "title": _title(before[-1], last),
+                "description": "",
+                "objective": objective,
+                "compare_factor": FACTOR,
+                "baseline": SIDES[0],
+                "repetitions": max(made.values()),
+                "cells": cells,
+                "differences": {},
+                "fail_if": [],
+            }
+        )
+        self.bundles = bundles = [*before, *after]
+        self.info: BundleInfo = last.info.model_copy(
+            update={
+                "title": self.plan.title,
+                "created": min(bundle.info.created for bundle in bundles),
+                "command": command,
+                "demonstration": any(bundle.info.demonstration for bundle in bundles),
+                "skipped": {},
+                "messages": list(dict.fromkeys(words for bundle in bundles for words in bundle.info.messages)),
+            }
+        )
+
+    @cached_property
+    def facts(self) -> dict[str, FactsRecord]:
+        """Of each cell, as the side's first bundle tells them."""
+        return {
+            place.name: place.bundle.facts[place.cell.id]
+            for place in reversed(list(self._places()))
+            if place.cell.id in place.bundle.facts
+        }
+
+    @cached_property
+    def loads(self) -> list[LoadRecord]:
+        names: dict[tuple[str, int, str], str] = {
+            (place.side, id(place.bundle), place.cell.id): place.name for place in self._places()
+        }
+        found = []
+        for side, bundles in self._sides.items():
+            for bundle in bundles:
+                for load in bundle.loads:
+                    here = [name for cell in load.cells if (name := names.get((side, id(bundle), cell)))]
+                    changes = {"system": f"{side}: {load.system}", "cells": here}
+                    found += [load.model_copy(update=changes)] if here else []
+        return found
+
+    @cached_property
+    def runs(self) -> list[RunRecord]:
+        return [run for run, _, _ in self._renamed]
+
+    @property
+    def attempts(self) -> list[RunRecord]:
+        """Those that count: each bundle's own report names the others."""
+        return self.runs
+
+    def intervals(self, run: str, pick: Pick | None = None) -> pa.Table | None:
+        bundle, name = self._origins[run]
+        return bundle.intervals(name, pick)
+
+    def server(self, run: str, pick: Pick | None = None) -> pa.Table | None:
+        bundle, name = self._origins[run]
+        return bundle.server(name, pick)
+
+    def nodes(self, run: str, pick: Pick | None = None) -> pa.Table | None:
+        bundle, name = self._origins[run]
+        return bundle.nodes(name, pick)
+
+    @cached_property
+    def _origins(self) -> dict[str, tuple[Source, str]]:
+        return {run.id: (bundle, name) for run, bundle, name in self._renamed}
+
+    @cached_property
+    def _renamed(self) -> list[tuple[RunRecord, Source, str]]:
+        """Every run as it is here, its bundle, and what it is called there."""
+        found = []
+        runs = {id(bundle): runs_by_cell(bundle.runs) for bundles in self._sides.values() for bundle in bundles}
+        for place in self._places():
+            for run in runs[id(place.bundle)][place.cell.id]:
+                block = place.earlier + run.block
+                changes = {"id": f"{place.name}-{block:02d}", "cell": place.name, "block": block}
+                found.append((run.model_copy(update=changes), place.bundle, run.id))
+        return found
+
+    def _places(self) -> Iterator[Place]:
+        for side, bundles in self._sides.items():
+            earlier = 0
+            for index, bundle in enumerate(bundles):
+                for number, match in enumerate(self._matches):
+                    cells = match.before if side == SIDES[0] else match.after
+                    yield Place(side, bundle, cells[index], f"{side}-{number + 1}", earlier)
+                earlier += bundle.plan.repetitions
+
+
+def _cell(side: str, number: int, match: Match, *, several: bool) -> CellRecord:
+    """By what AFTER calls it, so that both sides meet in one setting."""
+    own, like = (match.before if side == SIDES[0] else match.after)[0], match.after[0]
+    shared = {name: level for name, level in like.levels.items() if name != "system"}
+    levels = {FACTOR: side, **({"system": like.system} if several else {}), **shared}
+    return own.model_copy(update={"id": f"{side}-{number + 1}", "label": f"{side} / {like.label}", "levels": levels})
+
+
+def _title(before: Source, after: Source) -> str:
+    titles = list(dict.fromkeys(bundle.plan.title for bundle in (before, after)))
+    return f"{' and '.join(titles)} (before and after)"

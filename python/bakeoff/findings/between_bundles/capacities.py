@@ -1,0 +1,114 @@
+"""Bundles of searches against each other: what was found, never the levels that happened to be tried on the way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from copy import copy
+
+from ...analysis.estimate import Estimate, Evidence, Obstacle, unpaired
+from ...analysis.metric import Metric
+from ...analysis.statistics import t_critical
+from ...errors import BundleError
+from ...model.records import CellRecord, SearchRecord
+from ..contestants import Contest, setting_words
+from ..searches import Capacity, search_answer
+from ..source import Recording, Source
+from .matching import Match
+
+#: Of a capacity's own interval.
+_ALPHA = 0.05
+
+
+def are_searches(bundles: Sequence[Source]) -> bool:
+    """Raises BundleError where some are and some are not, or where they do not seek the same."""
+    sought = {_question(bundle.plan.search) for bundle in bundles}
+    if sought == {""}:
+        return False
+    if len(sought) > 1:
+        words = " | ".join(sorted(one or "no search" for one in sought))
+        hint = (
+            "compare searches for the same, one search with one bundle of fixed levels of what it seeks, or no search"
+        )
+        raise BundleError(f"the bundles do not seek the same: {words}", hint=hint)
+    return True
+
+
+def _question(search: SearchRecord | None) -> str:
+    return "" if search is None else search.question_words(search.limits)
+
+
+def without_levels(bundle: Source) -> Source:
+    """The bundle with one cell for each search, without the level that was sought."""
+    search = bundle.plan.search
+    assert search is not None
+    first = {search.subject(cell): cell for cell in reversed(bundle.plan.cells)}
+    cells = [without_level(cell, search) for cell in bundle.plan.cells if first[search.subject(cell)] is cell]
+    found = copy(bundle)
+    found.plan = bundle.plan.model_copy(update={"cells": cells})
+    return found
+
+
+def without_level(cell: CellRecord, search: SearchRecord) -> CellRecord:
+    levels = {name: level for name, level in cell.levels.items() if name != search.factor}
+    label = " / ".join([cell.system, *(f"{name}={level}" for name, level in levels.items() if name != "system")])
+    changes = {"levels": levels, "label": label, "rate_ops_per_s": None, "threads": 1, "clients": 1}
+    kept = {"threads", "clients"} if search.factor == "rate" else set()
+    return cell.model_copy(update={name: value for name, value in changes.items() if name not in kept})
+
+
+def capacity_metric(search: SearchRecord) -> Metric:
+    unit = "ops/s" if search.factor == "rate" else ""
+    about = f"{search.question_words(search.limits)}, as the search found it."
+    better = "higher" if search.highest else "lower"
+    return Metric("capacity", unit, better, search.sought_words, about[:1].upper() + about[1:], lambda _: None)  # type: ignore[arg-type]
+
+
+def capacity_estimate(
+    one: Match, before: Sequence[Recording | Source], after: Sequence[Recording | Source]
+) -> Estimate:
+    """Of one bundle a side with the intervals that the searches found; of several each counts once."""
+    search = after[0].plan.search
+    assert search is not None
+    metric = capacity_metric(search)
+    sides = {
+        name: [_found(bundle, cell) for bundle, cell in zip(bundles, cells, strict=True)]
+        for name, bundles, cells in (("before", before, one.before), ("after", after, one.after))
+    }
+    for name, found in sides.items():
+        for capacity in found:
+            if capacity is None or None in (capacity.estimate, capacity.low, capacity.high):
+                why = "no run was made" if capacity is None else capacity.words
+                obstacle = Obstacle("not comparable", f"not compared: {name} found no {metric.label}: {why}")
+                return Estimate(one.label, metric, "before", "after", "occasions", 0, None, None, obstacle)
+    values = {name: [c.estimate for c in found if c is not None and c.estimate] for name, found in sides.items()}
+    estimate = unpaired(one.label, metric, "before", "after", *([[value] for value in of] for of in values.values()))
+    if any(len(of) > 1 for of in values.values()):
+        return estimate
+    ends = [c for found in sides.values() for c in found if c is not None]
+    errors, runs = [], []
+    for c in ends:
+        assert c.low is not None
+        assert c.high is not None
+        runs.append(c.runs)
+        errors.append(math.log(c.high / c.low) / 2 / t_critical(_ALPHA, max(1, c.runs - 1)))
+    old, new = values["before"][0], values["after"][0]
+    evidence = Evidence(math.log(new / old), math.hypot(*errors), float(max(1, min(runs) - 1)))
+    note = (
+        "one search a side: how much two searches of one and the same system differ on two days is not in the interval"
+    )
+    facts = one.label, metric, "before", "after"
+    return Estimate(*facts, "two bundles", min(runs), old, new, evidence, (note,))
+
+
+def _found(bundle: Source, cell: CellRecord) -> Capacity | None:
+    """cell: one of `without_levels`."""
+    search = bundle.plan.search
+    assert search is not None
+    contest = Contest(bundle.plan)
+    answer = search_answer(contest, bundle)
+    own = next(one for one in bundle.plan.cells if one.id == cell.id)
+    where = setting_words(contest.without_axis(contest.setting(own)))
+    who = contest.contestant(own)
+    found = answer.found if answer is not None else []
+    return next((one for one in found if (one.contestant, one.setting_words) == (who, where)), None)

@@ -1,0 +1,152 @@
+"""What the template shows, in words: the only place where figures become text for the page."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ...analysis.registry import metric
+from ...findings.clients_and_nodes import elsewhere, named_words
+from ...findings.configuration import configuration_of
+from ...findings.contestants import Contest, axis_words, setting_words
+from ...findings.limits import limits_of_plan
+from ...findings.run_values import QUANTILE_WORDS
+from ...findings.source import Source
+from ..answer import Answer
+from ..charts import search, spectrum, timeline
+from ..charts.figures import Figure, Figures, node_series
+from ..charts.panel import MARKS_CAPTION
+from ..charts.svg import COLOURS, DARK_COLOURS
+from ..charts.sweep import LATENCY_CAPTION, METRIC_CAPTION, THROUGHPUT_CAPTION
+from ..text.terminal import SAME_PLANS, STATEMENT_HEADS
+from ..words.clients_and_nodes import CLIENT_HEADS, NODE_HEADS, client_row, node_row
+from ..words.faults import HEADS as FAULT_HEADS
+from ..words.faults import row_cells
+from ..words.limits import limit_heads, limit_rows
+from ..words.pairs import NAMED_MAX
+from .rows import broken_checks, cell_rows, comparison_rows, first_errors, load_row, machine_rows, run_row, shape_rows
+
+ERRORS_MAX = 30
+
+
+def page_of(bundle: Source, answer: Answer, figures: Figures) -> dict[str, Any]:
+    contest = Contest(bundle.plan)
+    lead = _lead(bundle, answer, figures)
+    return {
+        "answer": answer,
+        "machine": bundle.machine,
+        "load_machines": named_words(elsewhere(bundle.runs)),
+        "machine_rows": list(machine_rows(bundle)),
+        "configuration": configuration_of(bundle),
+        "figures": figures,
+        "lead": lead,
+        "lead_caption": _caption(lead, figures),
+        "percentiles": list(figures.latency),
+        "differ_in": _named([one.name for one in answer.between_plans]),
+        "same_plans": SAME_PLANS if answer.compared == "plan" and not answer.between_plans else "",
+        "captions": {
+            "throughput": THROUGHPUT_CAPTION,
+            "latency": LATENCY_CAPTION,
+            "metric": METRIC_CAPTION,
+            "search": search.CAPTION,
+            "spectrum": spectrum.CAPTION,
+            "timeline": _over_time(figures),
+        },
+        "colours": COLOURS,
+        "dark_colours": DARK_COLOURS,
+        "has_settings": bool(contest.shared),
+        "has_limits": any(cell.limits for cell in answer.cells),
+        # A word is written as column heads are, a place in the plan ("mariadb.client") as in the plan.
+        "compared": answer.compared if "." in answer.compared else answer.compared[:1].upper() + answer.compared[1:],
+        "statement_heads": STATEMENT_HEADS,
+        "node_heads": NODE_HEADS,
+        "nodes": node_rows(answer),
+        "client_heads": CLIENT_HEADS,
+        "clients": client_rows(answer),
+        "fault_heads": FAULT_HEADS,
+        "faults": fault_rows(answer),
+        "objective_short": metric(answer.objective, answer.rates).label,
+        "comparisons": comparison_rows(answer),
+        "shapes": shape_rows(answer),
+        "axis": axis_words(contest.axis) if contest.axis else "",
+        "cells": cell_rows(answer),
+        "limits": {"heads": limit_heads(answer.held), "rows": limit_rows(answer.held)},
+        "middle": setting_words(contest.middle),
+        "blocks": sorted({run.block for run in bundle.runs}),
+        "left_out": len(contest.settings) - len(figures.details),
+        "runs": [run_row(contest, run) for run in bundle.attempts],
+        "errors": list(first_errors(bundle))[:ERRORS_MAX],
+        "broken_checks": list(broken_checks(bundle)),
+        "loads": [load_row(load) for load in bundle.loads],
+        "finished": bundle.info.finished,
+        "one_run": bundle.runs[0].rerun if bundle.runs else "",
+        "resolved": json.dumps(bundle.plan.resolved, indent=1, ensure_ascii=False, default=str),
+    }
+
+
+def _lead(bundle: Source, answer: Answer, figures: Figures) -> Figure:
+    """The chart of what was asked: what a search tried, what came of planned faults, else the first limit's metric,
+    else the objective."""
+    if figures.searches:
+        return figures.searches[0]
+    if answer.faults and figures.overview:
+        return figures.overview
+    limits = limits_of_plan(bundle.plan)
+    name = limits[0].metric.name if limits else answer.objective
+    metrics = {figure.name: figure for figure in figures.metrics}
+    times = figures.latency.get(QUANTILE_WORDS.get(name.removeprefix("latency_") + "_ms", ""))
+    return times or metrics.get(f"metric-{name}") or figures.throughput
+
+
+def _caption(figure: Figure, figures: Figures) -> str:
+    if figure in figures.searches:
+        return search.CAPTION
+    if figure is figures.throughput:
+        return THROUGHPUT_CAPTION
+    if figure is figures.overview:
+        return _over_time(figures)
+    return METRIC_CAPTION if figure in figures.metrics else LATENCY_CAPTION
+
+
+def _over_time(figures: Figures) -> str:
+    return timeline.CAPTION + (f" {MARKS_CAPTION}" if figures.has_marks else "")
+
+
+def _named(places: list[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and in {len(places) - NAMED_MAX} more" if len(places) > NAMED_MAX else ""
+    return f"{', '.join(places[:NAMED_MAX])}{more}"
+
+
+def client_rows(answer: Answer) -> list[dict[str, Any]]:
+    """first: of its cell."""
+    rows, before = [], None
+    for one in answer.clients:
+        cell = one.contestant, one.setting_words
+        client, *words = client_row(one)
+        series = answer.contestants.index(one.contestant)
+        rows.append({"found": one, "series": series, "first": cell != before, "client": client, "words": words})
+        before = cell
+    return rows
+
+
+def node_rows(answer: Answer) -> list[dict[str, Any]]:
+    of_nodes, rows = node_series(answer), []
+    for one in answer.nodes:
+        name, *words = node_row(one)
+        series = answer.contestants.index(one.contestant)
+        rows.append(
+            {"found": one, "series": series, "node": (of_nodes[one.contestant, one.node], name), "words": words}
+        )
+    return rows
+
+
+def fault_rows(answer: Answer) -> list[dict[str, Any]]:
+    """node: the fault in words, with a colour where one alone of several nodes is hurt."""
+    of_nodes, rows = node_series(answer), []
+    for one in answer.faults:
+        (fault, _), *cells = row_cells(one)
+        hurt = {of_nodes.get((one.contestant, node)) for node in one.nodes}
+        node = hurt.pop() if len(hurt) == 1 else None, fault
+        rows.append({"found": one, "series": answer.contestants.index(one.contestant), "node": node, "cells": cells})
+    return rows

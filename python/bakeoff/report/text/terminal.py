@@ -1,0 +1,369 @@
+"""The answer for a terminal or a pipe: headline, one row a cell, comparisons, doubts. Plain text, no colour codes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from ...analysis.metric import Metric
+from ...analysis.registry import metric
+from ...analysis.wording import grouped, interval_words, milliseconds_words
+from ...findings.cells import CellAnswer, LimitAnswer
+from ...findings.comparisons import ComparisonAnswer
+from ...findings.contestants import axis_words
+from ...findings.run_values import QUANTILE_WORDS, Spread, time_words
+from ...terminal import aligned, rule
+from ..answer import Answer
+from ..words.clients_and_nodes import CLIENT_HEADS, NODE_HEADS, client_row, node_row
+from ..words.faults import HEADS as FAULT_HEADS
+from ..words.faults import row_words
+from ..words.limits import limit_heads, limit_rows
+from ..words.pairs import value_words
+from ..words.shapes import finding_words
+
+_WIDTH = 110
+#: So many differences of configuration are listed; the report has all.
+_DIFFERENCES_MAX = 5
+_HEADS = (
+    "ops/s",
+    "95 % interval",
+    "p50",
+    "p95",
+    "p99",
+    "p99.9",
+    "max",
+    "errors",
+    "CPU us/op client",
+    "server",
+    "validity",
+)
+#: In place of the interval of a rate that follows from arrivals that were drawn.
+ALL_DUE = "all that fell due"
+SAME_PLANS = "The plans say the same: what differs between their runs is noise."
+STATEMENT_HEADS = (
+    "transactions",
+    "queries",
+    "read",
+    "write",
+    "other",
+    "ignored errors",
+    "reconnects",
+    "min",
+    "avg",
+    "p95",
+    "max",
+)
+
+
+def render_text(answer: Answer) -> str:
+    return "\n".join(map(_printable, _lines(answer))).rstrip() + "\n"
+
+
+def _lines(answer: Answer) -> Iterator[str]:
+    yield answer.title
+    judged = "" if answer.search else f"; judged by {answer.objective_words}"
+    yield f"{answer.pacing}; {answer.measured}{judged}"
+    for notice in (answer.demonstration, answer.incomplete):
+        if notice:
+            yield from _wrapped(notice)
+    yield ""
+    for sentence in answer.headline:
+        yield from _wrapped(sentence, "* ")
+    yield ""
+    yield from _between_plans(answer)
+    yield from _table(answer)
+    yield from _statements(answer)
+    yield from _nodes(answer)
+    yield from _clients(answer)
+    yield from _faults(answer)
+    yield from _metrics(answer)
+    yield from _held(answer)
+    yield from _limits(answer)
+    yield from _comparisons(answer)
+    yield from _shapes(answer)
+    yield ""
+    yield from _doubts(answer)
+
+
+def _between_plans(answer: Answer) -> Iterator[str]:
+    """What is compared, where plans are."""
+    if answer.compared != "plan":
+        return
+    found = answer.between_plans
+    if not found:
+        yield from (SAME_PLANS, "")
+        return
+    head = ["the plans differ in", *found[0].values]
+    rows = [[one.name, *one.values.values()] for one in found[:_DIFFERENCES_MAX]]
+    yield from table(head, rows, left=set(range(len(head))))
+    if len(found) > _DIFFERENCES_MAX:
+        yield f"and in {len(found) - _DIFFERENCES_MAX} more: see the report"
+    yield ""
+
+
+def _table(answer: Answer) -> Iterator[str]:
+    settings = any(cell.setting_words for cell in answer.cells)
+    head = [*(["setting"] if settings else []), answer.compared, *_HEADS]
+    rows: list[list[str]] = []
+    before = ""
+    for cell in answer.cells:
+        shown = "" if cell.setting_words == before and rows else cell.setting_words
+        before = cell.setting_words
+        rows.append([*([shown] if settings else []), cell.contestant, *_figures(cell)])
+    left = len(head) - len(_HEADS)
+    yield from table(head, rows, left={*range(left), len(head) - 1})
+
+
+def _statements(answer: Answer) -> Iterator[str]:
+    """What a user of sysbench looks for, of workloads that count their statements."""
+    counted = [cell for cell in answer.cells if cell.statements]
+    if not counted:
+        return
+    yield ""
+    yield "Statements per second:"
+    settings = any(cell.setting_words for cell in counted)
+    head = [*(["setting"] if settings else []), answer.compared, *STATEMENT_HEADS]
+    rows = [[*([cell.setting_words] if settings else []), cell.contestant, *statement_words(cell)] for cell in counted]
+    yield from table(head, rows, left=set(range(len(head) - len(STATEMENT_HEADS))))
+
+
+def _nodes(answer: Answer) -> Iterator[str]:
+    if not answer.nodes:
+        return
+    yield ""
+    yield "What came from each node:"
+    settings = any(node.setting_words for node in answer.nodes)
+    head = [*(["setting"] if settings else []), answer.compared, *NODE_HEADS]
+    rows = [[*([node.setting_words] if settings else []), node.contestant, *node_row(node)] for node in answer.nodes]
+    yield from table(head, rows, left=set(range(len(head) - len(NODE_HEADS) + 1)))
+
+
+def _clients(answer: Answer) -> Iterator[str]:
+    if not answer.clients:
+        return
+    yield ""
+    yield "What each client did:"
+    settings = any(client.setting_words for client in answer.clients)
+    head = [*(["setting"] if settings else []), answer.compared, *CLIENT_HEADS]
+    rows = [[*([one.setting_words] if settings else []), one.contestant, *client_row(one)] for one in answer.clients]
+    yield from table(head, rows, left=set(range(len(head) - len(CLIENT_HEADS) + 1)))
+
+
+def _faults(answer: Answer) -> Iterator[str]:
+    if not answer.faults:
+        return
+    yield ""
+    yield "What the planned faults did (with the 95 % interval over the repetitions):"
+    settings = any(fault.setting_words for fault in answer.faults)
+    head = [*(["setting"] if settings else []), answer.compared, *FAULT_HEADS]
+    rows = [
+        [*([fault.setting_words] if settings else []), fault.contestant, *row_words(fault)] for fault in answer.faults
+    ]
+    yield from table(head, rows, left=set(range(len(head) - len(FAULT_HEADS) + 1)))
+
+
+def _metrics(answer: Answer) -> Iterator[str]:
+    """The workload's own figures, and what was asked for."""
+    if not answer.metrics:
+        return
+    yield ""
+    yield "Further figures (with the 95 % interval over the repetitions):"
+    settings = any(cell.setting_words for cell in answer.cells)
+    head = [*(["setting"] if settings else []), answer.compared, *(shown.name for shown in answer.metrics)]
+    rows = [
+        [*([cell.setting_words] if settings else []), cell.contestant, *map(_with_interval, metric_words(answer, cell))]
+        for cell in answer.cells
+    ]
+    yield from table(head, rows, left=set(range(len(head) - len(answer.metrics))))
+
+
+def _held(answer: Answer) -> Iterator[str]:
+    if not answer.held:
+        return
+    yield ""
+    yield "Limits of the plan:"
+    head = limit_heads(answer.held)
+    yield from table(head, limit_rows(answer.held), left=set(range(len(head))))
+
+
+def _limits(answer: Answer) -> Iterator[str]:
+    """Response times that the workload's rules ask for: those that were not met, and how many were."""
+    judged = [(cell, limit) for cell in answer.cells for limit in cell.limits]
+    if not judged:
+        return
+    met = sum(limit.met is True for _, limit in judged)
+    yield ""
+    yield f"Response-time limits of the workload: {met} of {len(judged)} met"
+    settings = any(cell.setting_words for cell in answer.cells)
+    head = [*(["setting"] if settings else []), answer.compared, "operation", "limit", "took", "verdict"]
+    rows = [
+        [*([cell.setting_words] if settings else []), cell.contestant, *_limit_words(limit)]
+        for cell, limit in judged
+        if limit.met is not True
+    ]
+    if rows:
+        yield from table(head, rows, left=set(range(len(head))) - {len(head) - 2})
+
+
+def _limit_words(limit: LimitAnswer) -> tuple[str, ...]:
+    return limit.operation, limit.rule_words, limit.words, limit.verdict
+
+
+def metric_words(answer: Answer, cell: CellAnswer) -> list[tuple[str, str]]:
+    """Each value and its interval, as `answer.metrics` names them; a dash where one is not defined in every run."""
+    return [_spread_words(metric(shown.name, answer.rates), cell.metrics.get(shown.name)) for shown in answer.metrics]
+
+
+def _spread_words(shown: Metric, spread: Spread | None) -> tuple[str, str]:
+    if spread is None:
+        return "-", ""
+    if spread.low is None or spread.high is None:
+        return shown.words(spread.value), ""
+    return shown.words(spread.value), interval_words(spread.low, spread.high, shown.words)
+
+
+def _with_interval(words: tuple[str, str]) -> str:
+    value, between = words
+    return f"{value} ({between})" if between else value
+
+
+def statement_words(cell: CellAnswer) -> list[str]:
+    """As STATEMENT_HEADS names them; dashes where nothing was counted."""
+    found = cell.statements
+    if found is None:
+        return ["-"] * len(STATEMENT_HEADS)
+    queries_per_s = (found.queries_per_s, found.reads_per_s, found.writes_per_s, found.others_per_s)
+    rare = (found.ignored_errors_per_s, found.reconnects_per_s)
+    fastest = None if found.min_ms is None else milliseconds_words(found.min_ms)
+    times = (fastest, *(time_words(cell.response, name) for name in ("mean_ms", "p95_ms", "max_ms")))
+    return [
+        *(grouped(value) for value in (found.transactions_per_s, *queries_per_s)),
+        *(f"{value:.2f}" for value in rare),
+        *(words or "-" for words in times),
+    ]
+
+
+def _figures(cell: CellAnswer) -> list[str]:
+    rate, response = cell.rate_ops_per_s, cell.response
+    if rate is None:
+        return ["-"] * (len(_HEADS) - 1) + [cell.validity]
+    interval = "-" if rate.low is None or rate.high is None else interval_words(rate.low, rate.high, grouped)
+    if cell.due_and_done_ops_per_s is not None:
+        interval = ALL_DUE
+    times = [time_words(response, name) for name in (*QUANTILE_WORDS, "max_ms")]
+    return [
+        grouped(rate.value),
+        interval,
+        *(words or "-" for words in times),
+        error_words(cell),
+        *("-" if v is None else grouped(v) for v in (cell.client_cpu_us_per_op, cell.server_cpu_us_per_op)),
+        cell.validity,
+    ]
+
+
+def error_words(cell: CellAnswer) -> str:
+    """ "0", or the classes with their counts: "wrong 3, unknown 1"."""
+    return ", ".join(f"{name} {count:,}" for name, count in cell.errors.items() if count) or "0"
+
+
+def _comparisons(answer: Answer) -> Iterator[str]:
+    if not answer.comparisons:
+        return
+    yield ""
+    yield f"Compared with {answer.comparisons[0].base}:"
+    objective = metric(answer.objective, answer.rates)
+    rows = [
+        [
+            c.setting_words,
+            value_words(c.other_value, objective, c.other_why),
+            value_words(c.base_value, objective, c.base_why),
+            _finding(c),
+        ]
+        for c in answer.comparisons
+    ]
+    rows += [[c.setting_words, "", "", _finding(c)] for c in answer.over_all]
+    yield from table(["setting", "value", "base", "finding"], rows, left={0, 3})
+    yield from _notes([*answer.comparisons, *answer.over_all])
+
+
+def _finding(c: ComparisonAnswer) -> str:
+    return c.words if c.claims_difference else f"{c.other}: {c.words}"
+
+
+def _shapes(answer: Answer) -> Iterator[str]:
+    """Of a sweep, level by level; where pairs are the answer, the first lines say enough of shapes."""
+    if answer.comparisons or not answer.shapes:
+        return
+    axis = axis_words(answer.shapes[0].axis)
+    yield ""
+    yield f"Over {axis}, against the {'highest' if answer.shapes[0].direction == 'higher' else 'lowest'}:"
+    objective = metric(answer.objective, answer.rates)
+    who = len(answer.contestants) > 1
+    rows = [
+        [
+            *([", ".join(filter(None, (shape.contestant, shape.setting_words)))] if who or shape.setting_words else []),
+            level.level_words,
+            value_words(level.value.value if level.value else None, objective),
+            finding_words(shape, level, objective),
+        ]
+        for shape in answer.shapes
+        for level in shape.levels
+    ]
+    head = [*(["of"] if len(rows[0]) > 3 else []), axis, objective.label, "finding"]
+    yield from table(head, rows, left={*range(len(head) - 2), len(head) - 1})
+
+
+def _notes(comparisons: Sequence[ComparisonAnswer]) -> Iterator[str]:
+    """Each once, with the places that it is about. Of a single one the first lines say what failed."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for c in comparisons:
+        failures = [c.failures.removesuffix(".")] if c.failures and len(comparisons) > 1 else []
+        for note in [*c.notes, *failures]:
+            places.setdefault((c.other, note), []).append(c.setting_words)
+    for (other, note), settings in places.items():
+        where = settings[0] if len(settings) == 1 else f"in {len(settings)} settings"
+        yield from _wrapped(f"{', '.join(filter(None, (other, where)))}: {note}", "  note: ")
+
+
+def _doubts(answer: Answer) -> Iterator[str]:
+    for words in answer.validity:
+        yield from _wrapped(words, "- ")
+    yield from _undeclared(answer)
+    for system, reason in answer.skipped.items():
+        yield from _wrapped(f"skipped {system}: {reason}", "- ")
+    for message in answer.messages:
+        yield from _wrapped(message, "- ")
+
+
+def _undeclared(answer: Answer) -> Iterator[str]:
+    """What may be the reason for a result comes first."""
+    found = sorted(answer.undeclared, key=lambda difference: not difference.deciding)
+    for one in found[:_DIFFERENCES_MAX]:
+        values = "; ".join(f"{name}: {value}" for name, value in one.values.items())
+        yield from _wrapped(f"the plan does not declare that {one.name} differs ({values})", "- ")
+    if len(found) > _DIFFERENCES_MAX:
+        yield f"- and {len(found) - _DIFFERENCES_MAX} more such differences: see the report"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: set[int]) -> Iterator[str]:
+    """Columns two spaces apart under a ruled head; those in `left` to the left, figures to the right."""
+    lines = [[_printable(cell) for cell in line] for line in [head, *rows]]
+    first, *others = aligned(lines, left)
+    yield from (first, rule(lines), *others)
+
+
+def _printable(words: str) -> str:
+    """Whatever a database said, a terminal gets one line of printable characters."""
+    return "".join(c if c.isprintable() else " " for c in words)
+
+
+def _wrapped(words: str, bullet: str = "") -> list[str]:
+    """Commands are copied from here: no option is broken at its hyphens."""
+    wrapped = textwrap.wrap(
+        _printable(words),
+        _WIDTH,
+        initial_indent=bullet,
+        subsequent_indent=" " * len(bullet),
+        break_on_hyphens=False,
+    )
+    return wrapped or [""]
